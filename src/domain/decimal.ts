@@ -1,0 +1,2 @@
+/** A decimal in canonical form. See `parseDecimal`. */
+export type Decimal = string;

@@ -1,0 +1,35 @@
+import type { Order } from './order.ts';
+
+/**
+ * Everything the reducer must remember of one order between two observations, and all that it needs after a restart.
+ * `join` is what the order itself does not show (the winning view's rank and hash, say); plain JSON, opaque outside `domain/`.
+ */
+export interface Head {
+  readonly order: Order;
+  /** Ours, per order: 1, 2, 3 … without a hole, one for each accepted change. */
+  readonly revision: number;
+  /** The highest version seen in the present source epoch. Absent on account orders, and on an order known only from unversioned replies. */
+  readonly sourceVersion?: bigint;
+  readonly join: Readonly<Record<string, unknown>>;
+}
+
+/** What cumQty rose by since the revision before. `inferred` where several fills may be merged, or a gap lies between. */
+export interface Fill {
+  readonly quantity: string;
+  readonly price?: string;
+  readonly inferred: boolean;
+}
+
+export type Reduction =
+  /** The normalised order changed: a new revision. `changed` names the top-level fields of the order that differ (empty: only the version rose). */
+  | {
+      readonly outcome: 'applied';
+      readonly head: Head;
+      readonly changed: readonly string[];
+      readonly fill?: Fill;
+      readonly correction?: true;
+    }
+  /** Nothing to tell. `head` is there when only the join's own memory moved: it is stored, without a revision. */
+  | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly behind?: true }
+  /** It contradicts what we hold (same version with other content, another identity). State unchanged, kept in quarantine, alarmed. */
+  | { readonly outcome: 'conflict'; readonly reason: string; readonly detail: string };

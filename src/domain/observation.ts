@@ -1,0 +1,65 @@
+import type { OrderView, Stream } from './order.ts';
+
+/** Where an observation came from. Everything learnt about an order is one of these and goes through ingest. */
+export type Cause = 'stream' | 'snapshot' | 'reply' | 'probe';
+
+/** What became of something offered to ingest. Each offered item ends as exactly one of them. */
+export type Outcome = 'applied' | 'duplicate' | 'stale' | 'conflict' | 'quarantined';
+
+/** What one source said about one order at one time. */
+export interface Observation {
+  readonly kind: 'order';
+  readonly cause: Cause;
+  readonly view: OrderView;
+  /** The platform's `version`, int64. Absent on account orders and where the platform left it out. */
+  readonly sourceVersion?: bigint;
+  /** Prediction orders: the source epoch of the connection or read that brought it (reconciliation: store lost). 0 on account orders. */
+  readonly sourceEpoch: number;
+  /** A complete GET that was confirmed by a second, newer than what we hold and with a lower cumQty: the one way for cumQty to fall. */
+  readonly correction?: true;
+  /** Wall time of arrival, milliseconds since the epoch. */
+  readonly observedAtMs: number;
+  /** Monotonic time of arrival in milliseconds: the start of the latency that we measure. */
+  readonly receivedMs: number;
+  /** The size at which it counts against the queue's bound. */
+  readonly bytes: number;
+  /** Told once, after the commit that settled it. */
+  readonly onOutcome?: (outcome: Outcome) => void;
+}
+
+/** Something arrived that cannot be understood. It is kept whole in `quarantine` and changes nothing else. */
+export interface Unreadable {
+  readonly kind: 'unreadable';
+  readonly cause: Cause;
+  readonly stream: Stream;
+  /** Short and stable, for a metric label: `not_json`, `bad_version`, `bad_decimal`, `missing_field` … */
+  readonly reason: string;
+  /** For people: which field, what was expected. */
+  readonly detail: string;
+  /** What came, cut at 64 KiB, NUL and lone surrogates made safe for Postgres text. */
+  readonly raw: string;
+  readonly accountId?: string;
+  readonly orderId?: string;
+  readonly observedAtMs: number;
+  readonly bytes: number;
+}
+
+/**
+ * A statement about a source, not about an order: it went live, lost continuity, was resynchronised, or is complete up to now. It takes the same way
+ * through the log, so that on Kafka it follows everything that came before it.
+ */
+export interface ContinuityMark {
+  readonly kind: 'continuity';
+  /** A UUID. */
+  readonly markId: string;
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly event: 'live' | 'lost' | 'resynchronised' | 'heartbeat';
+  readonly atMs: number;
+  /** The interval in which something may have been missed, for `lost` and `resynchronised`. Milliseconds since the epoch. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  readonly reason?: string;
+}
+
+export type IngestItem = Observation | Unreadable | ContinuityMark;

@@ -1,0 +1,107 @@
+import type { Decimal } from './decimal.ts';
+
+/** `account`: equities and options, unversioned. `prediction`: prediction markets, versioned. */
+export type Stream = 'account' | 'prediction';
+
+/**
+ * One enum for both streams: the prediction `state` values (specification, "States and transitions") plus `replaced` and
+ * `suspended`, which only account orders know. A status that we don't know is `unknown`; `statusRaw` keeps the platform's word.
+ */
+export type OrderStatus =
+  | 'pending_new'
+  | 'new'
+  | 'partially_filled'
+  | 'filled'
+  | 'canceled'
+  | 'rejected'
+  | 'expired'
+  | 'replaced'
+  | 'done_for_day'
+  | 'suspended'
+  | 'unknown';
+
+export type TerminalStatus = 'filled' | 'replaced' | 'canceled' | 'expired' | 'rejected';
+
+export interface Leg {
+  /** Compact OCC option symbol, as the platform wrote it. */
+  readonly symbol: string;
+  readonly side: string;
+  readonly ratioQty: Decimal;
+  readonly positionEffect?: string;
+}
+
+export interface Instrument {
+  readonly kind: 'equity' | 'option' | 'prediction';
+  readonly symbol: string;
+  /** Prediction markets only: `YES` or `NO`. */
+  readonly outcome?: string;
+  /** Options only: one leg, or two to four. */
+  readonly legs?: readonly Leg[];
+}
+
+/** The venue's answer to the submitted terms. Account orders have no such distinction: there it repeats the terms. */
+export interface WorkingTerms {
+  readonly quantity: Decimal;
+  readonly price?: Decimal;
+  readonly orderType?: string;
+}
+
+/**
+ * What one source said of one order, normalised. Decimals are canonical strings, instants the platform's own ISO 8601 text
+ * (already proven to parse), enum-like strings lower case except `side`, `outcome` and `statusRaw`-like words kept as they came.
+ * Optional means absent at the source: never zero, never empty.
+ */
+export interface OrderView {
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly accountId: string;
+  readonly instrument: Instrument;
+  readonly side: string;
+  readonly orderType: string;
+  readonly timeInForce: string;
+  readonly status: OrderStatus;
+  /** The platform's own word for the status. */
+  readonly statusRaw: string;
+  /** One of the platform's four values; `certain` where the source does not say. */
+  readonly certainty: string;
+  readonly certaintyReason?: string;
+  readonly pendingAction: string;
+  readonly quantity: Decimal;
+  readonly price?: Decimal;
+  readonly stopPrice?: Decimal;
+  readonly working: WorkingTerms;
+  readonly cumQty: Decimal;
+  readonly leavesQty: Decimal;
+  readonly avgPrice?: Decimal;
+  readonly clOrdId?: string;
+  readonly clientOrderRef?: string;
+  readonly venueOrderId?: string;
+  readonly placedBy?: string;
+  readonly rejectReason?: string;
+  readonly rejectText?: string;
+  readonly createdAt?: string;
+  readonly updatedAt: string;
+  readonly sentAt?: string;
+  readonly firstAckAt?: string;
+  readonly closedAt?: string;
+  readonly expireTime?: string;
+  /** Fields that we don't know, as they came. Carried, never compared. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+/** The normalised order: the join of all views so far, with what only we know. Its JSON is `state` in Postgres and `order` on Kafka. */
+export interface Order extends OrderView {
+  /** Whose order: ours (a command's attempt) or placed elsewhere. */
+  readonly origin: 'tidemark' | 'external';
+  readonly commandId?: string;
+  readonly callerRef?: string;
+  /** Rises when the platform lost its store and versions may have restarted. Absent: 0. */
+  readonly sourceEpoch?: number;
+  /** Two different terminal statuses were seen, or a terminal one that contradicts the quantities. A person should look. */
+  readonly conflict?: string;
+}
+
+/** The order's key on Kafka and everywhere in memory: `<stream>:<orderId>`. */
+export function orderKey(stream: Stream, orderId: string): string {
+  return `${stream}:${orderId}`;
+}

@@ -1,0 +1,28 @@
+/** A hold on the lane: the fencing number, and the number of the last committed batch. */
+export interface LaneHold {
+  readonly epoch: bigint;
+  readonly batch: bigint;
+}
+
+export type AcquireResult =
+  | ({ readonly kind: 'held' } & LaneHold)
+  /** Somebody else renewed it `ageMs` ago, by the database's clock. */
+  | { readonly kind: 'busy'; readonly holder: string; readonly ageMs: number };
+
+/**
+ * The lane's row: lease, fence, order of batches, and the answer to a lost commit. Times are the database's. Calls reject only when the database
+ * can't be reached or answers late; the caller then knows nothing and tries again.
+ */
+export interface LaneStore {
+  /** Takes the lane when nobody renewed it for `expireAfterMs` (or it was released, or never held), raising the epoch. */
+  acquire(lane: number, holder: string, expireAfterMs: number): Promise<AcquireResult>;
+  /** False: the epoch is no longer ours. */
+  renew(lane: number, epoch: bigint): Promise<boolean>;
+  /**
+   * Raises the epoch of a lane that we hold, then reads the batch number. Raising waits for an orphaned backend that may still commit and fences what is
+   * buffered, so that this number is a verdict on every batch sent before. Undefined: the epoch is no longer ours.
+   */
+  reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined>;
+  /** Gives the lane back, so that a standby need not wait for the lease to expire. */
+  release(lane: number, epoch: bigint): Promise<void>;
+}

@@ -1,0 +1,72 @@
+import type { Head } from '../domain/head.ts';
+import type { Stream } from '../domain/order.ts';
+
+/** The newest state of one order, as it is stored. At most one a batch and order. */
+export interface HeadRow {
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly status: string;
+  readonly revision: number;
+  /** Decimal digits, or null. */
+  readonly sourceVersion: string | null;
+  /** JSON of the whole normalised order: the same text that stands in the payload. */
+  readonly state: string;
+  /** JSON of the join's own memory. */
+  readonly join: string;
+}
+
+/** One row of the log: an accepted change, or a continuity mark (stream `continuity`, order id = the mark's id, revision 1). */
+export interface UpdateRow {
+  readonly stream: Stream | 'continuity';
+  readonly orderId: string;
+  readonly accountId: string;
+  readonly revision: number;
+  /** The exact text that goes to Kafka. */
+  readonly payload: string;
+}
+
+export interface QuarantineRow {
+  readonly stream: Stream;
+  readonly accountId: string | null;
+  readonly orderId: string | null;
+  readonly reason: string;
+  readonly detail: string;
+  readonly raw: string;
+  readonly observedAtMs: number;
+}
+
+/** What one transaction writes. `number` follows the lane's last committed batch by one. */
+export interface Batch {
+  readonly lane: number;
+  readonly epoch: bigint;
+  readonly number: bigint;
+  readonly heads: readonly HeadRow[];
+  /** In the order of acceptance: seq rises with revision. */
+  readonly updates: readonly UpdateRow[];
+  readonly quarantine: readonly QuarantineRow[];
+}
+
+/** What a batch came to. Expected outcomes are returned, never thrown. */
+export type ApplyResult =
+  /** `lastSeq`: the seq of its last log row; undefined when it wrote none. */
+  | { readonly kind: 'committed'; readonly lastSeq: bigint | undefined }
+  /** Rolled back for certain, and likely to pass when tried again (serialization, deadlock, server shutting down, disk full …). */
+  | { readonly kind: 'retry'; readonly code: string }
+  /** Rolled back for certain: a row that Postgres will never take (classes 22 and 23). Halve the batch. */
+  | { readonly kind: 'poison'; readonly code: string; readonly message: string }
+  /** Rolled back for certain: the lane's number was not `number - 1` (a batch before this one failed). */
+  | { readonly kind: 'out_of_order' }
+  /** The epoch is no longer ours. Stand by, never retry. */
+  | { readonly kind: 'lane_lost' }
+  /** The connection broke or the deadline passed after the transaction began: it may have committed, or may yet. Reclaim before anything else. */
+  | { readonly kind: 'unknown'; readonly code: string };
+
+/** The state of every order, and the log of accepted changes. Every call has a deadline of its own. */
+export interface OrderStore {
+  /** Heads of those of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects when the database can't be reached. */
+  readHeads(keys: readonly string[]): Promise<Map<string, Head>>;
+  /** One transaction in one round trip. Up to two may be in flight, the second behind the first. */
+  applyBatch(batch: Batch): Promise<ApplyResult>;
+}

@@ -1,0 +1,54 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+const fineSeconds = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.06, 0.1, 0.25, 0.5, 1.5, 5.5];
+
+export function ingestMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    observations: new Counter({
+      name: 'tidemark_observations_total',
+      help: 'Everything offered to ingest, by what became of it; the outcomes add up to what came in',
+      labelNames: ['stream', 'cause', 'outcome'] as const,
+      registers,
+    }),
+    queueDepth: new Gauge({ name: 'tidemark_ingest_queue_depth', help: 'Observations queued', registers }),
+    queueCapacity: new Gauge({
+      name: 'tidemark_ingest_queue_capacity',
+      help: 'Observations at which the sockets are paused',
+      registers,
+    }),
+    batchSize: new Histogram({
+      name: 'tidemark_batch_size',
+      help: 'Observations in a committed batch',
+      buckets: [1.5, 2.5, 5.5, 10.5, 25.5, 50.5, 100.5, 200.5, 350.5, 500.5],
+      registers,
+    }),
+    applySeconds: new Histogram({
+      name: 'tidemark_apply_seconds',
+      help: 'Time of one batch transaction',
+      buckets: fineSeconds,
+      registers,
+    }),
+    orders: new Gauge({
+      name: 'tidemark_orders',
+      help: 'Orders known, by status',
+      labelNames: ['stream', 'status'] as const,
+      registers,
+    }),
+    quarantined: new Gauge({
+      name: 'tidemark_quarantined',
+      help: 'Rows in quarantine that nobody has dealt with',
+      labelNames: ['stream', 'reason'] as const,
+      registers,
+    }),
+    latency: new Histogram({
+      name: 'tidemark_latency_seconds',
+      help: 'Time of an update on its way: receive_to_commit, commit_to_ack, total',
+      labelNames: ['stream', 'stage'] as const,
+      buckets: fineSeconds,
+      registers,
+    }),
+    laneHeld: new Gauge({ name: 'tidemark_lane_held', help: '1 while this process holds the lane', registers }),
+    laneEpoch: new Gauge({ name: 'tidemark_lane_epoch', help: 'The fencing number of the lane as last seen here', registers }),
+  };
+}

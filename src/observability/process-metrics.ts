@@ -1,0 +1,25 @@
+import { Gauge, Histogram, type Registry } from 'prom-client';
+
+export function processMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    httpSeconds: new Histogram({
+      name: 'http_request_duration_seconds',
+      help: 'Time of one request that we answered',
+      labelNames: ['method', 'route', 'code_class'] as const,
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.5, 5.5, 30.5],
+      registers,
+    }),
+    buildInfo: new Gauge({
+      name: 'tidemark_build_info',
+      help: '1, with the version in its label',
+      labelNames: ['version'] as const,
+      registers,
+    }),
+    dbPoolWaiting: new Gauge({
+      name: 'tidemark_db_pool_waiting',
+      help: 'Callers waiting for a database connection',
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,63 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** `source` is a stream (`account`, `prediction`): never an account. */
+export function sourceMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    state: new Gauge({
+      name: 'tidemark_source_state',
+      help: 'Accounts in each state of a source: live, resyncing, connecting, down, not_enrolled, login_required, frozen',
+      labelNames: ['source', 'state'] as const,
+      registers,
+    }),
+    lastFrame: new Gauge({
+      name: 'tidemark_source_last_frame_timestamp_seconds',
+      help: 'When the last frame of any kind arrived',
+      labelNames: ['source'] as const,
+      registers,
+    }),
+    lastEvent: new Gauge({
+      name: 'tidemark_source_last_event_timestamp_seconds',
+      help: 'When the last order event arrived',
+      labelNames: ['source'] as const,
+      registers,
+    }),
+    frames: new Counter({
+      name: 'tidemark_source_frames_total',
+      help: 'Frames received, by what they were: event, control, unreadable, foreign',
+      labelNames: ['source', 'type'] as const,
+      registers,
+    }),
+    reconnects: new Counter({
+      name: 'tidemark_source_reconnects_total',
+      help: 'Connections given up, by reason',
+      labelNames: ['source', 'reason'] as const,
+      registers,
+    }),
+    gaps: new Counter({
+      name: 'tidemark_source_gaps_total',
+      help: 'Times that continuity was lost',
+      labelNames: ['source'] as const,
+      registers,
+    }),
+    decodeFailures: new Counter({
+      name: 'tidemark_source_decode_failures_total',
+      help: 'Frames and rows that could not be understood, by reason; each is in quarantine',
+      labelNames: ['source', 'reason'] as const,
+      registers,
+    }),
+    resyncSeconds: new Histogram({
+      name: 'tidemark_source_resync_seconds',
+      help: 'Time from subscribe acknowledged to live',
+      labelNames: ['source'] as const,
+      buckets: [0.05, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5],
+      registers,
+    }),
+    silentLosses: new Counter({
+      name: 'tidemark_source_silent_losses_total',
+      help: 'Changes that the audit found and the stream had not delivered 5 s later',
+      labelNames: ['source'] as const,
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,34 @@
+import type { LogRow } from './update-log.ts';
+
+/** Kafka did not acknowledge, or we can't know. Sending again is always right: readers drop repeats by revision. */
+export class PublishError extends Error {
+  readonly retryable = true;
+  /** Short and stable, for logs and a metric label: `timeout`, `not_leader`, `missing_ack`, `connection`, `unavailable`, `too_large` … */
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'PublishError';
+    this.code = code;
+  }
+}
+
+/** The log topics, at least once, in order. */
+export interface Publisher {
+  /**
+   * Resolves once every in-sync replica has every row; rows of one key keep their order. At most 1,000 rows and 900 kB a call; at most one call at a time.
+   * Rejects with `PublishError` after any error or its own deadline; whatever was sent may or may not have arrived. The next call starts afresh
+   * (a retired producer is never used again).
+   */
+  publish(rows: readonly LogRow[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The compacted state topic: it cannot bear a late repeat, so every flush is one transaction of the only writer. */
+export interface StatePublisher {
+  /** Takes over as the only writer; every older one is fenced from then on. Called once a term, before the first flush. */
+  takeOver(): Promise<void>;
+  /** One transaction with all rows, at most 1,000 and 900 kB a send inside it. Rejects with `PublishError`; code `fenced` means that a newer writer took over. */
+  flush(rows: readonly LogRow[]): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,70 @@
+export interface QueueLimits {
+  readonly maxCount: number;
+  readonly maxBytes: number;
+}
+
+/**
+ * A first-in first-out queue bounded by count and by bytes. It never drops: `push` always takes the item (what has been
+ * received must not vanish), and `full` tells the producer to stop reading until `onRoom` is called. The bound may
+ * therefore be passed by what was already in flight when the queue filled: one socket buffer a producer.
+ *
+ * Invariant: `bytes` is the sum of the sizes of what is queued; `onRoom` is called once for each time it became full,
+ * when half of both bounds is free again (hysteresis, so that sockets are not paused and resumed for each item).
+ */
+export class BoundedQueue<T> {
+  private items: T[] = [];
+  private sizes: number[] = [];
+  private head = 0;
+  private queuedBytes = 0;
+  private wasFull = false;
+  private readonly limits: QueueLimits;
+  private readonly onRoom: () => void;
+
+  constructor(limits: QueueLimits, onRoom: () => void) {
+    this.limits = limits;
+    this.onRoom = onRoom;
+  }
+
+  get count(): number {
+    return this.items.length - this.head;
+  }
+
+  get bytes(): number {
+    return this.queuedBytes;
+  }
+
+  /** True from the push that reached a bound until half of both bounds is free again. */
+  get full(): boolean {
+    return this.wasFull;
+  }
+
+  push(item: T, sizeBytes: number): void {
+    this.items.push(item);
+    this.sizes.push(sizeBytes);
+    this.queuedBytes += sizeBytes;
+    if (this.count >= this.limits.maxCount || this.queuedBytes >= this.limits.maxBytes) this.wasFull = true;
+  }
+
+  /** Takes up to `maxCount` items, oldest first. */
+  take(maxCount: number): T[] {
+    const end = Math.min(this.items.length, this.head + maxCount);
+    const taken = this.items.slice(this.head, end);
+    for (let i = this.head; i < end; i += 1) this.queuedBytes -= this.sizes[i] ?? 0;
+    this.head = end;
+    this.compact();
+    if (this.wasFull && this.count <= this.limits.maxCount / 2 && this.queuedBytes <= this.limits.maxBytes / 2) {
+      this.wasFull = false;
+      this.onRoom();
+    }
+    return taken;
+  }
+
+  /** Drops the consumed front once it outweighs what is left, so that `take` stays linear overall. */
+  private compact(): void {
+    if (this.head < 1024 && this.head < this.items.length) return;
+    if (this.head * 2 < this.items.length) return;
+    this.items = this.items.slice(this.head);
+    this.sizes = this.sizes.slice(this.head);
+    this.head = 0;
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Time, passed in. Nothing outside `runtime/` and `main.ts` reads a clock or arms a timer of its own, so that the
+ * simulator can run the real connectors, ingest and relay on a virtual clock.
+ */
+export interface Timer {
+  /** Disarms the timer; harmless when it has already fired. */
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall time in milliseconds since the epoch. May step; never use it to measure a duration. */
+  nowMs(): number;
+  /** Milliseconds from an arbitrary origin that never go back. Fractions are real. */
+  monotonicMs(): number;
+  /** Calls `callback` once after `delayMs`. */
+  after(delayMs: number, callback: () => void): Timer;
+  /** Resolves after `delayMs`, or at once (never rejects) when `signal` aborts. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, callback) {
+    const handle = setTimeout(callback, delayMs);
+    return { cancel: () => clearTimeout(handle) };
+  },
+  sleep: (delayMs, signal) => sleepOn(systemClock, delayMs, signal),
+};
+
+/** `sleep` in terms of `after`, for every clock. */
+export function sleepOn(clock: Pick<Clock, 'after'>, delayMs: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const finish = () => {
+      timer.cancel();
+      signal?.removeEventListener('abort', finish);
+      resolve();
+    };
+    const timer = clock.after(delayMs, finish);
+    signal?.addEventListener('abort', finish, { once: true });
+  });
+}

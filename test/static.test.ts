@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => ({ file: `src/${file}`, text: readFileSync(`src/${file}`, 'utf8') }));
+
+/** Classes of bugs that became rules. */
+describe('the sources', () => {
+  it('take clock, timers, randomness and ids from outside, except in runtime/ and main.ts', () => {
+    const direct = /\b(Date\.now\(|new Date\(\)|performance\.now\(|Math\.random\(|randomUUID\(|setTimeout\(|setInterval\()/;
+    const offenders = sources
+      .filter(({ file }) => !file.startsWith('src/runtime/') && file !== 'src/main.ts')
+      .filter(({ text }) => direct.test(text))
+      .map(({ file }) => file);
+    expect(offenders).toEqual([]);
+  });
+
+  it('leave process to main.ts', () => {
+    const touches = /\bprocess\.(env|exit|argv|on|stdout|stderr)\b/;
+    const offenders = sources
+      .filter(({ file, text }) => file !== 'src/main.ts' && touches.test(text))
+      .map(({ file }) => file);
+    expect(offenders).toEqual([]);
+  });
+
+  it('stay below 400 lines each', () => {
+    expect(sources.filter(({ text }) => text.split('\n').length > 400).map(({ file }) => file)).toEqual([]);
+  });
+});

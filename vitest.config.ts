@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config';
+
+// One project per suffix: the suffix says what a test needs, and so what has to be started for it.
+const suffixes = {
+  unit: { include: ['test/**/*.test.ts'], exclude: ['test/**/*.{property,pg,kafka,e2e,simulation}.test.ts'] },
+  property: { include: ['test/**/*.property.test.ts'] },
+  simulation: { include: ['test/**/*.simulation.test.ts'] },
+  pg: { include: ['test/**/*.pg.test.ts'], globalSetup: ['test/support/global-setup-postgres.ts'] },
+  kafka: { include: ['test/**/*.kafka.test.ts'], globalSetup: ['test/support/global-setup-kafka.ts'] },
+  e2e: {
+    include: ['test/**/*.e2e.test.ts'],
+    globalSetup: ['test/support/global-setup-postgres.ts', 'test/support/global-setup-kafka.ts'],
+  },
+};
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    // A bound against hanging, not a measure: nothing here fails because the machine is slow today.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 30_000,
+    projects: Object.entries(suffixes).map(([name, options]) => ({ extends: true, test: { name, ...options } })),
+  },
+});
