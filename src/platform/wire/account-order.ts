@@ -1,0 +1,74 @@
+import { z } from 'zod';
+
+/**
+ * Equity and option orders.
+ *
+ * Specification ("Events", "Equity or option order response"): the fields of `payload.data` of an `account.order` event; decimals are strings;
+ * `ordStatus` shows at least `NEW` and `PARTIALLY_FILLED`.
+ *
+ * Assumption: the further `ordStatus` values; `legs` and their fields; an item of the list and the answer to the get have the fields of the event
+ * and `accountId` and `createdAt` besides; events leave out `price` and `stopPrice` where the type has none; `avgPrice` is absent before a fill.
+ */
+export const accountOrderStatuses = [
+  'PENDING_NEW',
+  'NEW',
+  'PARTIALLY_FILLED',
+  'FILLED',
+  'PENDING_CANCEL',
+  'CANCELED',
+  'PENDING_REPLACE',
+  'REPLACED',
+  'REJECTED',
+  'EXPIRED',
+  'DONE_FOR_DAY',
+  'SUSPENDED',
+] as const;
+
+export const accountOrderSides = ['BUY', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'] as const;
+export const accountOrderTypes = ['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT'] as const;
+export const accountOrderTimesInForce = ['DAY', 'GTC', 'IOC', 'FOK'] as const;
+/** Assumption. Common stock, one option leg, several. */
+export const securityTypes = ['CS', 'OPT', 'MLEG'] as const;
+/** Assumption. */
+export const orderCategories = ['equity', 'option'] as const;
+
+/** Assumption: the fields of a leg. `symbol` is compact OCC (`AAPL261218C00200000`), `ratioQty` a decimal string. */
+export const orderLeg = z.looseObject({
+  symbol: z.string(),
+  side: z.string(),
+  ratioQty: z.string(),
+  positionEffect: z.string().optional(),
+});
+
+/** `payload.data` of an `account.order` event. Enum-like fields are strings: a word that we don't know is carried as it came. */
+export const accountOrderEventData = z.looseObject({
+  ordId: z.string().min(1),
+  clOrdId: z.string().optional(),
+  symbol: z.string(),
+  side: z.string(),
+  type: z.string(),
+  timeInForce: z.string(),
+  qty: z.string(),
+  price: z.string().optional(),
+  stopPrice: z.string().optional(),
+  ordStatus: z.string(),
+  cumQty: z.string(),
+  leavesQty: z.string(),
+  avgPrice: z.string().optional(),
+  securityType: z.string().optional(),
+  category: z.string().optional(),
+  updatedAt: z.string(),
+  legs: z.array(orderLeg).optional(),
+  text: z.string().optional(),
+  ordRejReason: z.string().optional(),
+});
+
+/** An item of `GET /v1/orders`, and the answer of `GET` and `DELETE /v1/orders/{ordId}`. */
+export const accountOrderItem = accountOrderEventData.extend({
+  accountId: z.string().min(1),
+  createdAt: z.string(),
+});
+
+export type OrderLegWire = z.infer<typeof orderLeg>;
+export type AccountOrderEventData = z.infer<typeof accountOrderEventData>;
+export type AccountOrderItem = z.infer<typeof accountOrderItem>;

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+
+/**
+ * The shapes in which an error may come; a client must not depend on one of them, nor on message texts.
+ *
+ * Specification ("General error bodies", "Prediction order errors", "Flat error body"): flat body, nested body, prediction envelope, or no body;
+ * the prediction codes below.
+ *
+ * Assumption: `error.type` of each prediction error, that 401 and 403 of the prediction endpoints use the nested body (403 with code
+ * `FORBIDDEN`), and `NOT_SPECIFIED` for endpoint groups that have no shape.
+ */
+export const flatError = z.looseObject({
+  error: z.string(),
+  codes: z.array(z.looseObject({ code: z.string(), description: z.string().optional() })).optional(),
+  metadata: z.looseObject({}).optional(),
+});
+
+export const nestedError = z.looseObject({
+  error: z.looseObject({
+    type: z.string().optional(),
+    code: z.string().optional(),
+    message: z.string().optional(),
+    meta: z.looseObject({}).optional(),
+  }),
+});
+
+/** The nested body with `success: false` beside it. */
+export const predictionError = nestedError.extend({ success: z.literal(false) });
+
+/** Status, `error.code` and `error.type` of the prediction endpoints (replace is specified; place, get and cancel are assumed to answer alike). */
+export const predictionErrors = {
+  INVALID_ORDER: { status: 400, type: 'invalid_request' },
+  EMPTY_BODY: { status: 400, type: 'invalid_request' },
+  INVALID_JSON: { status: 400, type: 'invalid_request' },
+  UNKNOWN_FIELD: { status: 400, type: 'invalid_request' },
+  ORDER_NOT_FOUND: { status: 404, type: 'not_found' },
+  ORDER_NOT_ACTIONABLE: { status: 409, type: 'conflict' },
+  ORDER_ENTRY_AT_CAPACITY: { status: 429, type: 'rate_limit' },
+  ORDER_ENTRY_UNAVAILABLE: { status: 503, type: 'unavailable' },
+  REQUEST_OUTCOME_UNKNOWN: { status: 504, type: 'timeout' },
+} as const;
+
+export type PredictionErrorCode = keyof typeof predictionErrors;
+export type FlatError = z.infer<typeof flatError>;
+export type NestedError = z.infer<typeof nestedError>;
+export type PredictionError = z.infer<typeof predictionError>;

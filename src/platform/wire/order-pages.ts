@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { accountOrderItem } from './account-order.ts';
+import { predictionEnvelope } from './prediction-envelope.ts';
+import { predictionOrder } from './prediction-order.ts';
+
+/**
+ * The order lists. The specification names them and shows nothing, so all of this is an **assumption**: `GET /v1/orders` with `accountId`,
+ * `clOrdId`, `status=open|closed|all`, `updatedAfter` (strictly later than), `cursor`, `limit` (1 to 500, default 100); `GET
+ * /v1/predictions/orders` with `clientOrderRef` and `state` in place of the middle two; oldest change first; `nextCursor` absent on the last page.
+ */
+export const accountOrderPage = z.looseObject({
+  orders: z.array(accountOrderItem),
+  nextCursor: z.string().min(1).optional(),
+});
+
+export const predictionOrderPage = predictionEnvelope(
+  z.looseObject({ orders: z.array(predictionOrder), nextCursor: z.string().min(1).optional() }),
+);
+
+/** A page before its rows are looked at: one bad row must not hide the others. */
+export const rawPage = z.looseObject({ orders: z.array(z.unknown()), nextCursor: z.string().min(1).optional() });
+
+export const ordersPath = '/v1/orders';
+export const predictionOrdersPath = '/v1/predictions/orders';
+export const pageLimit = { default: 100, max: 500 } as const;
+export const listStates = ['open', 'closed', 'all'] as const;
+export type ListState = (typeof listStates)[number];
+
+export type AccountOrderPage = z.infer<typeof accountOrderPage>;
+export type PredictionOrderPage = z.infer<typeof predictionOrderPage>;

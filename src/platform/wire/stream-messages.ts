@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+/**
+ * Everything on the order stream besides events. The specification shows none of it ("Connection address, subscription handshake … not shown"),
+ * so all of this is an **assumption**: upgrade of `GET /v1/stream` with a bearer token, `subscribe` and `unsubscribe` answered by `subscribed`,
+ * `unsubscribed` or `error`, a heartbeat every 15 s beside WebSocket pings every 15 s, the close codes; no replay, no sequence number.
+ */
+export const subscriptionPayload = z.looseObject({ topic: z.string(), target: z.string() });
+
+/** Client → server. `id` is chosen by the client and comes back with the answer. */
+export const subscribeMessage = z.looseObject({
+  type: z.enum(['subscribe', 'unsubscribe']),
+  id: z.string(),
+  payload: subscriptionPayload,
+});
+
+export const subscribedMessage = z.looseObject({
+  type: z.enum(['subscribed', 'unsubscribed']),
+  id: z.string(),
+  timestamp: z.string(),
+  payload: subscriptionPayload,
+});
+
+export const streamErrorCodes = ['FORBIDDEN', 'UNKNOWN_TARGET', 'BAD_REQUEST', 'SLOW_CONSUMER'] as const;
+
+/** `id` is absent where the message that it answers could not be read. */
+export const streamErrorMessage = z.looseObject({
+  type: z.literal('error'),
+  id: z.string().optional(),
+  timestamp: z.string(),
+  payload: z.looseObject({ code: z.string(), message: z.string() }),
+});
+
+export const heartbeatMessage = z.looseObject({ type: z.literal('heartbeat'), timestamp: z.string() });
+
+export const streamCloseCodes = {
+  goingAway: 1001,
+  restarting: 1012,
+  unauthorized: 4401,
+  forbidden: 4403,
+  slowConsumer: 4429,
+} as const;
+
+/** Milliseconds between heartbeats, and between the server's own pings. */
+export const streamHeartbeatMs = 15_000;
+/** The path of the stream below its base. */
+export const streamPath = '/v1/stream';
+
+export type SubscribeMessage = z.infer<typeof subscribeMessage>;
+export type SubscribedMessage = z.infer<typeof subscribedMessage>;
+export type StreamErrorMessage = z.infer<typeof streamErrorMessage>;
+export type HeartbeatMessage = z.infer<typeof heartbeatMessage>;
