@@ -1,0 +1,36 @@
+import type { Secret } from '../runtime/secret.ts';
+
+/** What the token endpoint answered (specification, "Token response"), with the expiry as an instant instead of a duration. */
+export interface Token {
+  readonly accessToken: Secret;
+  /** Milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+  /** Absent for client credentials, which never get one. */
+  readonly refreshToken?: Secret;
+  readonly scope?: string;
+}
+
+export interface StoredToken extends Token {
+  /** 1, 2, 3 … per credential, one for each save. A save names the generation that it replaces. */
+  readonly generation: number;
+}
+
+/**
+ * Tokens, shared by every process that uses the same credential. `credential` names it (`client`, or a linked login); it is no secret.
+ * Every call has a deadline; rejects when the store can't be reached.
+ *
+ * The way of a refresh: `claim` → `load` (somebody may have refreshed meanwhile) → HTTP, without any lock held → `save` → `unclaim`. A refresh token
+ * that the platform rotated is used only after `save` resolved with true: before that a crash would lose the only good one.
+ */
+export interface TokenStore {
+  /** True: this holder alone may refresh for the next `forMs`, by the store's clock. A holder that has the claim may claim again, which prolongs it. */
+  claim(credential: string, holder: string, forMs: number): Promise<boolean>;
+  /** Gives the claim back early; harmless when it went to somebody else. */
+  unclaim(credential: string, holder: string): Promise<void>;
+  load(credential: string): Promise<StoredToken | undefined>;
+  /**
+   * Stores the token as generation `replaces + 1` (`replaces` is 0 when nothing was stored). False: another generation is there by now and nothing was
+   * written; load it. So an older answer that arrives late never overwrites a newer one.
+   */
+  save(credential: string, replaces: number, token: Token): Promise<boolean>;
+}
