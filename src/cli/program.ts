@@ -1,0 +1,59 @@
+import { Command, CommanderError } from 'commander';
+import { exitCodes } from './cli-error.ts';
+import { type CommandEntry, commandEntries } from './commands.ts';
+import type { CliIo } from './io.ts';
+import { reportError } from './report-error.ts';
+
+const examples = `
+Examples:
+  $ tidemark demo                      everything at once, on this machine, with a made-up market
+  $ tidemark config docs               every setting, its unit, range and default
+  $ tidemark doctor                    what is missing or wrong before the service can run
+  $ tidemark migrate && tidemark topics apply && tidemark serve
+  $ tidemark tail --account ACC-1      updates as they arrive on Kafka
+
+Settings come from the environment only. Exit codes: 0 done, 1 failed, 64 wrong call, 69 a part does not answer, 78 wrong configuration.`;
+
+/** The program with the commands that `argv` names loaded, and the others by name and summary only. */
+export async function buildProgram(
+  io: CliIo,
+  argv: readonly string[],
+  entries: readonly CommandEntry[] = commandEntries,
+): Promise<Command> {
+  const program = new Command('tidemark')
+    .description(
+      "Follows a brokerage's order streams, keeps the newest state of every order in Postgres, and feeds every accepted change to Kafka.",
+    )
+    .version(io.version, '-V, --version')
+    .showSuggestionAfterError(true)
+    .addHelpText('after', examples);
+  const named = new Set(argv.filter((word) => !word.startsWith('-')).slice(0, 2));
+  for (const entry of entries) {
+    const command = named.has(entry.name) ? (await entry.load())(io) : new Command(entry.name);
+    program.addCommand(command.summary(entry.summary));
+  }
+  for (const command of [program, ...descendants(program)]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'tidemark: ')),
+    });
+  }
+  return program;
+}
+
+function descendants(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...descendants(child)]);
+}
+
+/** Runs what the arguments (without Node and script) ask for. Never rejects: every failure ends as a sentence on stderr and an exit code. */
+export async function runProgram(io: CliIo, argv: readonly string[], entries?: readonly CommandEntry[]): Promise<void> {
+  try {
+    const program = await buildProgram(io, argv, entries);
+    await program.parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    // Commander has already written what it had to say; help and version end here as well, with code 0.
+    if (error instanceof CommanderError) io.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage);
+    else io.exit(reportError(io, error));
+  }
+}
