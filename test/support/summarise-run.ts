@@ -1,0 +1,40 @@
+/** The part of vitest's JSON report (the shape of Jest's) that the verdict needs. */
+export interface RunReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
+}
+
+export interface RunSummary {
+  readonly passed: number;
+  readonly failed: number;
+  /** Why something counts as failed that vitest does not list as a failed test. */
+  readonly complaints: readonly string[];
+}
+
+/** The verdict on a run: no report, no test, a skipped test, a file that broke before its tests and a failed process are failures. */
+export function summarise(report: RunReport | undefined, exitCode: number): RunSummary {
+  if (report === undefined) return { passed: 0, failed: 1, complaints: [`vitest left no report (exit code ${exitCode})`] };
+  const complaints: string[] = [];
+  const skipped = report.numPendingTests + report.numTodoTests;
+  if (skipped > 0) complaints.push(`${skipped} skipped or todo: a test that does not run counts as failed`);
+  const broken = report.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+  );
+  for (const file of broken) complaints.push(`${file.name} failed outside its tests`);
+  let failed = report.numFailedTests + skipped + broken.length;
+  if (report.numPassedTests + failed === 0) {
+    failed = 1;
+    complaints.push('no test ran');
+  } else if (exitCode !== 0 && failed === 0) {
+    failed = 1;
+    complaints.push(`vitest ended with exit code ${exitCode} though no test failed: an error outside the tests`);
+  }
+  return { passed: report.numPassedTests, failed, complaints };
+}
