@@ -42,6 +42,8 @@ export interface Unreadable {
   readonly orderId?: string;
   readonly observedAtMs: number;
   readonly bytes: number;
+  /** Told once, after the commit that settled it. */
+  readonly onOutcome?: (outcome: Outcome) => void;
 }
 
 /**

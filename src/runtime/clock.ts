@@ -16,6 +16,8 @@ export interface Clock {
   after(delayMs: number, callback: () => void): Timer;
   /** Resolves after `delayMs`, or at once (never rejects) when `signal` aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves after the input that is already waiting has been handled: lets one socket read become one batch instead of many. */
+  turn(): Promise<void>;
 }
 
 /** The machine's own clock. */
@@ -27,6 +29,7 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(handle) };
   },
   sleep: (delayMs, signal) => sleepOn(systemClock, delayMs, signal),
+  turn: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
 /** `sleep` in terms of `after`, for every clock. */

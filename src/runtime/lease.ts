@@ -10,6 +10,7 @@ import type { Clock } from './clock.ts';
 export class Lease {
   private confirmedAtMs = Number.NEGATIVE_INFINITY;
   private currentEpoch = 0n;
+  private lostEpoch = 0n;
   private readonly clock: Clock;
   private readonly actForMs: number;
 
@@ -25,12 +26,14 @@ export class Lease {
 
   /** Postgres agreed to a renewal that was *sent* at `sentAtMs` (monotonic): the answer may be old, the sending time is safe. */
   confirm(epoch: bigint, sentAtMs: number): void {
+    if (epoch <= this.lostEpoch) return;
     this.currentEpoch = epoch;
     this.confirmedAtMs = Math.max(this.confirmedAtMs, sentAtMs);
   }
 
-  /** The lane went to somebody else, or we gave it back. */
+  /** The lane went to somebody else, or we gave it back. A late confirmation of the lost epoch changes nothing. */
   lose(): void {
+    this.lostEpoch = this.currentEpoch;
     this.confirmedAtMs = Number.NEGATIVE_INFINITY;
   }
 

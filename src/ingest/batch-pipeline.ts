@@ -1,0 +1,267 @@
+import { orderKey } from '../domain/order.ts';
+import type { Wakeup } from '../runtime/wakeup.ts';
+import type { Entry } from './entry.ts';
+import { committedBatch, type Flight } from './flight.ts';
+import { HeadCache } from './head-cache.ts';
+import type { IngestDeps, IngestOptions } from './ingest.ts';
+import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
+import type { LaneHold } from './lane-store.ts';
+import type { ApplyResult } from './order-store.ts';
+import { type PreparedBatch, prepareBatch } from './prepare-batch.ts';
+import { settleEntries } from './settle-entries.ts';
+
+const maxFlights = 2;
+
+export interface PipelineDeps extends IngestDeps {
+  /** Up to `count` queued entries, oldest first; empty when there are none. */
+  readonly source: (count: number) => Entry[];
+  /** Woken by every offer, and by every answer of the store. */
+  readonly wakeup: Wakeup;
+}
+
+/**
+ * One term of the lane: takes what is queued, reduces it against the cached heads, and keeps up to two batches in flight.
+ *
+ * One loop does everything that can change the order of things (take, reduce, send, recover); only the completion of a batch that
+ * committed in its turn happens beside it, so that the relay has it without delay.
+ *
+ * Invariant: `again` + flights + queue hold every unsettled entry once, oldest first, and `nextNumber` is the lane's batch number plus the
+ * numbered flights plus one. After any failure the flights behind it are dropped too, what they touched is evicted, and their entries are
+ * reduced again.
+ */
+export class BatchPipeline {
+  private readonly cache: HeadCache;
+  private readonly poison: PoisonSearch;
+  private flights: Flight[] = [];
+  private again: Entry[] = [];
+  private nextNumber: bigint;
+  private stopped = false;
+  private failing = false;
+  private readonly deps: PipelineDeps;
+  private readonly options: IngestOptions;
+
+  constructor(deps: PipelineDeps, options: IngestOptions, hold: LaneHold) {
+    this.deps = deps;
+    this.options = options;
+    this.cache = new HeadCache(options.headCacheCount);
+    this.poison = new PoisonSearch(options.batchMaxCount);
+    this.nextNumber = hold.batch + 1n;
+  }
+
+  /** Works until `stop`, or until the lane is lost. Never rejects. */
+  async run(): Promise<void> {
+    while (!this.stopped) {
+      const first = this.flights[0]?.result;
+      if (first !== undefined && first.kind !== 'committed') {
+        await this.recover();
+      } else if (this.flights.length < (this.poison.searching ? 1 : maxFlights)) {
+        await this.deps.clock.turn();
+        const entries = this.take();
+        if (entries.length === 0) await this.deps.wakeup.wait();
+        else await this.send(entries);
+      } else {
+        await this.deps.wakeup.wait();
+      }
+    }
+    await Promise.all(this.flights.map((flight) => flight.answer));
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.deps.wakeup.wake();
+  }
+
+  /** What was taken and not settled, oldest first. */
+  unsettled(): Entry[] {
+    return [...this.flights.flatMap((flight) => flight.entries), ...this.again];
+  }
+
+  private take(): Entry[] {
+    const limit = this.poison.limit;
+    if (this.again.length === 0) return this.deps.source(limit);
+    const entries = this.again.slice(0, limit);
+    this.again = this.again.slice(limit);
+    return entries;
+  }
+
+  private async send(entries: Entry[]): Promise<void> {
+    const loaded = await this.loadHeads(entries);
+    const failed = this.flights.some((flight) => flight.result !== undefined && flight.result.kind !== 'committed');
+    if (!loaded || failed || this.stopped) {
+      this.again = entries.concat(this.again);
+      return;
+    }
+    const { lane, generation } = this.options;
+    const prepared = prepareBatch(entries, this.cache, { generation });
+    this.cache.trim();
+    const { heads, updates, quarantine } = prepared;
+    const writes = heads.length + updates.length + quarantine.length > 0;
+    const number = writes ? this.nextNumber : undefined;
+    if (writes) this.nextNumber += 1n;
+    const answer: Promise<ApplyResult> =
+      number === undefined
+        ? Promise.resolve({ kind: 'committed', lastSeq: undefined })
+        : this.deps.store
+            .applyBatch({ lane, epoch: this.deps.lease.epoch, number, heads, updates, quarantine })
+            .catch((error: unknown) => ({ kind: 'unknown', code: String(error) }));
+    this.launch(number, entries, prepared, answer);
+  }
+
+  private launch(number: bigint | undefined, entries: Entry[], prepared: PreparedBatch, answer: Promise<ApplyResult>): void {
+    const flight: Flight = { number, entries, prepared, sentMs: this.deps.clock.monotonicMs(), answer, result: undefined };
+    this.flights.push(flight);
+    void answer.then((result) => {
+      flight.result = result;
+      if (!this.stopped) this.completeReady();
+      this.deps.wakeup.wake();
+    });
+  }
+
+  /** Settles the flights at the front that committed. */
+  private completeReady(): void {
+    for (;;) {
+      const flight = this.flights[0];
+      if (flight?.result?.kind !== 'committed') return;
+      this.flights.shift();
+      this.complete(flight, flight.result.lastSeq, true);
+    }
+  }
+
+  private complete(flight: Flight, lastSeq: bigint | undefined, handOver: boolean): void {
+    const { clock, lease, metrics, onCommitted, onUnhanded, backoff } = this.deps;
+    for (const key of flight.prepared.touched) this.cache.unpin(key);
+    const committedMs = clock.monotonicMs();
+    if (flight.number !== undefined) {
+      lease.confirm(lease.epoch, flight.sentMs);
+      metrics.batchSize.observe(flight.entries.length);
+      metrics.applySeconds.observe((committedMs - flight.sentMs) / 1000);
+      if (handOver) onCommitted(committedBatch({ ...flight, number: flight.number }, lastSeq, committedMs));
+      else onUnhanded();
+    }
+    this.poison.passed(flight.entries.length);
+    settleEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
+    backoff.reset();
+    this.failing = false;
+  }
+
+  /** The first flight failed. Learns what became of the others, puts back what did not commit, and leaves the lane in step. */
+  private async recover(): Promise<void> {
+    const results = await Promise.all(this.flights.map((flight) => flight.answer));
+    const first = results.find((result) => result.kind !== 'committed');
+    if (first === undefined) return;
+    if (results.some((result) => result.kind === 'lane_lost')) {
+      this.lose();
+      return;
+    }
+    this.report(first);
+    // One unknown anywhere is enough: an orphan of the second batch could still enter the lane behind the first one's second try.
+    if (first.kind === 'out_of_order' || results.some((result) => result.kind === 'unknown')) {
+      const hold = await this.reclaim();
+      if (hold === undefined) return;
+      this.completeUpTo(hold.batch);
+    }
+    const failed = this.flights;
+    this.flights = [];
+    this.putBack(failed);
+    const only = failed[0]?.entries;
+    if (first.kind === 'poison' && only !== undefined) this.isolate(only, first);
+    if (first.kind === 'retry') await this.pause();
+  }
+
+  /** `batch` is a verdict: every flight up to it committed. Which seqs they got is not known here, so the relay reads them from the log. */
+  private completeUpTo(batch: bigint): void {
+    for (;;) {
+      const flight = this.flights[0];
+      if (flight === undefined || (flight.number !== undefined && flight.number > batch)) break;
+      this.flights.shift();
+      this.complete(flight, undefined, false);
+    }
+    this.nextNumber = batch + 1n;
+  }
+
+  private putBack(flights: readonly Flight[]): void {
+    for (const { prepared } of flights) {
+      for (const key of prepared.touched) {
+        this.cache.unpin(key);
+        this.cache.evict(key);
+      }
+    }
+    const lowest = flights.find((flight) => flight.number !== undefined)?.number;
+    if (lowest !== undefined) this.nextNumber = lowest;
+    this.again = flights.flatMap((flight) => flight.entries).concat(this.again);
+  }
+
+  private isolate(entries: readonly Entry[], refusal: { readonly code: string; readonly message: string }): void {
+    const [entry] = entries;
+    if (entries.length > 1 || entry === undefined) {
+      this.poison.refused(entries.length);
+      return;
+    }
+    const kept = asQuarantine(entry, refusal.code);
+    if (kept !== undefined) {
+      this.again[0] = kept;
+      this.deps.log.error(
+        { code: refusal.code, reason: refusal.message, kind: entry.kind },
+        'Postgres refuses an entry; it goes to quarantine',
+      );
+    } else {
+      this.again.shift();
+      this.poison.passed(1);
+      this.deps.log.error(
+        { code: refusal.code, entry },
+        'Postgres refuses an entry even for quarantine; this line is all that is left of it',
+      );
+      settleEntries([entry], ['quarantined'], this.deps.metrics.observations);
+    }
+  }
+
+  /** Asks until the database answers: before that nothing is known, and nothing may be sent. */
+  private async reclaim(): Promise<LaneHold | undefined> {
+    while (!this.stopped) {
+      try {
+        const hold = await this.deps.lane.reclaim();
+        if (hold === undefined) this.lose();
+        return hold;
+      } catch (error) {
+        this.deps.log.debug({ err: error }, 'the lane could not be reclaimed yet');
+        await this.pause();
+      }
+    }
+    return undefined;
+  }
+
+  private async loadHeads(entries: readonly Entry[]): Promise<boolean> {
+    const unknown = new Set<string>();
+    for (const entry of entries) {
+      if (entry.kind !== 'order') continue;
+      const key = orderKey(entry.view.stream, entry.view.orderId);
+      if (!this.cache.has(key)) unknown.add(key);
+    }
+    if (unknown.size === 0) return true;
+    try {
+      const heads = await this.deps.store.readHeads([...unknown]);
+      for (const [key, head] of heads) this.cache.set(key, head);
+      return true;
+    } catch (error) {
+      this.report({ kind: 'unknown', code: String(error) });
+      await this.pause();
+      return false;
+    }
+  }
+
+  private lose(): void {
+    this.stopped = true;
+    this.deps.lane.reportLost();
+  }
+
+  /** One line when the store begins to fail; the rest is counted by the metrics. */
+  private report(result: ApplyResult): void {
+    if (this.failing) return;
+    this.failing = true;
+    this.deps.log.warn({ result }, 'a batch failed; its observations are kept and tried again');
+  }
+
+  private async pause(): Promise<void> {
+    await this.deps.clock.sleep(this.deps.backoff.nextMs());
+  }
+}

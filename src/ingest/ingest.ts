@@ -1,0 +1,155 @@
+import type { CommittedBatch } from '../domain/committed-batch.ts';
+import type { IngestItem } from '../domain/observation.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Backoff } from '../runtime/backoff.ts';
+import { BoundedQueue } from '../runtime/bounded-queue.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import { Wakeup } from '../runtime/wakeup.ts';
+import { BatchPipeline } from './batch-pipeline.ts';
+import { type Entry, entryBytes } from './entry.ts';
+import type { LaneControl } from './lane-control.ts';
+import type { LaneHold } from './lane-store.ts';
+import type { OrderStore } from './order-store.ts';
+
+export interface IngestDeps {
+  readonly store: OrderStore;
+  readonly lane: LaneControl;
+  readonly lease: Lease;
+  /** Takes every committed batch, in order. */
+  readonly onCommitted: (batch: CommittedBatch) => void;
+  /** Something committed that could not be handed over: it has to be read from the log. */
+  readonly onUnhanded: () => void;
+  readonly clock: Clock;
+  readonly backoff: Backoff;
+  readonly metrics: Metrics['ingest'];
+  readonly log: Log;
+}
+
+export interface IngestOptions {
+  readonly lane: number;
+  readonly generation: number;
+  readonly queueMaxCount: number;
+  readonly queueMaxBytes: number;
+  readonly batchMaxCount: number;
+  /** Heads kept in memory. A head takes 1 to 2 kB. */
+  readonly headCacheCount: number;
+}
+
+/** The lane was lost, or the process is stopping: what had been offered is not settled. A source that comes back reads everything again. */
+export class LaneEndedError extends Error {
+  readonly code = 'LANE_ENDED';
+  readonly retryable = true;
+
+  constructor() {
+    super('the lane ended before this was settled');
+    this.name = 'LaneEndedError';
+  }
+}
+
+/**
+ * The way of every observation into Postgres: bounded queue → batches that form by themselves → one transaction each.
+ *
+ * States: idle (no lane: what is offered is dropped, because whoever takes the lane reads it again) → working (between `begin` and `end`) → idle.
+ * Invariant: while working, everything offered is settled exactly once, or its barrier is rejected when the lane ends.
+ */
+export class Ingest {
+  private pipeline: BatchPipeline | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private readonly roomListeners = new Set<() => void>();
+  private readonly wakeup = new Wakeup();
+  private queue: BoundedQueue<Entry>;
+  /** Replies and probes: few, and a full stream queue must not stall the commands that wait for them. */
+  private urgent: BoundedQueue<Entry>;
+  private readonly deps: IngestDeps;
+  private readonly options: IngestOptions;
+
+  constructor(deps: IngestDeps, options: IngestOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.queue = this.emptyQueue();
+    this.urgent = this.emptyQueue();
+    deps.metrics.queueCapacity.set(options.queueMaxCount);
+  }
+
+  get full(): boolean {
+    return this.queue.full;
+  }
+
+  get depth(): number {
+    return this.queue.count + this.urgent.count;
+  }
+
+  onRoom(callback: () => void): () => void {
+    this.roomListeners.add(callback);
+    return () => this.roomListeners.delete(callback);
+  }
+
+  offer(item: IngestItem): void {
+    if (this.pipeline === undefined) return;
+    const urgent = item.kind === 'order' && (item.cause === 'reply' || item.cause === 'probe');
+    (urgent ? this.urgent : this.queue).push(item, entryBytes(item));
+    this.wakeup.wake();
+  }
+
+  /** Resolves when everything offered before has been settled; rejects with `LaneEndedError`. */
+  settled(): Promise<void> {
+    if (this.pipeline === undefined) return Promise.reject(new LaneEndedError());
+    return new Promise((resolve, reject) => {
+      const barrier: Entry = { kind: 'barrier', resolve, reject };
+      this.queue.push(barrier, entryBytes(barrier));
+      this.wakeup.wake();
+    });
+  }
+
+  /** Starts a term: the lane is ours, its last committed batch is `hold.batch`. The cache starts empty. */
+  begin(hold: LaneHold): void {
+    const { deps, options, wakeup } = this;
+    const pipeline = new BatchPipeline({ ...deps, wakeup, source: (count) => this.take(count) }, options, hold);
+    this.pipeline = pipeline;
+    this.running = pipeline.run();
+  }
+
+  /** Ends the term: what is queued or in flight is forgotten here (a commit may still happen), and every barrier is rejected. */
+  async end(): Promise<void> {
+    const pipeline = this.pipeline;
+    if (pipeline === undefined) return;
+    this.pipeline = undefined;
+    pipeline.stop();
+    await this.running;
+    this.forget([
+      ...pipeline.unsettled(),
+      ...this.urgent.take(Number.POSITIVE_INFINITY),
+      ...this.queue.take(Number.POSITIVE_INFINITY),
+    ]);
+    this.deps.metrics.queueDepth.set(0);
+  }
+
+  /** Settles what is queued, then ends. The sources must have stopped. Gives up at the signal. */
+  async drain(signal: AbortSignal): Promise<void> {
+    if (this.pipeline !== undefined && !signal.aborted) {
+      const gaveUp = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      await Promise.race([this.settled().catch(() => undefined), gaveUp]);
+    }
+    await this.end();
+  }
+
+  private take(count: number): Entry[] {
+    const urgent = this.urgent.take(count);
+    const entries = urgent.length < count ? urgent.concat(this.queue.take(count - urgent.length)) : urgent;
+    this.deps.metrics.queueDepth.set(this.depth);
+    return entries;
+  }
+
+  private forget(entries: readonly Entry[]): void {
+    for (const entry of entries) if (entry.kind === 'barrier') entry.reject(new LaneEndedError());
+  }
+
+  private emptyQueue(): BoundedQueue<Entry> {
+    const { queueMaxCount: maxCount, queueMaxBytes: maxBytes } = this.options;
+    return new BoundedQueue<Entry>({ maxCount, maxBytes }, () => {
+      for (const listener of this.roomListeners) listener();
+    });
+  }
+}

@@ -1,0 +1,185 @@
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { Service } from '../runtime/service.ts';
+import { Wakeup } from '../runtime/wakeup.ts';
+import type { LaneControl } from './lane-control.ts';
+import type { LaneHold, LaneStore } from './lane-store.ts';
+
+/** The parts that work only while the lane is held. */
+export interface LaneTenant {
+  /** The lane is ours. Rejects only when it can't work at all; the lane is then given back. */
+  begin(hold: LaneHold): Promise<void>;
+  /** The lane is somebody else's, or is about to be given back: stop at once, nothing more may leave. */
+  end(): Promise<void>;
+}
+
+export interface LaneKeeperDeps {
+  readonly store: LaneStore;
+  readonly lease: Lease;
+  readonly tenant: LaneTenant;
+  readonly clock: Clock;
+  readonly metrics: Metrics['ingest'];
+  readonly log: Log;
+}
+
+export interface LaneKeeperOptions {
+  readonly lane: number;
+  /** Names this process in the lane's row. */
+  readonly holder: string;
+  readonly renewEveryMs: number;
+  readonly expireAfterMs: number;
+  /** How often a standby looks whether the lane is free. */
+  readonly acquireEveryMs: number;
+}
+
+export type LaneState = 'standby' | 'held' | 'stopped';
+
+/**
+ * Holds the lane, or stands by for it.
+ *
+ * States: standby → held (the row is ours) → standby (lost: the epoch rose without us) … → stopped.
+ * Invariant: the tenant works only between `begin` and `end`, and both are called in turn. Renewals and reclaims never overlap: a renewal
+ * under an epoch that our own reclaim has just raised would look like a loss.
+ */
+export class LaneKeeper implements Service, LaneControl {
+  readonly name = 'lane-keeper';
+  private current: LaneState = 'standby';
+  private holder: string | undefined;
+  private lost = false;
+  private stopping = false;
+  private readonly wakeup = new Wakeup();
+  private serial: Promise<unknown> = Promise.resolve();
+  private running: Promise<void> = Promise.resolve();
+  private readonly deps: LaneKeeperDeps;
+  private readonly options: LaneKeeperOptions;
+
+  constructor(deps: LaneKeeperDeps, options: LaneKeeperOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  get state(): LaneState {
+    return this.current;
+  }
+
+  /** Who held the lane when we last looked, while standing by. */
+  get otherHolder(): string | undefined {
+    return this.current === 'standby' ? this.holder : undefined;
+  }
+
+  async start(): Promise<void> {
+    this.running = this.run();
+  }
+
+  /** Gives the lane back. The tenant has been drained by then, or is ended here. */
+  async drain(_signal: AbortSignal): Promise<void> {
+    this.stopping = true;
+    this.wakeup.wake();
+    await this.running;
+    if (this.current === 'held') await this.giveBack();
+    this.current = 'stopped';
+  }
+
+  async reclaim(): Promise<LaneHold | undefined> {
+    return this.inTurn(async () => {
+      const sentAtMs = this.deps.clock.monotonicMs();
+      const hold = await this.deps.store.reclaim(this.options.lane, this.deps.lease.epoch);
+      if (hold !== undefined) this.confirm(hold.epoch, sentAtMs);
+      return hold;
+    });
+  }
+
+  reportLost(): void {
+    this.lost = true;
+    this.wakeup.wake();
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping) {
+      try {
+        if (this.current === 'standby') await this.tryToAcquire();
+        else await this.keep();
+      } catch (error) {
+        this.deps.log.warn({ err: error, state: this.current }, 'the lane could not be asked for; trying again');
+      }
+      if (this.stopping) return;
+      await this.rest(this.current === 'held' ? this.options.renewEveryMs : this.options.acquireEveryMs);
+    }
+  }
+
+  private async tryToAcquire(): Promise<void> {
+    const { store, clock, log, tenant } = this.deps;
+    const { lane, holder, expireAfterMs } = this.options;
+    const sentAtMs = clock.monotonicMs();
+    const answer = await store.acquire(lane, holder, expireAfterMs);
+    if (answer.kind === 'busy') {
+      if (this.holder !== answer.holder) log.info({ lane, holder: answer.holder }, 'another process holds the lane; standing by');
+      this.holder = answer.holder;
+      return;
+    }
+    this.lost = false;
+    this.holder = holder;
+    this.confirm(answer.epoch, sentAtMs);
+    this.current = 'held';
+    log.info({ lane, epoch: answer.epoch.toString(), batch: answer.batch.toString() }, 'the lane is ours');
+    try {
+      await tenant.begin(answer);
+    } catch (error) {
+      await this.giveBack();
+      throw error;
+    }
+  }
+
+  private async keep(): Promise<void> {
+    const stillOurs = !this.lost && (await this.inTurn(() => this.renew()));
+    if (stillOurs) return;
+    this.deps.log.warn({ lane: this.options.lane }, 'the lane was taken by another process; standing by');
+    await this.stopTenant();
+  }
+
+  private async stopTenant(): Promise<void> {
+    this.deps.lease.lose();
+    this.deps.metrics.laneHeld.set(0);
+    this.holder = undefined;
+    this.current = 'standby';
+    await this.deps.tenant.end();
+  }
+
+  /** Nothing of ours may write when the row is free: the tenant ends first. */
+  private async giveBack(): Promise<void> {
+    const { epoch } = this.deps.lease;
+    await this.stopTenant();
+    await this.inTurn(() => this.deps.store.release(this.options.lane, epoch)).catch((error: unknown) => {
+      this.deps.log.warn({ err: error }, 'the lane could not be given back; a standby has to wait until the lease expires');
+    });
+  }
+
+  private async renew(): Promise<boolean> {
+    const { store, clock, lease } = this.deps;
+    const sentAtMs = clock.monotonicMs();
+    const { epoch } = lease;
+    const ours = await store.renew(this.options.lane, epoch);
+    if (ours) this.confirm(epoch, sentAtMs);
+    return ours;
+  }
+
+  private confirm(epoch: bigint, sentAtMs: number): void {
+    this.deps.lease.confirm(epoch, sentAtMs);
+    this.deps.metrics.laneHeld.set(1);
+    this.deps.metrics.laneEpoch.set(Number(epoch));
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.serial.then(work);
+    this.serial = result.catch(() => undefined);
+    return result;
+  }
+
+  private async rest(delayMs: number): Promise<void> {
+    const timer = this.deps.clock.after(delayMs, () => this.wakeup.wake());
+    await this.wakeup.wait();
+    timer.cancel();
+  }
+}
