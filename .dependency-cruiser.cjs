@@ -3,7 +3,7 @@
 const ground = ['domain', 'schema', 'runtime'];
 const mayImport = {
   schema: ['domain'],
-  config: ['domain'],
+  config: ['domain', 'runtime'],
   domain: [],
   runtime: [],
   observability: [],

@@ -12,4 +12,10 @@ export interface CommandEntry {
 }
 
 /** Every command, in the order in which a newcomer meets them. */
-export const commandEntries: readonly CommandEntry[] = [];
+export const commandEntries: readonly CommandEntry[] = [
+  {
+    name: 'config',
+    summary: 'show the settings in effect, or all that there are',
+    load: async () => (await import('./config.ts')).configCommand,
+  },
+];

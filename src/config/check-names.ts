@@ -1,0 +1,42 @@
+import type { ConfigFault } from './config.ts';
+import { editDistance } from './edit-distance.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface NameFindings {
+  readonly faults: readonly ConfigFault[];
+  /** Whole sentences. */
+  readonly warnings: readonly string[];
+}
+
+const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
+
+/**
+ * Names that nobody reads. One letter or two away from an option that is not set, it is a slip, and going on would run without
+ * what was asked for (`PLATFORM_ACOUNTS` would follow every account): a fault. Any other unknown `TIDEMARK_*` is only warned about,
+ * since it may belong to a newer version that was rolled back; unknown names of the other prefixes belong to other programs.
+ */
+export function checkNames(env: Environment, known: readonly string[]): NameFindings {
+  const faults: ConfigFault[] = [];
+  const warnings: string[] = [];
+  const unknown = Object.keys(env).filter((name) => env[name] !== undefined && ourPrefixes.test(name) && !known.includes(name));
+  for (const name of unknown.sort()) {
+    const near = nearest(name, known);
+    if (near !== undefined && near.distance <= 2 && env[near.name] === undefined) {
+      faults.push({ name, problem: `is not an option; did you mean ${near.name}?` });
+    } else if (name.startsWith('TIDEMARK_')) {
+      const hint = near !== undefined && near.distance <= name.length / 3 ? `; did you mean ${near.name}?` : '';
+      warnings.push(`${name} is not an option and has no effect${hint}`);
+    }
+  }
+  return { faults, warnings };
+}
+
+function nearest(name: string, known: readonly string[]): { name: string; distance: number } | undefined {
+  let best: { name: string; distance: number } | undefined;
+  for (const candidate of known) {
+    const distance = editDistance(name, candidate);
+    if (best === undefined || distance < best.distance) best = { name: candidate, distance };
+  }
+  return best;
+}

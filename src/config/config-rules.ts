@@ -1,0 +1,72 @@
+import type { Environment } from './check-names.ts';
+import type { Config, ConfigFault } from './config.ts';
+import type { OptionName } from './option-table.ts';
+import { optionTable } from './option-table.ts';
+
+type Draft = Partial<Config>;
+type Rule = (config: Draft, env: Environment) => ConfigFault | undefined;
+
+const fault = (option: OptionName, problem: string): ConfigFault => ({ name: optionTable[option].env, problem });
+
+/** What no option can tell for itself. A rule looks only at options that are valid, so that one mistake is told once. */
+const rules: readonly Rule[] = [
+  below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
+  below('leaseRenewMs', 'leaseActMs', 'the holder would stop sending between two renewals'),
+  below('leaseActMs', 'leaseExpireMs', 'a standby would take the lane while the holder still sends'),
+  together('kafkaSslCert', 'kafkaSslKey'),
+  together('kafkaSslKey', 'kafkaSslCert'),
+  together('kafkaSaslMechanism', 'kafkaSaslUsername'),
+  together('kafkaSaslMechanism', 'kafkaSaslPassword'),
+  together('kafkaSaslUsername', 'kafkaSaslMechanism'),
+  together('kafkaSaslPassword', 'kafkaSaslMechanism'),
+  encrypted('platformUrl'),
+  encrypted('platformStagingUrl'),
+  encrypted('platformAuthUrl'),
+  encrypted('platformStreamUrl'),
+  encrypted('platformStagingStreamUrl'),
+  (config, env) =>
+    config.environment === 'production' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
+      ? { name: 'NODE_TLS_REJECT_UNAUTHORIZED', problem: 'must not be 0 in production: it lets anybody pose as the platform' }
+      : undefined,
+];
+
+/** Every broken rule, in the order of the rules. */
+export function checkRules(config: Draft, env: Environment): ConfigFault[] {
+  return rules.map((rule) => rule(config, env)).filter((found) => found !== undefined);
+}
+
+type NumberOption = { [K in OptionName]: Config[K] extends number ? K : never }[OptionName];
+
+function below(lower: NumberOption, upper: NumberOption, why: string): Rule {
+  return (config) => {
+    const [low, high] = [config[lower], config[upper]];
+    if (low === undefined || high === undefined || low < high) return undefined;
+    return fault(lower, `(${low}) must be below ${optionTable[upper].env} (${high}): ${why}`);
+  };
+}
+
+function together(option: OptionName, needs: OptionName): Rule {
+  return (config) =>
+    config[option] !== undefined && config[needs] === undefined
+      ? fault(option, `needs ${optionTable[needs].env} as well`)
+      : undefined;
+}
+
+type UrlOption = 'platformUrl' | 'platformStagingUrl' | 'platformAuthUrl' | 'platformStreamUrl' | 'platformStagingStreamUrl';
+
+/** The specification calls the token endpoints over HTTPS ("Authentication" 9); the tokens themselves go to every other address. */
+function encrypted(option: UrlOption): Rule {
+  return (config) => {
+    const address = config[option];
+    if (config.environment !== 'production' || address === undefined) return undefined;
+    const { protocol, hostname } = new URL(address);
+    if (protocol === 'https:' || protocol === 'wss:' || isLoopback(hostname)) return undefined;
+    const wanted = protocol === 'ws:' ? 'wss://' : 'https://';
+    return fault(option, `must begin with ${wanted} in production; only loopback addresses may go unencrypted`);
+  };
+}
+
+/** By address, never by resolving: a name that resolves to loopback today may not tomorrow. `URL` has already made 127.1 into 127.0.0.1. */
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

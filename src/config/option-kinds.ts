@@ -1,0 +1,122 @@
+import { Secret } from '../runtime/secret.ts';
+import type { OptionKind, OptionText, Parsed } from './option.ts';
+
+/** `S` keeps whether a fallback is given, which decides whether the value can be absent. */
+type Built<S extends OptionText, T> = S & OptionKind<T>;
+
+const refused = (problem: string) => ({ ok: false, problem }) as const;
+const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, shown });
+
+/** A value that looks like a number is quoted in a fault, since seeing it mends it; anything else may be a secret in the wrong variable. */
+function quoted(text: string): string {
+  return /^[+-]?[\d.]\w{0,9}$/.test(text) ? `; "${text}" is not one` : '';
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+  /** Plural: `milliseconds`, `days`, `bytes`. Absent for ports and counts that name themselves. */
+  readonly unit?: string;
+}
+
+/** A whole number in a range. A unit is never written with it: `5000`, not `5s`. */
+export function integer<const S extends OptionText & Range>(spec: S): Built<S, number> {
+  const unit = spec.unit === undefined ? '' : ` of ${spec.unit}`;
+  const parse = (text: string): Parsed<number> => {
+    if (!/^(0|[1-9]\d{0,14})$/.test(text)) {
+      return refused(`must be a whole number${unit}, digits only${quoted(text)}`);
+    }
+    const value = Number(text);
+    if (value < spec.min || value > spec.max) return refused(`must be from ${spec.min} to ${spec.max}${unit}; it is ${value}`);
+    return accepted(value, text);
+  };
+  return { ...spec, kind: `whole number${unit}, ${spec.min} to ${spec.max}`, secret: false, refusesBlank: false, parse };
+}
+
+/** One word of a list. */
+export function oneOf<const S extends OptionText & { readonly words: readonly string[] }>(spec: S): Built<S, S['words'][number]> {
+  const list = spec.words.join(', ');
+  const parse = (text: string): Parsed<S['words'][number]> => {
+    const word = spec.words.find((candidate) => candidate === text.toLowerCase());
+    return word === undefined ? refused(`must be one of ${list}`) : accepted(word, word);
+  };
+  return { ...spec, kind: `one of ${list}`, secret: false, refusesBlank: false, parse };
+}
+
+interface Pattern {
+  readonly pattern: RegExp;
+  /** Continues "must be": what the pattern asks for. */
+  readonly shape: string;
+}
+
+/** Text of a given shape. */
+export function text<const S extends OptionText & Pattern>(spec: S): Built<S, string> {
+  const parse = (value: string): Parsed<string> => {
+    return spec.pattern.test(value) ? accepted(value, value) : refused(`must be ${spec.shape}`);
+  };
+  return { ...spec, kind: spec.shape, secret: false, refusesBlank: false, parse };
+}
+
+/** Words separated by commas, none twice. */
+export function list<const S extends OptionText & Pattern>(spec: S): Built<S, readonly string[]> {
+  const parse = (value: string): Parsed<readonly string[]> => {
+    const words = value.split(',').map((word) => word.trim());
+    const wrong = words.findIndex((word) => !spec.pattern.test(word));
+    if (wrong !== -1) return refused(`must be ${spec.shape}; item ${wrong + 1} of ${words.length} is not`);
+    const repeated = words.findIndex((word, index) => words.indexOf(word) !== index);
+    if (repeated !== -1)
+      return refused(`names the same thing twice: item ${repeated + 1} of ${words.length} repeats an earlier one`);
+    return accepted(Object.freeze(words), words.join(','));
+  };
+  return { ...spec, kind: spec.shape, secret: false, refusesBlank: true, parse };
+}
+
+/** An address without credentials, query or fragment; a trailing slash is dropped, so that paths can be appended. */
+export function url<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, string> {
+  const schemes = spec.schemes.map((scheme) => `${scheme}://`).join(' or ');
+  const parse = (value: string): Parsed<string> => {
+    const parsed = URL.parse(value);
+    if (parsed === null || !spec.schemes.includes(parsed.protocol.slice(0, -1)) || parsed.hostname === '') {
+      return refused(`must be a whole address that begins with ${schemes}`);
+    }
+    if (parsed.username !== '' || parsed.password !== '')
+      return refused('must not carry credentials; they have variables of their own');
+    if (parsed.search !== '' || parsed.hash !== '') return refused('must not carry a query or a fragment');
+    const plain = value.replace(/\/+$/, '');
+    return accepted(plain, plain);
+  };
+  return { ...spec, kind: `address, ${schemes}`, secret: false, refusesBlank: false, parse };
+}
+
+interface SecretShape {
+  readonly shape: string;
+  readonly pattern?: RegExp;
+}
+
+/** A secret: kept in a `Secret`, never printed, and readable from the file that `<env>_FILE` names. */
+export function secret<const S extends OptionText & SecretShape>(spec: S): Built<S, Secret> {
+  const parse = (value: string): Parsed<Secret> => {
+    if (spec.pattern !== undefined && !spec.pattern.test(value)) return refused(`must be ${spec.shape}`);
+    return accepted(new Secret(value), '[redacted]');
+  };
+  return { ...spec, kind: spec.shape, secret: true, refusesBlank: true, parse };
+}
+
+/** An address that may carry a password: a secret as a whole, printed with the password masked. */
+export function secretUrl<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, Secret> {
+  const schemes = spec.schemes.map((scheme) => `${scheme}://`).join(' or ');
+  const parse = (value: string): Parsed<Secret> => {
+    const parsed = URL.parse(value);
+    if (parsed === null || !spec.schemes.includes(parsed.protocol.slice(0, -1))) {
+      return refused(`must be a whole address that begins with ${schemes}`);
+    }
+    return accepted(new Secret(value), maskedUrl(parsed));
+  };
+  return { ...spec, kind: `address, ${schemes}`, secret: true, refusesBlank: true, parse };
+}
+
+/** Host, port, path and user; the password and the whole query (libpq takes a password there too) are left out. */
+function maskedUrl(parsed: URL): string {
+  const user = parsed.username === '' ? '' : `${parsed.username}${parsed.password === '' ? '' : ':[redacted]'}@`;
+  return `${parsed.protocol}//${user}${parsed.host}${parsed.pathname}${parsed.search === '' ? '' : '?[redacted]'}`;
+}

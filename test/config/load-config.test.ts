@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load-config.ts';
+import type { OptionName } from '../../src/config/option-table.ts';
+
+const noFile = (): string => {
+  throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+};
+
+function faultsOf(
+  env: Record<string, string>,
+  needed: readonly OptionName[] = [],
+  readFile: (path: string) => string = noFile,
+): string[] {
+  const result = loadConfig(env, readFile, needed);
+  return result.ok ? [] : result.faults.map(({ name, problem }) => `${name} ${problem}`);
+}
+
+function configOf(env: Record<string, string>, readFile: (path: string) => string = noFile) {
+  const result = loadConfig(env, readFile);
+  if (!result.ok) throw new Error(JSON.stringify(result.faults));
+  return result;
+}
+
+describe('the configuration', () => {
+  it('is whole, typed and frozen without any variable', () => {
+    const { config } = configOf({});
+    expect(config).toMatchObject({
+      adminPort: 9464,
+      logLevel: 'info',
+      streamPingMs: 5000,
+      environment: 'development',
+      topicPrefix: '',
+    });
+    expect('platformUrl' in config).toBe(false);
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it('takes a value from its variable, without the blanks around it', () => {
+    const { config } = configOf({ TIDEMARK_ADMIN_PORT: ' 9000 ', TIDEMARK_LOG_LEVEL: 'WARN', PLATFORM_ACCOUNTS: 'A-1, A-2' });
+    expect(config).toMatchObject({ adminPort: 9000, logLevel: 'warn', platformAccounts: ['A-1', 'A-2'] });
+  });
+
+  it('drops the slash at the end of an address, so that paths can be appended', () => {
+    expect(configOf({ PLATFORM_URL: 'https://platform.example/' }).config.platformUrl).toBe('https://platform.example');
+  });
+
+  it('tells all faults at once', () => {
+    const faults = faultsOf({ TIDEMARK_ADMIN_PORT: '70000', TIDEMARK_LOG_LEVEL: 'loud', PLATFORM_CLIENT_SECRET: ' ' }, [
+      'databaseUrl',
+      'platformUrl',
+    ]);
+    expect(faults.map((line) => line.split(' ')[0])).toEqual([
+      'TIDEMARK_LOG_LEVEL',
+      'TIDEMARK_ADMIN_PORT',
+      'DATABASE_URL',
+      'PLATFORM_URL',
+      'PLATFORM_CLIENT_SECRET',
+    ]);
+  });
+
+  it.each([
+    ['a blank secret', { PLATFORM_CLIENT_SECRET: '  ' }, /^PLATFORM_CLIENT_SECRET is set but blank/],
+    ['a blank list, which would follow every account', { PLATFORM_ACCOUNTS: '' }, /^PLATFORM_ACCOUNTS is set but blank/],
+    ['port 70000', { TIDEMARK_ADMIN_PORT: '70000' }, /^TIDEMARK_ADMIN_PORT must be from 0 to 65535; it is 70000$/],
+    [
+      'a time with its unit',
+      { TIDEMARK_STREAM_ACK_MS: '5s' },
+      /^TIDEMARK_STREAM_ACK_MS must be a whole number of milliseconds, digits only; "5s" is not one$/,
+    ],
+    ['a number with a sign, a point or an exponent', { TIDEMARK_LANE: '+1' }, /^TIDEMARK_LANE must be a whole number/],
+    ['a number with a leading zero', { TIDEMARK_LANE: '01' }, /^TIDEMARK_LANE must be a whole number/],
+    [
+      'a slip in our own names',
+      { TIDEMARK_ADMIN_PROT: '1' },
+      /^TIDEMARK_ADMIN_PROT is not an option; did you mean TIDEMARK_ADMIN_PORT\?$/,
+    ],
+    ['a slip that would follow every account', { PLATFORM_ACOUNTS: 'A-1' }, /did you mean PLATFORM_ACCOUNTS\?$/],
+    [
+      'account ids given twice',
+      { PLATFORM_ACCOUNTS: 'A-1,A-2,A-1' },
+      /^PLATFORM_ACCOUNTS names the same thing twice: item 3 of 3/,
+    ],
+    ['an empty item in a list', { PLATFORM_ACCOUNTS: 'A-1,,A-2' }, /^PLATFORM_ACCOUNTS must be account ids.*item 2 of 3 is not$/],
+    ['a broker without a port', { KAFKA_BROKERS: 'broker' }, /^KAFKA_BROKERS must be host:port/],
+    ['a broker with port 65536', { KAFKA_BROKERS: 'broker:65536' }, /^KAFKA_BROKERS must be host:port/],
+    [
+      'a ping interval above the idle timeout',
+      { TIDEMARK_STREAM_PING_MS: '20000' },
+      /^TIDEMARK_STREAM_PING_MS \(20000\) must be below TIDEMARK_STREAM_IDLE_MS \(10000\)/,
+    ],
+    [
+      'a lease that is acted on after it expired',
+      { TIDEMARK_LEASE_ACT_MS: '9000' },
+      /^TIDEMARK_LEASE_ACT_MS \(9000\) must be below TIDEMARK_LEASE_EXPIRE_MS/,
+    ],
+    ['half of a SASL sign-in', { KAFKA_SASL_USERNAME: 'u' }, /^KAFKA_SASL_USERNAME needs KAFKA_SASL_MECHANISM as well$/],
+    ['a short encryption key', { TIDEMARK_ENCRYPTION_KEY: 'c2hvcnQ=' }, /^TIDEMARK_ENCRYPTION_KEY must be 32 bytes in base64/],
+    [
+      'an address of another scheme',
+      { PLATFORM_URL: 'ftp://platform.example' },
+      /^PLATFORM_URL must be a whole address that begins with https:\/\/ or http:\/\/$/,
+    ],
+    ['an address without a scheme', { PLATFORM_URL: 'platform.example:443' }, /^PLATFORM_URL must be a whole address/],
+    ['a database address that is none', { DATABASE_URL: 'localhost' }, /^DATABASE_URL must be a whole address/],
+  ])('refuses %s', (_name, env, expected) => {
+    const faults = faultsOf(env);
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(expected);
+  });
+
+  it('never prints what a wrong secret or address holds', () => {
+    const canary = 'c4n4ry-5ecret';
+    const faults = faultsOf({
+      PLATFORM_URL: `https://user:${canary}@platform.example`,
+      DATABASE_URL: canary,
+      TIDEMARK_ENCRYPTION_KEY: canary,
+      TIDEMARK_ADMIN_PORT: canary,
+      KAFKA_BROKERS: canary,
+      KAFKA_SASL_PASSWORD_FILE: canary,
+    });
+    expect(faults).toHaveLength(6);
+    expect(faults.join('\n')).not.toContain(canary);
+  });
+
+  it('warns about an unknown name of ours that is no slip, and leaves names of other programs alone', () => {
+    const { warnings } = configOf({
+      TIDEMARK_FROM_A_LATER_VERSION: '1',
+      TIDEMARK_ADMIN_PORT_NUMBER: '1',
+      KAFKA_HEAP_OPTS: '-Xmx1g',
+      PATH: '/bin',
+    });
+    expect(warnings).toEqual([
+      'TIDEMARK_ADMIN_PORT_NUMBER is not an option and has no effect; did you mean TIDEMARK_ADMIN_PORT?',
+      'TIDEMARK_FROM_A_LATER_VERSION is not an option and has no effect',
+    ]);
+  });
+});
+
+describe('in production', () => {
+  const production = { NODE_ENV: 'production' };
+
+  it.each([
+    ['PLATFORM_URL', 'http://platform.example'],
+    ['PLATFORM_STAGING_URL', 'http://127.0.0.1.example.com'],
+    ['PLATFORM_AUTH_URL', 'http://10.0.0.1'],
+    ['PLATFORM_STREAM_URL', 'ws://platform.example/v1/stream'],
+    ['PLATFORM_STAGING_STREAM_URL', 'ws://localhost.example.com/v1/stream'],
+  ])('%s may not be %s', (name, address) => {
+    expect(faultsOf({ ...production, [name]: address })).toEqual([
+      expect.stringMatching(new RegExp(`^${name} must begin with (https|wss)://`)),
+    ]);
+    expect(faultsOf({ [name]: address })).toEqual([]);
+  });
+
+  it.each(['http://127.0.0.1:9000', 'http://localhost:9000', 'http://[::1]:9000', 'https://platform.example'])(
+    '%s will do',
+    (address) => {
+      expect(faultsOf({ ...production, PLATFORM_URL: address })).toEqual([]);
+    },
+  );
+
+  it('TLS has to be verified', () => {
+    const unverified = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+    expect(faultsOf({ ...production, ...unverified })).toEqual([
+      expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED must not be 0 in production/),
+    ]);
+    expect(faultsOf(unverified)).toEqual([]);
+  });
+});
+
+describe('a secret', () => {
+  it('is read from the file that its _FILE variable names, without the newline at its end', () => {
+    const { config, effective } = configOf({ PLATFORM_CLIENT_SECRET_FILE: '/run/secrets/client' }, (path) => `from ${path}\n`);
+    expect(config.platformClientSecret?.reveal()).toBe('from /run/secrets/client');
+    expect(effective.find(({ env }) => env === 'PLATFORM_CLIENT_SECRET')).toMatchObject({ source: 'file', shown: '[redacted]' });
+  });
+
+  it('may not be given twice', () => {
+    const env = { PLATFORM_CLIENT_SECRET: 'a', PLATFORM_CLIENT_SECRET_FILE: '/b' };
+    expect(faultsOf(env)).toEqual(['PLATFORM_CLIENT_SECRET is set twice: here and by PLATFORM_CLIENT_SECRET_FILE; keep one']);
+  });
+
+  it('may not be in a file that is missing or blank', () => {
+    expect(faultsOf({ PLATFORM_CLIENT_SECRET_FILE: '/none' })).toEqual([
+      "PLATFORM_CLIENT_SECRET_FILE names a file that can't be read: there is no such file",
+    ]);
+    expect(faultsOf({ PLATFORM_CLIENT_SECRET_FILE: '/blank' }, [], () => ' \n')).toEqual([
+      'PLATFORM_CLIENT_SECRET_FILE names a file that is blank',
+    ]);
+  });
+
+  it('is masked wherever the configuration is printed', () => {
+    const { config, effective } = configOf({
+      DATABASE_URL: 'postgres://app:hunter2@db:5432/tidemark?password=hunter2',
+      PLATFORM_CLIENT_SECRET: 'hunter2',
+    });
+    expect(JSON.stringify([config, effective])).not.toContain('hunter2');
+    expect(effective.find(({ env }) => env === 'DATABASE_URL')?.shown).toBe(
+      'postgres://app:[redacted]@db:5432/tidemark?[redacted]',
+    );
+  });
+});
