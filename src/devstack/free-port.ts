@@ -1,0 +1,27 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+
+// Below the range from which Linux (32768 up) and macOS and Windows (49152 up) draw the ports of outgoing connections: a port that was
+// asked for with `listen(0)` comes from inside it, and is easily taken by a client's socket while a killed server is started again.
+const lowest = 15_000;
+const highest = 32_000;
+
+/**
+ * A TCP port that is free on the loopback address now. Drawn at random, so that two processes that start at once rarely draw the same;
+ * who binds it must still bear that somebody else was faster.
+ */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const port = randomInt(lowest, highest);
+    if (await canListen(port)) return port;
+  }
+  throw new Error(`no free port found between ${lowest} and ${highest} in 100 draws`);
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
