@@ -1,0 +1,121 @@
+import pg from 'pg';
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { ensureRoles } from './ensure-roles.ts';
+import { type Migration, readMigrations } from './migrations.ts';
+import { compareSchema, readApplied } from './schema-version.ts';
+
+export interface MigrateOptions {
+  /** A superuser, or a login that may create roles and owns the database. */
+  readonly url: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Rows of one partition of the log. A later change holds for the partitions made after it. */
+  readonly partitionRows?: number;
+  /** How long to wait for another process that is migrating. */
+  readonly waitMs?: number;
+}
+
+/** `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: somebody else is at it. */
+export class MigrationError extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
+
+  constructor(code: string, message: string, retryable: boolean) {
+    super(message);
+    this.name = 'MigrationError';
+    this.code = code;
+    this.retryable = retryable;
+  }
+}
+
+export const defaultPartitionRows = 5_000_000;
+
+/** Any number, the same in every build: who holds this lock in a database is migrating it. */
+const lockKey = 7_215_033_418;
+
+/**
+ * Brings a database to this build's schema: roles, the pending migrations (each in a transaction of its own, as `tidemark_owner`), the first
+ * partitions of the log. Safe to call again and from several processes at once. Rejects with `MigrationError`, or with the database's own error.
+ *
+ * Not drizzle's migrator: that one takes no lock, has no deadlines, and goes on when the database is newer than the build.
+ */
+export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+  const client = new pg.Client({
+    connectionString: options.url,
+    application_name: 'tidemark-migrate',
+    connectionTimeoutMillis: 5_000,
+    lock_timeout: 5_000,
+    statement_timeout: 300_000,
+    query_timeout: 305_000,
+    idle_in_transaction_session_timeout: 60_000,
+  });
+  client.on('error', (err) => options.log.warn({ err }, 'the migration lost its connection'));
+  await client.connect();
+  try {
+    await takeLock(client, options);
+    await ensureRoles(client);
+    await ensureBooks(client);
+    const applied = await applyPending(client, options);
+    await client.query('set role tidemark_owner');
+    await client.query('select public.ensure_log_partitions($1)', [options.partitionRows ?? defaultPartitionRows]);
+    return { applied };
+  } finally {
+    // Ends the session, and with it the lock and the role.
+    await client.end().catch(() => {});
+  }
+}
+
+async function takeLock(client: pg.Client, { clock, waitMs = 60_000 }: MigrateOptions): Promise<void> {
+  const giveUpMs = clock.monotonicMs() + waitMs;
+  for (;;) {
+    const { rows } = await client.query('select pg_try_advisory_lock($1) as held', [lockKey]);
+    if (rows[0]?.held) return;
+    if (clock.monotonicMs() > giveUpMs) {
+      throw new MigrationError('MIGRATION_BUSY', `another process has been migrating this database for ${waitMs} ms`, true);
+    }
+    await clock.sleep(50);
+  }
+}
+
+/** The table in which drizzle keeps what was applied. */
+async function ensureBooks(client: pg.Client): Promise<void> {
+  await client.query(`
+    create schema if not exists drizzle authorization tidemark_owner;
+    create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint);
+    alter table drizzle.__drizzle_migrations owner to tidemark_owner;
+    grant usage on schema drizzle to tidemark_app, tidemark_reader;
+    grant select on drizzle.__drizzle_migrations to tidemark_app, tidemark_reader`);
+}
+
+async function applyPending(client: pg.Client, { log, clock }: MigrateOptions): Promise<string[]> {
+  const version = compareSchema(await readMigrations(), await readApplied(client));
+  if (version.kind === 'newer') {
+    throw new MigrationError('SCHEMA_NEWER', 'the database was migrated by a newer build than this one', false);
+  }
+  if (version.kind === 'foreign') throw new MigrationError('SCHEMA_FOREIGN', version.detail, false);
+  if (version.kind === 'current') return [];
+  for (const migration of version.pending) {
+    const startMs = clock.monotonicMs();
+    await applyOne(client, migration);
+    log.info({ migration: migration.tag, ms: Math.round(clock.monotonicMs() - startMs) }, 'migration applied');
+  }
+  return version.pending.map((m) => m.tag);
+}
+
+async function applyOne(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query('begin');
+  try {
+    await client.query('set local role tidemark_owner');
+    for (const statement of migration.statements) await client.query(statement);
+    await client.query('insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)', [
+      migration.hash,
+      migration.when,
+    ]);
+    const { command } = await client.query('commit');
+    if (command !== 'COMMIT') throw new MigrationError('MIGRATION_ROLLED_BACK', `${migration.tag} ended as ${command}`, true);
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+}
