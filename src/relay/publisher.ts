@@ -1,4 +1,4 @@
-import type { LogRow } from './update-log.ts';
+import type { LogRow } from '../domain/committed-batch.ts';
 
 /** Kafka did not acknowledge, or we can't know. Sending again is always right: readers drop repeats by revision. */
 export class PublishError extends Error {

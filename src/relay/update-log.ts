@@ -1,28 +1,7 @@
-/** One row of the log, as it goes to Kafka. */
-export interface LogRow {
-  /** Which topic it is for. */
-  readonly topic: 'updates' | 'continuity';
-  /** `<stream>:<orderId>`; for continuity marks the account id. */
-  readonly key: string;
-  readonly payload: string;
-}
+import type { LogRow } from '../domain/committed-batch.ts';
 
 export interface StoredLogRow extends LogRow {
   readonly seq: bigint;
-}
-
-/** A batch that just committed, handed over in memory. `rows` is in the order of seq; `lastSeq` is the seq of the last. */
-export interface CommittedBatch {
-  readonly number: bigint;
-  readonly lastSeq: bigint | undefined;
-  readonly rows: readonly LogRow[];
-  /** Monotonic time of arrival of each row's observation, beside `rows`; NaN where there is none (continuity marks). */
-  readonly receivedMs: readonly number[];
-  readonly streams: readonly ('account' | 'prediction' | 'continuity')[];
-  /** Monotonic time at which the commit was acknowledged. */
-  readonly committedMs: number;
-  /** Roughly what it occupies: payload characters. */
-  readonly bytes: number;
 }
 
 export type RelayCursor = 'log' | 'state';

@@ -1,0 +1,80 @@
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { RelayTerm } from './relay-term.ts';
+import type { Parcel } from './seam.ts';
+import type { UpdateLog } from './update-log.ts';
+
+export interface PendingWatchDeps {
+  readonly log: UpdateLog;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending'>;
+}
+
+/**
+ * Keeps the gauges of what Kafka has not acknowledged, and finds rows that nobody will hand over any more.
+ *
+ * While the relay follows memory the figures are known without a query. The database is asked every `sweepEveryMs`: for a backlog, whose size only it
+ * knows, and for rows that were committed but never handed over (a crash of the hand-off with no later batch to show the gap).
+ */
+export class PendingWatch {
+  private flying: Parcel | undefined;
+  private askedMs = Number.NEGATIVE_INFINITY;
+  private asking = false;
+  private readonly deps: PendingWatchDeps;
+  private readonly options: { readonly lane: number; readonly sweepEveryMs: number };
+
+  constructor(deps: PendingWatchDeps, options: { readonly lane: number; readonly sweepEveryMs: number }) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  inFlight(parcel: Parcel | undefined): void {
+    this.flying = parcel;
+  }
+
+  /** True: rows lay in the log that nobody was going to hand over, and the term was sent back to read them. Never rejects. */
+  async refresh(term: RelayTerm): Promise<boolean> {
+    if (!term.seam.reading) this.showMemory(term);
+    const nowMs = this.deps.clock.monotonicMs();
+    if (this.asking || nowMs - this.askedMs < this.options.sweepEveryMs) return false;
+    this.askedMs = nowMs;
+    this.asking = true;
+    try {
+      return await this.sweep(term);
+    } catch {
+      // The gauges keep their last value; the relay and the position report an unreachable database by themselves.
+      return false;
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  private showMemory(term: RelayTerm): void {
+    const { clock } = this.deps;
+    const oldestMs = this.flying?.batches[0]?.committedMs ?? term.seam.oldestHeldMs;
+    const rows = term.seam.heldRows + (this.flying?.rows ?? 0);
+    this.show(rows, oldestMs === undefined ? undefined : clock.nowMs() - (clock.monotonicMs() - oldestMs));
+  }
+
+  private async sweep(term: RelayTerm): Promise<boolean> {
+    const before = term.position.reached;
+    const wasIdle = this.idle(term);
+    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.options.lane, before);
+    if (term.over.signal.aborted) return false;
+    if (term.seam.reading) this.show(rows, oldestMs);
+    // Idle before and after with nothing acknowledged between: what the query counted is not on its way through memory. A batch that is handed over
+    // just now makes this wrong at times, and then costs one read of the log.
+    if (rows === 0 || !wasIdle || !this.idle(term) || term.position.reached !== before) return false;
+    term.seam.reread('gap');
+    return true;
+  }
+
+  private idle(term: RelayTerm): boolean {
+    return !term.seam.reading && term.seam.heldRows === 0 && this.flying === undefined;
+  }
+
+  private show(rows: number, oldestMs: number | undefined): void {
+    this.deps.metrics.pending.set({ topic: 'updates' }, rows);
+    this.deps.metrics.oldestPending.set({ topic: 'updates' }, oldestMs === undefined || rows === 0 ? 0 : oldestMs / 1000);
+  }
+}

@@ -1,0 +1,242 @@
+import type { CommittedBatch, LogRow } from '../domain/committed-batch.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Service } from '../runtime/service.ts';
+import { Wakeup } from '../runtime/wakeup.ts';
+import { LatencyRecorder } from './latency-recorder.ts';
+import { PendingWatch } from './pending-watch.ts';
+import { Position } from './position.ts';
+import type { Publisher } from './publisher.ts';
+import type { RelayOptions } from './relay-options.ts';
+import type { RelayTerm } from './relay-term.ts';
+import { type Parcel, Seam } from './seam.ts';
+import { splitByTopic } from './split-by-topic.ts';
+import { TroubleLog } from './trouble-log.ts';
+import type { UpdateLog } from './update-log.ts';
+
+export interface RelayDeps {
+  readonly log: UpdateLog;
+  /** Stays the creator's: close it once the relay is drained. */
+  readonly publisher: Publisher;
+  readonly lease: Lease;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Log;
+  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
+    Pick<Metrics['ingest'], 'latency'>;
+  /** Told of each continuity mark that Kafka acknowledged. */
+  readonly onContinuityAcked?: (payload: string) => void;
+}
+
+/**
+ * Committed updates → Kafka (design, "Kafka"): every row of the lane's log, in order, at least once.
+ *
+ * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to `reading` after any failure, gap or overflow (see `Seam`).
+ * In both it may be waiting: for a lease young enough to act on, or for the backoff after a failure. One publish at a time, also across terms.
+ *
+ * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless the lease allowed it just before. A crash at any
+ * instant costs repeats, never a row. Memory: what `Seam` may hold, one read and one publish.
+ */
+export class Relay implements Service {
+  readonly name = 'relay';
+  private term: RelayTerm | undefined;
+  private draining = false;
+  private loop: Promise<void> | undefined;
+  private ticker: Timer | undefined;
+  private readonly wakeup = new Wakeup();
+  private readonly backoff: Backoff;
+  private readonly latency: LatencyRecorder;
+  private readonly pending: PendingWatch;
+  private readonly kafkaTrouble: TroubleLog;
+  private readonly logTrouble: TroubleLog;
+  private readonly deps: RelayDeps;
+  private readonly options: RelayOptions;
+
+  constructor(deps: RelayDeps, options: RelayOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.backoff = new Backoff(deps.random, options.backoff);
+    this.latency = new LatencyRecorder(deps.metrics.latency);
+    this.pending = new PendingWatch(deps, options);
+    this.kafkaTrouble = new TroubleLog(deps, 'publishing');
+    this.logTrouble = new TroubleLog(deps, 'reading the log');
+  }
+
+  /** Resolves at once: whether Kafka or the database answer shows later, the relay keeps trying. */
+  async start(): Promise<void> {
+    this.loop = this.run();
+    this.tick();
+  }
+
+  /** The lane is ours. `lastBatch`: the number of its last committed batch. Call it before the first batch of the term is handed over. */
+  begin(lastBatch: bigint): void {
+    this.end();
+    const { metrics } = this.deps;
+    this.term = {
+      seam: new Seam(this.options, lastBatch, (reason) => metrics.resent.inc({ reason })),
+      position: new Position(this.deps, this.options.lane, 'log'),
+      over: new AbortController(),
+    };
+    this.wakeup.wake();
+  }
+
+  /** The lane is lost. Nothing new is sent from here on; a publish that is under way may still arrive, as a repeat at worst. */
+  end(): void {
+    this.term?.over.abort();
+    this.term = undefined;
+    this.wakeup.wake();
+  }
+
+  /** A batch that just committed. Never waits, never fails: what can't be kept is read from the log. */
+  hand(batch: CommittedBatch): void {
+    this.term?.seam.hand(batch);
+    this.wakeup.wake();
+  }
+
+  /** Batches committed that can't be handed over (their rows or numbers are not known here): the log has them. */
+  missed(): void {
+    this.term?.seam.reread('gap');
+    this.wakeup.wake();
+  }
+
+  /** Publishes what is committed until the first failure, saves the position, and stops. */
+  async drain(signal: AbortSignal): Promise<void> {
+    this.draining = true;
+    const term = this.term;
+    const gaveUp = new Promise<void>((resolve) => {
+      const giveUp = () => {
+        term?.over.abort();
+        resolve();
+      };
+      if (signal.aborted) giveUp();
+      else signal.addEventListener('abort', giveUp, { once: true });
+    });
+    this.wakeup.wake();
+    await Promise.race([this.loop, gaveUp]);
+    this.ticker?.cancel();
+    // A save that is under way may lag behind what the last publish reached: wait for it, then save the rest.
+    if (!signal.aborted) await Promise.race([term?.position.save().then(() => term.position.save()), gaveUp]);
+    this.end();
+  }
+
+  private async run(): Promise<void> {
+    for (;;) {
+      const term = this.term;
+      if (term !== undefined) await this.serve(term);
+      if (this.draining) return;
+      if (term === this.term) await this.wakeup.wait();
+    }
+  }
+
+  private async serve(term: RelayTerm): Promise<void> {
+    const { over, position, seam } = term;
+    while (!over.signal.aborted && !(await this.loadPosition(position))) await this.waitAfterFailure(term);
+    while (!over.signal.aborted) {
+      if (seam.reading) {
+        await this.readOn(term);
+        continue;
+      }
+      const parcel = seam.take(this.options.maxRows, this.options.maxBytes);
+      if (parcel !== undefined) await this.sendParcel(term, parcel);
+      else if (this.draining) return;
+      else await this.wakeup.wait();
+    }
+  }
+
+  private async loadPosition(position: Position): Promise<boolean> {
+    try {
+      await position.load();
+      this.logTrouble.passed();
+      return true;
+    } catch (err) {
+      this.logTrouble.happened(err);
+      return false;
+    }
+  }
+
+  private async readOn(term: RelayTerm): Promise<void> {
+    const { seam, position } = term;
+    const { lane, maxRows } = this.options;
+    seam.beginRead();
+    let rows: Awaited<ReturnType<UpdateLog['readAfter']>>;
+    try {
+      rows = await this.deps.log.readAfter(lane, position.reached, maxRows);
+    } catch (err) {
+      this.logTrouble.happened(err);
+      await this.waitAfterFailure(term);
+      return;
+    }
+    this.logTrouble.passed();
+    for (const run of splitByTopic(rows)) {
+      if (!(await this.publish(term, run))) return;
+      position.advance(run.at(-1)?.seq ?? 0n);
+    }
+    seam.endRead(position.reached, rows.length < maxRows);
+  }
+
+  private async sendParcel(term: RelayTerm, parcel: Parcel): Promise<void> {
+    const rows = parcel.batches.length === 1 ? (parcel.batches[0]?.rows ?? []) : parcel.batches.flatMap((batch) => batch.rows);
+    this.pending.inFlight(parcel);
+    for (const run of splitByTopic(rows)) {
+      if (await this.publish(term, run)) continue;
+      this.pending.inFlight(undefined);
+      return;
+    }
+    this.pending.inFlight(undefined);
+    const ackedMs = this.deps.clock.monotonicMs();
+    for (const batch of parcel.batches) {
+      if (batch.lastSeq !== undefined) term.position.advance(batch.lastSeq);
+      this.latency.record(batch, ackedMs);
+    }
+  }
+
+  /** False: the rows may or may not have arrived, and the seam was told to go back to the log; or the term is over. */
+  private async publish(term: RelayTerm, rows: readonly LogRow[]): Promise<boolean> {
+    const { clock, lease, metrics, publisher } = this.deps;
+    const topic = rows[0]?.topic ?? 'updates';
+    while (!(lease.mayAct() && !term.position.fenced)) {
+      if (term.over.signal.aborted) return false;
+      await clock.sleep(this.options.leasePollMs, term.over.signal);
+    }
+    if (term.over.signal.aborted) return false;
+    const startedMs = clock.monotonicMs();
+    try {
+      await publisher.publish(rows);
+    } catch (err) {
+      metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
+      this.kafkaTrouble.happened(err);
+      term.seam.reread('failure');
+      await this.waitAfterFailure(term);
+      return false;
+    }
+    this.backoff.reset();
+    this.kafkaTrouble.passed();
+    metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
+    metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
+    if (topic === 'continuity') for (const row of rows) this.deps.onContinuityAcked?.(row.payload);
+    return true;
+  }
+
+  /** While draining, the first failure is the last: the log keeps the rest for the next start. */
+  private async waitAfterFailure(term: RelayTerm): Promise<void> {
+    if (this.draining) term.over.abort();
+    else await this.deps.clock.sleep(this.backoff.nextMs(), term.over.signal);
+  }
+
+  private tick(): void {
+    this.ticker = this.deps.clock.after(this.options.saveEveryMs, () => {
+      const term = this.term;
+      if (term !== undefined) {
+        void term.position.save();
+        void this.pending.refresh(term).then((stranded) => {
+          if (stranded && term === this.term) this.wakeup.wake();
+        });
+      }
+      this.tick();
+    });
+  }
+}

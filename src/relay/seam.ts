@@ -1,0 +1,158 @@
+import type { CommittedBatch } from '../domain/committed-batch.ts';
+
+/** Why the relay goes back to the log; a metric label. */
+export type RereadReason = 'start' | 'failure' | 'overflow' | 'gap';
+
+export interface SeamLimits {
+  readonly maxHeldBatches: number;
+  /** Payload characters. */
+  readonly maxHeldBytes: number;
+}
+
+/** Whole batches, one behind the other, taken from memory to be published together. */
+export interface Parcel {
+  readonly batches: readonly CommittedBatch[];
+  readonly rows: number;
+}
+
+/**
+ * Where the two sources of rows meet: batches handed over in memory, and the log read back. Pure: no I/O, no time.
+ *
+ * States:
+ * - `reading`: the log is the only source. Batches that are handed while a read is under way are kept beside it, since that read may not show them.
+ * - `following`: memory is the only source. Everything up to batch `anchor` has been taken, and what is held follows it number by number.
+ *
+ * Invariant: `following` holds no gap. `reading` turns to `following` only on a *complete* read (fewer rows than asked for), which shows every batch
+ * handed before it began; whatever was handed since is held without a gap, or the log is read again. So no row is skipped, and rows of one key are
+ * taken in the order of seq. A batch of which the log has shown only the first rows is taken again whole: a repeat, which readers drop by revision.
+ */
+export class Seam {
+  private state: 'reading' | 'following' = 'reading';
+  private held: CommittedBatch[] = [];
+  private heldBytesNow = 0;
+  private heldRowsNow = 0;
+  /** The number of the newest batch that is known to be committed: handed, or named when the term began. */
+  private newest: bigint;
+  /** In `following`: the last batch taken. While a read is under way: `newest` when it began. */
+  private anchor: bigint;
+  /** A read is under way and what was handed since it began is still without a gap. */
+  private bridging = false;
+  private readonly limits: SeamLimits;
+  private readonly onReread: (reason: RereadReason) => void;
+
+  /** `lastBatch`: the lane's last committed batch when the term began. */
+  constructor(limits: SeamLimits, lastBatch: bigint, onReread: (reason: RereadReason) => void) {
+    this.limits = limits;
+    this.newest = lastBatch;
+    this.anchor = lastBatch;
+    this.onReread = onReread;
+    onReread('start');
+  }
+
+  get reading(): boolean {
+    return this.state === 'reading';
+  }
+
+  get heldRows(): number {
+    return this.heldRowsNow;
+  }
+
+  get heldBytes(): number {
+    return this.heldBytesNow;
+  }
+
+  /** Monotonic time of the oldest held commit. */
+  get oldestHeldMs(): number | undefined {
+    return this.held[0]?.committedMs;
+  }
+
+  hand(batch: CommittedBatch): void {
+    if (batch.number > this.newest) this.newest = batch.number;
+    const expected = this.lastHeld() + 1n;
+    if (batch.number < expected) return;
+    if (this.state === 'reading') {
+      if (!this.bridging) return;
+      if (batch.number !== expected || !this.fits(batch)) this.bridging = this.dropHeld();
+      else this.hold(batch);
+      return;
+    }
+    if (batch.number !== expected) this.reread('gap');
+    else if (!this.fits(batch)) this.reread('overflow');
+    else this.hold(batch);
+  }
+
+  /** Before each read of the log. */
+  beginRead(): void {
+    this.dropHeld();
+    this.anchor = this.newest;
+    this.bridging = true;
+  }
+
+  /** Once every row of the read is acknowledged. `upTo`: everything up to this seq is; `complete`: the read found fewer rows than it asked for. */
+  endRead(upTo: bigint, complete: boolean): void {
+    if (!complete || !this.bridging) return;
+    this.state = 'following';
+    this.bridging = false;
+    for (;;) {
+      const first = this.held[0];
+      if (first === undefined || (first.lastSeq !== undefined && first.lastSeq > upTo)) return;
+      this.release(1);
+      this.anchor = first.number;
+    }
+  }
+
+  /** Whole batches up to the limits, at least one; undefined when nothing is held, or while reading. They count as taken at once. */
+  take(maxRows: number, maxBytes: number): Parcel | undefined {
+    if (this.state === 'reading' || this.held.length === 0) return undefined;
+    let count = 0;
+    let rows = 0;
+    let bytes = 0;
+    for (const batch of this.held) {
+      if (count > 0 && (rows + batch.rows.length > maxRows || bytes + batch.bytes > maxBytes)) break;
+      count += 1;
+      rows += batch.rows.length;
+      bytes += batch.bytes;
+    }
+    const batches = this.release(count);
+    this.anchor = batches.at(-1)?.number ?? this.anchor;
+    return { batches, rows };
+  }
+
+  /** Drops what is held and goes back to the log. */
+  reread(reason: RereadReason): void {
+    this.dropHeld();
+    this.bridging = false;
+    this.state = 'reading';
+    this.onReread(reason);
+  }
+
+  private lastHeld(): bigint {
+    return this.held.at(-1)?.number ?? this.anchor;
+  }
+
+  private fits(batch: CommittedBatch): boolean {
+    return this.held.length < this.limits.maxHeldBatches && this.heldBytesNow + batch.bytes <= this.limits.maxHeldBytes;
+  }
+
+  private hold(batch: CommittedBatch): void {
+    this.held.push(batch);
+    this.heldRowsNow += batch.rows.length;
+    this.heldBytesNow += batch.bytes;
+  }
+
+  private release(count: number): CommittedBatch[] {
+    const released = this.held.splice(0, count);
+    for (const batch of released) {
+      this.heldRowsNow -= batch.rows.length;
+      this.heldBytesNow -= batch.bytes;
+    }
+    return released;
+  }
+
+  private dropHeld(): false {
+    this.held = [];
+    this.heldRowsNow = 0;
+    this.heldBytesNow = 0;
+    return false;
+  }
+}
