@@ -1,0 +1,93 @@
+import type { AccountJoin, Priced, Terminals } from './account-join.ts';
+import { pickRegisters, type Registers, registerFields } from './account-registers.ts';
+import type { Decimal } from './decimal.ts';
+import type { Head } from './head.ts';
+import type { Order, OrderView } from './order.ts';
+
+/** After a correction: everything said at or before `readAt` was said about what it took back. */
+export interface Correction {
+  /** 1, 2, 3 … for each correction of the order. */
+  readonly epoch: number;
+  /** `updatedAt` of the correcting read. */
+  readonly readAt: string;
+}
+
+/** `Head.join` of an account order: what the join knows and the order doesn't show. Plain JSON, and empty for most working orders. */
+export interface AccountMemory {
+  /** What the winning view said where the order shows something else. */
+  readonly winner?: Hidden;
+  readonly terminals?: Terminals;
+  readonly terminalCumQty?: Decimal;
+  /** Where it isn't the winning view's own. */
+  readonly priced?: Priced;
+  /** Registers learnt since the last revision. */
+  readonly carried?: Registers;
+  readonly correction?: Correction;
+}
+
+type Hidden = Pick<OrderView, 'status' | 'statusRaw' | 'pendingAction' | 'leavesQty' | 'avgPrice'>;
+
+/** The join that a head stands for. */
+export function recallJoin(head: Head): AccountJoin {
+  const { order } = head;
+  const memory = head.join as AccountMemory;
+  const winner = memory.winner === undefined ? order : withHidden(order, memory.winner);
+  const { cumQty, updatedAt, avgPrice } = winner;
+  return {
+    winner,
+    terminals: memory.terminals ?? {},
+    terminalCumQty: memory.terminalCumQty,
+    priced: memory.priced ?? (avgPrice === undefined ? undefined : { cumQty, updatedAt, avgPrice }),
+    instrument: order.instrument,
+    registers: memory.carried === undefined ? order : { ...pickRegisters(order), ...memory.carried },
+  };
+}
+
+/** What must be kept besides `order`, so that `recallJoin` gives `join` back. */
+export function memoryOf(join: AccountJoin, order: Order, correction: Correction | undefined): Head['join'] {
+  const { winner, terminals, terminalCumQty, priced } = join;
+  const carried = notShown(join.registers, order);
+  const memory: AccountMemory = {
+    ...(shownAsItIs(winner, order) ? undefined : { winner: hiddenOf(winner) }),
+    ...(terminalCumQty === undefined ? undefined : { terminals, terminalCumQty }),
+    ...(priced === undefined || isOwnPrice(priced, winner) ? undefined : { priced }),
+    ...(carried === undefined ? undefined : { carried }),
+    ...(correction === undefined ? undefined : { correction }),
+  };
+  return memory as Head['join'];
+}
+
+function withHidden(order: Order, hidden: Hidden): OrderView {
+  const { avgPrice: _shown, ...rest } = order;
+  return { ...rest, ...hidden };
+}
+
+function shownAsItIs(winner: OrderView, order: Order): boolean {
+  return (
+    winner.status === order.status &&
+    winner.statusRaw === order.statusRaw &&
+    winner.pendingAction === order.pendingAction &&
+    winner.leavesQty === order.leavesQty &&
+    winner.avgPrice === order.avgPrice
+  );
+}
+
+function hiddenOf({ status, statusRaw, pendingAction, leavesQty, avgPrice }: OrderView): Hidden {
+  return { status, statusRaw, pendingAction, leavesQty, ...(avgPrice === undefined ? undefined : { avgPrice }) };
+}
+
+function isOwnPrice(priced: Priced, winner: OrderView): boolean {
+  return priced.avgPrice === winner.avgPrice && priced.cumQty === winner.cumQty && priced.updatedAt === winner.updatedAt;
+}
+
+function notShown(registers: Registers, order: Order): Registers | undefined {
+  if (registers === order) return undefined;
+  let hidden: Partial<Record<(typeof registerFields)[number], string>> | undefined;
+  for (const field of registerFields) {
+    const value = registers[field];
+    if (value === undefined || value === order[field]) continue;
+    hidden ??= {};
+    hidden[field] = value;
+  }
+  return hidden;
+}

@@ -1,0 +1,80 @@
+import { type AccountJoin, compareViews, joinOfView, mergeJoins } from './account-join.ts';
+import { type AccountMemory, type Correction, memoryOf, recallJoin } from './account-memory.ts';
+import { carriedFields, joinRegisters } from './account-registers.ts';
+import { changedFields } from './changed-fields.ts';
+import { firstSeen, ownFields } from './compose-order.ts';
+import { compareDecimals } from './decimal.ts';
+import { deriveFill } from './fill.ts';
+import type { Head, Reduction } from './head.ts';
+import { contradictedIdentity, joinInstruments } from './identity.ts';
+import { compareInstants } from './instant.ts';
+import type { Observation } from './observation.ts';
+import type { Order, OrderView } from './order.ts';
+import { presentAccount } from './present-account.ts';
+
+/**
+ * Account orders (equities and options, unversioned): the new view joins all before it, and a revision is made when the order that the join shows has changed.
+ * Stream events and list rows are treated alike.
+ */
+export function joinAccount(head: Head | undefined, observation: Observation): Reduction {
+  const { view } = observation;
+  if (head === undefined) return firstRevision(view);
+  const contradiction = contradictedIdentity(head.order, view);
+  if (contradiction !== undefined) {
+    return { outcome: 'conflict', reason: 'identity_changed', detail: `${contradiction} differs from the one first seen` };
+  }
+  const held = recallJoin(head);
+  const { correction } = head.join as AccountMemory;
+  if (correction !== undefined && compareInstants(view.updatedAt, correction.readAt) <= 0) return withoutEffect(held, view);
+  if (observation.correction === true && takesBack(held.winner, view)) return correct(head, held, view, correction);
+
+  const joined = mergeJoins(held, joinOfView(view));
+  if (joined === held) return withoutEffect(held, view);
+  const order = presentAccount(joined, ownFields(head.order));
+  const changed = changedFields(head.order, order);
+  if (changed.every((field) => carriedFields.has(field))) {
+    return { outcome: 'duplicate', head: { ...head, join: memoryOf(joined, head.order, correction) } };
+  }
+  const fill = fillOf(head.order, order);
+  const next: Head = { order, revision: head.revision + 1, join: memoryOf(joined, order, correction) };
+  return { outcome: 'applied', head: next, changed, ...fill };
+}
+
+function firstRevision(view: OrderView): Reduction {
+  const joined = joinOfView(view);
+  const order = presentAccount(joined, firstSeen);
+  const head: Head = { order, revision: 1, join: memoryOf(joined, order, undefined) };
+  return { outcome: 'applied', head, changed: changedFields(undefined, order), ...fillOf(undefined, order) };
+}
+
+function withoutEffect(held: AccountJoin, view: OrderView): Reduction {
+  return { outcome: compareViews(view, held.winner) === 0 ? 'duplicate' : 'stale' };
+}
+
+/**
+ * The confirmed read undoes what was joined before: the join starts again from it, also when that clears a terminal status. Only what names the order
+ * (references, legs, history) goes on. Fills taken back are not a fill.
+ */
+function correct(head: Head, held: AccountJoin, view: OrderView, before: Correction | undefined): Reduction {
+  const fresh = joinOfView(view);
+  const joined: AccountJoin = {
+    ...fresh,
+    instrument: joinInstruments(held.instrument, fresh.instrument),
+    registers: joinRegisters(held.registers, fresh.registers),
+  };
+  const order = presentAccount(joined, ownFields(head.order));
+  const correction: Correction = { epoch: (before?.epoch ?? 0) + 1, readAt: view.updatedAt };
+  const next: Head = { order, revision: head.revision + 1, join: memoryOf(joined, order, correction) };
+  return { outcome: 'applied', head: next, changed: changedFields(head.order, order), correction: true };
+}
+
+/** Judged again here: the head may have moved on since the reads, and a correction that is no longer newer and lower is an ordinary view. */
+function takesBack(winner: OrderView, view: OrderView): boolean {
+  return compareDecimals(view.cumQty, winner.cumQty) < 0 && compareInstants(view.updatedAt, winner.updatedAt) > 0;
+}
+
+/** Always inferred: without versions nothing tells one fill from several merged into one event, or from those of a lost event. */
+function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction, { outcome: 'applied' }>, 'fill'> {
+  const fill = deriveFill(before, after, true);
+  return fill === undefined ? {} : { fill };
+}

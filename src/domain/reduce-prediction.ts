@@ -1,0 +1,110 @@
+import { changedFields, contradictedFields } from './changed-fields.ts';
+import { composeOrder, firstSeen, type OwnFields, ownFields } from './compose-order.ts';
+import { deriveFill } from './fill.ts';
+import type { Head, Reduction } from './head.ts';
+import { contradictedIdentity } from './identity.ts';
+import { compareInstants } from './instant.ts';
+import type { Observation } from './observation.ts';
+import type { Order } from './order.ts';
+import { compareText, predictionContent } from './view-content.ts';
+
+/** What a prediction order's head remembers besides the order. */
+interface PredictionMemory {
+  /** `updatedAt` of the row that opened the present source epoch; absent in epoch 0, where nothing came before. */
+  readonly openedAt?: string;
+}
+
+/**
+ * Prediction orders (reconciliation.md): the highest (source epoch, version) stays, and everything at or below it is ignored. An observation without a
+ * version is below every versioned one, of any epoch: an unversioned reply must not open an epoch, or the complete list read before it would be refused.
+ */
+export function reducePrediction(head: Head | undefined, observation: Observation): Reduction {
+  if (head === undefined) return accept(undefined, observation);
+  const contradiction = contradictedIdentity(head.order, observation.view);
+  if (contradiction !== undefined) {
+    return { outcome: 'conflict', reason: 'identity_changed', detail: `${contradiction} differs from the one first seen` };
+  }
+  const held = head.sourceVersion;
+  const { sourceVersion } = observation;
+  if (sourceVersion === undefined)
+    return held === undefined ? joinUnversioned(head, observation) : belowVersioned(head, observation);
+  if (held === undefined) return accept(head, observation);
+
+  const heldEpoch = head.order.sourceEpoch ?? 0;
+  if (observation.sourceEpoch !== heldEpoch) {
+    return observation.sourceEpoch > heldEpoch ? accept(head, observation) : { outcome: 'stale' };
+  }
+  const { openedAt } = head.join as PredictionMemory;
+  if (openedAt !== undefined && compareInstants(observation.view.updatedAt, openedAt) < 0) return { outcome: 'stale' };
+  if (sourceVersion > held) return accept(head, observation);
+  return sourceVersion === held ? sameVersion(head, observation) : { outcome: 'stale' };
+}
+
+/** A version names one content. Whatever the sources disagree on, neither can be believed over the other: a person looks, the state stays. */
+function sameVersion(head: Head, observation: Observation): Reduction {
+  const theirs = composeOrder(observation.view, head.order);
+  const contradicted = contradictedFields(head.order, theirs);
+  if (contradicted.length === 0) return { outcome: 'duplicate' };
+  const detail = contradicted
+    .map((field) => `${field} ${excerpt(head.order, field)} against ${excerpt(theirs, field)}`)
+    .join(', ');
+  return { outcome: 'conflict', reason: 'same_version_other_content', detail: `version ${observation.sourceVersion}: ${detail}` };
+}
+
+/** Evidence for settling a command, never state. Newer than what we hold means that the stream owes us a version. */
+function belowVersioned(head: Head, observation: Observation): Reduction {
+  const order = compareInstants(observation.view.updatedAt, head.order.updatedAt);
+  if (order > 0) return { outcome: 'stale', behind: true };
+  const same = order === 0 && contradictedFields(head.order, composeOrder(observation.view, head.order)).length === 0;
+  return { outcome: same ? 'duplicate' : 'stale' };
+}
+
+/** Before the first version is known: the newest reply stays; of two at one instant the greater content, so that arrival order can't matter. */
+function joinUnversioned(head: Head, observation: Observation): Reduction {
+  const { view } = observation;
+  const newer =
+    observation.sourceEpoch - (head.order.sourceEpoch ?? 0) ||
+    compareInstants(view.updatedAt, head.order.updatedAt) ||
+    compareText(predictionContent(view), predictionContent(head.order));
+  if (newer > 0) return accept(head, observation);
+  return { outcome: newer === 0 ? 'duplicate' : 'stale' };
+}
+
+function accept(head: Head | undefined, observation: Observation): Reduction {
+  const { view, sourceVersion, sourceEpoch } = observation;
+  const order = composeOrder(view, ownFieldsIn(head, sourceEpoch));
+  const next: Head = {
+    order,
+    revision: (head?.revision ?? 0) + 1,
+    ...(sourceVersion === undefined ? undefined : { sourceVersion }),
+    join: memory(head, observation),
+  };
+  const changed = changedFields(head?.order, order);
+  const fill = deriveFill(head?.order, order, mayMergeFills(head, observation));
+  return fill === undefined ? { outcome: 'applied', head: next, changed } : { outcome: 'applied', head: next, changed, fill };
+}
+
+function ownFieldsIn(head: Head | undefined, sourceEpoch: number): OwnFields {
+  const own: OwnFields = head === undefined ? firstSeen : ownFields(head.order);
+  if ((own.sourceEpoch ?? 0) === sourceEpoch) return own;
+  const { sourceEpoch: _left, ...rest } = own;
+  return sourceEpoch === 0 ? rest : { ...rest, sourceEpoch };
+}
+
+function memory(head: Head | undefined, { sourceEpoch, sourceVersion, view }: Observation): Head['join'] {
+  if (sourceEpoch === 0 || sourceVersion === undefined) return nothing;
+  const goesOn = head?.sourceVersion !== undefined && head.order.sourceEpoch === sourceEpoch;
+  return goesOn ? head.join : ({ openedAt: view.updatedAt } satisfies PredictionMemory);
+}
+
+const nothing: Head['join'] = Object.freeze({});
+
+/** A version rises with every change, so one step of it on the stream is one fill at most. Anything else may hide several. */
+function mayMergeFills(head: Head | undefined, observation: Observation): boolean {
+  if (observation.cause !== 'stream' || head?.sourceVersion === undefined || observation.sourceVersion === undefined) return true;
+  return observation.sourceVersion !== head.sourceVersion + 1n || observation.sourceEpoch !== (head.order.sourceEpoch ?? 0);
+}
+
+function excerpt(order: Order, field: string): string {
+  return JSON.stringify(order[field as keyof Order] ?? null).slice(0, 80);
+}
