@@ -9,7 +9,7 @@ export interface Service {
   start(): Promise<void>;
   /**
    * Finishes what is in hand and takes nothing new. Resolves when nothing of the part runs any more; gives up what is left when
-   * `signal` aborts (a crash must be as good as a slow drain, so giving up loses nothing). Called once, also after a failed start.
+   * `signal` aborts (a crash must be as good as a slow drain, so giving up loses nothing). Called once, also after a failed start and while `start` still waits.
    */
   drain(signal: AbortSignal): Promise<void>;
 }

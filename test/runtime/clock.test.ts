@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { sleepOn, systemClock } from '../../src/runtime/clock.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+it('a sleep ends at once when its signal aborts, before or during it, and leaves no timer and no listener', async () => {
+  const clock = new VirtualClock();
+  const abort = new AbortController();
+  const during = sleepOn(clock, 60_000, abort.signal);
+  expect(clock.armed).toBe(1);
+  abort.abort();
+  await during;
+  await sleepOn(clock, 60_000, abort.signal);
+  expect(clock.armed).toBe(0);
+});
+
+it('the system clock fires its timers, and not those that were cancelled', async () => {
+  const fired: string[] = [];
+  systemClock.after(0, () => fired.push('cancelled')).cancel();
+  await new Promise<void>((resolve) => {
+    systemClock.after(1, () => {
+      fired.push('armed');
+      resolve();
+    });
+  });
+  expect(fired).toEqual(['armed']);
+});
+
+it('the monotonic time of the system never goes back', async () => {
+  const before = systemClock.monotonicMs();
+  await systemClock.sleep(1);
+  expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
+});

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { Lease } from '../../src/runtime/lease.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+it('may not act before the first renewal', () => {
+  expect(new Lease(new VirtualClock(), 3000).mayAct()).toBe(false);
+});
+
+it('may act until the last renewal is too old, counted from when it was sent', async () => {
+  const clock = new VirtualClock();
+  const lease = new Lease(clock, 3000);
+  const sentMs = clock.monotonicMs();
+  await clock.advance(2000);
+  lease.confirm(7n, sentMs);
+  expect([lease.epoch, lease.mayAct()]).toEqual([7n, true]);
+  await clock.advance(999);
+  expect(lease.mayAct()).toBe(true);
+  await clock.advance(1);
+  expect(lease.mayAct()).toBe(false);
+});
+
+it('is not shortened by an answer that overtook a later one', async () => {
+  const clock = new VirtualClock();
+  const lease = new Lease(clock, 3000);
+  await clock.advance(1000);
+  lease.confirm(7n, 1000);
+  lease.confirm(7n, 0);
+  await clock.advance(2999);
+  expect(lease.mayAct()).toBe(true);
+});
+
+it('ends at once when the lane is lost, and comes back with a new renewal only', async () => {
+  const clock = new VirtualClock();
+  const lease = new Lease(clock, 3000);
+  lease.confirm(7n, clock.monotonicMs());
+  lease.lose();
+  expect(lease.mayAct()).toBe(false);
+  lease.confirm(9n, clock.monotonicMs());
+  expect([lease.epoch, lease.mayAct()]).toEqual([9n, true]);
+});
+
+it('does not listen to the wall clock', async () => {
+  const clock = new VirtualClock();
+  const lease = new Lease(clock, 3000);
+  lease.confirm(7n, clock.monotonicMs());
+  clock.stepWall(3_600_000);
+  expect(lease.mayAct()).toBe(true);
+  await clock.advance(3000);
+  clock.stepWall(-7_200_000);
+  expect(lease.mayAct()).toBe(false);
+});
