@@ -1,0 +1,72 @@
+import type { Stream } from '../domain/order.ts';
+import { parseJson } from '../platform/parse-json.ts';
+import { accountOfTarget, eventNames } from '../platform/wire/event-envelope.ts';
+import { describeValue } from './describe-value.ts';
+
+/** What a frame of the stream is. */
+export type Frame =
+  | { readonly kind: 'event'; readonly stream: Stream; readonly accountId: string; readonly row: unknown }
+  | { readonly kind: 'subscribed' | 'unsubscribed'; readonly id: string }
+  /** `id` is absent where the platform could not read what it answers. */
+  | { readonly kind: 'error'; readonly id?: string; readonly code: string; readonly message: string }
+  | { readonly kind: 'heartbeat' }
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly stream?: Stream };
+
+/**
+ * The text of a frame → what it is (platform specification, "Events"; the rest is the assumption of wire/stream-messages.ts). Never throws. The row of an
+ * event is left to `decodeOrder`: who it belongs to has to be looked up first.
+ */
+export function decodeFrame(text: string): Frame {
+  let message: unknown;
+  try {
+    message = parseJson(text);
+  } catch (error) {
+    return unreadable('not_json', error instanceof Error ? error.message : 'not JSON');
+  }
+  if (!isObject(message)) return unreadable('not_an_object', 'expected a JSON object');
+  switch (message['type']) {
+    case 'event':
+      return decodeEvent(message['payload']);
+    case 'heartbeat':
+      return { kind: 'heartbeat' };
+    case 'subscribed':
+    case 'unsubscribed':
+      return typeof message['id'] === 'string'
+        ? { kind: message['type'], id: message['id'] }
+        : unreadable('missing_field', 'id: expected the id of a subscription');
+    case 'error':
+      return decodeError(message);
+    default:
+      return unreadable('unknown_message', `type: ${describeValue(message['type'])}`);
+  }
+}
+
+function decodeEvent(payload: unknown): Frame {
+  if (!isObject(payload)) return unreadable('missing_field', 'payload: expected an object');
+  const stream = payload['topic'];
+  if ((stream !== 'account' && stream !== 'prediction') || payload['name'] !== eventNames[stream]) {
+    return unreadable('unknown_event', `topic ${describeValue(stream)}, name ${describeValue(payload['name'])}`);
+  }
+  const target = payload['target'];
+  const accountId = typeof target === 'string' ? accountOfTarget(target) : undefined;
+  if (accountId === undefined) return { ...unreadable('bad_target', `target: ${describeValue(target)}`), stream };
+  return { kind: 'event', stream, accountId, row: payload['data'] };
+}
+
+function decodeError(message: Readonly<Record<string, unknown>>): Frame {
+  const payload = isObject(message['payload']) ? message['payload'] : {};
+  return {
+    kind: 'error',
+    ...(typeof message['id'] === 'string' && { id: message['id'] }),
+    code: typeof payload['code'] === 'string' ? payload['code'] : 'UNKNOWN',
+    message: typeof payload['message'] === 'string' ? payload['message'].slice(0, 500) : '',
+  };
+}
+
+function unreadable(reason: string, detail: string): Extract<Frame, { kind: 'unreadable' }> {
+  return { kind: 'unreadable', reason, detail };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
