@@ -1,6 +1,6 @@
 import type { Instrument, Leg, OrderStatus, OrderView } from '../domain/order.ts';
 import { accountOrderItem } from '../platform/wire/account-order.ts';
-import type { DecodedOrder } from './decode-order.ts';
+import type { DecodedOrder, ViewUnderWay } from './decoded-order.ts';
 import { RowReader } from './row-reader.ts';
 
 const known: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
@@ -37,7 +37,7 @@ export function decodeAccountOrder(row: RowReader, accountId: string): DecodedOr
   const averagePrice = row.optionalDecimal('avgPrice');
   const orderType = row.text('type').toLowerCase();
   const status = statusOf(raw, cumQty);
-  const view: Mutable<OrderView> = {
+  const view: ViewUnderWay = {
     stream: 'account',
     orderId: row.id('ordId'),
     accountId: row.optionalId('accountId') ?? accountId,
@@ -62,7 +62,7 @@ export function decodeAccountOrder(row: RowReader, accountId: string): DecodedOr
   return { view };
 }
 
-function readOptional(row: RowReader, view: Mutable<OrderView>, status: OrderStatus): void {
+function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): void {
   const clOrdId = row.optionalText('clOrdId');
   const createdAt = row.optionalInstant('createdAt');
   const text = row.optionalText('text');
@@ -108,5 +108,3 @@ function readLegs(row: RowReader): Leg[] {
     return decoded;
   });
 }
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };

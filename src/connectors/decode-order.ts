@@ -1,8 +1,9 @@
 import type { Cause, Observation, Outcome, Unreadable } from '../domain/observation.ts';
-import type { OrderView, Stream } from '../domain/order.ts';
+import type { Stream } from '../domain/order.ts';
 import { storableText } from '../platform/parse-json.ts';
 import { decodeAccountOrder } from './decode-account-order.ts';
 import { decodePredictionOrder } from './decode-prediction-order.ts';
+import type { DecodedOrder } from './decoded-order.ts';
 import { type Fault, RowReader } from './row-reader.ts';
 
 /** Where a row came from, beside its content. */
@@ -23,12 +24,6 @@ export interface RowOrigin {
 export interface ForeignRow {
   readonly kind: 'foreign';
   readonly accountId: string;
-}
-
-/** A decoded row, before it is known where it came from. `sourceVersion` only where the row had one. */
-export interface DecodedOrder {
-  readonly view: OrderView;
-  readonly sourceVersion?: bigint;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { OrderStatus, OrderView } from '../domain/order.ts';
 import { parseVersion } from '../domain/version.ts';
 import { predictionOrder, predictionStates } from '../platform/wire/prediction-order.ts';
-import type { DecodedOrder } from './decode-order.ts';
+import type { DecodedOrder, ViewUnderWay } from './decoded-order.ts';
 import type { RowReader } from './row-reader.ts';
 
 const known: ReadonlySet<string> = new Set(Object.keys(predictionOrder.shape));
@@ -35,7 +35,7 @@ function readView(row: RowReader): OrderView {
   const stopPrice = row.optionalDecimal('stopPx');
   const workingPrice = row.optionalDecimal('workingPrice');
   const workingOrderType = row.optionalText('workingOrderType')?.toLowerCase();
-  const view: Mutable<OrderView> = {
+  const view: ViewUnderWay = {
     stream: 'prediction',
     orderId: row.id('orderId'),
     accountId: row.id('accountId'),
@@ -74,8 +74,6 @@ function readView(row: RowReader): OrderView {
   if (extra !== undefined) view.extra = extra;
   return view;
 }
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Fields that keep their name and their text. */
 const optionalTexts = [
