@@ -1,4 +1,4 @@
-import type { Instrument, Leg, OrderStatus, OrderView } from '../domain/order.ts';
+import type { Instrument, Leg, OrderStatus } from '../domain/order.ts';
 import { accountOrderItem } from '../platform/wire/account-order.ts';
 import type { DecodedOrder, ViewUnderWay } from './decoded-order.ts';
 import { RowReader } from './row-reader.ts';

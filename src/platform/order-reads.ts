@@ -1,0 +1,55 @@
+import type { Stream } from '../domain/order.ts';
+import type { PlatformError } from './platform-error.ts';
+import type { ListState } from './wire/order-pages.ts';
+
+export interface ListRequest {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly state: ListState;
+  /** ISO 8601; strictly later than. Left out: all. */
+  readonly updatedAfter?: string;
+  /** Our reference: `clientOrderRef` of prediction orders, `clOrdId` of account orders. */
+  readonly reference?: string;
+}
+
+/**
+ * Whether every page was read. Rows of an incomplete list have been handed over all the same (they are true), but prove nothing about what was not
+ * among them.
+ */
+export type ListResult =
+  | { readonly complete: true; readonly rows: number }
+  | { readonly complete: false; readonly error: PlatformError };
+
+/** A page's rows as they came, one by one still to be decoded: one bad row must not hide the others. `bytes` is the size of the page's text. */
+export interface Page {
+  readonly rows: readonly unknown[];
+  readonly bytes: number;
+}
+
+export type GetResult =
+  | { readonly kind: 'found'; readonly row: unknown; readonly bytes: number }
+  /** 404. Proves nothing about an order created or touched after the read began. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'failed'; readonly error: PlatformError };
+
+/** An account of the signed-in user or client (specification, "User account item"). */
+export interface PlatformAccount {
+  readonly accountId: string;
+  readonly isOpen: boolean;
+  readonly isSim: boolean;
+}
+
+export type AccountsResult =
+  | { readonly complete: true; readonly accounts: readonly PlatformAccount[] }
+  | { readonly complete: false; readonly error: PlatformError };
+
+/**
+ * What a connector reads from the platform. Nothing is written by any of these, so they are repeated on 5xx, 429 and broken answers with jittered
+ * backoff until their deadline, and once on 401 with a new token. They never reject: a read that was given up says so.
+ */
+export interface OrderReads {
+  /** All pages, oldest change first. The next page is asked for when `onPage` has resolved: a slow reader slows the list down, in bounded memory. */
+  listOrders(request: ListRequest, onPage: (page: Page) => Promise<void>, signal: AbortSignal): Promise<ListResult>;
+  getOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal): Promise<GetResult>;
+  listAccounts(signal: AbortSignal): Promise<AccountsResult>;
+}

@@ -1,0 +1,39 @@
+import { flatError, nestedError } from './wire/error-bodies.ts';
+
+/**
+ * Why the platform did not do what was asked. Made from every body shape (specification, "General error bodies"); nothing in it depends on a message
+ * text.
+ */
+export interface PlatformError {
+  /** HTTP status; absent when no answer came. */
+  readonly status?: number;
+  /**
+   * The platform's own code where it sent one. Ours otherwise: `NO_ANSWER`, `BAD_ANSWER` (an answer that is not what the contract says),
+   * `LOGIN_REQUIRED` (no token can be had without a person), `TOKEN_UNAVAILABLE` (none just now), `LOOP` (a list that never ends).
+   */
+  readonly code?: string;
+  readonly type?: string;
+  /** For people, cut at 500 characters. */
+  readonly message: string;
+  /** Whether the same request may succeed later without anybody doing anything. */
+  readonly retryable: boolean;
+  /** Whether the platform may have received the request. */
+  readonly sent: 'no' | 'yes' | 'maybe';
+}
+
+/** An answer that came, with a status that is no success, as an error. `body` is the parsed body, or undefined where it was empty or not JSON. */
+export function errorFromAnswer(status: number, body: unknown): PlatformError {
+  const nested = nestedError.safeParse(body);
+  const flat = nested.success ? undefined : flatError.safeParse(body).data;
+  const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? flat?.error;
+  const type = nested.data?.error.type;
+  const message = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? `status ${status}`;
+  return {
+    status,
+    ...(code !== undefined && { code: code.slice(0, 100) }),
+    ...(type !== undefined && { type: type.slice(0, 100) }),
+    message: message.slice(0, 500).toWellFormed(),
+    retryable: status === 408 || status === 425 || status === 429 || status >= 500,
+    sent: 'yes',
+  };
+}
