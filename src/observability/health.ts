@@ -1,0 +1,102 @@
+import type { Clock } from '../runtime/clock.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import { SingleFlight } from '../runtime/single-flight.ts';
+
+export interface CheckResult {
+  readonly ok: boolean;
+  /** One sentence for people, without secrets; also when it is ok. */
+  readonly detail: string;
+}
+
+export interface HealthCheck {
+  /** Stable, kebab-case: `database`, `topics`, `lane`. */
+  readonly name: string;
+  /**
+   * What a failure means. `unready`: no traffic, please. `degraded`: something that callers should know of, but reads go on.
+   * `leader`: ready, but not for who asks for the leader.
+   */
+  readonly effect: 'unready' | 'degraded' | 'leader';
+  check(): Promise<CheckResult>;
+}
+
+export interface CheckReport extends CheckResult {
+  readonly name: string;
+  readonly effect: HealthCheck['effect'];
+  readonly ms: number;
+}
+
+export interface HealthReport {
+  readonly status: 'ready' | 'degraded' | 'unready';
+  /** True when every check of effect `leader` passes too. */
+  readonly leader: boolean;
+  readonly checks: readonly CheckReport[];
+}
+
+export interface HealthOptions {
+  /** For each check; they run side by side. */
+  readonly checkDeadlineMs: number;
+  /** A report is good for this long: however many probes ask, the database is asked once. */
+  readonly maxAgeMs: number;
+}
+
+/**
+ * The named checks of a process, and one report of all.
+ *
+ * Invariant: `report` never rejects and never takes longer than the deadline of one check; a check that hangs is not
+ * started again until it ends.
+ */
+export class HealthRegistry {
+  private readonly checks: { readonly check: HealthCheck; readonly flight: SingleFlight<CheckResult> }[] = [];
+  private last: { readonly atMs: number; readonly report: Promise<HealthReport> } | undefined;
+  private readonly clock: Clock;
+  private readonly options: HealthOptions;
+
+  constructor(deps: { readonly clock: Clock }, options: HealthOptions) {
+    this.clock = deps.clock;
+    this.options = options;
+  }
+
+  /** Throws when the name is taken. */
+  add(check: HealthCheck): void {
+    if (this.checks.some((known) => known.check.name === check.name))
+      throw new Error(`there is a health check named ${check.name} already`);
+    this.checks.push({ check, flight: new SingleFlight() });
+    this.last = undefined;
+  }
+
+  /** The newest report, or a new one when that is too old. */
+  report(): Promise<HealthReport> {
+    const nowMs = this.clock.monotonicMs();
+    if (this.last !== undefined && nowMs - this.last.atMs < this.options.maxAgeMs) return this.last.report;
+    const report = this.evaluate();
+    this.last = { atMs: nowMs, report };
+    return report;
+  }
+
+  private async evaluate(): Promise<HealthReport> {
+    const checks = await Promise.all(this.checks.map(({ check, flight }) => this.runCheck(check, flight)));
+    const failed = (effect: HealthCheck['effect']) => checks.some((check) => check.effect === effect && !check.ok);
+    const status = failed('unready') ? 'unready' : failed('degraded') ? 'degraded' : 'ready';
+    return { status, leader: status !== 'unready' && !failed('leader'), checks };
+  }
+
+  private async runCheck(check: HealthCheck, flight: SingleFlight<CheckResult>): Promise<CheckReport> {
+    const { name, effect } = check;
+    const beganMs = this.clock.monotonicMs();
+    const result = await this.outcomeOf(check, flight);
+    return { name, effect, ok: result.ok, detail: result.detail, ms: Math.round(this.clock.monotonicMs() - beganMs) };
+  }
+
+  private async outcomeOf(check: HealthCheck, flight: SingleFlight<CheckResult>): Promise<CheckResult> {
+    try {
+      return await withDeadline(
+        this.clock,
+        this.options.checkDeadlineMs,
+        check.name,
+        flight.run(async () => check.check()),
+      );
+    } catch (error) {
+      return { ok: false, detail: error instanceof Error && error.message !== '' ? error.message : `${check.name} failed` };
+    }
+  }
+}
