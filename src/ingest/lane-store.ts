@@ -14,7 +14,10 @@ export type AcquireResult =
  * can't be reached or answers late; the caller then knows nothing and tries again.
  */
 export interface LaneStore {
-  /** Takes the lane when nobody renewed it for `expireAfterMs` (or it was released, or never held), raising the epoch. */
+  /**
+   * Takes the lane when nobody renewed it for `expireAfterMs` (or it was released, or never held), raising the epoch. Also when `holder` itself held it last,
+   * so that an answer that was lost costs no lease: `holder` must therefore name one run of one process.
+   */
   acquire(lane: number, holder: string, expireAfterMs: number): Promise<AcquireResult>;
   /** False: the epoch is no longer ours. */
   renew(lane: number, epoch: bigint): Promise<boolean>;

@@ -1,0 +1,53 @@
+import type { Client } from 'pg';
+import type { ApplyResult, Batch } from '../ingest/order-store.ts';
+import { batchValues } from './batch-values.ts';
+import { describeCode, isMissingPartition, isPoison, laneLost, outOfOrder, sqlstateOf } from './sqlstate.ts';
+
+const parameters = Array.from({ length: 24 }, (_, i) => `$${i + 1}`).join(', ');
+const text = `select public.apply_batch(${parameters}) as last_seq`;
+
+/**
+ * One batch on the lane's pipelined connection: one statement, so one transaction and one round trip.
+ *
+ * Not `begin`, `enter_lane`, write, `commit` in a pipeline, though it is as fast (34.6k and 35.0k rows/s against 35.5k, 39.9k and 37.9k, in turn):
+ * when that `begin` fails alone (a statement deadline after a freeze), the rest runs on without a transaction, and the lane's number moves while the rows are
+ * refused; and a client that freezes with half of it sent keeps the lane's row locked for 10 s. A statement is there whole, or not at all.
+ */
+export async function applyBatch(client: Client, batch: Batch): Promise<ApplyResult> {
+  let values: unknown[];
+  try {
+    values = batchValues(batch);
+  } catch (error) {
+    // A number that 64 bits can't hold: the answer that Postgres would have given, had it fitted into the message.
+    return { kind: 'poison', code: '22003', message: String(error) };
+  }
+  try {
+    const { rows } = await client.query<{ last_seq: string | null }>({ name: 'apply_batch', text, values });
+    const last = rows[0]?.last_seq;
+    return { kind: 'committed', lastSeq: last === null || last === undefined ? undefined : BigInt(last) };
+  } catch (error) {
+    return judge(client, error);
+  }
+}
+
+async function judge(client: Client, error: unknown): Promise<ApplyResult> {
+  const state = sqlstateOf(error);
+  if (state === laneLost) return { kind: 'lane_lost' };
+  if (state === outOfOrder) return { kind: 'out_of_order' };
+  if (state !== undefined && isPoison(error)) {
+    return { kind: 'poison', code: state, message: error instanceof Error ? error.message : '' };
+  }
+  if (state === undefined || !(await survived(client))) return { kind: 'unknown', code: describeCode(error) };
+  return { kind: 'retry', code: isMissingPartition(error) ? 'NO_PARTITION' : state };
+}
+
+/**
+ * An error is a rollback for certain only when the session lived on: after FATAL and PANIC (a shutdown, a full disk under the write-ahead log) the commit
+ * may have been durable already. The code does not tell them apart, and the severity is translated to the server's language.
+ */
+async function survived(client: Client): Promise<boolean> {
+  return client.query('select').then(
+    () => true,
+    () => false,
+  );
+}

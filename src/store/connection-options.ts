@@ -1,0 +1,19 @@
+import type { ClientConfig } from 'pg';
+
+/**
+ * What every connection of the service has: a deadline for each thing that can hang, and a search_path in which nobody else can put a name.
+ * Without `query_timeout` a half-open socket hangs for ever; the server's own limits are lower, so that its verdict comes first.
+ */
+export function connectionOptions(url: string, applicationName: string): ClientConfig {
+  return {
+    connectionString: url,
+    application_name: applicationName,
+    options: '-c search_path=public,pg_temp',
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 5_000,
+    statement_timeout: 4_000,
+    lock_timeout: 2_000,
+    idle_in_transaction_session_timeout: 10_000,
+    keepAlive: true,
+  };
+}

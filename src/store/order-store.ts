@@ -1,0 +1,65 @@
+import type { Pool } from 'pg';
+import type { Head } from '../domain/head.ts';
+import type { ApplyResult, Batch, OrderStore } from '../ingest/order-store.ts';
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import { applyBatch } from './apply-batch.ts';
+import { LaneConnection } from './lane-connection.ts';
+import { readHeads } from './read-heads.ts';
+import { retryTransaction } from './retry-transaction.ts';
+import { describeCode } from './sqlstate.ts';
+
+export interface OrderStoreDeps {
+  /** For reads. Batches have a connection of their own. */
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface OrderStoreOptions {
+  readonly url: string;
+  /** Rows of a partition of the log, should one be missing. */
+  readonly partitionRows: number;
+}
+
+/** The port `OrderStore` in Postgres. `close` ends the lane's connection; the pool belongs to the caller. */
+export class PostgresOrderStore implements OrderStore {
+  private readonly connection: LaneConnection;
+  private readonly deps: OrderStoreDeps;
+  private readonly options: OrderStoreOptions;
+
+  constructor(deps: OrderStoreDeps, options: OrderStoreOptions) {
+    this.connection = new LaneConnection({ log: deps.log }, { url: options.url });
+    this.deps = deps;
+    this.options = options;
+  }
+
+  readHeads(keys: readonly string[]): Promise<Map<string, Head>> {
+    return retryTransaction(this.deps, () => readHeads(this.deps.pool, keys));
+  }
+
+  async applyBatch(batch: Batch): Promise<ApplyResult> {
+    const client = await this.connection.open().catch((error: unknown) => describeCode(error));
+    if (typeof client === 'string') return { kind: 'retry', code: client };
+    const result = await applyBatch(client, batch);
+    if (result.kind === 'retry' && result.code === 'NO_PARTITION') await this.makePartitions();
+    return result;
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+
+  /** The timer that makes partitions ahead has not run for millions of rows; the lane need not wait for it any longer. */
+  private async makePartitions(): Promise<void> {
+    const { pool, log } = this.deps;
+    try {
+      await pool.query('select public.ensure_log_partitions($1)', [this.options.partitionRows]);
+      log.warn({}, 'the log had no partition for the next row; it was made now');
+    } catch (err) {
+      log.error({ err }, 'the log has no partition for the next row, and none can be made');
+    }
+  }
+}
