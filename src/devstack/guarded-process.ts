@@ -43,7 +43,7 @@ export interface GuardedProcessOptions {
   readonly name: string;
   /** Belongs to the server alone; removed after it, unless `stop({ keepFolder: true })`. */
   readonly folder: string;
-  readonly stopSignal: 'INT' | 'TERM';
+  readonly stopSignal: 'INT' | 'TERM' | 'KILL';
   /** How long a server may take to stop before it is killed. */
   readonly patienceMs: number;
   /** Replaces the environment; absent: ours. */
