@@ -37,6 +37,8 @@ export class Seam {
   private anchor: bigint;
   /** A read is under way and what was handed since it began is still without a gap. */
   private bridging = false;
+  /** Everything up to this seq was taken from the log. */
+  private shownUpTo = 0n;
   private readonly limits: SeamLimits;
   private readonly onReread: (reason: RereadReason) => void;
 
@@ -77,6 +79,7 @@ export class Seam {
       return;
     }
     if (batch.number !== expected) this.reread('gap');
+    else if (this.held.length === 0 && this.shown(batch)) this.anchor = batch.number;
     else if (!this.fits(batch)) this.reread('overflow');
     else this.hold(batch);
   }
@@ -93,9 +96,10 @@ export class Seam {
     if (!complete || !this.bridging) return;
     this.state = 'following';
     this.bridging = false;
+    this.shownUpTo = upTo;
     for (;;) {
       const first = this.held[0];
-      if (first === undefined || (first.lastSeq !== undefined && first.lastSeq > upTo)) return;
+      if (first === undefined || !this.shown(first)) return;
       this.release(1);
       this.anchor = first.number;
     }
@@ -124,6 +128,11 @@ export class Seam {
     this.bridging = false;
     this.state = 'reading';
     this.onReread(reason);
+  }
+
+  /** Nothing of it is left to send. */
+  private shown(batch: CommittedBatch): boolean {
+    return batch.lastSeq === undefined || batch.lastSeq <= this.shownUpTo;
   }
 
   private lastHeld(): bigint {

@@ -128,8 +128,9 @@ class World {
       this.log.epoch += 1n;
       const { epoch } = this.log;
       this.clock.after(now.answerMs, () => {
-        this.leaseEpoch = epoch;
-        if (this.leaseHeld) this.lease.confirm(epoch, this.clock.monotonicMs());
+        // Reclaims take turns, so an older answer never comes last.
+        if (epoch > this.leaseEpoch) this.leaseEpoch = epoch;
+        if (this.leaseHeld) this.lease.confirm(this.leaseEpoch, this.clock.monotonicMs());
       });
     }
     if (now.do === 'freeze') this.leaseHeld = !this.leaseHeld;
