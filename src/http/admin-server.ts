@@ -1,0 +1,124 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { EventLoopWatch } from '../observability/event-loop-watch.ts';
+import type { HealthRegistry } from '../observability/health.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import type { Service } from '../runtime/service.ts';
+import { answerProblem, answerUnknownPath } from './answer-problem.ts';
+import { problem, problemType } from './problem.ts';
+
+export interface AdminServerDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly health: HealthRegistry;
+  readonly eventLoop: EventLoopWatch;
+  /** The body of `/status`: anything that JSON can hold, without secrets. */
+  readonly status: () => unknown;
+}
+
+export interface AdminServerOptions {
+  readonly host: string;
+  /** 0: any free port; see `address`. */
+  readonly port: number;
+}
+
+const statusDeadlineMs = 5000;
+
+/**
+ * The admin port: `/livez`, `/readyz`, `/status`, `/metrics`. A port of its own, so that probes and scrapes neither need a sign-in nor
+ * queue behind callers. It is the last part to drain: who drains must be seen to be unready.
+ *
+ * `start` rejects when the port is taken: a process that can't be seen must not run.
+ */
+export class AdminServer implements Service {
+  readonly name = 'admin';
+  private readonly server: FastifyInstance;
+  private readonly deps: AdminServerDeps;
+  private readonly options: AdminServerOptions;
+
+  constructor(deps: AdminServerDeps, options: AdminServerOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.server = buildServer(deps);
+  }
+
+  /** `http://host:port` as bound; undefined before `start`. */
+  get address(): string | undefined {
+    const bound = this.server.addresses()[0];
+    if (bound === undefined || typeof bound === 'string') return undefined;
+    return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
+  }
+
+  async start(): Promise<void> {
+    this.deps.eventLoop.start();
+    await this.server.listen({ host: this.options.host, port: this.options.port });
+    this.deps.log.info({ address: this.address }, 'admin port open');
+  }
+
+  /** Closes at once, connections included: an answer here is never worth waiting for. */
+  async drain(): Promise<void> {
+    this.deps.eventLoop.stop();
+    await this.server.close();
+  }
+}
+
+/** The limits are those of the REST port where they apply: headers 8 KiB and 64, header deadline 5 s, request 10 s. No body is read at all. */
+function buildServer(deps: AdminServerDeps): FastifyInstance {
+  const server = Fastify({
+    logger: false,
+    bodyLimit: 1024,
+    connectionTimeout: 10_000,
+    requestTimeout: 10_000,
+    keepAliveTimeout: 30_000,
+    forceCloseConnections: true,
+    return503OnClosing: false,
+    exposeHeadRoutes: true,
+    http: { maxHeaderSize: 8192, headersTimeout: 5000, connectionsCheckingInterval: 1000 },
+    routerOptions: { maxParamLength: 100 },
+  });
+  server.server.maxHeadersCount = 64;
+  server.setNotFoundHandler(answerUnknownPath);
+  server.setErrorHandler((error, request, reply) => answerProblem(deps.log, error, request, reply));
+  server.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
+  server.addHook('onResponse', async (request, reply) => observe(deps.metrics, request, reply));
+  addRoutes(server, deps);
+  return server;
+}
+
+function addRoutes(server: FastifyInstance, { health, eventLoop, metrics, status, clock }: AdminServerDeps): void {
+  server.get('/livez', async (_request, reply) => {
+    const { ok, detail } = eventLoop.check();
+    return reply.code(ok ? 200 : 503).send({ status: ok ? 'live' : 'stuck', detail });
+  });
+  server.get('/readyz', async (request, reply) => answerReady(health, request, reply));
+  server.get('/status', async (_request, reply) => {
+    const body = await withDeadline(clock, statusDeadlineMs, 'status', Promise.resolve().then(status));
+    return reply.type('application/json; charset=utf-8').send(JSON.stringify(body, undefined, 2));
+  });
+  server.get('/metrics', async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+  );
+}
+
+/** `?role=leader`: only where commands would be taken. `?verbose`: every check; without it nothing but the verdict, which is all that a probe needs. */
+async function answerReady(health: HealthRegistry, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const query = new URL(request.url, 'http://admin').searchParams;
+  const role = query.get('role');
+  if (role !== null && role !== 'leader') {
+    const body = problem(400, 'UNKNOWN_ROLE', 'role must be leader, or left out', request.id);
+    return reply.code(400).type(problemType).send(JSON.stringify(body));
+  }
+  const report = await health.report();
+  const ready = role === 'leader' ? report.leader : report.status !== 'unready';
+  const verdict = { status: ready || report.status === 'unready' ? report.status : 'not_leader' };
+  return reply.code(ready ? 200 : 503).send(query.has('verbose') ? { ...verdict, checks: report.checks } : verdict);
+}
+
+function observe(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.routeOptions.url ?? 'unknown';
+  const labels = { method: request.method, route, code_class: `${Math.floor(reply.statusCode / 100)}xx` };
+  metrics.process.httpSeconds.observe(labels, reply.elapsedTime / 1000);
+}
