@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import type { Head } from '../../src/domain/head.ts';
+import type { OrderView } from '../../src/domain/order.ts';
+import { reduce } from '../../src/domain/reduce.ts';
+import { equityView, instantAt } from '../support/arbitrary-orders.ts';
+import { applied, fold, observe, throughStorage } from '../support/observe.ts';
+
+const at = (second: number, over: Partial<OrderView>): OrderView => ({ ...equityView, updatedAt: instantAt(second), ...over });
+const partial = (second: number, cumQty: string, over: Partial<OrderView> = {}) =>
+  at(second, {
+    status: 'partially_filled',
+    statusRaw: 'PARTIALLY_FILLED',
+    cumQty,
+    leavesQty: String(10 - Number(cumQty)),
+    ...over,
+  });
+const filled = (second: number, over: Partial<OrderView> = {}) =>
+  at(second, { status: 'filled', statusRaw: 'FILLED', cumQty: '10', leavesQty: '0', avgPrice: '191.5', ...over });
+const canceled = (second: number, cumQty: string) =>
+  at(second, { status: 'canceled', statusRaw: 'CANCELED', cumQty, leavesQty: '0' });
+const all = (...views: OrderView[]) => fold(views.map((view) => observe(view)));
+
+describe('an account order', () => {
+  it('begins with revision 1, everything changed, and belongs to nobody here', () => {
+    const { head, reductions } = all(at(0, {}));
+    expect(head.revision).toBe(1);
+    expect(head.order).toEqual({ ...equityView, origin: 'external' });
+    expect(applied(reductions[0]).changed).toEqual(expect.arrayContaining(['status', 'quantity', 'clOrdId', 'updatedAt']));
+  });
+
+  it('stays filled when an older frame says NEW', () => {
+    const { head, reductions } = all(filled(5), at(1, {}));
+    expect(head.order.status).toBe('filled');
+    expect(reductions[1]).toEqual({ outcome: 'stale' });
+  });
+
+  it('has its price when it was first seen filled', () => {
+    expect(all(filled(5)).head.order.price).toBe('191.5');
+  });
+
+  it('takes a higher cumQty from an older view, and says so once', () => {
+    const { head, reductions } = all(partial(5, '2'), partial(3, '4'));
+    expect(head.order.cumQty).toBe('4');
+    expect(applied(reductions[1]).fill).toEqual({ quantity: '2', inferred: true });
+  });
+
+  it('shows a pending cancel from the winning view, and none once it is over', () => {
+    const pending = partial(3, '2', { statusRaw: 'PENDING_CANCEL', pendingAction: 'cancel' });
+    expect(all(partial(2, '2'), pending).head.order.pendingAction).toBe('cancel');
+    expect(all(pending, canceled(2, '2')).head.order).toMatchObject({
+      status: 'canceled',
+      pendingAction: 'none',
+      leavesQty: '0',
+    });
+  });
+
+  it('clears an unknown status by any view that outranks it', () => {
+    const lost = at(2, { status: 'unknown', statusRaw: 'LIMBO', cumQty: '3' });
+    expect(all(partial(1, '2'), lost).head.order).toMatchObject({ status: 'unknown', cumQty: '3' });
+    expect(all(lost, partial(2, '3')).head.order.status).toBe('partially_filled');
+  });
+
+  it('lets done_for_day and suspended orders work again', () => {
+    const resting = partial(2, '2', { status: 'done_for_day', statusRaw: 'DONE_FOR_DAY' });
+    expect(all(resting, partial(3, '2')).head.order.status).toBe('partially_filled');
+  });
+
+  it('keeps the average price of the highest cumQty only, and none rather than a wrong one', () => {
+    const priced = partial(2, '2', { avgPrice: '1.4' });
+    expect(all(priced, partial(3, '2')).head.order.avgPrice).toBe('1.4');
+    expect(all(priced, partial(3, '4')).head.order.avgPrice).toBeUndefined();
+    expect(all(partial(3, '4', { avgPrice: '1.5' }), priced).head.order.avgPrice).toBe('1.5');
+  });
+
+  describe('that contradicts itself', () => {
+    it('shows the first of two ends by precedence, marked, whichever came first', () => {
+      const cancel = canceled(4, '10');
+      for (const { head } of [all(filled(3), cancel), all(cancel, filled(3))]) {
+        expect(head.order).toMatchObject({
+          status: 'filled',
+          statusRaw: 'FILLED',
+          conflict: 'ended more than once: filled, canceled',
+        });
+      }
+    });
+
+    it('is marked while no end accounts for all fills, until one does', () => {
+      const { head } = all(canceled(4, '3'), partial(3, '5'));
+      expect(head.order).toMatchObject({ status: 'canceled', cumQty: '5', conflict: 'ended at 3 filled, but 5 were reported' });
+      const after = applied(reduce(head, observe(canceled(6, '5'))));
+      expect(after.head.order.conflict).toBeUndefined();
+      expect(after.changed).toContain('conflict');
+    });
+
+    it('is marked when filled with less than its quantity', () => {
+      expect(all(filled(4, { cumQty: '9' })).head.order.conflict).toBe('filled with 9 of 10');
+      expect(all(filled(4)).head.order.conflict).toBeUndefined();
+    });
+
+    it.each<[string, Partial<OrderView>]>([
+      ['accountId', { accountId: 'acct-2' }],
+      ['side', { side: 'SELL' }],
+      ['instrument.symbol', { instrument: { kind: 'equity', symbol: 'MSFT' } }],
+      ['instrument.kind', { instrument: { kind: 'option', symbol: 'AAPL' } }],
+    ])('about its %s is a conflict that changes nothing', (field, over) => {
+      const { head } = all(at(0, {}));
+      const reduction = reduce(head, observe(partial(5, '5', over)));
+      expect(reduction).toMatchObject({
+        outcome: 'conflict',
+        reason: 'identity_changed',
+        detail: expect.stringContaining(field),
+      });
+    });
+  });
+
+  describe('with legs', () => {
+    const leg = { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
+    const option = at(0, { instrument: { kind: 'option', symbol: 'AAPL', legs: [leg] } });
+
+    it('learns them from the source that has them, and keeps them', () => {
+      const bare = at(1, { instrument: { kind: 'option', symbol: 'AAPL' } });
+      expect(all(bare, option).head.order.instrument.legs).toEqual([leg]);
+      expect(all(option, bare).head.order.instrument.legs).toEqual([leg]);
+    });
+
+    it('refuses others', () => {
+      const other = at(1, { instrument: { kind: 'option', symbol: 'AAPL', legs: [{ ...leg, ratioQty: '2' }] } });
+      expect(all(option, other).reductions[1]).toMatchObject({ outcome: 'conflict' });
+    });
+  });
+
+  describe('met by the audit', () => {
+    const listed = at(0, { createdAt: instantAt(-9), extra: { desk: 'x' } });
+
+    it('makes no revision of a row that differs in what events lack', () => {
+      const { head, reductions } = all(at(0, {}), listed, listed);
+      expect(reductions.map((r) => r.outcome)).toEqual(['applied', 'duplicate', 'duplicate']);
+      expect(head.revision).toBe(1);
+      expect(reductions[2]).toEqual({ outcome: 'duplicate' });
+    });
+
+    it('shows what the list alone knows with the next revision', () => {
+      const { head, reductions } = all(at(0, {}), listed, partial(1, '2'));
+      expect(head.order.createdAt).toBe(instantAt(-9));
+      expect(applied(reductions[2]).changed).toContain('createdAt');
+    });
+
+    it('takes one instant written in two ways for one instant', () => {
+      const { reductions } = all(
+        at(0, {}),
+        at(0, { updatedAt: instantAt(0, 'offset') }),
+        at(0, { updatedAt: instantAt(0, 'millis') }),
+      );
+      expect(reductions.slice(1)).toEqual([{ outcome: 'duplicate' }, { outcome: 'duplicate' }]);
+    });
+  });
+
+  describe('corrected', () => {
+    const correcting = (head: Head, view: OrderView) =>
+      reduce(throughStorage(head), observe(view, { cause: 'probe', correction: true }));
+
+    it('gives fills back, clears its end, and ignores everything up to the correcting read from then on', () => {
+      const { head } = all(filled(5));
+      const reduction = applied(correcting(head, partial(7, '4', { avgPrice: '191.4' })));
+      expect(reduction).toMatchObject({ correction: true, head: { revision: 2 } });
+      expect(reduction.fill).toBeUndefined();
+      expect(reduction.head.order).toMatchObject({ status: 'partially_filled', cumQty: '4', leavesQty: '6', avgPrice: '191.4' });
+      const stored = throughStorage(reduction.head);
+      expect(reduce(stored, observe(filled(5)))).toEqual({ outcome: 'stale' });
+      expect(reduce(stored, observe(filled(7)))).toEqual({ outcome: 'stale' });
+      expect(applied(reduce(stored, observe(filled(8)))).fill).toMatchObject({ quantity: '6' });
+    });
+
+    it('is corrected once by the same read', () => {
+      const view = partial(7, '4');
+      const once = applied(correcting(all(filled(5)).head, view));
+      expect(correcting(once.head, view)).toEqual({ outcome: 'duplicate' });
+    });
+
+    it('is corrected again by a later one, which counts', () => {
+      const once = applied(correcting(all(filled(5)).head, partial(7, '4')));
+      const twice = applied(correcting(once.head, partial(9, '3')));
+      expect(twice.head.join).toMatchObject({ correction: { epoch: 2, readAt: instantAt(9) } });
+    });
+
+    it('joins a correction that is not newer, or takes nothing back, like any view', () => {
+      const { head } = all(filled(5));
+      expect(correcting(head, partial(5, '4')).outcome).toBe('stale');
+      expect(correcting(head, filled(6))).not.toHaveProperty('correction');
+    });
+
+    it('keeps its references and what the list told', () => {
+      const { head } = all(filled(5), filled(5, { createdAt: instantAt(-9) }));
+      const { clOrdId: _left, ...view } = partial(7, '4');
+      expect(applied(correcting(head, view)).head.order).toMatchObject({ clOrdId: 'client-1', createdAt: instantAt(-9) });
+    });
+  });
+
+  it('keeps what is ours through every change', () => {
+    const { head } = all(at(0, {}));
+    const ours: Head = { ...head, order: { ...head.order, origin: 'tidemark', commandId: 'c-1', callerRef: 'r-1' } };
+    const { order } = applied(reduce(ours, observe(filled(3)))).head;
+    expect(order).toMatchObject({ origin: 'tidemark', commandId: 'c-1', callerRef: 'r-1', status: 'filled' });
+  });
+});
