@@ -9,4 +9,7 @@ export function predictionEnvelope<T extends z.ZodType>(data: T) {
 /** Place, replace, get and cancel answer with the order. The specification says so of replace; of the others it is an assumption. */
 export const predictionOrderReply = predictionEnvelope(predictionOrder);
 
+/** The envelope before its content is looked at. */
+export const rawPredictionAnswer = predictionEnvelope(z.unknown());
+
 export type PredictionOrderReply = z.infer<typeof predictionOrderReply>;

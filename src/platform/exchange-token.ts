@@ -1,0 +1,140 @@
+import * as oauth from 'oauth4webapi';
+import type { Clock } from '../runtime/clock.ts';
+import { Secret } from '../runtime/secret.ts';
+import type { Http, HttpOutcome } from './http.ts';
+import type { PlatformError } from './platform-error.ts';
+import type { Token } from './token-store.ts';
+import { tokenPath } from './wire/token-response.ts';
+
+/** What signs in. Without `clientSecret` it is a public client, which can only refresh. */
+export interface Credential {
+  readonly clientId: string;
+  readonly clientSecret?: Secret;
+  /** Space separated; left out: all that the client has. */
+  readonly scope?: string;
+}
+
+export type Grant = { readonly kind: 'client_credentials' } | { readonly kind: 'refresh'; readonly refreshToken: Secret };
+
+export type ExchangeResult =
+  | { readonly ok: true; readonly token: Token }
+  /** `refused`: the platform said no, and will again until a person does something. Otherwise nothing is known, and trying again is right. */
+  | { readonly ok: false; readonly refused: boolean; readonly error: PlatformError };
+
+/** Where an answer leaves the lifetime out. The specification says "typically 3600"; what we assume must not be longer than what is true. */
+const assumedLifetimeSeconds = 300;
+
+/**
+ * One call of the token endpoint (specification, "POST /v1/oauth2/token"; RFC 6749, sections 4.4 and 6). The secret goes into the body, as the
+ * specification shows it. One attempt: a refresh token may be rotated by an answer that is lost, so who calls decides about another.
+ */
+export async function exchangeToken(
+  deps: { http: Http; clock: Clock },
+  baseUrl: string,
+  credential: Credential,
+  grant: Grant,
+  signal?: AbortSignal,
+): Promise<ExchangeResult> {
+  const server: oauth.AuthorizationServer = { issuer: baseUrl, token_endpoint: `${baseUrl}${tokenPath}` };
+  const client: oauth.Client = { client_id: credential.clientId };
+  let lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined;
+  const options = {
+    // Plain http is refused by the configuration wherever it is not loopback; here it would only refuse the sandbox.
+    [oauth.allowInsecureRequests]: true,
+    [oauth.customFetch]: async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
+      const outcome = await deps.http.request({
+        operation: 'token',
+        method: 'POST',
+        url,
+        headers: init.headers,
+        body: init.body.toString(),
+        ...(signal && { signal }),
+      });
+      if (outcome.kind === 'answered') return toResponse(outcome);
+      lost = outcome;
+      throw new Error(outcome.message);
+    },
+  };
+  try {
+    const startedMs = deps.clock.nowMs();
+    const authentication = credential.clientSecret ? oauth.ClientSecretPost(credential.clientSecret.reveal()) : oauth.None();
+    const answer =
+      grant.kind === 'refresh'
+        ? await oauth.processRefreshTokenResponse(
+            server,
+            client,
+            await oauth.refreshTokenGrantRequest(server, client, authentication, grant.refreshToken.reveal(), options),
+          )
+        : await oauth.processClientCredentialsResponse(
+            server,
+            client,
+            await oauth.clientCredentialsGrantRequest(
+              server,
+              client,
+              authentication,
+              credential.scope === undefined ? {} : { scope: credential.scope },
+              options,
+            ),
+          );
+    return { ok: true, token: tokenFrom(answer, startedMs) };
+  } catch (error) {
+    return failure(error, lost);
+  }
+}
+
+function tokenFrom(answer: oauth.TokenEndpointResponse, startedMs: number): Token {
+  return {
+    accessToken: new Secret(answer.access_token),
+    // Counted from when we asked, not from when the answer came: too early is harmless.
+    expiresAtMs: startedMs + (answer.expires_in ?? assumedLifetimeSeconds) * 1000,
+    ...(answer.refresh_token !== undefined && { refreshToken: new Secret(answer.refresh_token) }),
+    ...(answer.scope !== undefined && { scope: answer.scope }),
+  };
+}
+
+function toResponse(outcome: Extract<HttpOutcome, { kind: 'answered' }>): Response {
+  // Statuses that may not have a body would make the constructor throw.
+  const bodyless = outcome.status < 200 || outcome.status === 204 || outcome.status === 205 || outcome.status === 304;
+  return new Response(bodyless ? null : outcome.text, { status: Math.max(200, outcome.status), headers: outcome.headers });
+}
+
+/** RFC 6749, section 5.2: these stay true until a person does something. */
+const refusals = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope']);
+
+function failure(error: unknown, lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined): ExchangeResult {
+  if (lost !== undefined) return later({ code: 'NO_ANSWER', message: lost.message, retryable: true, sent: lost.sent });
+  if (error instanceof oauth.ResponseBodyError) {
+    const refused = refusals.has(error.error);
+    const message = `${error.error}${error.error_description === undefined ? '' : `: ${error.error_description}`}`.slice(0, 500);
+    return {
+      ok: false,
+      refused,
+      error: { status: error.status, code: error.error.slice(0, 100), message, retryable: !refused, sent: 'yes' },
+    };
+  }
+  // A WWW-Authenticate challenge instead of a body.
+  if (error instanceof oauth.WWWAuthenticateChallengeError) {
+    const refused = error.status === 401;
+    return {
+      ok: false,
+      refused,
+      error: {
+        status: error.status,
+        code: 'invalid_client',
+        message: 'the token endpoint asks for other credentials',
+        retryable: !refused,
+        sent: 'yes',
+      },
+    };
+  }
+  return later({ code: 'BAD_ANSWER', message: messageOf(error), retryable: true, sent: 'yes' });
+}
+
+function later(error: PlatformError): ExchangeResult {
+  return { ok: false, refused: false, error };
+}
+
+/** oauth4webapi's messages name what was wrong with an answer, never its content. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 500) : 'the token endpoint answered something else';
+}

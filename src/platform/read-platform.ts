@@ -1,0 +1,99 @@
+import type { Metrics } from '../observability/metrics.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import { Secret } from '../runtime/secret.ts';
+import type { Http, HttpOutcome, HttpRequest } from './http.ts';
+import { parseJson } from './parse-json.ts';
+import { errorFromAnswer, type PlatformError } from './platform-error.ts';
+import type { AccessToken, TokenSource } from './token-source.ts';
+
+export interface ReadDeps {
+  readonly http: Http;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly tokens: TokenSource;
+  readonly metrics: Metrics['platform'];
+}
+
+export type ReadResult =
+  | { readonly ok: true; readonly value: unknown; readonly bytes: number }
+  | { readonly ok: false; readonly error: PlatformError };
+
+/** How long one read is repeated before it is given up. */
+const readDeadlineMs = 30_000;
+
+/**
+ * A GET with the bearer token, repeated on 5xx, 429 and answers that never came or were broken, with full-jitter backoff (or the Retry-After that the
+ * platform asks for), until 30 s have passed; on 401 one renewal of the token and one further try. Reads only: nothing that writes may be repeated
+ * like this. `value` is the parsed body.
+ */
+export async function readPlatform(deps: ReadDeps, operation: string, url: string, signal: AbortSignal): Promise<ReadResult> {
+  const giveUpMs = deps.clock.monotonicMs() + readDeadlineMs;
+  const backoff = new Backoff(deps.random, { firstMs: 250, maxMs: 5_000 });
+  let renewed = false;
+  for (;;) {
+    const credential = await deps.tokens.get();
+    if (!credential.ok) return credential;
+    const { result, retryAfterMs } = await attempt(deps, operation, url, credential.token, signal);
+    if (result.ok || signal.aborted) return result;
+    if (result.error.status === 401 && !renewed) {
+      renewed = true;
+      const next = await deps.tokens.renew(credential.token.generation);
+      if (!next.ok) return next;
+      continue;
+    }
+    const waitMs = Math.max(backoff.nextMs(), retryAfterMs);
+    if (!result.error.retryable || deps.clock.monotonicMs() + waitMs >= giveUpMs) return result;
+    await deps.clock.sleep(waitMs, signal);
+    if (signal.aborted) return result;
+  }
+}
+
+async function attempt(
+  deps: ReadDeps,
+  operation: string,
+  url: string,
+  token: AccessToken,
+  signal: AbortSignal,
+): Promise<{ readonly result: ReadResult; readonly retryAfterMs: number }> {
+  const request: HttpRequest = {
+    operation,
+    method: 'GET',
+    url,
+    headers: { accept: 'application/json', authorization: new Secret(`Bearer ${token.secret.reveal()}`) },
+    signal,
+  };
+  const startedMs = deps.clock.monotonicMs();
+  const outcome = await deps.http.request(request);
+  const codeClass = outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : 'none';
+  deps.metrics.requestSeconds.observe({ operation, code_class: codeClass }, (deps.clock.monotonicMs() - startedMs) / 1000);
+  return { result: toResult(outcome), retryAfterMs: retryAfterMs(outcome) };
+}
+
+function toResult(outcome: HttpOutcome): ReadResult {
+  if (outcome.kind === 'failed') {
+    return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
+  }
+  const body = parsed(outcome.text);
+  if (outcome.status !== 200) return { ok: false, error: errorFromAnswer(outcome.status, body) };
+  if (body === undefined) {
+    const message = 'the answer is not JSON';
+    return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
+  }
+  return { ok: true, value: body, bytes: outcome.text.length };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `Retry-After` in seconds (RFC 9110, section 10.2.3), at most 10 s: beyond that our own deadline is the better judge. A date is not worth parsing. */
+function retryAfterMs(outcome: HttpOutcome): number {
+  const seconds = outcome.kind === 'answered' ? outcome.headers['retry-after'] : undefined;
+  return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Math.min(10, Number(seconds)) * 1000 : 0;
+}

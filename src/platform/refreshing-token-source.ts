@@ -1,0 +1,150 @@
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Service } from '../runtime/service.ts';
+import { SingleFlight } from '../runtime/single-flight.ts';
+import { type AcquireDeps, acquireToken, type CredentialOptions, type PendingSave } from './acquire-token.ts';
+import type { PlatformError } from './platform-error.ts';
+import type { AccessToken, TokenResult, TokenSource } from './token-source.ts';
+import type { StoredToken } from './token-store.ts';
+
+interface Held extends AccessToken {
+  readonly storedGeneration: number;
+  /** By the monotonic clock: a step of the wall clock neither ends nor prolongs a token. */
+  readonly endsAtMs: number;
+  readonly renewAtMs: number;
+}
+
+/** Renewed when a fifth of its life is left, at most five minutes ahead. */
+const aheadShare = 0.2;
+const aheadMaxMs = 300_000;
+
+/**
+ * Tokens of one credential, renewed ahead of their end.
+ *
+ * States: *none* → *held* → *ending* (within a fifth of its end: handed out, a renewal is under way or waits for its backoff) → *ended*. A failed
+ * renewal is told with its reason until the next attempt is due (full jitter, at most 60 s), so that a thousand callers make one request.
+ *
+ * Invariant: at most one renewal runs in this process, and by the store's claim at most one in all. A token answered with 401 is never handed out
+ * again once `renew` was told of it.
+ */
+export class RefreshingTokenSource implements TokenSource, Service {
+  readonly name = 'token-source';
+  private held: Held | undefined;
+  private rejectedGeneration = 0;
+  private lastError: PlatformError | undefined;
+  private notBeforeMs = Number.NEGATIVE_INFINITY;
+  private timer: Timer | undefined;
+  private running = false;
+  private generation = 0;
+  private readonly pending: PendingSave = {};
+  private readonly flight = new SingleFlight<TokenResult>();
+  private readonly callbacks = new Set<(token: AccessToken) => void>();
+  private readonly backoff: Backoff;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly metrics: Metrics['platform'];
+  private readonly acquireDeps: AcquireDeps;
+  private readonly options: CredentialOptions;
+
+  constructor(deps: AcquireDeps & { random: Random; log: Log; metrics: Metrics['platform'] }, options: CredentialOptions) {
+    this.clock = deps.clock;
+    this.log = deps.log;
+    this.metrics = deps.metrics;
+    this.acquireDeps = deps;
+    this.options = options;
+    this.backoff = new Backoff(deps.random, { firstMs: 500, maxMs: 60_000 });
+  }
+
+  /** From now on tokens are renewed ahead of their end, asked for or not. */
+  async start(): Promise<void> {
+    this.running = true;
+    this.arm();
+  }
+
+  async drain(): Promise<void> {
+    this.running = false;
+    this.timer?.cancel();
+  }
+
+  async get(): Promise<TokenResult> {
+    const held = this.usable();
+    if (held === undefined) return this.renewal();
+    if (this.clock.monotonicMs() >= held.renewAtMs) void this.renewal();
+    return { ok: true, token: held };
+  }
+
+  async renew(rejectedGeneration: number): Promise<TokenResult> {
+    this.rejectedGeneration = Math.max(this.rejectedGeneration, rejectedGeneration);
+    const held = this.usable();
+    if (held !== undefined) return { ok: true, token: held };
+    const result = await this.renewal();
+    // It may have been under way already when the 401 came, and have ended with the very token that was refused.
+    return result.ok && result.token.generation <= this.rejectedGeneration ? this.renewal() : result;
+  }
+
+  onRenewed(callback: (token: AccessToken) => void): () => void {
+    this.callbacks.add(callback);
+    return () => this.callbacks.delete(callback);
+  }
+
+  private usable(): Held | undefined {
+    const held = this.held;
+    if (held === undefined || held.generation <= this.rejectedGeneration) return undefined;
+    return this.clock.monotonicMs() < held.endsAtMs ? held : undefined;
+  }
+
+  private renewal(): Promise<TokenResult> {
+    return this.flight.run(async () => {
+      if (this.lastError !== undefined && this.clock.monotonicMs() < this.notBeforeMs) {
+        return { ok: false, error: this.lastError };
+      }
+      const result = await acquireToken(this.acquireDeps, this.options, this.held?.storedGeneration ?? 0, this.pending);
+      this.metrics.tokenRefresh.inc({
+        outcome: result.ok ? 'ok' : result.error.code === 'LOGIN_REQUIRED' ? 'refused' : 'failed',
+      });
+      return result.ok ? this.adopt(result.token) : this.postpone(result.error);
+    });
+  }
+
+  private adopt(token: StoredToken): TokenResult {
+    const lifeMs = Math.max(0, token.expiresAtMs - this.clock.nowMs());
+    const endsAtMs = this.clock.monotonicMs() + lifeMs;
+    this.generation += 1;
+    this.held = {
+      secret: token.accessToken,
+      generation: this.generation,
+      expiresAtMs: token.expiresAtMs,
+      storedGeneration: token.generation,
+      endsAtMs,
+      renewAtMs: endsAtMs - Math.min(aheadMaxMs, lifeMs * aheadShare),
+    };
+    this.lastError = undefined;
+    this.backoff.reset();
+    this.metrics.tokenExpiry.set(token.expiresAtMs / 1000);
+    this.arm();
+    for (const callback of this.callbacks) callback(this.held);
+    return { ok: true, token: this.held };
+  }
+
+  private postpone(error: PlatformError): TokenResult {
+    const waitMs = this.backoff.nextMs();
+    this.notBeforeMs = this.clock.monotonicMs() + waitMs;
+    if (this.lastError?.code !== error.code) {
+      this.log.warn({ code: error.code, status: error.status, reason: error.message }, 'no new access token');
+    }
+    this.lastError = error;
+    this.arm();
+    return { ok: false, error };
+  }
+
+  private arm(): void {
+    this.timer?.cancel();
+    if (!this.running) return;
+    const dueMs = Math.max(this.held?.renewAtMs ?? 0, this.lastError === undefined ? 0 : this.notBeforeMs);
+    // Never sooner than 100 ms: a platform that hands out tokens without life must not make this a loop.
+    this.timer = this.clock.after(Math.max(100, dueMs - this.clock.monotonicMs()), () => void this.renewal());
+  }
+}
