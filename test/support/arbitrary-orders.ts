@@ -71,8 +71,8 @@ const statuses: readonly OrderStatus[] = [
 const sometimes = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
 
 /** Drops what is undefined: absent is absent. */
-function present<T extends object>(fields: { [K in keyof T]: T[K] | undefined }): Partial<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
+function present(fields: { [K in keyof OrderView]?: OrderView[K] | undefined }): Partial<OrderView> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<OrderView>;
 }
 
 /**
@@ -102,9 +102,9 @@ export function accountViews(): fc.Arbitrary<OrderView> {
       status,
       statusRaw: wordCase ? status.toUpperCase() : status,
       quantity,
-      working: { quantity, ...present<{ price: string }>({ price }) },
+      working: { quantity, ...(price === undefined ? {} : { price }) },
       updatedAt: instantAt(second, form),
-      ...present<OrderView>({ ...rest, price } as OrderView),
+      ...present({ ...rest, price }),
     }));
 }
 

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { parseDecimal } from '../domain/decimal.ts';
+import { isInstant } from '../domain/instant.ts';
+import type { Order, OrderStatus } from '../domain/order.ts';
+
+const statuses = {
+  pending_new: true,
+  new: true,
+  partially_filled: true,
+  filled: true,
+  canceled: true,
+  rejected: true,
+  expired: true,
+  replaced: true,
+  done_for_day: true,
+  suspended: true,
+  unknown: true,
+} as const satisfies Record<OrderStatus, true>;
+
+/** A canonical decimal: equal values have equal text. The pattern is for JSON Schema, which cannot ask the parser; a fraction never ends in zero. */
+export const decimal = z
+  .string()
+  .regex(/^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{0,11}[1-9])?$/)
+  .refine((text) => parseDecimal(text) === text)
+  .describe('Exact decimal in canonical form: no exponent, no leading or trailing zeros');
+
+/** ISO 8601 with Z or an offset. JSON Schema's `date-time` is looser than our parser, which knows which days a month has. */
+export const instant = z
+  .string()
+  .refine(isInstant)
+  .meta({ format: 'date-time' })
+  .describe('ISO 8601 date-time with Z or an offset');
+
+const leg = z.object({
+  symbol: z.string().describe('Compact OCC option symbol'),
+  side: z.string(),
+  ratioQty: decimal,
+  positionEffect: z.string().optional(),
+});
+
+const instrument = z.object({
+  kind: z.enum(['equity', 'option', 'prediction']),
+  symbol: z.string(),
+  outcome: z.string().optional().describe('Prediction markets: YES or NO'),
+  legs: z.array(leg).optional().describe('Options: one leg, or two to four'),
+});
+
+const working = z
+  .object({ quantity: decimal, price: decimal.optional(), orderType: z.string().optional() })
+  .describe('What the venue works on; the submitted terms never change');
+
+/**
+ * The normalised order (design, "Normalised order"): what stands in Postgres, on Kafka and in REST answers. Optional means absent at the source: never zero,
+ * never empty. Objects are open: a field that a later minor version adds must not break a reader of this one.
+ */
+export const normalisedOrder = z
+  .object({
+    stream: z.enum(['account', 'prediction']),
+    orderId: z.string(),
+    accountId: z.string(),
+    instrument,
+    side: z.string(),
+    orderType: z.string(),
+    timeInForce: z.string(),
+    status: z.enum(Object.keys(statuses) as [OrderStatus, ...OrderStatus[]]),
+    statusRaw: z.string().describe("The platform's own word"),
+    certainty: z.string().describe('certain, unknown_unacked, unknown_gap, unknown_store_lost, or a word that we do not know'),
+    certaintyReason: z.string().optional(),
+    pendingAction: z.string().describe('none, replace, cancel'),
+    quantity: decimal,
+    price: decimal.optional(),
+    stopPrice: decimal.optional(),
+    working,
+    cumQty: decimal.describe('Filled so far'),
+    leavesQty: decimal.describe('Still working; 0 on an account order that is over'),
+    avgPrice: decimal.optional(),
+    clOrdId: z.string().optional(),
+    clientOrderRef: z.string().optional(),
+    venueOrderId: z.string().optional(),
+    placedBy: z.string().optional(),
+    commandId: z.string().optional(),
+    callerRef: z.string().optional(),
+    origin: z.enum(['tidemark', 'external']),
+    sourceEpoch: z.int().positive().optional().describe('Rises when the platform lost its store; absent is 0'),
+    rejectReason: z.string().optional(),
+    rejectText: z.string().optional(),
+    createdAt: instant.optional(),
+    updatedAt: instant,
+    sentAt: instant.optional(),
+    firstAckAt: instant.optional(),
+    closedAt: instant.optional(),
+    expireTime: instant.optional(),
+    conflict: z.string().optional().describe('The sources contradict each other: a person should look'),
+    extra: z.record(z.string(), z.unknown()).optional().describe('Fields that Tidemark does not know, as they came'),
+  } satisfies Record<keyof Order, z.ZodType>)
+  .meta({ id: 'NormalisedOrder', title: 'Normalised order' });

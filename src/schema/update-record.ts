@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { updateSchema } from '../domain/encode-update.ts';
+import { decimal, instant, normalisedOrder } from './normalised-order.ts';
+
+const fill = z
+  .object({ quantity: decimal, price: decimal.optional(), inferred: z.boolean() })
+  .describe('What cumQty rose by since the revision before; inferred where several fills may be merged or a gap lies between');
+
+/** One accepted change, as it stands in the log and on the order-updates and order-state topics (design, "Kafka"). */
+export const updateRecord = z
+  .object({
+    eventId: z.string().describe('<stream>:<orderId>:<revision>'),
+    schema: z.literal(updateSchema),
+    generation: z.int().nonnegative().describe('Rises only after a restore from backup; keep the highest (generation, revision)'),
+    stream: z.enum(['account', 'prediction']),
+    orderId: z.string(),
+    accountId: z.string(),
+    revision: z.int().positive().describe('Per order 1, 2, 3 … without a hole'),
+    sourceVersion: z
+      .string()
+      .regex(/^(?:0|[1-9][0-9]{0,18})$/)
+      .optional()
+      .describe("The platform's version, int64 as text"),
+    sourceEpoch: z.int().positive().optional(),
+    cause: z.enum(['stream', 'snapshot', 'reply', 'probe', 'correction']),
+    occurredAt: instant,
+    observedAt: instant,
+    changed: z.array(z.string()).describe('Top-level fields of the order that differ from the revision before'),
+    fill: fill.optional(),
+    order: normalisedOrder,
+  })
+  .meta({ id: 'OrderUpdate', title: 'Order update' });

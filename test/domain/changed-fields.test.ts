@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { changedFields, contradictedFields } from '../../src/domain/changed-fields.ts';
+import type { Order } from '../../src/domain/order.ts';
+import { equityView, instantAt } from '../support/arbitrary-orders.ts';
+
+const order: Order = { ...equityView, origin: 'external' };
+
+describe('changed fields', () => {
+  it('are named at the top level, in the order of the normalised order', () => {
+    expect(changedFields(order, { ...order, updatedAt: instantAt(1), working: { quantity: '9' }, status: 'filled' })).toEqual([
+      'status',
+      'working',
+      'updatedAt',
+    ]);
+  });
+
+  it('include what appeared and what went', () => {
+    const { price: _price, ...unpriced } = order;
+    expect(changedFields(order, { ...unpriced, rejectText: 'no' })).toEqual(['price', 'rejectText']);
+  });
+
+  it('are compared by value: instants in two forms, equal terms and instruments in other objects, and never extra', () => {
+    const same = {
+      ...order,
+      updatedAt: instantAt(0, 'offset'),
+      working: { ...order.working },
+      instrument: { ...order.instrument },
+      extra: { any: 1 },
+    };
+    expect(changedFields(order, same)).toEqual([]);
+  });
+
+  it('are all that is present on a first revision, but the key and extra', () => {
+    const first = changedFields(undefined, { ...order, extra: { any: 1 } });
+    expect(first).toContain('origin');
+    expect(first).not.toContain('orderId');
+    expect(first).not.toContain('extra');
+    expect(first).not.toContain('avgPrice');
+  });
+});
+
+describe('contradicted fields', () => {
+  it('are those that both have', () => {
+    const { price: _price, ...unpriced } = order;
+    expect(contradictedFields(order, { ...unpriced, rejectText: 'no', working: { quantity: '10' } })).toEqual([]);
+    expect(contradictedFields(order, { ...order, price: '1', working: { quantity: '9' } })).toEqual(['price', 'working']);
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { encodeContinuity } from '../../src/domain/encode-continuity.ts';
+
+describe('an encoded continuity mark', () => {
+  const mark = {
+    kind: 'continuity',
+    markId: '3f0c9a52-4c1e-4a53-9d0e-000000000001',
+    stream: 'account',
+    accountId: 'acct-1',
+    event: 'lost',
+    atMs: 1795255200123,
+  } as const;
+
+  it('carries its instants as ISO 8601', () => {
+    expect(JSON.parse(encodeContinuity({ ...mark, fromMs: 1795255200000, toMs: 1795255200001, reason: 'idle' }))).toEqual({
+      eventId: mark.markId,
+      schema: 'tidemark.continuity.v1',
+      stream: 'account',
+      accountId: 'acct-1',
+      event: 'lost',
+      at: '2026-11-21T10:00:00.123Z',
+      from: '2026-11-21T10:00:00.000Z',
+      to: '2026-11-21T10:00:00.001Z',
+      reason: 'idle',
+    });
+  });
+
+  it('leaves out an interval that nobody gave', () => {
+    expect(Object.keys(JSON.parse(encodeContinuity(mark)) as object)).toEqual([
+      'eventId',
+      'schema',
+      'stream',
+      'accountId',
+      'event',
+      'at',
+    ]);
+  });
+});

@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import Fastify from 'fastify';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { encodeContinuity } from '../../src/domain/encode-continuity.ts';
+import { encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
+import type { ContinuityMark, Observation } from '../../src/domain/observation.ts';
+import { continuityRecord } from '../../src/schema/continuity-record.ts';
+import { toJsonSchema } from '../../src/schema/json-schema.ts';
+import { normalisedOrder } from '../../src/schema/normalised-order.ts';
+import { updateRecord } from '../../src/schema/update-record.ts';
+import { accountObservations, predictionObservations } from '../support/arbitrary-orders.ts';
+import { fold } from '../support/observe.ts';
+
+type Validate = (value: unknown) => boolean;
+
+/** The validator that fastify brings, so that the JSON Schema is judged by somebody else than the library that wrote it. */
+async function validators(shapes: Readonly<Record<string, z.ZodType>>): Promise<Record<string, Validate>> {
+  const made: Record<string, Validate> = {};
+  const app = Fastify({ ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } } });
+  app.get('/', async (request) => {
+    for (const [name, shape] of Object.entries(shapes)) {
+      const validate = request.compileValidationSchema(toJsonSchema(shape, 'draft-07') as never);
+      made[name] = (value) => Boolean(validate(value));
+    }
+    return {};
+  });
+  await app.inject('/');
+  await app.close();
+  return made;
+}
+
+let valid: Record<string, Validate>;
+beforeAll(async () => {
+  valid = await validators({ updateRecord, continuityRecord, normalisedOrder });
+});
+
+function updatesOf(observations: readonly Observation[]): string[] {
+  return fold(observations).reductions.flatMap((reduction) => {
+    if (reduction.outcome !== 'applied') return [];
+    const { head, changed, fill } = reduction;
+    const rest = {
+      generation: 0,
+      cause: 'stream',
+      occurredAt: head.order.updatedAt,
+      observedAt: '2026-11-21T12:00:00.000Z',
+    } as const;
+    return [encodeUpdate({ head, orderJson: encodeOrder(head.order), changed, ...(fill && { fill }), ...rest })];
+  });
+}
+
+/** Parsing drops what a shape doesn't know, so an equal result also means that nothing unknown is sent. */
+function expectShape(shape: z.ZodType, name: string, text: string): void {
+  const value: unknown = JSON.parse(text);
+  expect(shape.parse(value)).toEqual(value);
+  expect(valid[name]?.(value)).toBe(true);
+}
+
+describe('what is published', () => {
+  it.each([
+    ['account', accountObservations()],
+    ['prediction', predictionObservations()],
+  ])('of any %s order satisfies the update shape, in zod and in JSON Schema', (_stream, observations) => {
+    fc.assert(
+      fc.property(observations, (set) => {
+        for (const text of updatesOf(set)) expectShape(updateRecord, 'updateRecord', text);
+        expectShape(normalisedOrder, 'normalisedOrder', encodeOrder(fold(set).head.order));
+      }),
+    );
+  });
+
+  it('about a source satisfies the continuity shape, in zod and in JSON Schema', () => {
+    const epochMs = fc.integer({ min: 0, max: 4_102_444_800_000 });
+    const marks: fc.Arbitrary<ContinuityMark> = fc.record(
+      {
+        kind: fc.constant('continuity' as const),
+        markId: fc.uuid(),
+        stream: fc.constantFrom('account' as const, 'prediction' as const),
+        accountId: fc.string(),
+        event: fc.constantFrom('live' as const, 'lost' as const, 'resynchronised' as const, 'heartbeat' as const),
+        atMs: epochMs,
+        fromMs: epochMs,
+        toMs: epochMs,
+        reason: fc.string(),
+      },
+      { requiredKeys: ['kind', 'markId', 'stream', 'accountId', 'event', 'atMs'] },
+    );
+    fc.assert(fc.property(marks, (mark) => expectShape(continuityRecord, 'continuityRecord', encodeContinuity(mark))));
+  });
+
+  it.each([
+    ['a number where a decimal belongs', { order: { cumQty: 1 } }],
+    ['a decimal that is not canonical', { order: { cumQty: '1.0' } }],
+    ['an exponent', { order: { cumQty: '1e3' } }],
+    ['a version as a number', { sourceVersion: 5 }],
+    ['revision 0', { revision: 0 }],
+    ['another schema', { schema: 'tidemark.order-update.v2' }],
+    ['a status that is not in the enum', { order: { status: 'NEW' } }],
+  ])('would be refused with %s, by both', (_what, { order, ...over }: { order?: object; [field: string]: unknown }) => {
+    const [text] = updatesOf(fc.sample(accountObservations(), { seed: 1, numRuns: 1 })[0] ?? []);
+    const update = JSON.parse(text ?? '') as { order: object };
+    const broken = { ...update, ...over, order: { ...update.order, ...order } };
+    expect(updateRecord.safeParse(update).success).toBe(true);
+    expect(updateRecord.safeParse(broken).success).toBe(false);
+    expect(valid['updateRecord']?.(broken)).toBe(false);
+  });
+
+  it('may gain fields without breaking a reader of today', () => {
+    const [text] = updatesOf(fc.sample(accountObservations(), { seed: 1, numRuns: 1 })[0] ?? []);
+    const later = { ...(JSON.parse(text ?? '') as object), later: 1 };
+    expect(updateRecord.safeParse(later).success).toBe(true);
+    expect(valid['updateRecord']?.(later)).toBe(true);
+  });
+});
