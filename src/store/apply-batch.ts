@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import type { ApplyResult, Batch } from '../ingest/order-store.ts';
 import { batchValues } from './batch-values.ts';
+import type { Scratch } from './scratch.ts';
 import { describeCode, isMissingPartition, isPoison, laneLost, outOfOrder, sqlstateOf } from './sqlstate.ts';
 
 const parameters = Array.from({ length: 24 }, (_, i) => `$${i + 1}`).join(', ');
@@ -13,10 +14,11 @@ const text = `select public.apply_batch(${parameters}) as last_seq`;
  * when that `begin` fails alone (a statement deadline after a freeze), the rest runs on without a transaction, and the lane's number moves while the rows are
  * refused; and a client that freezes with half of it sent keeps the lane's row locked for 10 s. A statement is there whole, or not at all.
  */
-export async function applyBatch(client: Client, batch: Batch): Promise<ApplyResult> {
+export async function applyBatch(client: Client, batch: Batch, scratch: Scratch): Promise<ApplyResult> {
   let values: unknown[];
   try {
-    values = batchValues(batch);
+    scratch.reset();
+    values = batchValues(batch, scratch.allocate);
   } catch (error) {
     // A number that 64 bits can't hold: the answer that Postgres would have given, had it fitted into the message.
     return { kind: 'poison', code: '22003', message: String(error) };

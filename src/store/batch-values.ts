@@ -1,53 +1,49 @@
-import type { Batch, QuarantineRow } from '../ingest/order-store.ts';
-import { bigintArray, textArray } from './binary-array.ts';
+import type { Batch } from '../ingest/order-store.ts';
+import { type Allocate, bigintArray, textArray } from './binary-array.ts';
 
 const maxRawCharacters = 64 * 1024;
 
 /** The parameters of `apply_batch`, in its order. Throws a RangeError or SyntaxError when a number is none that Postgres could store. */
-export function batchValues({ lane, epoch, number, heads, updates, quarantine }: Batch): unknown[] {
+export function batchValues({ lane, epoch, number, heads, updates, quarantine }: Batch, allocate: Allocate): unknown[] {
+  const texts = (values: (string | null)[]) => textArray(values, 'text', allocate);
+  const jsons = (values: string[]) => textArray(values, 'json', allocate);
+  const bigints = (values: (number | string | null)[]) => bigintArray(values, allocate);
   return [
     lane,
     epoch.toString(),
     number.toString(),
-    textArray(heads.map((head) => head.stream)),
-    textArray(heads.map((head) => head.orderId)),
-    textArray(heads.map((head) => head.accountId)),
-    textArray(heads.map((head) => head.symbol)),
-    textArray(heads.map((head) => head.status)),
-    bigintArray(heads.map((head) => head.revision)),
-    bigintArray(heads.map((head) => head.sourceVersion)),
-    textArray(
-      heads.map((head) => head.state),
-      'json',
-    ),
-    textArray(
-      heads.map((head) => head.join),
-      'json',
-    ),
-    textArray(updates.map((update) => update.stream)),
-    textArray(updates.map((update) => update.orderId)),
-    textArray(updates.map((update) => update.accountId)),
-    bigintArray(updates.map((update) => update.revision)),
-    textArray(updates.map((update) => update.payload)),
-    ...quarantineValues(quarantine),
+    texts(heads.map((head) => head.stream)),
+    texts(heads.map((head) => head.orderId)),
+    texts(heads.map((head) => head.accountId)),
+    texts(heads.map((head) => head.symbol)),
+    texts(heads.map((head) => head.status)),
+    bigints(heads.map((head) => head.revision)),
+    bigints(heads.map((head) => head.sourceVersion)),
+    jsons(heads.map((head) => head.state)),
+    jsons(heads.map((head) => head.join)),
+    texts(updates.map((update) => update.stream)),
+    texts(updates.map((update) => update.orderId)),
+    texts(updates.map((update) => update.accountId)),
+    bigints(updates.map((update) => update.revision)),
+    texts(updates.map((update) => update.payload)),
+    texts(quarantine.map((row) => row.stream)),
+    texts(quarantine.map((row) => (row.accountId === null ? null : storable(row.accountId)))),
+    texts(quarantine.map((row) => (row.orderId === null ? null : storable(row.orderId)))),
+    // Indexed, and a metric label: an index entry has a limit of 2.7 kB.
+    texts(quarantine.map((row) => storable(row.reason).slice(0, 100))),
+    texts(quarantine.map((row) => storable(row.detail))),
+    texts(quarantine.map((row) => storable(row.raw))),
+    bigints(quarantine.map((row) => storableMs(row.observedAtMs))),
   ];
 }
 
-/** Quarantine takes everything: a row that it refused would be found poisonous, put in quarantine, and refused again. */
-function quarantineValues(rows: readonly QuarantineRow[]): unknown[] {
-  return [
-    textArray(rows.map((row) => row.stream)),
-    textArray(rows.map((row) => (row.accountId === null ? null : storable(row.accountId)))),
-    textArray(rows.map((row) => (row.orderId === null ? null : storable(row.orderId)))),
-    // Indexed, and a metric label: an index entry has a limit of 2.7 kB.
-    textArray(rows.map((row) => storable(row.reason).slice(0, 100))),
-    textArray(rows.map((row) => storable(row.detail))),
-    textArray(rows.map((row) => storable(row.raw))),
-    bigintArray(rows.map((row) => (Number.isSafeInteger(Math.trunc(row.observedAtMs)) ? Math.trunc(row.observedAtMs) : 0))),
-  ];
-}
+// Quarantine takes everything: a row that it refused would be found poisonous, put in quarantine, and refused again.
 
 /** Postgres' text has no NUL: its visible symbol stands in. */
 function storable(text: string): string {
   return text.slice(0, maxRawCharacters).replaceAll('\0', '\u2400').toWellFormed();
+}
+
+function storableMs(ms: number): number {
+  return Number.isFinite(new Date(ms).getTime()) ? Math.trunc(ms) : 0;
 }

@@ -2,14 +2,21 @@
 const oids = { bigint: 20, text: 25, json: 114 } as const;
 const headerBytes = 20;
 
+/** Where the bytes of an array go; a `Scratch` for the hot path, else memory of its own. */
+export type Allocate = (bytes: number) => Buffer;
+
 /**
  * One-dimensional arrays in Postgres' binary format, which `pg` passes on as they are. Its own way is an array literal: every quote of every JSON
  * text is escaped here and unescaped there. Measured on the batch statement (500 rows of 1.3 kB): 34k rows/s and 7 µs of Node a row against 21k and 18 µs.
  */
-export function textArray(values: readonly (string | null)[], type: 'text' | 'json' = 'text'): Buffer {
+export function textArray(
+  values: readonly (string | null)[],
+  type: 'text' | 'json' = 'text',
+  allocate: Allocate = Buffer.allocUnsafe,
+): Buffer {
   let size = headerBytes + 4 * values.length;
   for (const value of values) if (value !== null) size += Buffer.byteLength(value);
-  const buffer = Buffer.allocUnsafe(size);
+  const buffer = allocate(size);
   let at = writeHeader(buffer, values, oids[type]);
   for (const value of values) {
     if (value === null) {
@@ -23,9 +30,12 @@ export function textArray(values: readonly (string | null)[], type: 'text' | 'js
 }
 
 /** Throws a RangeError for what does not fit into 64 bits, a SyntaxError for what is no whole number. */
-export function bigintArray(values: readonly (bigint | number | string | null)[]): Buffer {
+export function bigintArray(
+  values: readonly (bigint | number | string | null)[],
+  allocate: Allocate = Buffer.allocUnsafe,
+): Buffer {
   const nulls = values.filter((value) => value === null).length;
-  const buffer = Buffer.allocUnsafe(headerBytes + 12 * values.length - 8 * nulls);
+  const buffer = allocate(headerBytes + 12 * values.length - 8 * nulls);
   let at = writeHeader(buffer, values, oids.bigint);
   for (const value of values) {
     if (value === null) {
@@ -38,7 +48,7 @@ export function bigintArray(values: readonly (bigint | number | string | null)[]
   return buffer;
 }
 
-/** Dimensions, whether there are nulls, element type, length, lower bound. An empty array has no dimension. */
+/** Dimensions, whether there are nulls, element type, length, lower bound. */
 function writeHeader(buffer: Buffer, values: readonly unknown[], oid: number): number {
   buffer.writeInt32BE(1, 0);
   buffer.writeInt32BE(values.includes(null) ? 1 : 0, 4);

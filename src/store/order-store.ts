@@ -8,6 +8,7 @@ import { applyBatch } from './apply-batch.ts';
 import { LaneConnection } from './lane-connection.ts';
 import { readHeads } from './read-heads.ts';
 import { retryTransaction } from './retry-transaction.ts';
+import { Scratch } from './scratch.ts';
 import { describeCode } from './sqlstate.ts';
 
 export interface OrderStoreDeps {
@@ -27,6 +28,8 @@ export interface OrderStoreOptions {
 /** The port `OrderStore` in Postgres. `close` ends the lane's connection; the pool belongs to the caller. */
 export class PostgresOrderStore implements OrderStore {
   private readonly connection: LaneConnection;
+  /** Those that no batch in flight is using: as many as were ever in flight at once. */
+  private readonly scratches: Scratch[] = [];
   private readonly deps: OrderStoreDeps;
   private readonly options: OrderStoreOptions;
 
@@ -43,7 +46,9 @@ export class PostgresOrderStore implements OrderStore {
   async applyBatch(batch: Batch): Promise<ApplyResult> {
     const client = await this.connection.open().catch((error: unknown) => describeCode(error));
     if (typeof client === 'string') return { kind: 'retry', code: client };
-    const result = await applyBatch(client, batch);
+    const scratch = this.scratches.pop() ?? new Scratch();
+    const result = await applyBatch(client, batch, scratch);
+    this.scratches.push(scratch);
     if (result.kind === 'retry' && result.code === 'NO_PARTITION') await this.makePartitions();
     return result;
   }

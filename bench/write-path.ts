@@ -1,0 +1,199 @@
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { pino } from 'pino';
+import { startPostgres } from '../src/devstack/start-postgres.ts';
+import { encodeHeadJoin, encodeOrder, encodeUpdate } from '../src/domain/encode-update.ts';
+import type { Head } from '../src/domain/head.ts';
+import type { HeadRow, UpdateRow } from '../src/ingest/order-store.ts';
+import { systemClock } from '../src/runtime/clock.ts';
+import { systemRandom } from '../src/runtime/random.ts';
+import { PostgresLaneStore } from '../src/store/lane-store.ts';
+import { migrate } from '../src/store/migrate.ts';
+import { PostgresOrderStore } from '../src/store/order-store.ts';
+import { createPool } from '../src/store/pool.ts';
+
+const log = pino({ level: 'warn' }, pino.destination(2));
+const batchRows = 500;
+
+export interface WritePathOptions {
+  /** Any database of the server, as a login that may create databases: the measurement makes one of its own and drops it. */
+  readonly url: string;
+  readonly seconds: number;
+  /** Orders known before it begins, all of them updated in turn. Default 20,000. */
+  readonly orders?: number;
+}
+
+export interface WritePathFigures {
+  readonly rowsPerSecond: number;
+  readonly rows: number;
+  readonly payloadBytes: number;
+  readonly batchP50Ms: number;
+  readonly batchP99Ms: number;
+  /** This process, user and system. */
+  readonly nodeMicrosPerRow: number;
+}
+
+/** The bare write path: `apply_batch` alone through the store, batches of 500 pipelined two deep, every row an update of a known order. */
+export async function measureWritePath(options: WritePathOptions): Promise<WritePathFigures> {
+  const name = `bench_write_${systemRandom.uuid().slice(0, 8)}`;
+  const url = new URL(options.url);
+  url.pathname = `/${name}`;
+  await onServer(options.url, `create database ${name}`);
+  try {
+    await migrate({ url: url.href, log, clock: systemClock });
+    return await measure(url.href, options);
+  } finally {
+    await onServer(options.url, `drop database ${name} with (force)`);
+  }
+}
+
+async function measure(url: string, { seconds, orders = 20_000 }: WritePathOptions): Promise<WritePathFigures> {
+  const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 2 });
+  const store = new PostgresOrderStore(
+    { pool, clock: systemClock, random: systemRandom, log },
+    { url, partitionRows: 5_000_000 },
+  );
+  try {
+    const lane = await new PostgresLaneStore({ pool }).acquire(0, 'bench', 6_000);
+    if (lane.kind !== 'held') throw new Error('the lane of a new database is held by somebody');
+    const texts = Array.from({ length: orders }, (_, i) => sample(i));
+    const revisions = new Array<number>(orders).fill(0);
+    let next = 0;
+    let number = 0n;
+    const apply = async (): Promise<number> => {
+      const heads: HeadRow[] = [];
+      const updates: UpdateRow[] = [];
+      for (let k = 0; k < batchRows; k += 1) {
+        const i = next;
+        next = (next + 1) % orders;
+        const text = texts[i];
+        if (text === undefined) continue;
+        const revision = (revisions[i] ?? 0) + 1;
+        revisions[i] = revision;
+        heads.push({ ...text.head, revision });
+        updates.push({ ...text.update, revision });
+      }
+      number += 1n;
+      const startMs = performance.now();
+      const result = await store.applyBatch({ lane: 0, epoch: lane.epoch, number, heads, updates, quarantine: [] });
+      if (result.kind !== 'committed') throw new Error(`a batch ended as ${JSON.stringify(result)}`);
+      return performance.now() - startMs;
+    };
+    for (let done = 0; done < orders; done += batchRows) await apply();
+    return { ...(await twoDeep(apply, seconds)), payloadBytes: Buffer.byteLength(texts[0]?.update.payload ?? '') };
+  } finally {
+    await store.close();
+    await pool.end();
+  }
+}
+
+async function twoDeep(apply: () => Promise<number>, seconds: number): Promise<Omit<WritePathFigures, 'payloadBytes'>> {
+  const batchMs: number[] = [];
+  const cpu = process.cpuUsage();
+  const startMs = performance.now();
+  const worker = async () => {
+    while (performance.now() - startMs < seconds * 1000) batchMs.push(await apply());
+  };
+  await Promise.all([worker(), worker()]);
+  const elapsedMs = performance.now() - startMs;
+  const { user, system } = process.cpuUsage(cpu);
+  const rows = batchMs.length * batchRows;
+  batchMs.sort((a, b) => a - b);
+  const quantile = (q: number) => Number((batchMs[Math.floor(batchMs.length * q)] ?? Number.NaN).toFixed(1));
+  return {
+    rowsPerSecond: Math.round((rows / elapsedMs) * 1000),
+    rows,
+    batchP50Ms: quantile(0.5),
+    batchP99Ms: quantile(0.99),
+    nodeMicrosPerRow: Number(((user + system) / rows).toFixed(1)),
+  };
+}
+
+/** One order in the middle of its life, every field that a prediction order has: the texts as ingest makes them. */
+function sample(i: number): { head: Omit<HeadRow, 'revision'>; update: Omit<UpdateRow, 'revision'> } {
+  const id = String(i).padStart(12, '0');
+  const head: Head = {
+    order: {
+      stream: 'prediction',
+      orderId: `7d9f0a52-4c1e-4a53-9d0e-${id}`,
+      accountId: `acct-${String(i % 50).padStart(6, '0')}`,
+      instrument: { kind: 'prediction', symbol: 'FED-CUT-2026-12', outcome: 'YES' },
+      side: 'buy',
+      orderType: 'limit',
+      timeInForce: 'gtc',
+      status: 'partially_filled',
+      statusRaw: 'partially_filled',
+      certainty: 'certain',
+      pendingAction: 'none',
+      quantity: '1200',
+      price: '0.42',
+      working: { quantity: '1200', price: '0.42', orderType: 'limit' },
+      cumQty: '317',
+      leavesQty: '883',
+      avgPrice: '0.4153',
+      clOrdId: `b1946ac9-2c39-4c0a-8f35-${id}`,
+      clientOrderRef: `b1946ac9-2c39-4c0a-8f35-${id}`,
+      venueOrderId: `V-20261121-${id}`,
+      placedBy: 'user-000017',
+      origin: 'external',
+      createdAt: '2026-11-21T14:30:00.123456Z',
+      updatedAt: '2026-11-21T14:31:07.654321Z',
+      sentAt: '2026-11-21T14:30:00.143456Z',
+      firstAckAt: '2026-11-21T14:30:00.223456Z',
+    },
+    revision: 1,
+    sourceVersion: 9_007_199_254_740_993n,
+    join: { rank: 5, hash: '9f86d081884c7d65' },
+  };
+  const { order } = head;
+  const { stream, orderId, accountId } = order;
+  const state = encodeOrder(order);
+  const payload = encodeUpdate({
+    head,
+    orderJson: state,
+    generation: 1,
+    cause: 'stream',
+    occurredAt: order.updatedAt,
+    observedAt: '2026-11-21T14:31:07.655Z',
+    changed: ['cumQty', 'leavesQty', 'avgPrice', 'updatedAt'],
+    fill: { quantity: '17', price: '0.42', inferred: false },
+  });
+  return {
+    head: {
+      stream,
+      orderId,
+      accountId,
+      symbol: order.instrument.symbol,
+      status: order.status,
+      sourceVersion: String(head.sourceVersion),
+      state,
+      join: encodeHeadJoin(head),
+    },
+    update: { stream, orderId, accountId, payload },
+  };
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 60_000 });
+  await client.connect();
+  await client.query(statement).finally(() => client.end());
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      url: { type: 'string' },
+      seconds: { type: 'string', default: '10' },
+      orders: { type: 'string', default: '20000' },
+    },
+  });
+  const postgres = values.url
+    ? { url: values.url, stop: async () => {} }
+    : await startPostgres({ clock: systemClock, log, cacheDir: '.cache' });
+  try {
+    const figures = await measureWritePath({ url: postgres.url, seconds: Number(values.seconds), orders: Number(values.orders) });
+    console.log(JSON.stringify(figures, null, 2));
+  } finally {
+    await postgres.stop();
+  }
+}

@@ -1,0 +1,106 @@
+import type { Pool } from 'pg';
+import type { RelayCursor, StoredLogRow, UpdateLog } from '../relay/update-log.ts';
+import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+
+interface Row {
+  seq: string;
+  stream: string;
+  order_id: string;
+  account_id: string;
+  payload: string;
+}
+
+/** Above this many rows the backlog is told by the distance of seqs, which counts those of rolled-back batches too. */
+const countedRows = 100_000;
+
+/**
+ * The port `UpdateLog` in Postgres. Every read has a lower bound of seq and follows its order, so that only the partitions from there on are touched.
+ * Within a lane seq order is commit order (see `enter_lane`): what a read shows has no predecessor that may still commit.
+ */
+export class PostgresUpdateLog implements UpdateLog {
+  private readonly deps: RetryDeps & { readonly pool: Pool };
+
+  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+    this.deps = deps;
+  }
+
+  async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {
+    const rows = await this.query<Row>(
+      'log_read_after',
+      `select seq, stream, order_id, account_id, payload from public.order_updates
+       where lane = $1 and seq > $2 order by seq limit $3`,
+      [lane, afterSeq.toString(), limit],
+    );
+    return rows.map(toLogRow);
+  }
+
+  async readNewestAfter(
+    lane: number,
+    afterSeq: bigint,
+    limit: number,
+  ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }> {
+    // Keys first, payloads after: of 10,000 updates of 1,000 orders only 1,000 payloads are carried through.
+    const rows = await this.query<Row & { last_seq: string }>(
+      'log_read_newest_after',
+      `with looked as materialized (
+         select seq, stream, order_id from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
+       ), newest as (
+         select max(seq) as seq, max(max(seq)) over () as last_seq from looked group by stream, order_id
+       )
+       select u.seq, u.stream, u.order_id, u.account_id, u.payload, n.last_seq
+       from newest n join public.order_updates u using (seq) order by u.seq`,
+      [lane, afterSeq.toString(), limit],
+    );
+    return { rows: rows.map(toLogRow), lastSeq: BigInt(rows[0]?.last_seq ?? afterSeq) };
+  }
+
+  async loadPosition(lane: number, cursor: RelayCursor): Promise<bigint> {
+    const rows = await this.query<{ seq: string }>(
+      'relay_load_position',
+      'select seq from public.relay_positions where lane = $1 and cursor = $2',
+      [lane, cursor],
+    );
+    return BigInt(rows[0]?.seq ?? 0);
+  }
+
+  async savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean> {
+    // The lane's row is not locked: a batch holds it most of the time, and a position is true whoever saves it, once Kafka acknowledged it.
+    const rows = await this.query(
+      'relay_save_position',
+      `insert into public.relay_positions as p (lane, cursor, seq)
+       select lane, $3, $4 from public.lanes where lane = $1 and epoch = $2
+       on conflict (lane, cursor) do update set seq = greatest(p.seq, excluded.seq), saved_at = now()
+       returning seq`,
+      [lane, epoch.toString(), cursor, seq.toString()],
+    );
+    return rows.length === 1;
+  }
+
+  async pendingAfter(lane: number, afterSeq: bigint): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }> {
+    const [row] = await this.query<{ counted: string; distance: string | null; oldest_ms: string | null }>(
+      'log_pending_after',
+      `with pending as materialized (
+         select seq, recorded_at from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
+       )
+       select count(*) as counted, extract(epoch from min(recorded_at)) * 1000 as oldest_ms,
+         case when count(*) = $3 then (select max(seq) from public.order_updates) - $2 end as distance
+       from pending`,
+      [lane, afterSeq.toString(), countedRows],
+    );
+    const oldestMs = row?.oldest_ms == null ? undefined : Math.floor(Number(row.oldest_ms));
+    return { rows: Number(row?.distance ?? row?.counted ?? 0), oldestMs };
+  }
+
+  private async query<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
+    return retryTransaction(
+      this.deps,
+      async () => (await this.deps.pool.query<R & Record<string, unknown>>({ name, text, values })).rows,
+    );
+  }
+}
+
+function toLogRow({ seq, stream, order_id, account_id, payload }: Row): StoredLogRow {
+  return stream === 'continuity'
+    ? { seq: BigInt(seq), topic: 'continuity', key: account_id, payload }
+    : { seq: BigInt(seq), topic: 'updates', key: `${stream}:${order_id}`, payload };
+}
