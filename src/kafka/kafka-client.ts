@@ -1,0 +1,88 @@
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { type ISocketFactory, Kafka, type KafkaConfig, logLevel } from 'kafkajs';
+import type { Log } from '../observability/log.ts';
+import { kafkaLogCreator } from './kafka-log.ts';
+import type { KafkaOptions } from './kafka-options.ts';
+import { quietThrottleTimer } from './throttle-timer.ts';
+
+export interface KafkaClientDeps {
+  readonly log: Log;
+  /** Wraps each new socket, before kafkajs sees it. For tests that lose an answer. */
+  readonly onSocket?: (socket: Socket) => void;
+}
+
+/** A `Kafka` object whose sockets can be taken away from it. */
+export interface KafkaClient {
+  readonly kafka: Kafka;
+  /** Destroys every socket and refuses new ones: nothing made from `kafka` reaches a broker from here on. Safe to call again. */
+  retire(): void;
+}
+
+/**
+ * kafkajs as we use it (design, "Kafka"): none of its own retries (its retry loop loses data silently; whoever needs a retry makes a new client), every
+ * request under a deadline, and sockets of our own making. kafkajs can't abandon a request that hangs, but a destroyed socket rejects everything on it.
+ *
+ * `attempt` rotates the list of brokers: without retries kafkajs only ever asks the first one, and a new client would ask it again.
+ */
+export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, attempt = 0): KafkaClient {
+  quietThrottleTimer();
+  const sockets = new Set<Socket>();
+  let retired = false;
+  const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {
+    if (retired) throw new Error('this Kafka client is retired');
+    const socket = ssl
+      ? connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}), ...ssl }, onConnect)
+      : connect({ host, port }, onConnect);
+    socket.setKeepAlive(true, 10_000);
+    socket.setNoDelay(true);
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    deps.onSocket?.(socket);
+    return socket;
+  };
+  return {
+    kafka: new Kafka({
+      ...configOf(options, attempt),
+      socketFactory,
+      logLevel: logLevel.INFO,
+      logCreator: kafkaLogCreator(deps.log),
+    }),
+    retire: () => {
+      retired = true;
+      // With an error: a plain destroy emits only `close`, which kafkajs does not listen to, and its requests and timers would live on.
+      for (const socket of sockets) socket.destroy(new Error('retired'));
+    },
+  };
+}
+
+function configOf(options: KafkaOptions, attempt: number): KafkaConfig {
+  const { brokers, clientId, tls, sasl, connectTimeoutMs, requestTimeoutMs } = options;
+  const first = attempt % brokers.length;
+  return {
+    clientId,
+    brokers: [...brokers.slice(first), ...brokers.slice(0, first)],
+    connectionTimeout: connectTimeoutMs,
+    authenticationTimeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    enforceRequestTimeout: true,
+    retry: { retries: 0 },
+    ...(tls === undefined
+      ? {}
+      : {
+          ssl: {
+            ...(tls.ca === undefined ? {} : { ca: [tls.ca] }),
+            ...(tls.cert === undefined ? {} : { cert: tls.cert }),
+            ...(tls.key === undefined ? {} : { key: tls.key.reveal() }),
+          },
+        }),
+    ...(sasl === undefined ? {} : { sasl: saslOf(sasl) }),
+  };
+}
+
+function saslOf({ mechanism, username, password }: NonNullable<KafkaOptions['sasl']>): NonNullable<KafkaConfig['sasl']> {
+  const credentials = { username, password: password.reveal() };
+  if (mechanism === 'plain') return { mechanism, ...credentials };
+  if (mechanism === 'scram-sha-256') return { mechanism, ...credentials };
+  return { mechanism, ...credentials };
+}

@@ -1,0 +1,22 @@
+import { type logCreator, logLevel } from 'kafkajs';
+import type { Log } from '../observability/log.ts';
+
+/**
+ * What kafkajs reports as an error and is none: coordinators that are still waking up, groups that rebalance, and connections that break. Each of them
+ * comes back to us as a rejected call as well, and whoever made the call logs it once, with what it means.
+ */
+const noise =
+  /coordinator|rebalanc|not a member of this group|Connection (error|timeout)|Closed connection|retired|Failed to connect|Failed to send messages|The producer is disconnected|Response (FindCoordinator|GroupCoordinator|JoinGroup|SyncGroup|Heartbeat|InitProducerId|AddPartitionsToTxn|Produce|Metadata)/i;
+
+/** kafkajs's own words, in our log: one level lower than it thinks, noise at debug. */
+export function kafkaLogCreator(log: Log): logCreator {
+  const out = log.child({ from: 'kafkajs' });
+  return () =>
+    ({ namespace, level, log: { message, timestamp: _, logger: __, stack: ___, ...fields } }) => {
+      const line = { namespace, ...fields };
+      const isNoise = noise.test(message) || noise.test(String(fields['error'] ?? ''));
+      if (level > logLevel.WARN || isNoise) out.debug(line, message);
+      else if (level === logLevel.WARN) out.info(line, message);
+      else out.warn(line, message);
+    };
+}

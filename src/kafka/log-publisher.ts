@@ -1,0 +1,122 @@
+import type { Producer } from 'kafkajs';
+import type { LogRow } from '../domain/committed-batch.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { PublishError, type Publisher } from '../relay/publisher.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import { checkAcks } from './check-acks.ts';
+import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafka-client.ts';
+import type { KafkaOptions } from './kafka-options.ts';
+import { NotingPartitioner } from './noting-partitioner.ts';
+import { toPublishError } from './publish-error-code.ts';
+import { splitSends } from './split-sends.ts';
+
+export interface LogPublisherDeps extends KafkaClientDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics['relay'], 'producerReplaced'>;
+}
+
+export interface LogPublisherOptions {
+  readonly kafka: KafkaOptions;
+  /** Where each kind of row goes. */
+  readonly topics: Readonly<Record<LogRow['topic'], string>>;
+  /** From call to acknowledgement of one piece, connecting included. Above the request timeout, or it hides which request was late. */
+  readonly sendDeadlineMs: number;
+}
+
+export const logPublisherDefaults = { sendDeadlineMs: 8000 } as const;
+
+interface Connected {
+  readonly client: KafkaClient;
+  readonly producer: Producer;
+  readonly partitioner: NotingPartitioner;
+}
+
+/**
+ * The log topics over kafkajs (design, "Kafka").
+ *
+ * States: no producer → connected → (any error, or our own deadline) retired: no producer. A retired one is never used again: what it still holds can't
+ * reach a broker, so a row that is sent again can't be overtaken by its older self from there.
+ *
+ * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions). Repeats are dropped by the readers. The backoff between two tries is
+ * the caller's: a second one here would only add up with it.
+ */
+export class LogPublisher implements Publisher {
+  private connected: Connected | undefined;
+  private attempts = 0;
+  private closed = false;
+  private readonly deps: LogPublisherDeps;
+  private readonly options: LogPublisherOptions;
+
+  constructor(deps: LogPublisherDeps, options: LogPublisherOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async publish(rows: readonly LogRow[]): Promise<void> {
+    for (const piece of splitSends(rows)) {
+      if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
+      try {
+        await withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', this.send(piece));
+      } catch (err) {
+        const failure = toPublishError(err);
+        this.retire(failure.code);
+        throw failure;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    const { connected } = this;
+    this.connected = undefined;
+    if (connected === undefined) return;
+    // Nothing is in flight by now, so this is a courtesy to the broker: a failure of it changes nothing.
+    await withDeadline(this.deps.clock, 1000, 'disconnecting', connected.producer.disconnect()).catch(() => undefined);
+    connected.client.retire();
+  }
+
+  private async send(rows: readonly LogRow[]): Promise<void> {
+    const { producer, partitioner } = this.connected ?? (await this.connect());
+    partitioner.reset();
+    const byTopic = new Map<string, { key: string; value: string }[]>();
+    for (const { topic, key, payload } of rows) {
+      const name = this.options.topics[topic];
+      const messages = byTopic.get(name);
+      const message = { key, value: payload };
+      if (messages === undefined) byTopic.set(name, [message]);
+      else messages.push(message);
+    }
+    const answer = await producer.sendBatch({
+      acks: -1,
+      // The broker gives up waiting for its replicas before we give up waiting for it.
+      timeout: this.options.kafka.requestTimeoutMs - 500,
+      topicMessages: Array.from(byTopic, ([topic, messages]) => ({ topic, messages })),
+    });
+    checkAcks(partitioner.sentTo, answer);
+  }
+
+  private async connect(): Promise<Connected> {
+    const client = openKafkaClient(this.options.kafka, this.deps, this.attempts);
+    this.attempts += 1;
+    const partitioner = new NotingPartitioner();
+    const producer = client.kafka.producer({
+      idempotent: false,
+      allowAutoTopicCreation: false,
+      retry: { retries: 0 },
+      createPartitioner: partitioner.create,
+    });
+    const connected = { client, producer, partitioner };
+    this.connected = connected;
+    await producer.connect();
+    return connected;
+  }
+
+  private retire(reason: string): void {
+    this.connected?.client.retire();
+    this.connected = undefined;
+    this.deps.metrics.producerReplaced.inc({ reason });
+  }
+}

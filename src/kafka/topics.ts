@@ -1,0 +1,41 @@
+/** One topic as it should be. */
+export interface TopicSpec {
+  readonly name: string;
+  /** Fixed for life: a change would move keys to other partitions and break their order. It means a `.v2`. */
+  readonly partitions: number;
+  /** Settings as Kafka names them. `min.insync.replicas` comes with the replication, see `planTopics`. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export interface TopicNames {
+  /** Every update: `tidemark.order-updates.v1`. */
+  readonly updates: string;
+  /** The newest state of each order, compacted. Read it `read_committed`. */
+  readonly state: string;
+  /** What the sources went through, and heartbeats "complete up to". */
+  readonly continuity: string;
+}
+
+/** `prefix` stands before each name as it is, for tests and for several installations on one cluster. */
+export function topicNames(prefix = ''): TopicNames {
+  return {
+    updates: `${prefix}tidemark.order-updates.v1`,
+    state: `${prefix}tidemark.order-state.v1`,
+    continuity: `${prefix}tidemark.continuity.v1`,
+  };
+}
+
+const sevenDays = String(7 * 24 * 60 * 60 * 1000);
+/** Kafka's default, said aloud: what a smaller one refuses stops the lane. */
+const maxMessageBytes = '1048588';
+
+/** The topics of design, "Kafka". */
+export function topicSpecs(names: TopicNames): readonly TopicSpec[] {
+  const kept = { 'cleanup.policy': 'delete', 'retention.ms': sevenDays, 'max.message.bytes': maxMessageBytes };
+  const compacted = { 'cleanup.policy': 'compact', 'min.compaction.lag.ms': '60000', 'max.message.bytes': maxMessageBytes };
+  return [
+    { name: names.updates, partitions: 12, settings: kept },
+    { name: names.state, partitions: 12, settings: compacted },
+    { name: names.continuity, partitions: 1, settings: kept },
+  ];
+}
