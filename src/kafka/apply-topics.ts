@@ -1,4 +1,4 @@
-import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import type { TopicPlan } from './plan-topics.ts';
 
 /** Makes what is missing and alters settings. Never touches a partition count or a replica: those are the plan's faults, for a person. Safe to run twice. */
@@ -19,7 +19,7 @@ export async function applyTopics(admin: Admin, plan: TopicPlan): Promise<void> 
     await admin.alterConfigs({
       validateOnly: false,
       resources: plan.alterations.map(({ topic, settings }) => ({
-        type: ConfigResourceTypes.TOPIC,
+        type: kafkajs.ConfigResourceTypes.TOPIC,
         name: topic,
         configEntries: configEntries(settings),
       })),

@@ -1,4 +1,4 @@
-import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import type { TopicSpec } from './topics.ts';
 
 export interface TopicCreation {
@@ -74,7 +74,7 @@ async function describe(admin: Admin, specs: readonly TopicSpec[]): Promise<Map<
     admin.fetchTopicMetadata({ topics: names }),
     admin.describeConfigs({
       includeSynonyms: false,
-      resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+      resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
     }),
   ]);
   return new Map(
