@@ -1,0 +1,64 @@
+import { streamCloseCodes } from '../platform/wire/stream-messages.ts';
+import type { SocketEnd } from './socket.ts';
+
+/**
+ * Why a connection ended, as a metric label: what the socket said, or what we found. `unauthorized` asks for a new token, `forbidden` for a person;
+ * `replaced`, `stopped` and `store_lost` are our own doing.
+ */
+export type EndReason =
+  | 'unauthorized'
+  | 'forbidden'
+  | 'refused'
+  | 'closed'
+  | 'restarting'
+  | 'slow_consumer'
+  | 'connect'
+  | 'timeout'
+  | 'protocol'
+  | 'binary'
+  | 'bad_utf8'
+  | 'oversize'
+  | 'ping_flood'
+  | 'slow_reader'
+  | 'idle'
+  | 'ack_timeout'
+  | 'no_message'
+  | 'replaced'
+  | 'stopped'
+  | 'store_lost';
+
+export interface ConnectionEnd {
+  readonly reason: EndReason;
+  /** For people. */
+  readonly detail: string;
+}
+
+/** A socket's end in these terms. */
+export function endOfSocket(end: SocketEnd): ConnectionEnd {
+  switch (end.kind) {
+    case 'refused':
+      return { reason: refusals.get(end.status) ?? 'refused', detail: `the upgrade was answered with status ${end.status}` };
+    case 'closed':
+      return { reason: closeReasons.get(end.code) ?? 'closed', detail: `closed with ${end.code} ${end.reason}`.trimEnd() };
+    case 'failed':
+      return { reason: failures.get(end.code) ?? 'protocol', detail: end.message };
+  }
+}
+
+const refusals: ReadonlyMap<number, EndReason> = new Map([
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+]);
+const closeReasons: ReadonlyMap<number, EndReason> = new Map([
+  [streamCloseCodes.unauthorized, 'unauthorized'],
+  [streamCloseCodes.forbidden, 'forbidden'],
+  [streamCloseCodes.slowConsumer, 'slow_consumer'],
+  [streamCloseCodes.goingAway, 'restarting'],
+  [streamCloseCodes.restarting, 'restarting'],
+]);
+const failures: ReadonlyMap<string, EndReason> = new Map(
+  (['connect', 'timeout', 'protocol', 'binary', 'bad_utf8', 'oversize', 'ping_flood', 'slow_reader'] as const).map((code) => [
+    code,
+    code,
+  ]),
+);

@@ -1,0 +1,224 @@
+import type { Stream } from '../domain/order.ts';
+import type { AccessToken } from '../platform/token-source.ts';
+import { accountTarget } from '../platform/wire/event-envelope.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { type ConnectionEnd, endOfSocket } from './connection-end.ts';
+import { decodeFrame, type Frame } from './decode-frame.ts';
+import type { Socket, SocketFactory } from './socket.ts';
+import type { StreamTimings } from './stream-timings.ts';
+
+export type SubscribeOutcome =
+  | { readonly kind: 'acknowledged' }
+  /** `code` is the platform's: `FORBIDDEN`, `UNKNOWN_TARGET` … */
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
+  | { readonly kind: 'ended' };
+
+export interface ConnectionOptions {
+  readonly stream: Stream;
+  readonly url: string;
+  readonly token: AccessToken;
+  readonly timings: StreamTimings;
+}
+
+export type EventFrame = Extract<Frame, { kind: 'event' }>;
+export type ControlFrame = Exclude<Frame, { kind: 'event' | 'unreadable' }>;
+export type UnreadableFrame = Extract<Frame, { kind: 'unreadable' }>;
+
+export interface ConnectionHandlers {
+  onOpen(connection: Connection): void;
+  onEvent(frame: EventFrame, text: string, connection: Connection): void;
+  onUnreadable(frame: UnreadableFrame, text: string): void;
+  /** A control message: subscribed, unsubscribed, error, heartbeat. */
+  onControl(frame: ControlFrame): void;
+  onEnd(end: ConnectionEnd, connection: Connection): void;
+}
+
+interface Pending {
+  readonly resolve: (outcome: SubscribeOutcome) => void;
+  readonly timer: Timer;
+}
+
+const checkEveryMs = 1_000;
+
+/**
+ * One WebSocket of one stream and credential.
+ *
+ * States: opening → open → ended; `close` from any of the first two leads through a goodbye to ended, and frames still count until then.
+ * Invariant: it ends by itself within `idleMs` + 1 s when the transport is dead, within `ackMs` when a subscription is not answered, within `messageMs`
+ * when bytes come but no message; while we keep it paused none of these clocks runs. `onEnd` is told once, and every subscription is answered.
+ */
+export class Connection {
+  readonly token: AccessToken;
+  /** Wall time of the last whole message and of the last sign of life, milliseconds since the epoch; of the opening at first. */
+  lastFrameAtMs: number;
+  lastByteAtMs: number;
+  private state: 'opening' | 'open' | 'ended' = 'opening';
+  private readonly pending = new Map<string, Pending>();
+  private readonly socket: Socket;
+  private readonly clock: Clock;
+  private readonly options: ConnectionOptions;
+  private readonly handlers: ConnectionHandlers;
+  private checkTimer: Timer | undefined;
+  private cause: ConnectionEnd | undefined;
+  private subscriptions = 0;
+  private paused = false;
+  private bytesSeen = 0;
+  private byteMs: number;
+  private frameMs: number;
+  private pingedMs: number;
+
+  constructor(deps: { clock: Clock; openSocket: SocketFactory }, options: ConnectionOptions, handlers: ConnectionHandlers) {
+    this.clock = deps.clock;
+    this.options = options;
+    this.handlers = handlers;
+    this.token = options.token;
+    this.lastFrameAtMs = this.lastByteAtMs = deps.clock.nowMs();
+    this.byteMs = this.frameMs = this.pingedMs = deps.clock.monotonicMs();
+    this.socket = deps.openSocket(options.url, options.token.secret, {
+      onOpen: () => this.opened(),
+      onFrame: (text) => this.received(text),
+      onEnd: (end) => this.ended(endOfSocket(end)),
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.state === 'open';
+  }
+
+  /** Resolves with the platform's answer, or with `ended`. Never rejects. */
+  subscribe(accountId: string): Promise<SubscribeOutcome> {
+    if (this.state !== 'open') return Promise.resolve({ kind: 'ended' });
+    this.subscriptions += 1;
+    const id = `sub-${this.subscriptions}`;
+    return new Promise((resolve) => {
+      const { ackMs } = this.options.timings;
+      const timer = this.clock.after(ackMs, () => this.acknowledgementMissed(accountId));
+      this.pending.set(id, { resolve, timer });
+      this.socket.send(this.message('subscribe', id, accountId));
+    });
+  }
+
+  /** Nobody waits for the answer: events that still come are of an account that is no longer followed. */
+  unsubscribe(accountId: string): void {
+    this.subscriptions += 1;
+    if (this.state === 'open') this.socket.send(this.message('unsubscribe', `sub-${this.subscriptions}`, accountId));
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.paused = false;
+    // What the kernel held back while we did not look is no silence of the peer.
+    this.byteMs = this.frameMs = this.clock.monotonicMs();
+    this.socket.resume();
+  }
+
+  /** Ends it politely: what was sent before the goodbye is still handed over. */
+  close(end: ConnectionEnd): void {
+    if (this.state === 'ended') return;
+    if (this.state === 'opening') {
+      this.terminate(end);
+      return;
+    }
+    this.cause ??= end;
+    this.socket.close();
+  }
+
+  /** Ends it at once: not one more frame. */
+  terminate(end: ConnectionEnd): void {
+    if (this.state === 'ended') return;
+    this.socket.terminate();
+    this.ended(end);
+  }
+
+  private opened(): void {
+    if (this.state !== 'opening') return;
+    this.state = 'open';
+    this.byteMs = this.frameMs = this.pingedMs = this.clock.monotonicMs();
+    if (this.paused) this.socket.pause();
+    this.checkTimer = this.clock.after(checkEveryMs, () => this.check());
+    this.handlers.onOpen(this);
+  }
+
+  private received(text: string): void {
+    if (this.state !== 'open') return;
+    this.frameMs = this.byteMs = this.clock.monotonicMs();
+    this.lastFrameAtMs = this.lastByteAtMs = this.clock.nowMs();
+    const frame = decodeFrame(text);
+    if (frame.kind === 'event') this.handlers.onEvent(frame, text, this);
+    else if (frame.kind === 'unreadable') this.handlers.onUnreadable(frame, text);
+    else this.controlled(frame);
+  }
+
+  private controlled(frame: ControlFrame): void {
+    if (frame.kind === 'subscribed') this.answer(frame.id, { kind: 'acknowledged' });
+    if (frame.kind === 'error' && frame.id !== undefined) {
+      this.answer(frame.id, { kind: 'refused', code: frame.code, message: frame.message });
+    }
+    this.handlers.onControl(frame);
+  }
+
+  private answer(id: string, outcome: SubscribeOutcome): void {
+    const waiting = this.pending.get(id);
+    if (waiting === undefined) return;
+    this.pending.delete(id);
+    waiting.timer.cancel();
+    waiting.resolve(outcome);
+  }
+
+  private acknowledgementMissed(accountId: string): void {
+    // The answer may lie behind our own pause.
+    if (this.paused) this.extendPending();
+    else this.terminate({ reason: 'ack_timeout', detail: `subscribing ${accountId} was not answered` });
+  }
+
+  private extendPending(): void {
+    for (const [id, { resolve, timer }] of this.pending) {
+      timer.cancel();
+      const again = this.clock.after(this.options.timings.ackMs, () => this.acknowledgementMissed('an account'));
+      this.pending.set(id, { resolve, timer: again });
+    }
+  }
+
+  private check(): void {
+    if (this.state !== 'open') return;
+    this.checkTimer = this.clock.after(checkEveryMs, () => this.check());
+    const nowMs = this.clock.monotonicMs();
+    const bytes = this.socket.bytesReceived();
+    if (bytes !== this.bytesSeen) {
+      this.bytesSeen = bytes;
+      this.byteMs = nowMs;
+      this.lastByteAtMs = this.clock.nowMs();
+    }
+    if (this.paused) return;
+    const verdict = this.verdict(nowMs);
+    if (verdict !== undefined) {
+      this.terminate(verdict);
+    } else if (nowMs - this.pingedMs >= this.options.timings.pingMs) {
+      this.pingedMs = nowMs;
+      this.socket.ping();
+    }
+  }
+
+  private verdict(nowMs: number): ConnectionEnd | undefined {
+    const { idleMs, messageMs } = this.options.timings;
+    if (nowMs - this.byteMs >= idleMs) return { reason: 'idle', detail: `no byte for ${idleMs} ms` };
+    if (nowMs - this.frameMs < messageMs) return undefined;
+    return { reason: 'no_message', detail: `bytes, but no whole message for ${messageMs} ms` };
+  }
+
+  private ended(end: ConnectionEnd): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.checkTimer?.cancel();
+    for (const id of [...this.pending.keys()]) this.answer(id, { kind: 'ended' });
+    this.handlers.onEnd(this.cause ?? end, this);
+  }
+
+  private message(type: 'subscribe' | 'unsubscribe', id: string, accountId: string): string {
+    return JSON.stringify({ type, id, payload: { topic: this.options.stream, target: accountTarget(accountId) } });
+  }
+}

@@ -1,0 +1,38 @@
+/** Deadlines and intervals of a source, milliseconds. The defaults are those of reconciliation.md and invariants.md. */
+export interface StreamTimings {
+  /** We ping this often … */
+  readonly pingMs: number;
+  /** … and a connection without a byte for this long is dead. */
+  readonly idleMs: number;
+  /** A subscription that is not answered for this long ends the connection. */
+  readonly ackMs: number;
+  /** No whole message for this long, though bytes come: half a message, or a platform that only pings. Three heartbeats. */
+  readonly messageMs: number;
+  /** Between the end of one audit of an account and the beginning of the next, drawn from 5/6 to 7/6 of it. */
+  readonly auditMs: number;
+  /** "Complete up to" is said this often for each live account. */
+  readonly heartbeatMs: number;
+  /** First start: closed orders that changed within this time are read. */
+  readonly snapshotMs: number;
+  /** How much further back than the last complete read the next one looks. */
+  readonly overlapMs: number;
+  /** An account that is not enrolled, or was refused, is asked for again this often. */
+  readonly notEnrolledMs: number;
+  readonly refusedMs: number;
+  /** The longest wait between two connections; drawn from zero up (full jitter), doubling from 250 ms. */
+  readonly reconnectMaxMs: number;
+}
+
+export const streamTimingDefaults: StreamTimings = {
+  pingMs: 5_000,
+  idleMs: 10_000,
+  ackMs: 5_000,
+  messageMs: 45_000,
+  auditMs: 60_000,
+  heartbeatMs: 15_000,
+  snapshotMs: 7 * 86_400_000,
+  overlapMs: 300_000,
+  notEnrolledMs: 3_600_000,
+  refusedMs: 60_000,
+  reconnectMaxMs: 30_000,
+};
