@@ -1,4 +1,4 @@
-import { compareDecimals, divideDecimals, multiplyDecimals, parseDecimal, subtractDecimals } from './decimal.ts';
+import { averageOfRest, compareDecimals, parseDecimal, subtractDecimals } from './decimal.ts';
 import type { Fill } from './head.ts';
 import type { Order } from './order.ts';
 
@@ -13,17 +13,16 @@ export function deriveFill(before: Order | undefined, after: Order, inferred: bo
   const earlierQty = before?.cumQty ?? '0';
   if (compareDecimals(after.cumQty, earlierQty) <= 0) return undefined;
   const quantity = subtractDecimals(after.cumQty, earlierQty);
-  const price = fillPrice(before, after, quantity);
+  const price = fillPrice(before, after);
   return price === undefined ? { quantity, inferred } : { quantity, price, inferred };
 }
 
-function fillPrice(before: Order | undefined, after: Order, quantity: string): string | undefined {
+function fillPrice(before: Order | undefined, after: Order): string | undefined {
   const average = after.avgPrice;
   if (average === undefined) return undefined;
   if (before === undefined || before.cumQty === '0' || before.avgPrice === average) return average;
   if (before.avgPrice === undefined) return undefined;
-  const paid = subtractDecimals(multiplyDecimals(average, after.cumQty), multiplyDecimals(before.avgPrice, before.cumQty));
-  const price = parseDecimal(divideDecimals(paid, quantity));
-  if (price === undefined) return undefined;
-  return compareDecimals(price, '0') === compareDecimals(average, '0') ? price : undefined;
+  const price = averageOfRest({ quantity: after.cumQty, average }, { quantity: before.cumQty, average: before.avgPrice });
+  const withinLimits = parseDecimal(price);
+  return withinLimits !== undefined && compareDecimals(withinLimits, '0') === compareDecimals(average, '0') ? price : undefined;
 }

