@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type KafkaSettings, smallClusterSettings } from './kafka-settings.ts';
 
 /** One node's place in the cluster. */
 export interface KafkaNodePlan {
   readonly id: number;
   readonly port: number;
+  /** Where clients are told to find it, if not at `port`: a proxy before it. In a cluster the other brokers are told the same. */
+  readonly advertisedPort?: number;
   /** Set on nodes that are controllers besides. */
   readonly controllerPort?: number;
 }
@@ -39,9 +42,7 @@ export async function writeKafkaNodeFiles(
   return settings;
 }
 
-type Properties = Record<string, string | number | boolean>;
-
-function serverSettings(cluster: KafkaClusterPlan, node: KafkaNodePlan, data: string): Properties {
+function serverSettings(cluster: KafkaClusterPlan, node: KafkaNodePlan, data: string): KafkaSettings {
   const controllers = cluster.nodes.filter(({ controllerPort }) => controllerPort !== undefined);
   const listeners = [`PLAINTEXT://127.0.0.1:${node.port}`];
   if (node.controllerPort !== undefined) listeners.push(`CONTROLLER://127.0.0.1:${node.controllerPort}`);
@@ -51,28 +52,10 @@ function serverSettings(cluster: KafkaClusterPlan, node: KafkaNodePlan, data: st
     'controller.quorum.voters': controllers.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(','),
     'controller.listener.names': 'CONTROLLER',
     listeners: listeners.join(','),
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.port}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.advertisedPort ?? node.port}`,
     'log.dirs': data,
-    'auto.create.topics.enable': false,
-    'group.initial.rebalance.delay.ms': 0,
-    // The default takes 128 MB of the heap for compaction.
-    'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
-    ...internalTopics(Math.min(3, cluster.nodes.length)),
-    // A killed node is noticed after 3 s instead of 9: its leaders move, and it may itself come back, no earlier than that.
-    'broker.heartbeat.interval.ms': 500,
-    'broker.session.timeout.ms': 3_000,
+    ...smallClusterSettings(cluster.nodes.length),
   };
-}
-
-/** One partition each instead of 50: nothing here has enough groups to share them out, and the first use of each is a second faster. */
-function internalTopics(replicas: number): Properties {
-  return Object.fromEntries(
-    ['offsets.topic', 'transaction.state.log', 'share.coordinator.state.topic'].flatMap((topic) => [
-      [`${topic}.num.partitions`, 1],
-      [`${topic}.replication.factor`, replicas],
-      ...(topic === 'offsets.topic' ? [] : [[`${topic}.min.isr`, 1]]),
-    ]),
-  );
 }
 
 const log4jSettings = properties({
@@ -84,7 +67,7 @@ const log4jSettings = properties({
   'appender.out.layout.pattern': '%p %c: %m%n%throwable{short}',
 });
 
-function properties(values: Properties): string {
+function properties(values: KafkaSettings): string {
   return Object.entries(values)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');

@@ -15,6 +15,8 @@ export interface EmbeddedKafkaOptions extends ProgramLookup {
    * may be killed.
    */
   readonly nodes?: number;
+  /** Ports that clients are told, by node, instead of the nodes' own: those of proxies that stand before them. */
+  readonly advertisedPorts?: readonly number[];
 }
 
 const answerWithinMs = 60_000;
@@ -25,8 +27,7 @@ export async function startEmbeddedKafka(
   options: EmbeddedKafkaOptions,
 ): Promise<RunningKafka> {
   const image = await kafkaImage(deps, options);
-  const count = options.nodes ?? 1;
-  const nodes = await startOnFreePorts(deps, count, image, options);
+  const nodes = await startOnFreePorts(deps, image, options);
   const brokers = nodes.map(({ port }) => `127.0.0.1:${port}`);
   return {
     kind: 'embedded',
@@ -45,12 +46,12 @@ export async function startEmbeddedKafka(
 
 async function startOnFreePorts(
   deps: { readonly clock: Clock; readonly log: Log },
-  count: number,
   image: KafkaImage,
-  lookup: ProgramLookup,
+  options: EmbeddedKafkaOptions,
 ): Promise<KafkaNode[]> {
+  const count = options.nodes ?? 1;
   for (let attempt = 1; ; attempt += 1) {
-    const nodes = await prepareNodes(deps, await planCluster(count), image, lookup);
+    const nodes = await prepareNodes(deps, await planCluster(count, options.advertisedPorts ?? []), image, options);
     try {
       await Promise.all(nodes.map((node) => node.start()));
       await Promise.all(nodes.map((node) => node.untilAnswering(count, answerWithinMs)));
@@ -64,11 +65,17 @@ async function startOnFreePorts(
   }
 }
 
-async function planCluster(count: number): Promise<KafkaClusterPlan> {
+async function planCluster(count: number, advertisedPorts: readonly number[]): Promise<KafkaClusterPlan> {
   const controllers = count >= 3 ? 3 : 1;
   const nodes: KafkaNodePlan[] = [];
   for (let id = 1; id <= count; id += 1) {
-    nodes.push({ id, port: await freePort(), ...(id <= controllers ? { controllerPort: await freePort() } : {}) });
+    const advertisedPort = advertisedPorts[id - 1];
+    nodes.push({
+      id,
+      port: await freePort(),
+      ...(advertisedPort === undefined ? {} : { advertisedPort }),
+      ...(id <= controllers ? { controllerPort: await freePort() } : {}),
+    });
   }
   return { clusterId: kafkaUuid(), nodes };
 }

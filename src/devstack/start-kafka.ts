@@ -1,10 +1,12 @@
 import { connect } from 'node:net';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { dockerAnswers } from './docker-answers.ts';
 import type { ProgramLookup } from './java-version.ts';
 import { MissingPartError } from './missing-part-error.ts';
 import type { RunningKafka } from './running-kafka.ts';
 import { startEmbeddedKafka } from './start-embedded-kafka.ts';
+import { startKafkaContainer } from './start-kafka-container.ts';
 
 export interface StartKafkaOptions extends ProgramLookup {
   readonly clock: Clock;
@@ -23,6 +25,13 @@ export interface StartKafkaOptions extends ProgramLookup {
  */
 export async function startKafka(options: StartKafkaOptions): Promise<RunningKafka> {
   if (options.givenBrokers !== undefined && options.givenBrokers.length > 0) return givenKafka(options.givenBrokers);
+  if ((options.nodes ?? 1) === 1 && (await dockerAnswers(options))) {
+    try {
+      return await startKafkaContainer();
+    } catch (error) {
+      options.log.warn({ err: error }, 'a Docker engine answers, but its Kafka did not start: starting an embedded one instead');
+    }
+  }
   return startEmbeddedKafka(options, options);
 }
 

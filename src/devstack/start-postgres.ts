@@ -1,9 +1,11 @@
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { dockerAnswers } from './docker-answers.ts';
 import { MissingPartError } from './missing-part-error.ts';
 import { postgresAnswers } from './postgres-answers.ts';
 import type { RunningPostgres } from './running-postgres.ts';
 import { startEmbeddedPostgres } from './start-embedded-postgres.ts';
+import { startPostgresContainer } from './start-postgres-container.ts';
 
 export interface StartPostgresOptions {
   readonly clock: Clock;
@@ -24,8 +26,19 @@ export interface StartPostgresOptions {
  */
 export async function startPostgres(options: StartPostgresOptions): Promise<RunningPostgres> {
   if (options.givenUrl !== undefined) return givenPostgres(options.givenUrl);
-  const { dataDir } = options;
-  return startEmbeddedPostgres(options, { fast: options.fast ?? false, ...(dataDir === undefined ? {} : { dataDir }) });
+  const { dataDir, fast = false } = options;
+  // Data that is to stay needs a folder of ours, not a container's.
+  if (dataDir === undefined && (await dockerAnswers(options))) {
+    try {
+      return await startPostgresContainer(options, { fast });
+    } catch (error) {
+      options.log.warn(
+        { err: error },
+        'a Docker engine answers, but its Postgres did not start: starting an embedded one instead',
+      );
+    }
+  }
+  return startEmbeddedPostgres(options, { fast, ...(dataDir === undefined ? {} : { dataDir }) });
 }
 
 async function givenPostgres(url: string): Promise<RunningPostgres> {

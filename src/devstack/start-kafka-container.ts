@@ -1,0 +1,51 @@
+import { freePort } from './free-port.ts';
+import { kafkaVersion } from './kafka-jars.ts';
+import { kafkaUuid } from './kafka-node-files.ts';
+import { smallClusterSettings } from './kafka-settings.ts';
+import { loopbackContainer } from './loopback-container.ts';
+import type { RunningKafka } from './running-kafka.ts';
+
+export const kafkaImage = `apache/kafka:${kafkaVersion}`;
+
+/** A single Kafka broker in a container, on a free port. testcontainers' own watcher removes it when we are killed. */
+export async function startKafkaContainer(): Promise<RunningKafka> {
+  const { Wait, getContainerRuntimeClient } = await import('testcontainers');
+  const { info } = await getContainerRuntimeClient();
+  // The broker tells its clients where it is, so it has to know the outer port before it starts: one that the engine chooses is too late.
+  const port = await freePort();
+  const address = `${info.containerRuntime.host}:${port}`;
+  const container = await (await loopbackContainer(kafkaImage))
+    .withEnvironment({ CLUSTER_ID: kafkaUuid(), ...environment(address, port) })
+    .withExposedPorts({ container: port, host: port })
+    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
+    .withStartupTimeout(120_000)
+    .start();
+  let stopping: Promise<unknown> | undefined;
+  return {
+    kind: 'container',
+    brokers: [address],
+    describe: `Kafka ${kafkaVersion}, container ${container.getId().slice(0, 12)} of ${kafkaImage}, ${address}`,
+    nodes: [],
+    restartNode: () => Promise.reject(new Error('a Kafka in a container has no node of ours')),
+    async stop() {
+      stopping ??= container.stop();
+      await stopping;
+    },
+  };
+}
+
+/** The image takes each setting from a variable: upper case, dots to underscores, KAFKA_ before it. */
+function environment(address: string, port: number): Record<string, string> {
+  const settings = {
+    'process.roles': 'broker,controller',
+    'node.id': 1,
+    'controller.quorum.voters': '1@127.0.0.1:9093',
+    'controller.listener.names': 'CONTROLLER',
+    listeners: `PLAINTEXT://0.0.0.0:${port},CONTROLLER://127.0.0.1:9093`,
+    'advertised.listeners': `PLAINTEXT://${address}`,
+    ...smallClusterSettings(1),
+  };
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, String(value)]),
+  );
+}
