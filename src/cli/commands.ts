@@ -18,4 +18,24 @@ export const commandEntries: readonly CommandEntry[] = [
     summary: 'show the settings in effect, or all that there are',
     load: async () => (await import('./config.ts')).configCommand,
   },
+  {
+    name: 'migrate',
+    summary: "bring the database to this build's schema",
+    load: async () => (await import('./migrate.ts')).migrateCommand,
+  },
+  {
+    name: 'topics',
+    summary: 'compare the topics with the plan, and make them so',
+    load: async () => (await import('./topics.ts')).topicsCommand,
+  },
+  {
+    name: 'doctor',
+    summary: 'look at everything that the service needs, and say what mends it',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'status',
+    summary: 'ask a running service how it is',
+    load: async () => (await import('./status.ts')).statusCommand,
+  },
 ];

@@ -25,7 +25,7 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 const sentences: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing answers at that address (connection refused)',
+  ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'the host name is not known',
   EAI_AGAIN: 'the name server does not answer',
   ETIMEDOUT: 'the connection timed out',

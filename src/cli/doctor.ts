@@ -1,0 +1,71 @@
+import { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { UndiciHttp } from '../platform/undici-http.ts';
+import { exitCodes } from './cli-error.ts';
+import { checkDatabase } from './doctor/check-database.ts';
+import { checkKafka } from './doctor/check-kafka.ts';
+import { checkPlatform } from './doctor/check-platform.ts';
+import { type Finding, fail, ok, warn } from './doctor/finding.ts';
+import type { CliIo } from './io.ts';
+import { commandLog } from './start-log.ts';
+
+const examples = `
+Examples:
+  $ tidemark doctor
+  $ tidemark doctor --json | jq '.[] | select(.verdict != "ok")'
+
+It changes nothing. Exit codes: 0 nothing fails (warnings may be there), 1 something does.`;
+
+/** Looks at everything that the service needs, and says for each thing that is wrong what mends it. */
+export function doctorCommand(io: CliIo): Command {
+  return new Command('doctor')
+    .description(
+      'Looks at everything that the service needs (settings, database, Kafka, platform, clock) and says what mends it.',
+    )
+    .option('--json', 'print the findings as a JSON array: part, verdict (ok, warn, fail), detail, mend')
+    .addHelpText('after', examples)
+    .action((options: { json?: true }) => runDoctor(io, options.json === true));
+}
+
+async function runDoctor(io: CliIo, asJson: boolean): Promise<void> {
+  const findings = await examine(io);
+  if (asJson) io.stdout.write(`${JSON.stringify(findings, undefined, 2)}\n`);
+  else io.stdout.write(findings.map(line).join(''));
+  if (findings.some(({ verdict }) => verdict === 'fail')) io.exit(exitCodes.failed);
+}
+
+function line({ part, verdict, detail, mend }: Finding): string {
+  const indent = ' '.repeat(6);
+  return `${verdict.padEnd(4)}  ${part}: ${detail}\n${mend === undefined ? '' : `${indent}${mend}\n`}`;
+}
+
+/** The parts side by side, since each may wait for its deadline; told in the order in which they have to be mended. */
+async function examine(io: CliIo): Promise<Finding[]> {
+  const loaded = loadConfig(io.env, io.readFile);
+  const warnings = loaded.warnings.map((text) => warn('settings', text, 'Correct the name, or unset it.'));
+  if (!loaded.ok) {
+    const faults = loaded.faults.map(({ name, problem }) =>
+      fail('settings', `${name} ${problem}`, 'See `tidemark config docs`.'),
+    );
+    return [...faults, ...warnings];
+  }
+  const { config } = loaded;
+  const log = commandLog(io, config);
+  const parts = await Promise.all([
+    checkDatabase(config, log),
+    checkKafka(config, { log, clock: io.clock }),
+    examinePlatform(config, io),
+  ]);
+  return [ok('settings', 'can be read'), ...warnings, ...parts.flat()];
+}
+
+async function examinePlatform(config: Config, io: CliIo): Promise<readonly Finding[]> {
+  const http = new UndiciHttp({ clock: io.clock });
+  try {
+    const { findings } = await checkPlatform(config, { http, clock: io.clock });
+    return findings;
+  } finally {
+    await http.close();
+  }
+}

@@ -1,0 +1,66 @@
+import type { Config } from '../../config/config.ts';
+import type { SocketEnd, SocketFactory } from '../../connectors/socket.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Secret } from '../../runtime/secret.ts';
+import { type Finding, fail, ok } from './finding.ts';
+
+export interface StreamCheckDeps {
+  readonly openSocket: SocketFactory;
+  readonly clock: Clock;
+}
+
+const handshakeWithinMs = 5000;
+
+/** Opens each stream once, as the service would, and says goodbye. */
+export async function checkStreams(config: Config, accessToken: Secret, deps: StreamCheckDeps): Promise<Finding[]> {
+  const { platformStreamUrl, platformStagingStreamUrl } = config;
+  if (platformStreamUrl === undefined) {
+    return [fail('stream', 'PLATFORM_STREAM_URL is not set', 'Set it to the whole address of the order stream.')];
+  }
+  const addresses = new Set([platformStreamUrl, platformStagingStreamUrl ?? platformStreamUrl]);
+  return Promise.all(
+    [...addresses].map((url, index) => checkStream(index === 0 ? 'stream' : 'staging stream', url, accessToken, deps)),
+  );
+}
+
+async function checkStream(part: string, url: string, accessToken: Secret, deps: StreamCheckDeps): Promise<Finding> {
+  const outcome = await handshake(url, accessToken, deps);
+  if (outcome === 'open') return ok(part, 'the handshake succeeds');
+  if (outcome === 'late')
+    return fail(part, `no handshake within ${handshakeWithinMs} ms`, `Check the address, and that this machine may reach it.`);
+  const mend =
+    outcome.kind === 'refused' && outcome.status === 403
+      ? 'Give the client the scope order:information.'
+      : 'Check the address of the stream.';
+  return fail(part, describeEnd(outcome), mend);
+}
+
+function handshake(
+  url: string,
+  accessToken: Secret,
+  { openSocket, clock }: StreamCheckDeps,
+): Promise<'open' | 'late' | SocketEnd> {
+  return new Promise((resolve) => {
+    const timer = clock.after(handshakeWithinMs, () => {
+      resolve('late');
+      socket.terminate();
+    });
+    const socket = openSocket(url, accessToken, {
+      onOpen: () => {
+        resolve('open');
+        timer.cancel();
+        socket.close();
+      },
+      onFrame: () => {},
+      onEnd: (end) => {
+        resolve(end);
+        timer.cancel();
+      },
+    });
+  });
+}
+
+function describeEnd(end: SocketEnd): string {
+  if (end.kind === 'refused') return `the upgrade is answered with ${end.status}`;
+  return end.kind === 'closed' ? `closed with ${end.code} at once` : `${end.code}: ${end.message}`;
+}

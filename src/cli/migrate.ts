@@ -1,0 +1,44 @@
+import { Command } from 'commander';
+import { MigrationError, migrate } from '../store/migrate.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { readConfig } from './read-config.ts';
+import { commandLog } from './start-log.ts';
+
+const examples = `
+Examples:
+  $ DATABASE_URL=postgres://owner@db/tidemark tidemark migrate
+  $ tidemark migrate --json            { "applied": ["0000_tables"] }
+
+Safe to run again, and from several machines at once: one migrates, the others wait and find nothing left to do.`;
+
+/** Brings the database to this build's schema. */
+export function migrateCommand(io: CliIo): Command {
+  return new Command('migrate')
+    .description("Brings the database to this build's schema: roles, tables, functions, the first partitions of the log.")
+    .option('--json', 'print what was applied as JSON')
+    .addHelpText('after', examples)
+    .action((options: { json?: true }) => runMigrate(io, options.json === true));
+}
+
+async function runMigrate(io: CliIo, asJson: boolean): Promise<void> {
+  const config = readConfig(io, ['databaseUrl']);
+  const log = commandLog(io, config);
+  const { applied } = await migrate({ url: config.databaseUrl.reveal(), log, clock: io.clock }).catch(explain);
+  if (asJson) io.stdout.write(`${JSON.stringify({ applied })}\n`);
+  else if (applied.length === 0) io.stdout.write('The schema is current; nothing to do.\n');
+  else io.stdout.write(`${applied.map((tag) => `applied ${tag}`).join('\n')}\n`);
+}
+
+const mends: Readonly<Record<string, string>> = {
+  SCHEMA_NEWER: 'Run the build that migrated it, or a newer one.',
+  SCHEMA_FOREIGN: 'Check that DATABASE_URL names the right database, and that this build was not altered.',
+  MIGRATION_BUSY: 'Run it again when the other one has ended.',
+};
+
+function explain(error: unknown): never {
+  const mend = error instanceof MigrationError ? mends[error.code] : undefined;
+  if (!(error instanceof MigrationError) || mend === undefined) throw error;
+  const exitCode = error.code.startsWith('SCHEMA_') ? exitCodes.config : exitCodes.unavailable;
+  throw new CliError(error.message, { code: error.code, mend, exitCode, cause: error });
+}

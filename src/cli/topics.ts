@@ -1,0 +1,82 @@
+import { Command } from 'commander';
+import { applyTopics } from '../kafka/apply-topics.ts';
+import { planTopics, type TopicPlan } from '../kafka/plan-topics.ts';
+import { topicNames, topicSpecs } from '../kafka/topics.ts';
+import { withAdmin } from '../kafka/with-admin.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { kafkaOptions } from './kafka-options.ts';
+import { readConfig } from './read-config.ts';
+import { sentenceOf } from './report-error.ts';
+import { commandLog } from './start-log.ts';
+
+const examples = `
+Examples:
+  $ tidemark topics plan               what would be made and altered; changes nothing
+  $ tidemark topics plan --check       the same, and exit code 1 when anything differs
+  $ tidemark topics apply              makes what is missing, alters settings; never a partition count
+
+Safe to run again.`;
+
+interface TopicsOptions {
+  readonly json?: true;
+  readonly check?: true;
+}
+
+/** `topics plan` and `topics apply`. */
+export function topicsCommand(io: CliIo): Command {
+  const command = new Command('topics')
+    .description('Compares the topics with the plan, and makes them so.')
+    .addHelpText('after', examples);
+  command
+    .command('plan')
+    .description('Prints what stands between the topics as they are and as they should be. Changes nothing.')
+    .option('--check', 'exit with 1 when anything differs')
+    .option('--json', 'print { creations, alterations, faults } as JSON')
+    .action((options: TopicsOptions) => runTopics(io, options, 'plan'));
+  command
+    .command('apply')
+    .description(
+      'Makes what is missing and alters settings. What only a person can change (a partition count) is told, with exit code 1.',
+    )
+    .option('--json', 'print what was done as { creations, alterations, faults } as JSON')
+    .action((options: TopicsOptions) => runTopics(io, options, 'apply'));
+  return command;
+}
+
+async function runTopics(io: CliIo, options: TopicsOptions, verb: 'plan' | 'apply'): Promise<void> {
+  const config = readConfig(io, ['kafkaBrokers']);
+  const deps = { log: commandLog(io, config), clock: io.clock };
+  const specs = topicSpecs(topicNames(config.topicPrefix));
+  const plan = await withAdmin(deps, kafkaOptions(config), async (admin) => {
+    const found = await planTopics(admin, specs);
+    if (verb === 'apply') await applyTopics(admin, found);
+    return found;
+  }).catch((error: unknown) => {
+    throw new CliError(`Kafka does not answer as it should: ${sentenceOf(error)}`, {
+      code: 'KAFKA',
+      exitCode: exitCodes.unavailable,
+      mend: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}), and that this user may describe, create and alter topics.`,
+      cause: error,
+    });
+  });
+  io.stdout.write(options.json ? `${JSON.stringify(plan, undefined, 2)}\n` : describePlan(plan, verb));
+  const differs = plan.creations.length + plan.alterations.length + plan.faults.length > 0;
+  if (plan.faults.length > 0 || (options.check && differs)) io.exit(exitCodes.failed);
+}
+
+function describePlan(plan: TopicPlan, verb: 'plan' | 'apply'): string {
+  const [create, alter] = verb === 'plan' ? ['would make', 'would alter'] : ['made', 'altered'];
+  const lines = [
+    ...plan.creations.map(
+      ({ spec, replication }) => `${create} ${spec.name}: ${spec.partitions} partitions, ${replication} replicas`,
+    ),
+    ...plan.alterations.flatMap(({ topic, changes }) =>
+      changes.map(
+        ({ setting, found, wanted }) => `${alter} ${topic}: ${setting} from ${found === '' ? '(unset)' : found} to ${wanted}`,
+      ),
+    ),
+    ...plan.faults.map((fault) => `fault: ${fault}`),
+  ];
+  return lines.length === 0 ? 'The topics are as planned; nothing to do.\n' : `${lines.join('\n')}\n`;
+}
