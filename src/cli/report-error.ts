@@ -42,9 +42,14 @@ export function sentenceOf(error: unknown): string {
   if (error instanceof CliError) return error.message;
   const code = codeOf(error);
   const known = code === undefined ? undefined : sentences[code];
-  const own = firstLine(error instanceof Error ? error.message : String(error));
+  const own = firstLine(error instanceof Error ? ownMessage(error) : String(error));
   if (known === undefined) return own === '' ? `failed (${code ?? 'no reason given'})` : own;
-  return own === '' || own === 'fetch failed' ? known : `${known}: ${own}`;
+  return own === '' ? known : `${known}: ${own}`;
+}
+
+/** `fetch` says "fetch failed" for everything and keeps the reason in the cause. */
+function ownMessage(error: Error): string {
+  return error.message === 'fetch failed' && error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 function firstLine(text: string): string {

@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+function tidemark(args: string[], env: Record<string, string> = {}) {
+  const run = spawnSync(process.execPath, ['bin/tidemark.js', ...args], {
+    encoding: 'utf8',
+    timeout: 30_000,
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  });
+  return { code: run.status, out: run.stdout, err: run.stderr };
+}
+
+describe('the process', () => {
+  it('tells the version of the package', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(tidemark(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+  });
+
+  it('ends with 64 for a wrong call and 78 for a wrong setting', () => {
+    expect(tidemark(['confg']).code).toBe(64);
+    expect(tidemark(['config', 'print'], { TIDEMARK_LANE: 'x' }).code).toBe(78);
+  });
+
+  it('reads settings from its environment and secrets from files', () => {
+    const { out } = tidemark(['config', 'print', '--json'], { PLATFORM_CLIENT_SECRET_FILE: 'package.json' });
+    expect(JSON.parse(out)).toMatchObject({ PLATFORM_CLIENT_SECRET: { value: '[redacted]', source: 'file' } });
+  });
+
+  it('writes all of a long output into a pipe before it ends', () => {
+    expect(tidemark(['config', 'docs']).out).toBe(readFileSync('docs/configuration.md', 'utf8'));
+  });
+
+  it('ends quietly when the reader of its output has had enough', () => {
+    const run = spawnSync('sh', ['-c', `"${process.execPath}" bin/tidemark.js config docs | head -c 10; exit 0`], {
+      encoding: 'utf8',
+    });
+    expect(run.stdout).toHaveLength(10);
+    expect(run.stderr).toBe('');
+  });
+});
