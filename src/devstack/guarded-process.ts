@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -12,13 +13,14 @@ import { withDeadline } from '../runtime/deadline.ts';
  * outlives us (Postgres and java both did); `setpriv --pdeathsig` missed one kill in 25, this none in 25.
  *
  * $1 signal that stops the server, $2 tenths of a second until it is killed, $3 folder, then the command. File descriptor 3 tells us
- * two lines: the server's process id, and its exit code once it has ended.
+ * two lines: the server's process id, and its exit code once it has ended; when we are gone, saying so must not kill the shell (PIPE).
  */
 const guardScript = `
 signal=$1 patience=$2 folder=$3; shift 3
 exec 4<&0 </dev/null
 "$@" 3>&- 4<&- &
 server=$!
+trap '' PIPE
 echo "$server" >&3
 exec >/dev/null 2>&1
 (
@@ -105,6 +107,8 @@ export class GuardedProcess {
     if (keepFolder) writeFileSync(join(this.options.folder, 'keep'), '');
     this.shell.stdin?.end();
     await withDeadline(this.clock, this.options.patienceMs + 10_000, `stopping ${this.options.name}`, this.shellEnded);
+    // The shell runs as `user`, who can empty the folder, but remove it only where everybody may write, as in /tmp.
+    if (!keepFolder) await rm(this.options.folder, { recursive: true, force: true });
   }
 }
 

@@ -20,7 +20,7 @@ const run = promisify(execFile);
 const database = 'tidemark';
 
 export interface EmbeddedPostgresOptions {
-  /** Where the data stays after `stop`; a data folder found there is used. Absent: a temporary folder, removed afterwards. */
+  /** Where the data stays after `stop`; a data folder found there is used. As root: reachable for user postgres or nobody. Absent: a temporary folder, removed afterwards. */
   readonly dataDir?: string;
   /** For tests: no fsync (see postgres-settings.ts). */
   readonly fast: boolean;
