@@ -50,7 +50,7 @@ async function runTopics(io: CliIo, options: TopicsOptions, verb: 'plan' | 'appl
   const specs = topicSpecs(topicNames(config.topicPrefix));
   const plan = await withAdmin(deps, kafkaOptions(config), async (admin) => {
     const found = await planTopics(admin, specs);
-    if (verb === 'apply') await applyTopics(admin, found);
+    if (verb === 'apply') await applyTopics(admin, found, io.clock);
     return found;
   }).catch((error: unknown) => {
     throw new CliError(`Kafka does not answer as it should: ${sentenceOf(error)}`, {

@@ -50,6 +50,8 @@ const notYet = new Set([
   'CONCURRENT_TRANSACTIONS',
   'COORDINATOR_LOAD_IN_PROGRESS',
 ]);
+/** What kafkajs makes of the first of these when it meets it while looking for the coordinator. */
+const notFoundYet = 'KafkaJSGroupCoordinatorNotFound';
 const askAgainMs = 25;
 
 /**
@@ -136,7 +138,8 @@ export class TransactionalPublisher implements StatePublisher {
       try {
         return await work();
       } catch (err) {
-        if (!notYet.has(kafkaErrorType(err) ?? '') || this.connected !== connected) throw err;
+        const again = notYet.has(kafkaErrorType(err) ?? '') || (err instanceof Error && err.name === notFoundYet);
+        if (!again || this.connected !== connected) throw err;
       }
       await this.deps.clock.sleep(askAgainMs);
     }
