@@ -4,6 +4,7 @@ import { type AccountJoin, joinOfView, mergeJoins } from '../../src/domain/accou
 import { memoryOf, recallJoin } from '../../src/domain/account-memory.ts';
 import type { Order, OrderView } from '../../src/domain/order.ts';
 import { presentAccount } from '../../src/domain/present-account.ts';
+import { accountContent } from '../../src/domain/view-content.ts';
 import { accountObservations, accountViews, shuffledWithRepeats } from '../support/arbitrary-orders.ts';
 import { fold } from '../support/observe.ts';
 
@@ -74,6 +75,7 @@ describe('the account join', () => {
         const order = presentAccount(join, { origin: 'external' });
         const recalled = recallJoin({ order, revision: 1, join: memoryOf(join, order, undefined) });
         expect(presentAccount(recalled, { origin: 'external' })).toEqual(order);
+        expect(accountContent(recalled.winner)).toBe(accountContent(join.winner));
         for (const view of views) expect(mergeJoins(recalled, joinOfView(view))).toBe(recalled);
       }),
     );

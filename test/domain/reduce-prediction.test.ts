@@ -17,6 +17,14 @@ describe('a prediction order', () => {
     expect(reductions[1]).toEqual({ outcome: 'stale' });
   });
 
+  it('may begin at version 0, which is above none', () => {
+    expect(fold([reply(9), version(0n), version(0n)]).reductions.map((r) => r.outcome)).toEqual([
+      'applied',
+      'applied',
+      'duplicate',
+    ]);
+  });
+
   it('takes every higher version for a change, even when nothing is different', () => {
     const { head, reductions } = fold([version(1n, { updatedAt: instantAt(0) }), version(2n, { updatedAt: instantAt(0) })]);
     expect(reductions[1]).toMatchObject({ outcome: 'applied', changed: [] });
@@ -84,6 +92,11 @@ describe('a prediction order', () => {
       const { head } = fold([reply(5, { status: 'new' }), reply(3, { status: 'pending_new' })]);
       expect(head.order.status).toBe('new');
     });
+
+    it('keeps the same one of two replies of one instant, whichever came first', () => {
+      const [a, b] = [reply(5, { cumQty: '1' }), reply(5, { cumQty: '2' })];
+      expect(fold([a, b]).head.order).toEqual(fold([b, a]).head.order);
+    });
   });
 
   describe('after the platform lost its store', () => {
@@ -105,6 +118,11 @@ describe('a prediction order', () => {
       expect(reduce(stored, version(51n, { updatedAt: instantAt(59) }, epoch1))).toEqual({ outcome: 'stale' });
       const next = applied(reduce(stored, version(3n, { updatedAt: instantAt(61) }, epoch1)));
       expect(reduce(next.head, version(51n, { updatedAt: instantAt(59) }, epoch1))).toEqual({ outcome: 'stale' });
+    });
+
+    it('measures against the opening row only: later rows of the new epoch may go back in time', () => {
+      const later = [version(3n, { updatedAt: instantAt(65) }, epoch1), version(4n, { updatedAt: instantAt(63) }, epoch1)];
+      expect(fold([version(50n), version(2n, { updatedAt: instantAt(60) }, epoch1), ...later]).head.sourceVersion).toBe(4n);
     });
 
     it('does not let a reply without version open the epoch', () => {

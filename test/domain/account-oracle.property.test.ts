@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { OrderStatus, OrderView } from '../../src/domain/order.ts';
+import { accountObservations } from '../support/arbitrary-orders.ts';
+import { fold } from '../support/observe.ts';
+
+/** The rules of the join read out over the whole set at once, with floats, dates and a list of ranks: nothing shared with the code under test. */
+const ranks: readonly (readonly OrderStatus[])[] = [
+  ['unknown'],
+  ['pending_new'],
+  ['new'],
+  ['done_for_day'],
+  ['suspended'],
+  ['partially_filled'],
+  ['filled', 'replaced', 'canceled', 'expired', 'rejected'],
+];
+const ends = ['filled', 'replaced', 'canceled', 'expired', 'rejected'] as const;
+
+/** The views that no other beats by (cumQty, updatedAt, rank). More than one is a tie that only content decides. */
+function best(views: readonly OrderView[]): OrderView[] {
+  const keys: ((view: OrderView) => number)[] = [
+    (view) => Number(view.cumQty),
+    (view) => Date.parse(view.updatedAt),
+    (view) => ranks.findIndex((rank) => rank.includes(view.status)),
+  ];
+  return keys.reduce<OrderView[]>(
+    (left, key) => {
+      const top = Math.max(...left.map(key));
+      return left.filter((view) => key(view) === top);
+    },
+    [...views],
+  );
+}
+
+describe('an account order, against the rules read out over all its views at once', () => {
+  it('has the highest cumQty, the first end by precedence, and the terms of a winning view', () => {
+    fc.assert(
+      fc.property(accountObservations(), (set) => {
+        const views = set.map(({ view }) => view);
+        const { order } = fold(set).head;
+        const winners = best(views);
+        const end = ends.find((status) => views.some((view) => view.status === status));
+        expect(Number(order.cumQty)).toBe(Math.max(...views.map(({ cumQty }) => Number(cumQty))));
+        const terms = ({ quantity, price, updatedAt }: OrderView) => ({ quantity, price, at: Date.parse(updatedAt) });
+        expect(winners.map(terms)).toContainEqual(terms(order));
+        if (end === undefined)
+          expect(winners.map(({ status, leavesQty }) => [status, leavesQty])).toContainEqual([order.status, order.leavesQty]);
+        else expect(order).toMatchObject({ status: end, leavesQty: '0', pendingAction: 'none' });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('has the newest average price of its highest cumQty, or none', () => {
+    fc.assert(
+      fc.property(accountObservations(), (set) => {
+        const views = set.map(({ view }) => view);
+        const top = Math.max(...views.map(({ cumQty }) => Number(cumQty)));
+        const priced = views.filter(({ cumQty, avgPrice }) => Number(cumQty) === top && avgPrice !== undefined);
+        const newest = Math.max(...priced.map(({ updatedAt }) => Date.parse(updatedAt)));
+        const candidates = priced
+          .filter(({ updatedAt }) => Date.parse(updatedAt) === newest)
+          .map(({ avgPrice }) => Number(avgPrice));
+        const { avgPrice } = fold(set).head.order;
+        if (candidates.length === 0) expect(avgPrice).toBeUndefined();
+        else expect(Number(avgPrice)).toBe(Math.max(...candidates));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is marked as contradicting itself exactly when its ends disagree with each other or with the quantities', () => {
+    fc.assert(
+      fc.property(accountObservations(), (set) => {
+        const views = set.map(({ view }) => view);
+        const ended = views.filter(({ status }) => (ends as readonly string[]).includes(status));
+        const top = Math.max(...views.map(({ cumQty }) => Number(cumQty)));
+        const { order } = fold(set).head;
+        const disagree = new Set(ended.map(({ status }) => status)).size > 1;
+        const short = ended.length > 0 && Math.max(...ended.map(({ cumQty }) => Number(cumQty))) < top;
+        const incomplete = order.status === 'filled' && Number(order.cumQty) !== Number(order.quantity);
+        expect(order.conflict !== undefined).toBe(disagree || short || incomplete);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
