@@ -1,0 +1,142 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { z } from 'zod';
+import { createLog } from '../observability/create-log.ts';
+import type { SandboxDescription } from '../sandbox/describe-sandbox.ts';
+import { type SandboxInput, sandboxOptions } from '../sandbox/sandbox-options.ts';
+import { startSandbox } from '../sandbox/start-sandbox.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+
+const examples = `
+Examples:
+  $ tidemark sandbox                                 a made-up market of 20 changes a second, on free ports
+  $ tidemark sandbox --port 4600 --rate 1000         more of it, at a known address
+  $ tidemark sandbox --json --scenario outage.json   for a script: the first line tells all that a client needs
+
+It runs until it gets a signal, or POST /stop on its control port. GET / there lists the faults that it can make.`;
+
+interface Flags {
+  readonly port?: number;
+  readonly stagingPort?: number;
+  readonly authPort?: number;
+  readonly controlPort?: number;
+  readonly seed?: number;
+  readonly rate?: number | 'max';
+  readonly openOrders?: number;
+  readonly knownOrders?: number;
+  readonly accounts?: number;
+  readonly scenario?: string;
+  readonly json?: true;
+}
+
+/** Runs the platform itself, on loopback, with a market that makes orders live. */
+export function sandboxCommand(io: CliIo): Command {
+  return new Command('sandbox')
+    .description(
+      'Runs a trading platform on this machine: sign-in, accounts, order lists, order streams, and a seeded market. Nothing in it is real.',
+    )
+    .option('--port <port>', 'of the production address (default: any free one)', wholeNumber)
+    .option('--staging-port <port>', 'of the staging address, where prediction orders are', wholeNumber)
+    .option('--auth-port <port>', 'of the sign-in address', wholeNumber)
+    .option('--control-port <port>', 'of the control port', wholeNumber)
+    .option('--seed <number>', 'the same seed makes the same orders', wholeNumber)
+    .option('--rate <changes>', 'changes a second, 0 for none, max for as fast as the machine can', rateText)
+    .option('--open-orders <count>', 'orders that the market keeps working', wholeNumber)
+    .option('--known-orders <count>', 'orders there already at the start', wholeNumber)
+    .option('--accounts <count>', 'accounts that the client may see', wholeNumber)
+    .option('--scenario <file>', 'JSON with any of the options, accounts, clients and a timeline of faults; flags win over it')
+    .option('--json', 'print one line of JSON with addresses, client and users, and nothing else')
+    .addHelpText('after', examples)
+    .action((flags: Flags) => runSandbox(io, flags));
+}
+
+async function runSandbox(io: CliIo, flags: Flags): Promise<void> {
+  const options = optionsOf(io, flags);
+  const log = createLog({ destination: io.stderr }, { level: 'warn', version: io.version, pretty: io.isTerminal, secrets: [] });
+  const sandbox = await startSandbox(options, { clock: io.clock, random: io.random, log });
+  io.stdout.write(flags.json === true ? `${JSON.stringify(sandbox.description)}\n` : introduce(sandbox.description));
+  await new Promise<void>((resolve) => {
+    const unsubscribe = io.onSignal(() => resolve());
+    void sandbox.stopAsked.then(() => {
+      unsubscribe();
+      resolve();
+    });
+  });
+  await sandbox.stop();
+}
+
+/** The scenario, with the flags over it. */
+function optionsOf(io: CliIo, flags: Flags): SandboxInput {
+  const scenario = flags.scenario === undefined ? {} : readScenario(io, flags.scenario);
+  const given = <K extends string, T>(name: K, value: T | undefined) => (value === undefined ? {} : { [name]: value });
+  return {
+    ...scenario,
+    ...given('accounts', flags.accounts),
+    ports: {
+      ...scenario.ports,
+      ...given('platform', flags.port),
+      ...given('staging', flags.stagingPort),
+      ...given('auth', flags.authPort),
+      ...given('control', flags.controlPort),
+    },
+    market: {
+      ...scenario.market,
+      ...given('seed', flags.seed),
+      ...given('rate', flags.rate),
+      ...given('openOrders', flags.openOrders),
+      // As many as are open, unless told otherwise: an open order is known.
+      ...given('knownOrders', flags.knownOrders ?? flags.openOrders),
+    },
+  };
+}
+
+function readScenario(io: CliIo, path: string): SandboxInput {
+  try {
+    const parsed: unknown = JSON.parse(io.readFile(path));
+    sandboxOptions.parse(parsed);
+    return parsed as SandboxInput;
+  } catch (error) {
+    throw new CliError(`${path} is not a scenario that can be played`, {
+      code: 'BAD_SCENARIO',
+      exitCode: exitCodes.usage,
+      mend: error instanceof z.ZodError ? z.prettifyError(error) : String(error),
+      cause: error,
+    });
+  }
+}
+
+function introduce(sandbox: SandboxDescription): string {
+  const accounts = sandbox.users.map(
+    ({ username, password, mfa, accounts: ids }) =>
+      `  ${username.padEnd(8)} password ${password}${mfa === null ? '' : `, code ${mfa}`}, accounts ${ids.map(({ id }) => id).join(' ')}`,
+  );
+  return [
+    'A trading platform on this machine. Nothing in it is real.',
+    '',
+    `PLATFORM_URL=${sandbox.platform}`,
+    `PLATFORM_STAGING_URL=${sandbox.staging}`,
+    `PLATFORM_AUTH_URL=${sandbox.auth}`,
+    `PLATFORM_STREAM_URL=${sandbox.stream}`,
+    `PLATFORM_STAGING_STREAM_URL=${sandbox.stagingStream}`,
+    `PLATFORM_CLIENT_ID=${sandbox.clientId}`,
+    `PLATFORM_CLIENT_SECRET=${sandbox.clientSecret}`,
+    '',
+    'Users:',
+    ...accounts,
+    '',
+    `Control port: ${sandbox.control} (GET / lists what it can do)`,
+    'Ctrl-C stops it.',
+    '',
+  ].join('\n');
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number.');
+}
+
+function rateText(text: string): number | 'max' {
+  if (text === 'max') return 'max';
+  if (/^\d{1,8}(\.\d{1,3})?$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a number, or max.');
+}

@@ -1,0 +1,116 @@
+import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Principal } from './directory.ts';
+
+export interface AccessTokenOptions {
+  readonly lifetimeSeconds: number;
+}
+
+interface LiveToken {
+  readonly principal: Principal;
+  revoked: boolean;
+}
+
+const algorithm = 'ES256';
+
+/**
+ * Issues, checks and revokes access tokens: JWTs signed with a key of this process, whose public half is at the JWKS address.
+ *
+ * Invariant: `check` answers with a principal only for a token that this instance signed, that has not expired by the injected clock, and that nobody
+ * revoked; `onRevoked` is called once for each token that is revoked, so that its streams end.
+ */
+export class AccessTokens {
+  /** Of the tokens to come. */
+  lifetimeSeconds: number;
+  /** `iss` and `aud` of every token: the base address of the platform, which is known once it listens. */
+  issuer = '';
+  private readonly live = new Map<string, LiveToken>();
+  private readonly listeners = new Set<(tokenId: string) => void>();
+  private readonly clock: Clock;
+  private readonly random: Random;
+  private readonly keys: { privateKey: CryptoKey; publicKey: CryptoKey };
+  private readonly keyId: string;
+
+  static async create(deps: { clock: Clock; random: Random }, options: AccessTokenOptions): Promise<AccessTokens> {
+    return new AccessTokens(deps, options, await generateKeyPair(algorithm));
+  }
+
+  private constructor(
+    deps: { clock: Clock; random: Random },
+    options: AccessTokenOptions,
+    keys: { privateKey: CryptoKey; publicKey: CryptoKey },
+  ) {
+    this.clock = deps.clock;
+    this.random = deps.random;
+    this.lifetimeSeconds = options.lifetimeSeconds;
+    this.keys = keys;
+    this.keyId = deps.random.uuid();
+  }
+
+  async jwks(): Promise<JSONWebKeySet> {
+    const key = await exportJWK(this.keys.publicKey);
+    return { keys: [{ ...key, kid: this.keyId, alg: algorithm, use: 'sig' }] };
+  }
+
+  /** A token that lasts `lifetimeSeconds` from now. */
+  async issue(
+    subject: Pick<Principal, 'clientId' | 'username' | 'scopes'>,
+  ): Promise<{ token: string; principal: Principal; expiresIn: number }> {
+    this.forgetExpired();
+    const issuedAt = Math.floor(this.clock.nowMs() / 1000);
+    const expiresIn = this.lifetimeSeconds;
+    const principal: Principal = { ...subject, tokenId: this.random.uuid(), expiresAtMs: (issuedAt + expiresIn) * 1000 };
+    const token = await new SignJWT({ scope: [...subject.scopes].join(' '), client_id: subject.clientId })
+      .setProtectedHeader({ alg: algorithm, typ: 'at+jwt', kid: this.keyId })
+      .setIssuer(this.issuer)
+      .setAudience(this.issuer)
+      .setSubject(subject.username ?? subject.clientId)
+      .setJti(principal.tokenId)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + expiresIn)
+      .sign(this.keys.privateKey);
+    this.live.set(principal.tokenId, { principal, revoked: false });
+    return { token, principal, expiresIn };
+  }
+
+  /** Who the token speaks for; undefined when it is not ours, has expired or was revoked. */
+  async check(token: string): Promise<Principal | undefined> {
+    try {
+      const { payload } = await jwtVerify(token, this.keys.publicKey, {
+        issuer: this.issuer,
+        audience: this.issuer,
+        algorithms: [algorithm],
+        requiredClaims: ['exp', 'jti'],
+        currentDate: new Date(this.clock.nowMs()),
+      });
+      const known = this.live.get(payload.jti ?? '');
+      return known === undefined || known.revoked ? undefined : known.principal;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Ends tokens before their time: all of them, or those that `which` picks. Returns how many. */
+  revoke(which: (principal: Principal) => boolean): number {
+    let count = 0;
+    for (const [tokenId, token] of this.live) {
+      if (token.revoked || !which(token.principal)) continue;
+      token.revoked = true;
+      count += 1;
+      for (const listener of this.listeners) listener(tokenId);
+    }
+    return count;
+  }
+
+  /** Calls back with the id of each token that is revoked; returns the way to unsubscribe. */
+  onRevoked(listener: (tokenId: string) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  private forgetExpired(): void {
+    if (this.live.size < 4096) return;
+    for (const [tokenId, token] of this.live) if (token.principal.expiresAtMs <= this.clock.nowMs()) this.live.delete(tokenId);
+  }
+}

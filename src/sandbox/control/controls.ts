@@ -1,0 +1,114 @@
+import type { Random } from '../../runtime/random.ts';
+import type { ExchangeOrder } from '../exchange/exchange-order.ts';
+import { type ActionDeps, actNow } from '../faults/act-now.ts';
+import type { FaultAction, faultOrder } from '../faults/fault-shapes.ts';
+import type { Market } from '../market/market.ts';
+import type { Pacer } from '../market/pacer.ts';
+import { type HandMadeOrder, openByHand } from './open-by-hand.ts';
+import { applyOrderVerb, type OrderVerb } from './order-verbs.ts';
+
+type FaultOrderParsed = ReturnType<(typeof faultOrder)['parse']>;
+
+export interface ControlDeps extends ActionDeps {
+  readonly market: Market;
+  readonly pacer: Pacer;
+  readonly random: Random;
+}
+
+/** An expected refusal: the control port answers 404 or 409 with it. */
+export interface ControlRefusal {
+  readonly refused: 'unknown_order' | 'unknown_account' | 'not_possible';
+  readonly message: string;
+}
+
+/** The longest lag that a list may be asked for later, once lags are on. */
+const historyMs = 60_000;
+
+/** What can be done to a running sandbox from outside: the verbs of the control port, of the timeline, and of tests in the same process. */
+export class Controls {
+  private readonly deps: ControlDeps;
+
+  constructor(deps: ControlDeps) {
+    this.deps = deps;
+  }
+
+  /** Sets rates, adds rules and acts at once. Answers with how many connections, tokens or orders each action met. */
+  faults(order: FaultOrderParsed): { met: number[] } | ControlRefusal {
+    const { parts } = this.deps;
+    const missing = (order.now ?? []).find((action) => this.namesMissingAccount(action));
+    if (missing !== undefined) return { refused: 'unknown_account', message: 'an action names an account that is not there' };
+    parts.ledger.enter('fault', `,"what":"set","order":${JSON.stringify(order)}`);
+    parts.faults.setRates(order.stream ?? {}, order.requests ?? {}, order.lagMs);
+    for (const rule of order.rules ?? []) parts.faults.addRule(rule);
+    if (parts.faults.mayLag) parts.exchange.keepHistory(Math.max(historyMs, parts.faults.lagMs));
+    return { met: (order.now ?? []).map((action) => actNow(this.deps, action) ?? 0) };
+  }
+
+  /**
+   * Ends every fault: no rules, no rates, nothing held back, uncertain orders certain again, half-open connections cut. What was lost on the way stays lost
+   * on the stream, and is in the lists.
+   */
+  heal(hanging: Iterable<{ raw: { socket: { destroy(): void } } }>): void {
+    const { parts, eventFaults, uncertainty, subscriptions } = this.deps;
+    parts.faults.heal();
+    parts.exchange.keepHistory(0);
+    eventFaults.releaseAll();
+    uncertainty.restoreAll();
+    for (const session of subscriptions.sessions) if (session.isHalfOpen) session.cut('rst');
+    for (const request of hanging) request.raw.socket.destroy();
+    parts.ledger.enter('fault', ',"what":"healed"');
+  }
+
+  /** Changes a second from now on; 0 stops the market. */
+  setRate(rate: number): void {
+    this.deps.parts.ledger.enter('fault', `,"what":"rate","rate":"${rate}"`);
+    this.deps.pacer.setRate(rate);
+  }
+
+  burst(count: number): void {
+    this.deps.parts.ledger.enter('fault', `,"what":"burst","count":${count}`);
+    this.deps.pacer.burst(count);
+  }
+
+  openOrder(made: HandMadeOrder): ExchangeOrder | ControlRefusal {
+    const { exchange } = this.deps.parts;
+    const account = exchange.accounts.get(made.accountId);
+    if (account === undefined) return { refused: 'unknown_account', message: 'there is no such account' };
+    if (made.stream === 'prediction' && !account.predictions)
+      return { refused: 'not_possible', message: 'the account is not enrolled for prediction orders' };
+    return openByHand({ exchange, market: this.deps.market, random: this.deps.random }, account, made);
+  }
+
+  moveOrder(orderId: string, verb: OrderVerb): ExchangeOrder | ControlRefusal {
+    const { exchange } = this.deps.parts;
+    const order = exchange.orders.get(orderId);
+    if (order === undefined) return { refused: 'unknown_order', message: 'there is no such order' };
+    const refusal = applyOrderVerb(exchange, this.deps.market, order, verb);
+    return refusal === undefined ? order : { refused: 'not_possible', message: refusal };
+  }
+
+  /** Numbers for people and benchmarks. */
+  status(): object {
+    const { parts, market, pacer, subscriptions } = this.deps;
+    return {
+      orders: parts.exchange.orders.size,
+      forgotten: parts.exchange.forgotten,
+      working: market.workingCount,
+      changes: market.steps,
+      owedAndDropped: pacer.dropped,
+      sessions: [...subscriptions.sessions].map((session) => ({
+        session: session.number,
+        backlogBytes: session.backlogBytes,
+        halfOpen: session.isHalfOpen,
+        targets: [...session.targets],
+      })),
+      ledgerSeq: parts.ledger.lastSeq,
+      faults: parts.faults.describe(),
+    };
+  }
+
+  private namesMissingAccount(action: FaultAction): boolean {
+    if (action.action !== 'unknown_gap' && action.action !== 'unknown_store_lost') return false;
+    return !this.deps.parts.exchange.accounts.has(action.accountId);
+  }
+}

@@ -1,0 +1,31 @@
+/** `GET /` of the control port. */
+export const handbook = `# Tidemark sandbox: the control port
+
+Bodies are JSON. Answers are JSON, or NDJSON where it says so.
+
+POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silent_loss":0.001,"garbage":0.001,"foreign":0.001,"cut":0.0001,"half_open":0.0001},
+                   "requests":{"lag":0.2,"status_401":0.01,"status_403":0,"status_429":0.01,"status_500":0.01,"status_503":0.01,"html":0.01,"redirect":0,"torn":0.01,"hang":0.001,"reset":0.01},
+                   "lagMs":2000,
+                   "rules":[{"on":"event","fault":"silent_loss","orderId":"...","skip":0,"times":1},
+                            {"on":"request","fault":"status_500","method":"GET","path":"/v1/orders","times":3},
+                            {"on":"upgrade","fault":"html"},
+                            {"on":"subscribe","fault":"no_ack","accountId":"..."}],
+                   "now":[{"action":"cut","how":"rst"},{"action":"half_open"},{"action":"close","code":1012},{"action":"garbage","kind":"bad_utf8"},
+                          {"action":"foreign"},{"action":"revoke_tokens"},{"action":"expire_tokens","lifetimeSeconds":5},
+                          {"action":"unknown_gap","accountId":"...","forMs":2000},
+                          {"action":"unknown_store_lost","accountId":"...","forMs":2000,"forgotten":0}]}
+                  Every part may be left out. Rates are probabilities per event and connection, or per GET; they are merged by name, 0 switches off.
+                  Actions may name "stream" (account, prediction) and "accountId".
+GET  /faults      what is on now
+POST /heal        ends every fault; what was held back is let go
+POST /rate        {"rate":100} changes a second, 0 stops the market, "max" is as fast as the machine and the readers can
+POST /burst       {"count":50000} changes on top, at once
+POST /orders      {"stream":"prediction","accountId":"..."} an order placed elsewhere; optional: symbol, side, orderType, timeInForce, quantity, price,
+                  stopPrice, outcome, clOrdId, clientOrderRef, version, "accepted":false (waits for the venue), "live":true (the market moves it)
+POST /orders/{id} {"action":"accept"|"refuse"|"fill"|"cancel"|"expire"|"ask_replace"|"ask_cancel"|"suspend"|"done_for_day"|"resume"|"correct"};
+                  refuse: reason, text; fill: quantity, price; ask_replace: quantity, price; correct: cumQty
+GET  /ledger      NDJSON of everything received and emitted; ?kind=change,event (start, request, answer, token, session, change, event, fault), ?since=<seq>
+GET  /state       NDJSON of the present truth of every order; ?stream=, ?accountId=
+GET  /status      counts
+POST /stop        ends the sandbox
+`;

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../platform/wire/account-order.ts';
+import {
+  predictionOrderTypes,
+  predictionOutcomes,
+  predictionSides,
+  predictionTimesInForce,
+} from '../../platform/wire/prediction-order.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import type { ExchangeOrder, OrderTerms } from '../exchange/exchange-order.ts';
+import { parseFixed, whole } from '../exchange/fixed.ts';
+import { acceptOrder } from '../exchange/venue-steps.ts';
+import type { Market } from '../market/market.ts';
+
+const decimal = z.string().refine((text) => (parseFixed(text) ?? 0n) > 0n, 'a plain decimal string above zero');
+
+const both = {
+  accountId: z.string(),
+  quantity: decimal.default('100'),
+  price: decimal.optional(),
+  stopPrice: decimal.optional(),
+  clOrdId: z.string().min(1).max(50).optional(),
+  /** Works at once, instead of waiting for the venue's answer. */
+  accepted: z.boolean().default(true),
+  /** The market moves it from now on. */
+  live: z.boolean().default(false),
+};
+
+/** Body of `POST /orders`: an order that somebody placed elsewhere. */
+export const handMadeOrder = z.discriminatedUnion('stream', [
+  z.strictObject({
+    stream: z.literal('account'),
+    symbol: z.string().min(1).max(20).default('AAPL'),
+    side: z.enum(accountOrderSides).default('BUY'),
+    orderType: z.enum(accountOrderTypes).default('LIMIT'),
+    timeInForce: z.enum(accountOrderTimesInForce).default('DAY'),
+    ...both,
+  }),
+  z.strictObject({
+    stream: z.literal('prediction'),
+    symbol: z.string().min(1).default('FED-CUT-DEC26'),
+    outcome: z.enum(predictionOutcomes).default('YES'),
+    side: z.enum(predictionSides).default('buy'),
+    orderType: z.enum(predictionOrderTypes).default('limit'),
+    timeInForce: z.enum(predictionTimesInForce).default('gtc'),
+    clientOrderRef: z.string().min(1).max(64).optional(),
+    /** The first version, as digits. */
+    version: z
+      .string()
+      .regex(/^\d{1,19}$/)
+      .default('1'),
+    ...both,
+  }),
+]);
+
+export type HandMadeOrder = z.output<typeof handMadeOrder>;
+
+/** Opens it on the account. */
+export function openByHand(
+  deps: { exchange: Exchange; market: Market; random: Random },
+  account: ExchangeAccount,
+  made: HandMadeOrder,
+): ExchangeOrder {
+  const order = deps.exchange.open(termsOf(deps.random, account, made), 'opened');
+  if (made.accepted) acceptOrder(deps.exchange, order, deps.market.nextVenueOrderId());
+  if (made.live) deps.market.adopt(order);
+  return order;
+}
+
+function termsOf(random: Random, account: ExchangeAccount, made: HandMadeOrder): OrderTerms {
+  const limited = made.orderType.toUpperCase().endsWith('LIMIT');
+  const stopped = made.orderType.toUpperCase().startsWith('STOP');
+  const orderId = random.uuid();
+  const fallback = made.stream === 'account' ? '10' : '0.5';
+  return {
+    stream: made.stream,
+    orderId,
+    account,
+    symbol: made.symbol,
+    side: made.side,
+    orderType: made.orderType,
+    timeInForce: made.timeInForce,
+    quantity: parseFixed(made.quantity) ?? whole(1),
+    ...(limited ? { price: parseFixed(made.price ?? fallback) ?? whole(1) } : {}),
+    ...(stopped ? { stopPrice: parseFixed(made.stopPrice ?? fallback) ?? whole(1) } : {}),
+    clOrdId: made.clOrdId ?? random.uuid(),
+    ...(made.stream === 'account'
+      ? {}
+      : {
+          outcome: made.outcome,
+          placedBy: account.owner,
+          version: BigInt(made.version),
+          ...(made.clientOrderRef === undefined ? {} : { clientOrderRef: made.clientOrderRef }),
+        }),
+  };
+}

@@ -1,0 +1,169 @@
+import type { Clock } from '../../runtime/clock.ts';
+import { present } from './change-list.ts';
+import { encodeRow } from './encode-row.ts';
+import type { ExchangeAccount } from './exchange-account.ts';
+import { type ExchangeOrder, isClosed, type OrderTerms } from './exchange-order.ts';
+import type { Micros } from './instant-text.ts';
+
+/** Told after each change, in the order of the changes. `step` says what happened: `accepted`, `fill`, `canceled` … */
+export type ChangeListener = (order: ExchangeOrder, step: string) => void;
+
+export interface ExchangeOptions {
+  /** Orders kept at most. Beyond it the oldest closed ones are forgotten, as a platform's own retention would. */
+  readonly maxOrders: number;
+}
+
+/**
+ * The venue's books: every account, every order, and the present truth of each. All changes go through `change`, whoever asks for them (market,
+ * control port, order entry), so that lists, streams and ledger tell the same story.
+ *
+ * Invariant: `updatedAt` strictly rises over all changes of the exchange, even when the wall clock steps back; a prediction order's version rises
+ * by at least one with each change, unless its store was lost; a closed order has `closedAt` and no pending action.
+ */
+export class Exchange {
+  readonly accounts = new Map<string, ExchangeAccount>();
+  readonly orders = new Map<string, ExchangeOrder>();
+  private readonly byReference = new Map<string, ExchangeOrder>();
+  private readonly closed: ExchangeOrder[] = [];
+  private firstClosed = 0;
+  private lastAt: Micros = 0;
+  private historyMs = 0;
+  private forgottenOrders = 0;
+  private readonly clock: Clock;
+  private readonly options: ExchangeOptions;
+  private readonly listener: ChangeListener;
+
+  constructor(deps: { clock: Clock; onChange: ChangeListener }, options: ExchangeOptions) {
+    this.clock = deps.clock;
+    this.listener = deps.onChange;
+    this.options = options;
+  }
+
+  get forgotten(): number {
+    return this.forgottenOrders;
+  }
+
+  addAccount(account: ExchangeAccount): void {
+    this.accounts.set(account.id, account);
+  }
+
+  /** From now on keeps what rows looked like up to `forMs` ago, so that lists can lag by as much; 0 stops it. */
+  keepHistory(forMs: number): void {
+    this.historyMs = forMs;
+  }
+
+  /** The instant that a list which lags by `lagMs` shows; `present` without lag. */
+  asOf(lagMs: number): Micros {
+    return lagMs === 0 ? present : Math.floor(this.clock.nowMs() * 1000) - lagMs * 1000;
+  }
+
+  /** A new order, which `setUp` may change before anybody sees it. With `createdAt` it is from before the start: in lists, but never on a stream. */
+  open(terms: OrderTerms, step: string, setUp?: (order: ExchangeOrder) => void, createdAt?: Micros): ExchangeOrder {
+    const at = this.tick(createdAt);
+    const order: ExchangeOrder = {
+      terms,
+      createdAt: at,
+      state: 'pending_new',
+      pendingAction: 'none',
+      asked: undefined,
+      workingQuantity: terms.quantity,
+      workingPrice: terms.price,
+      workingOrderType: terms.orderType,
+      cumQty: 0n,
+      notional: 0n,
+      version: terms.version ?? 1n,
+      certainty: 'certain',
+      certaintyReason: undefined,
+      certainState: 'pending_new',
+      rejectReason: undefined,
+      rejectText: undefined,
+      venueOrderId: undefined,
+      updatedAt: at,
+      sentAt: at,
+      firstAckAt: undefined,
+      closedAt: undefined,
+      entry: undefined,
+      sameReference: undefined,
+      marketSlot: -1,
+    };
+    setUp?.(order);
+    if (isClosed(order.state)) this.close(order);
+    this.orders.set(terms.orderId, order);
+    this.enterReference(order);
+    terms.account.lists[terms.stream].push(order, undefined, this.horizon());
+    if (createdAt === undefined) this.listener(order, step);
+    return order;
+  }
+
+  /** One change of one order. Its new `updatedAt` and `version` stand before `mutate` runs, which may raise the version further. */
+  change(order: ExchangeOrder, step: string, mutate: (order: ExchangeOrder) => void): void {
+    const before = this.historyMs > 0 ? encodeRow(order) : undefined;
+    const wasClosed = isClosed(order.state);
+    order.updatedAt = this.tick(undefined);
+    order.version += 1n;
+    mutate(order);
+    if (isClosed(order.state) && !wasClosed) this.close(order);
+    order.terms.account.lists[order.terms.stream].push(order, before, this.horizon());
+    this.listener(order, step);
+  }
+
+  /** The orders that carry this `clOrdId` or `clientOrderRef`, oldest first. */
+  byClientReference(reference: string): ExchangeOrder[] {
+    const found: ExchangeOrder[] = [];
+    for (let order = this.byReference.get(reference); order !== undefined; order = order.sameReference) found.push(order);
+    return found;
+  }
+
+  private enterReference(order: ExchangeOrder): void {
+    const reference = order.terms.clientOrderRef ?? order.terms.clOrdId;
+    let last = this.byReference.get(reference);
+    if (last === undefined) {
+      this.byReference.set(reference, order);
+      return;
+    }
+    while (last.sameReference !== undefined) last = last.sameReference;
+    last.sameReference = order;
+  }
+
+  private close(order: ExchangeOrder): void {
+    order.closedAt = order.updatedAt;
+    order.pendingAction = 'none';
+    order.asked = undefined;
+    this.closed.push(order);
+    while (this.orders.size > this.options.maxOrders && this.firstClosed < this.closed.length) this.forgetOldest();
+  }
+
+  private forgetOldest(): void {
+    const order = this.closed[this.firstClosed] as ExchangeOrder;
+    this.firstClosed += 1;
+    if (this.firstClosed > 65_536) {
+      this.closed.splice(0, this.firstClosed);
+      this.firstClosed = 0;
+    }
+    // A correction may have brought it back to life.
+    if (isClosed(order.state)) this.forget(order);
+  }
+
+  /** Drops an order for good, without a change or an event: it is in no list any more. */
+  forget(order: ExchangeOrder): void {
+    if (!this.orders.has(order.terms.orderId)) return;
+    this.forgottenOrders += 1;
+    this.orders.delete(order.terms.orderId);
+    const reference = order.terms.clientOrderRef ?? order.terms.clOrdId;
+    if (this.byReference.get(reference) === order) {
+      if (order.sameReference === undefined) this.byReference.delete(reference);
+      else this.byReference.set(reference, order.sameReference);
+    }
+    order.terms.account.lists[order.terms.stream].forget(order);
+  }
+
+  /** What was superseded up to here can be dropped. */
+  private horizon(): Micros {
+    return this.historyMs > 0 ? this.asOf(this.historyMs) : present;
+  }
+
+  private tick(wanted: Micros | undefined): Micros {
+    this.lastAt = Math.max(wanted ?? Math.floor(this.clock.nowMs() * 1000), this.lastAt + 1);
+    return this.lastAt;
+  }
+}

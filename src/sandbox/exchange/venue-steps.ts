@@ -1,0 +1,128 @@
+import type { Exchange } from './exchange.ts';
+import { type AskedTerms, type Certainty, type ExchangeOrder, isClosed } from './exchange-order.ts';
+import type { Fixed } from './fixed.ts';
+
+// What a venue can do to one order. Each is one change, one version, one event; the market, the control port and (later) order entry share them.
+
+/** The venue has the order: it has an id of the venue's now, and works. */
+export function acceptOrder(exchange: Exchange, order: ExchangeOrder, venueOrderId: string): void {
+  exchange.change(order, 'accepted', (it) => {
+    it.state = 'new';
+    it.certainState = 'new';
+    it.venueOrderId = venueOrderId;
+    it.firstAckAt = it.updatedAt;
+  });
+}
+
+export function rejectOrder(exchange: Exchange, order: ExchangeOrder, reason: string, text: string): void {
+  exchange.change(order, 'rejected', (it) => {
+    it.state = 'rejected';
+    it.rejectReason = reason;
+    it.rejectText = text;
+  });
+}
+
+/** Fills `quantity` at `price`, at most what is left. Closes the order when nothing is. */
+export function fillOrder(exchange: Exchange, order: ExchangeOrder, quantity: Fixed, price: Fixed): void {
+  exchange.change(order, 'fill', (it) => {
+    const left = it.workingQuantity - it.cumQty;
+    const filled = quantity < left ? quantity : left;
+    it.cumQty += filled;
+    it.notional += filled * price;
+    if (it.cumQty === it.workingQuantity) it.state = 'filled';
+    else it.state = 'partially_filled';
+    it.certainState = it.state;
+  });
+}
+
+export function cancelOrder(exchange: Exchange, order: ExchangeOrder): void {
+  exchange.change(order, 'canceled', (it) => {
+    it.state = 'canceled';
+  });
+}
+
+export function expireOrder(exchange: Exchange, order: ExchangeOrder): void {
+  exchange.change(order, 'expired', (it) => {
+    it.state = 'expired';
+  });
+}
+
+/** An amend or a cancel is on its way to the venue: the order keeps working on its present terms. */
+export function askVenue(exchange: Exchange, order: ExchangeOrder, action: 'replace' | 'cancel', asked?: AskedTerms): void {
+  exchange.change(order, `${action}_pending`, (it) => {
+    it.pendingAction = action;
+    it.asked = asked;
+  });
+}
+
+/** The venue agrees to what is pending. */
+export function acceptPending(exchange: Exchange, order: ExchangeOrder): void {
+  if (order.pendingAction === 'cancel') {
+    cancelOrder(exchange, order);
+    return;
+  }
+  exchange.change(order, 'replace_accepted', (it) => {
+    it.workingQuantity = it.asked?.quantity ?? it.workingQuantity;
+    it.workingPrice = it.asked?.price ?? it.workingPrice;
+    it.pendingAction = 'none';
+    it.asked = undefined;
+    if (it.cumQty >= it.workingQuantity) it.state = 'filled';
+  });
+}
+
+/** The venue refuses what is pending: the terms before it keep working, and the reason is recorded on the order. */
+export function refusePending(exchange: Exchange, order: ExchangeOrder, reason: string, text: string): void {
+  exchange.change(order, `${order.pendingAction}_refused`, (it) => {
+    it.pendingAction = 'none';
+    it.asked = undefined;
+    it.rejectReason = reason;
+    it.rejectText = text;
+  });
+}
+
+/** Out of the book until the next session, or halted; `resumeOrder` brings it back. */
+export function restOrder(exchange: Exchange, order: ExchangeOrder, state: 'done_for_day' | 'suspended'): void {
+  exchange.change(order, state, (it) => {
+    it.state = state;
+  });
+}
+
+export function resumeOrder(exchange: Exchange, order: ExchangeOrder): void {
+  exchange.change(order, 'resumed', (it) => {
+    it.state = it.cumQty > 0n ? 'partially_filled' : 'new';
+  });
+}
+
+/** The platform lost sight of a prediction order and says so. With `state` the order shows as `unknown` meanwhile. */
+export function loseSight(
+  exchange: Exchange,
+  order: ExchangeOrder,
+  certainty: Exclude<Certainty, 'certain'>,
+  reason: string,
+): void {
+  exchange.change(order, certainty, (it) => {
+    if (it.certainty === 'certain') it.certainState = it.state;
+    it.certainty = certainty;
+    it.certaintyReason = reason;
+    if (!isClosed(it.state)) it.state = 'unknown';
+  });
+}
+
+/** The platform knows again: the order is what it was. */
+export function regainSight(exchange: Exchange, order: ExchangeOrder): void {
+  exchange.change(order, 'certain_again', (it) => {
+    it.state = it.certainState;
+    it.certainty = 'certain';
+    it.certaintyReason = undefined;
+  });
+}
+
+/** A trade is taken back: cumQty falls, and an order that was filled works again. */
+export function correctFill(exchange: Exchange, order: ExchangeOrder, cumQty: Fixed): void {
+  exchange.change(order, 'corrected', (it) => {
+    it.notional = it.cumQty === 0n ? 0n : (it.notional * cumQty) / it.cumQty;
+    it.cumQty = cumQty;
+    if (it.state === 'filled' || it.state === 'partially_filled') it.state = cumQty === 0n ? 'new' : 'partially_filled';
+    it.closedAt = isClosed(it.state) ? it.closedAt : undefined;
+  });
+}

@@ -1,0 +1,160 @@
+import type { Random } from '../../runtime/random.ts';
+import {
+  type FaultRule,
+  type RequestFault,
+  requestFaults,
+  type StreamFault,
+  type SubscribeFault,
+  streamFaults,
+  type UpgradeFault,
+} from './fault-shapes.ts';
+
+interface ActiveRule {
+  readonly rule: FaultRule;
+  skip: number;
+  times: number;
+}
+
+/** What an event, a request or a subscription is matched by. */
+export interface FaultPlace {
+  readonly stream?: string;
+  readonly accountId?: string;
+  readonly orderId?: string;
+  readonly method?: string;
+  readonly path?: string;
+}
+
+const defaultLagMs = 2000;
+
+/**
+ * Which faults are on: rules for the next matches, and rates drawn from a seed of their own, so that faults don't change what the market does.
+ *
+ * States: quiet (no rule, no rate; costs nothing) ⇄ faulty. `heal` makes it quiet at once.
+ */
+export class FaultPlan {
+  private rules: ActiveRule[] = [];
+  private readonly streamRates = new Map<StreamFault, number>();
+  private readonly requestRates = new Map<RequestFault, number>();
+  private lag = defaultLagMs;
+  private readonly random: Random;
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  get lagMs(): number {
+    return this.lag;
+  }
+
+  /** Lists may be asked for what was: the exchange has to keep it. */
+  get mayLag(): boolean {
+    return (this.requestRates.get('lag') ?? 0) > 0 || this.rules.some(({ rule }) => rule.fault === 'lag');
+  }
+
+  setRates(
+    stream: Partial<Record<StreamFault, number | undefined>>,
+    requests: Partial<Record<RequestFault, number | undefined>>,
+    lagMs: number | undefined,
+  ): void {
+    merge(this.streamRates, stream, streamFaults);
+    merge(this.requestRates, requests, requestFaults);
+    this.lag = lagMs ?? this.lag;
+  }
+
+  addRule(rule: FaultRule): void {
+    this.rules.push({ rule, skip: rule.skip, times: rule.times });
+  }
+
+  heal(): void {
+    this.rules = [];
+    this.streamRates.clear();
+    this.requestRates.clear();
+    this.lag = defaultLagMs;
+  }
+
+  forEvent(place: FaultPlace): StreamFault | undefined {
+    if (this.rules.length === 0 && this.streamRates.size === 0) return undefined;
+    return (this.ruled('event', place) as StreamFault | undefined) ?? this.drawn(this.streamRates);
+  }
+
+  /** `drawable` requests are also subject to the rates. */
+  forRequest(place: FaultPlace, drawable: boolean): RequestFault | undefined {
+    const ruled = this.ruled('request', place) as RequestFault | undefined;
+    return ruled ?? (drawable ? this.drawn(this.requestRates) : undefined);
+  }
+
+  forUpgrade(): UpgradeFault | undefined {
+    return this.ruled('upgrade', {}) as UpgradeFault | undefined;
+  }
+
+  forSubscribe(place: FaultPlace): SubscribeFault | undefined {
+    return this.ruled('subscribe', place) as SubscribeFault | undefined;
+  }
+
+  /** For `GET /faults`. */
+  describe(): object {
+    return {
+      stream: Object.fromEntries(this.streamRates),
+      requests: Object.fromEntries(this.requestRates),
+      lagMs: this.lag,
+      rules: this.rules.map(({ rule, skip, times }) => ({ ...rule, skip, times })),
+    };
+  }
+
+  /** A draw for what faults need to choose: how to cut, which garbage. */
+  pick<T>(choices: readonly T[]): T {
+    return choices[Math.floor(this.random.next() * choices.length)] as T;
+  }
+
+  private ruled(on: FaultRule['on'], place: FaultPlace): string | undefined {
+    for (const [index, active] of this.rules.entries()) {
+      if (active.rule.on !== on || !fits(active.rule, place)) continue;
+      if (active.skip > 0) {
+        active.skip -= 1;
+        continue;
+      }
+      active.times -= 1;
+      if (active.times === 0) this.rules.splice(index, 1);
+      return active.rule.fault;
+    }
+    return undefined;
+  }
+
+  /** One draw against the sum of the rates, so that at most one fault meets one event. */
+  private drawn<T>(rates: ReadonlyMap<T, number>): T | undefined {
+    if (rates.size === 0) return undefined;
+    let draw = this.random.next();
+    for (const [fault, rate] of rates) {
+      draw -= rate;
+      if (draw < 0) return fault;
+    }
+    return undefined;
+  }
+}
+
+function merge<T extends string>(
+  rates: Map<T, number>,
+  given: Partial<Record<T, number | undefined>>,
+  names: readonly T[],
+): void {
+  for (const name of names) {
+    const rate = given[name];
+    if (rate === undefined) continue;
+    if (rate === 0) rates.delete(name);
+    else rates.set(name, rate);
+  }
+}
+
+function fits(rule: FaultRule, place: FaultPlace): boolean {
+  if (rule.on === 'upgrade') return true;
+  if (rule.on === 'request')
+    return (
+      (rule.method === undefined || rule.method === place.method) &&
+      (rule.path === undefined || (place.path ?? '').startsWith(rule.path))
+    );
+  return (
+    (rule.stream === undefined || rule.stream === place.stream) &&
+    (rule.accountId === undefined || rule.accountId === place.accountId) &&
+    (rule.on === 'subscribe' || rule.orderId === undefined || rule.orderId === place.orderId)
+  );
+}

@@ -1,0 +1,46 @@
+import { createReadStream } from 'node:fs';
+import type { Ledger } from './ledger.ts';
+
+export interface LedgerFilter {
+  /** Only lines above this number. */
+  readonly since: number;
+  /** Only these kinds; all when undefined. */
+  readonly kinds: ReadonlySet<string> | undefined;
+}
+
+const head = /^\{"seq":(\d+),"at":"[^"]*","kind":"(\w+)"/;
+
+/**
+ * The ledger as text, whole lines, everything entered before the call. When segments had to be dropped the first line is
+ * `{"kind":"truncated","firstSeq":n}`, so that nobody takes a part for the whole.
+ */
+export async function* readLedger(ledger: Ledger, filter: LedgerFilter): AsyncGenerator<string> {
+  await ledger.flush();
+  const segments = ledger.segments.map((segment) => ({ ...segment }));
+  const firstSeq = segments[0]?.firstSeq ?? 1;
+  if (firstSeq > 1 && filter.since < firstSeq - 1) yield `{"kind":"truncated","firstSeq":${firstSeq}}\n`;
+  for (const [index, segment] of segments.entries()) {
+    const next = segments[index + 1];
+    if (segment.bytes === 0 || (next !== undefined && next.firstSeq <= filter.since + 1)) continue;
+    let rest = '';
+    const chunks = createReadStream(segment.path, { encoding: 'utf8', end: segment.bytes - 1, highWaterMark: 1024 * 1024 });
+    for await (const chunk of chunks as AsyncIterable<string>) {
+      const text = rest + chunk;
+      const end = text.lastIndexOf('\n') + 1;
+      rest = text.slice(end);
+      const wanted = select(text.slice(0, end), filter);
+      if (wanted !== '') yield wanted;
+    }
+  }
+}
+
+function select(lines: string, filter: LedgerFilter): string {
+  if (filter.since === 0 && filter.kinds === undefined) return lines;
+  let kept = '';
+  for (const line of lines.split('\n')) {
+    const match = head.exec(line);
+    if (match === null || Number(match[1]) <= filter.since) continue;
+    if (filter.kinds === undefined || filter.kinds.has(match[2] ?? '')) kept += `${line}\n`;
+  }
+  return kept;
+}

@@ -1,0 +1,37 @@
+/** What the market trades. Prices are in ticks of 0.01; a prediction's lie in (0, 1). */
+export interface Instrument {
+  readonly symbol: string;
+  ticks: number;
+}
+
+/** Equities and the underlyings of options. */
+export function equities(): Instrument[] {
+  return [
+    ['AAPL', 22_150],
+    ['MSFT', 41_220],
+    ['NVDA', 13_805],
+    ['AMZN', 20_410],
+    ['GOOG', 17_733],
+    ['TSLA', 24_980],
+    ['JPM', 23_145],
+    ['XOM', 11_870],
+    ['KO', 6_402],
+    ['F', 1_108],
+    ['PLTR', 4_115],
+    ['BRK.B', 45_890],
+  ].map(([symbol, ticks]) => ({ symbol: String(symbol), ticks: Number(ticks) }));
+}
+
+/** Markets with the outcomes YES and NO. */
+export function predictionMarkets(): Instrument[] {
+  return [
+    ['FED-CUT-DEC26', 62],
+    ['CPI-ABOVE-3-NOV26', 41],
+    ['BTC-100K-2026', 37],
+    ['GDP-Q4-POSITIVE', 83],
+    ['SHUTDOWN-2026', 22],
+    ['OSCARS-BP-DRAMA', 55],
+    ['RAIN-NYC-25DEC', 48],
+    ['SPX-6000-YE26', 71],
+  ].map(([symbol, ticks]) => ({ symbol: String(symbol), ticks: Number(ticks) }));
+}

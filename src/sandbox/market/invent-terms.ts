@@ -1,0 +1,109 @@
+import type { Random } from '../../runtime/random.ts';
+import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import type { Leg, OrderTerms, Stream } from '../exchange/exchange-order.ts';
+import { type Fixed, fixed, whole } from '../exchange/fixed.ts';
+import type { Micros } from '../exchange/instant-text.ts';
+import { below, happens, oneOf } from './draw.ts';
+import { equities, type Instrument, predictionMarkets } from './instruments.ts';
+
+const accountSides = ['BUY', 'BUY', 'SELL', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'] as const;
+const accountTypes = ['LIMIT', 'LIMIT', 'LIMIT', 'MARKET', 'STOP', 'STOP_LIMIT'] as const;
+const accountTimes = ['DAY', 'DAY', 'GTC', 'IOC', 'FOK'] as const;
+const predictionTypes = ['limit', 'limit', 'limit', 'market', 'stop', 'stop_limit'] as const;
+const predictionTimes = ['day', 'gtc', 'gtc', 'ioc', 'fok', 'gtd'] as const;
+const weekUs = 7 * 86_400 * 1_000_000;
+const firstVersions = [1n, 1n, 1n, 1n, 1n, 9_007_199_254_740_989n, 9_007_199_254_741_990n, 9_223_372_036_854_000_000n] as const;
+
+/** Ticks of 0.01 as a price. */
+export function priceOf(ticks: number): Fixed {
+  return BigInt(ticks) * 10_000_000_000n;
+}
+
+/** Draws new orders from a seed: who, what, how much. The same draws give the same orders, whatever the clock says (but for `expireAt`). */
+export class TermsInventor {
+  readonly equities: Instrument[] = equities();
+  readonly predictions: Instrument[] = predictionMarkets();
+  private count = 0;
+  private readonly random: Random;
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  invent(stream: Stream, account: ExchangeAccount, now: Micros): OrderTerms {
+    this.count += 1;
+    return stream === 'account' ? this.accountTerms(account) : this.predictionTerms(account, now);
+  }
+
+  private accountTerms(account: ExchangeAccount): OrderTerms {
+    const random = this.random;
+    const instrument = oneOf(random, this.equities);
+    const kind = random.next();
+    const orderType = kind > 0.85 ? 'LIMIT' : oneOf(random, accountTypes);
+    const legs = kind < 0.7 ? undefined : this.legs(instrument, kind > 0.85 ? 2 + below(random, 3) : 1);
+    const side = legs?.[0]?.side ?? oneOf(random, accountSides);
+    const ticks = Math.max(1, instrument.ticks + below(random, 41) - 20);
+    return {
+      stream: 'account',
+      orderId: random.uuid(),
+      account,
+      symbol: instrument.symbol,
+      ...(legs === undefined ? {} : { legs }),
+      side,
+      orderType,
+      timeInForce: oneOf(random, accountTimes),
+      quantity: legs === undefined ? this.quantity() : whole(1 + below(random, 20)),
+      ...(orderType.endsWith('LIMIT') ? { price: priceOf(ticks) } : {}),
+      ...(orderType.startsWith('STOP') ? { stopPrice: priceOf(ticks + 1) } : {}),
+      clOrdId: `desk-${this.count.toString(36).padStart(7, '0')}`,
+    };
+  }
+
+  private predictionTerms(account: ExchangeAccount, now: Micros): OrderTerms {
+    const random = this.random;
+    const instrument = oneOf(random, this.predictions);
+    const orderType = oneOf(random, predictionTypes);
+    const timeInForce = oneOf(random, predictionTimes);
+    const ticks = Math.min(99, Math.max(1, instrument.ticks + below(random, 11) - 5));
+    return {
+      stream: 'prediction',
+      orderId: random.uuid(),
+      account,
+      symbol: instrument.symbol,
+      outcome: happens(random, 0.5) ? 'YES' : 'NO',
+      side: happens(random, 0.5) ? 'buy' : 'sell',
+      orderType,
+      timeInForce,
+      quantity: this.quantity(),
+      ...(orderType.endsWith('limit') ? { price: priceOf(ticks) } : {}),
+      ...(orderType.startsWith('stop') ? { stopPrice: priceOf(Math.min(99, ticks + 1)) } : {}),
+      ...(timeInForce === 'gtd' ? { expireAt: now + weekUs } : {}),
+      clOrdId: `P${this.count.toString(36).padStart(9, '0')}`,
+      ...(happens(random, 0.3) ? { clientOrderRef: `ref:${below(random, 1_000_000)}` } : {}),
+      placedBy: account.owner,
+      version: oneOf(random, firstVersions),
+    };
+  }
+
+  private quantity(): Fixed {
+    const kind = this.random.next();
+    if (kind < 0.6) return whole(100 * (1 + below(this.random, 20)));
+    if (kind < 0.95) return whole(1 + below(this.random, 500));
+    return fixed(`${1 + below(this.random, 50)}.${1 + below(this.random, 9)}25`);
+  }
+
+  private legs(underlying: Instrument, count: number): Leg[] {
+    const legs: Leg[] = [];
+    const right = happens(this.random, 0.5) ? 'C' : 'P';
+    const strike = Math.round(underlying.ticks / 100);
+    for (let i = 0; i < count; i += 1) {
+      legs.push({
+        symbol: `${underlying.symbol.replace('.', '')}261218${right}${String((strike + 5 * i) * 1000).padStart(8, '0')}`,
+        side: i % 2 === 0 ? 'BUY' : 'SELL',
+        ratioQty: i === 1 && count === 3 ? '2' : '1',
+        positionEffect: happens(this.random, 0.7) ? 'OPEN' : 'CLOSE',
+      });
+    }
+    return legs;
+  }
+}

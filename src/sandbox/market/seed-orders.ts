@@ -1,0 +1,89 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { ExchangeOrder, OrderState, Stream } from '../exchange/exchange-order.ts';
+import { whole } from '../exchange/fixed.ts';
+import { below, happens, oneOf } from './draw.ts';
+import { priceOf } from './invent-terms.ts';
+import type { Market } from './market.ts';
+
+export interface SeedOptions {
+  /** Orders known at the start, open and closed. */
+  readonly knownOrders: number;
+  /** How many of them are open and in the market's hands. */
+  readonly openOrders: number;
+}
+
+const sixDaysUs = 6 * 86_400 * 1_000_000;
+const closedStates: readonly OrderState[] = ['filled', 'filled', 'filled', 'canceled', 'canceled', 'expired', 'rejected'];
+
+/**
+ * The past: orders of the last six days, spread evenly, open ones among them. They are in the lists and in no event. 4 µs an order, so a million takes
+ * about as many seconds.
+ */
+export function seedOrders(
+  deps: { exchange: Exchange; market: Market; random: Random; clock: Clock },
+  options: SeedOptions,
+): void {
+  const { exchange, market, random, clock } = deps;
+  const nowUs = clock.nowMs() * 1000;
+  const stepUs = Math.max(2, Math.floor(sixDaysUs / (options.knownOrders + 1)));
+  let open = Math.min(options.openOrders, options.knownOrders);
+  for (let i = 0; i < options.knownOrders; i += 1) {
+    const place = market.drawPlace();
+    if (place === undefined) return;
+    const createdAt = nowUs - sixDaysUs + i * stepUs;
+    const terms = market.inventor.invent(place.stream, place.account, createdAt);
+    const isOpen = happens(random, open / (options.knownOrders - i));
+    const order = exchange.open(terms, 'seeded', (it) => live(it, isOpen, random, market), createdAt);
+    if (!isOpen) continue;
+    open -= 1;
+    market.adopt(order);
+  }
+  seedForeign(deps, nowUs - 60_000_000);
+}
+
+/** A few orders on accounts that the market leaves alone, so that there is something which others must not see. */
+function seedForeign(deps: { exchange: Exchange; market: Market }, createdAt: number): void {
+  for (const account of deps.exchange.accounts.values()) {
+    if (account.traded) continue;
+    const streams: Stream[] = account.predictions ? ['account', 'prediction'] : ['account'];
+    for (const stream of streams) {
+      for (let i = 0; i < 3; i += 1) {
+        const terms = deps.market.inventor.invent(stream, account, createdAt);
+        deps.exchange.open(terms, 'seeded', (it) => accept(it, deps.market), createdAt);
+      }
+    }
+  }
+}
+
+function live(order: ExchangeOrder, isOpen: boolean, random: Random, market: Market): void {
+  if (!isOpen) order.state = oneOf(random, closedStates);
+  if (order.state === 'rejected') {
+    order.rejectReason = 'MARKET_CLOSED';
+    order.rejectText = 'Venue session is closed for this contract';
+    return;
+  }
+  if (isOpen) accept(order, market);
+  else acknowledge(order, market);
+  const units = Number(order.workingQuantity / whole(1));
+  const filled = order.state === 'filled' ? order.workingQuantity : whole(below(random, Math.max(1, Math.floor(units / 2))));
+  order.cumQty = filled;
+  order.notional = filled * (order.workingPrice ?? priceOf(50));
+  if (isOpen && filled > 0n) order.state = 'partially_filled';
+  // What has traded was triggered before.
+  if (filled > 0n) order.workingOrderType = order.workingOrderType.replace(/^stop_/, '').replace(/^stop$/, 'market');
+  order.certainState = order.state;
+  order.version += BigInt(below(random, 4));
+}
+
+function accept(order: ExchangeOrder, market: Market): void {
+  order.state = 'new';
+  order.certainState = 'new';
+  acknowledge(order, market);
+}
+
+function acknowledge(order: ExchangeOrder, market: Market): void {
+  order.venueOrderId = market.nextVenueOrderId();
+  order.firstAckAt = order.createdAt;
+}

@@ -1,0 +1,34 @@
+import type { FastifyReply } from 'fastify';
+import { type PredictionErrorCode, predictionErrors } from '../../platform/wire/error-bodies.ts';
+
+/**
+ * The three shapes of an error body, as different routes of the real service mix them (specification, "General error bodies"). Which route uses which
+ * is our choice: accounts and tokens flat, orders nested, prediction orders their envelope.
+ */
+export function sendFlat(reply: FastifyReply, status: number, message: string, codes: readonly string[] = []): FastifyReply {
+  const body =
+    codes.length === 0 ? { error: message } : { error: message, codes: codes.map((code) => ({ code, description: message })) };
+  return reply.code(status).send(body);
+}
+
+export function sendNested(reply: FastifyReply, status: number, type: string, code: string, message: string): FastifyReply {
+  return reply.code(status).send({ error: { type, code, message } });
+}
+
+/** Specification, "Prediction order errors". */
+export function sendPredictionError(reply: FastifyReply, code: PredictionErrorCode, message: string): FastifyReply {
+  const { status, type } = predictionErrors[code];
+  return reply.code(status).send({ success: false, error: { code, message, type } });
+}
+
+export function unauthorized(reply: FastifyReply, shape: 'flat' | 'nested'): FastifyReply {
+  reply.header('www-authenticate', 'Bearer error="invalid_token"');
+  const message = 'The access token is missing, expired or revoked';
+  return shape === 'flat' ? sendFlat(reply, 401, message) : sendNested(reply, 401, 'authentication', 'UNAUTHENTICATED', message);
+}
+
+export function forbidden(reply: FastifyReply, shape: 'flat' | 'nested', message: string): FastifyReply {
+  return shape === 'flat'
+    ? sendFlat(reply, 403, message, ['FORBIDDEN'])
+    : sendNested(reply, 403, 'forbidden', 'FORBIDDEN', message);
+}

@@ -1,0 +1,43 @@
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { SandboxParts } from '../sandbox-parts.ts';
+import { accountRoutes } from './account-routes.ts';
+import { sendFlat, sendNested } from './error-bodies.ts';
+import { healthRoutes } from './health-routes.ts';
+import { orderRoutes } from './order-routes.ts';
+import { predictionRoutes } from './prediction-routes.ts';
+import { type Hanging, meetFaults } from './request-faults.ts';
+import { recordRequests } from './request-record.ts';
+import { tokenRoutes } from './token-routes.ts';
+import { unspecifiedRoutes } from './unspecified-routes.ts';
+
+export type PlatformListener = 'platform' | 'staging' | 'auth';
+
+const maxBodyBytes = 256 * 1024;
+
+/**
+ * One listener of the platform, not listening yet. `staging` serves what production does and the prediction orders besides, which production answers with 404
+ * (contract, "The sandbox's first line"); `auth` is the address of the sign-in screen.
+ */
+export function createPlatformApp(listener: PlatformListener, parts: SandboxParts, hanging: Hanging): FastifyInstance {
+  const app = Fastify({ logger: false, bodyLimit: maxBodyBytes, requestTimeout: 30_000, forceCloseConnections: true });
+  // Handlers get the bytes: what is JSON, and which error a body deserves, is each endpoint's own rule, and the ledger keeps what really came.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  recordRequests(app, parts.ledger, listener);
+  meetFaults(app, parts, hanging);
+  app.setNotFoundHandler((_request, reply) => sendNested(reply, 404, 'not_found', 'NOT_FOUND', 'No such path'));
+  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
+    if (reply.raw.headersSent || reply.sent) return;
+    const status = error.statusCode ?? 500;
+    if (status >= 500) parts.log.error({ err: error }, 'sandbox: a handler failed');
+    return sendFlat(reply, status, status >= 500 ? 'Internal error' : error.message);
+  });
+  healthRoutes(app);
+  if (listener === 'auth') return app;
+  tokenRoutes(app, parts);
+  accountRoutes(app, parts);
+  orderRoutes(app, parts);
+  unspecifiedRoutes(app);
+  if (listener === 'staging') predictionRoutes(app, parts);
+  return app;
+}

@@ -1,0 +1,54 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { jsonText } from '../exchange/json-text.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { maskSecrets } from '../ledger/mask-secrets.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The number of its line in the ledger; 0 until it was entered. */
+    ledgerSeq: number;
+    /** How old the state is that its answer shows. */
+    lagMs: number;
+    /** The fault that it met, for the ledger. */
+    fault: string | undefined;
+  }
+}
+
+/** Enters each request with its bytes when it has come in whole, and each answer when it has gone out. */
+export function recordRequests(app: FastifyInstance, ledger: Ledger, listener: string): void {
+  app.decorateRequest('ledgerSeq', 0);
+  app.decorateRequest('lagMs', 0);
+  app.decorateRequest('fault', undefined);
+  app.addHook('preHandler', async (request) => {
+    request.ledgerSeq = enterRequest(ledger, listener, request);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    // Refused before its body was read: too large, say.
+    if (request.ledgerSeq === 0) request.ledgerSeq = enterRequest(ledger, listener, request);
+    enterAnswer(ledger, request, reply);
+  });
+}
+
+/** An answer that never went out the usual way: the connection was cut, or nobody answered. */
+export function enterFaultedAnswer(ledger: Ledger, request: FastifyRequest, fault: string): void {
+  request.fault = fault;
+  ledger.enter('answer', `,"request":${request.ledgerSeq},"status":null,"fault":"${fault}"`);
+}
+
+function enterRequest(ledger: Ledger, listener: string, request: FastifyRequest): number {
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const text = body.toString('utf8');
+  const exact = Buffer.from(text).equals(body);
+  const shown = exact ? `"body":${JSON.stringify(maskSecrets(text))}` : `"bodyBase64":"${body.toString('base64')}"`;
+  const type = request.headers['content-type'];
+  return ledger.enter(
+    'request',
+    `,"listener":"${listener}","method":"${request.method}","url":${JSON.stringify(request.url)},${type === undefined ? '' : `"contentType":${JSON.stringify(type)},`}"bytes":${body.length},${shown}`,
+  );
+}
+
+function enterAnswer(ledger: Ledger, request: FastifyRequest, reply: FastifyReply): void {
+  const fault = request.fault === undefined ? '' : `,"fault":${jsonText(request.fault)}`;
+  const bytes = Number(reply.getHeader('content-length') ?? 0);
+  ledger.enter('answer', `,"request":${request.ledgerSeq},"status":${reply.statusCode},"bytes":${bytes}${fault}`);
+}

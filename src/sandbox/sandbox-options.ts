@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { scopes } from '../platform/wire/token-response.ts';
+import { faultOrder } from './faults/fault-shapes.ts';
+
+const port = z.number().int().min(0).max(65_535).default(0);
+const rate = z.union([z.number().min(0).max(10_000_000), z.literal('max')]);
+
+const account = z.strictObject({
+  id: z.string().min(1).max(50),
+  /** Enrolled in the closed beta of prediction orders. */
+  predictions: z.boolean(),
+  /** The market makes orders here. */
+  traded: z.boolean().default(true),
+});
+
+const user = z.strictObject({
+  username: z.string().min(1),
+  password: z.string().min(1),
+  /** The 6-digit code that this user's verification accepts; null without MFA. */
+  mfa: z
+    .string()
+    .regex(/^\d{6}$/)
+    .nullable()
+    .default(null),
+  accounts: z.array(account),
+});
+
+const client = z.strictObject({
+  clientId: z.string().min(1),
+  /** Left out: a public client. */
+  clientSecret: z.string().min(1).optional(),
+  redirectUris: z.array(z.string()).default([]),
+  scopes: z.array(z.enum(scopes)).default([...scopes]),
+  /** Whose accounts a client-credentials token of it sees. */
+  users: z.array(z.string()).default([]),
+});
+
+const moment = z.strictObject({
+  /** Milliseconds after the start. */
+  atMs: z.number().int().min(0),
+  faults: faultOrder.optional(),
+  heal: z.literal(true).optional(),
+  rate: rate.optional(),
+  burst: z.number().int().min(1).max(10_000_000).optional(),
+});
+
+/**
+ * Everything that a sandbox is made from: the shape of a scenario file, too. Every part may be left out. Without `users` and `clients` there is the default
+ * cast (`default-cast.ts`).
+ */
+export const sandboxOptions = z.strictObject({
+  /** 0: any free port. */
+  ports: z.strictObject({ platform: port, staging: port, auth: port, control: port }).prefault({}),
+  market: z
+    .strictObject({
+      /** The same seed makes the same orders. */
+      seed: z.number().int().min(0).max(4_294_967_295).default(1),
+      /** Changes a second over all accounts, or as fast as the machine and the readers can. */
+      rate: rate.default(20),
+      /** Orders that the market keeps working. */
+      openOrders: z.number().int().min(0).max(5_000_000).default(200),
+      /** Orders there already at the start, open ones included. */
+      knownOrders: z.number().int().min(0).max(5_000_000).default(400),
+      /** The share of prediction orders. */
+      predictionShare: z.number().min(0).max(1).default(0.5),
+      /** The oldest closed orders are forgotten beyond this. */
+      maxOrders: z.number().int().min(1).max(10_000_000).default(3_000_000),
+      catchUpMs: z.number().int().min(1).max(60_000).default(1000),
+    })
+    .prefault({}),
+  /** Accounts of the default cast, not counting the one that nobody else may see. */
+  accounts: z.number().int().min(2).max(10_000).default(3),
+  users: z.array(user).min(1).optional(),
+  clients: z.array(client).min(1).optional(),
+  tokens: z.strictObject({ lifetimeSeconds: z.number().int().min(1).max(86_400).default(3600) }).prefault({}),
+  stream: z
+    .strictObject({
+      /** Between heartbeats, and between pings. */
+      heartbeatMs: z.number().int().min(10).max(600_000).default(15_000),
+      /** What may wait for a reader before it counts as too slow. */
+      maxBacklogBytes: z
+        .number()
+        .int()
+        .min(1024)
+        .default(128 * 1024 * 1024),
+    })
+    .prefault({}),
+  ledger: z
+    .strictObject({
+      /** On disk at most, in a temporary folder. */
+      maxBytes: z
+        .number()
+        .int()
+        .min(1_000_000)
+        .default(8 * 1024 ** 3),
+    })
+    .prefault({}),
+  timeline: z.array(moment).max(10_000).default([]),
+});
+
+export type SandboxOptions = z.output<typeof sandboxOptions>;
+export type SandboxInput = z.input<typeof sandboxOptions>;
+export type Moment = SandboxOptions['timeline'][number];
+
+/** `max` as a number. */
+export function rateOf(value: number | 'max'): number {
+  return value === 'max' ? Number.POSITIVE_INFINITY : value;
+}

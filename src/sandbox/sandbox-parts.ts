@@ -1,0 +1,18 @@
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { AccessTokens } from './auth/access-tokens.ts';
+import type { Directory } from './auth/directory.ts';
+import type { Exchange } from './exchange/exchange.ts';
+import type { FaultPlan } from './faults/fault-plan.ts';
+import type { Ledger } from './ledger/ledger.ts';
+
+/** What the listeners of one sandbox share. */
+export interface SandboxParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly exchange: Exchange;
+  readonly directory: Directory;
+  readonly tokens: AccessTokens;
+  readonly ledger: Ledger;
+  readonly faults: FaultPlan;
+}

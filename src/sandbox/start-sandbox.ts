@@ -1,0 +1,149 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type Random, seededRandom } from '../runtime/random.ts';
+import { AccessTokens } from './auth/access-tokens.ts';
+import { createControlApp } from './control/control-app.ts';
+import { Controls } from './control/controls.ts';
+import { type Addresses, describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
+import { Exchange } from './exchange/exchange.ts';
+import { FaultPlan } from './faults/fault-plan.ts';
+import { Uncertainty } from './faults/uncertainty.ts';
+import { Ledger } from './ledger/ledger.ts';
+import { Market } from './market/market.ts';
+import { Pacer } from './market/pacer.ts';
+import { seedOrders } from './market/seed-orders.ts';
+import { playTimeline } from './play-timeline.ts';
+import { createPlatformApp } from './rest/platform-app.ts';
+import type { Hanging } from './rest/request-faults.ts';
+import { rateOf, type SandboxInput, type SandboxOptions, sandboxOptions } from './sandbox-options.ts';
+import type { SandboxParts } from './sandbox-parts.ts';
+import { castOf, seatCast } from './seat-cast.ts';
+import { EventFaults } from './stream/event-faults.ts';
+import { EventFeed } from './stream/event-feed.ts';
+import { StreamServer } from './stream/stream-server.ts';
+import { Subscriptions } from './stream/subscriptions.ts';
+
+export interface SandboxDeps {
+  readonly clock: Clock;
+  /** For ids and keys. What the market does comes from the seed alone. */
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** A platform that runs in this process, on real sockets. */
+export interface RunningSandbox {
+  readonly description: SandboxDescription;
+  /** The verbs of the control port, without HTTP. */
+  readonly controls: Controls;
+  readonly parts: SandboxParts;
+  /** Resolves when somebody asked it to stop (`POST /stop`). */
+  readonly stopAsked: Promise<void>;
+  /** Ends every connection and removes the ledger's files. May be called twice. */
+  stop(): Promise<void>;
+}
+
+const stopGraceMs = 500;
+/** Beyond it a reader is behind: the market waits when it runs as fast as it can. */
+const readerBehindBytes = 1024 * 1024;
+const segmentBytes = 256 * 1024 * 1024;
+
+/** Starts the platform on loopback. `input` may leave everything out. Rejects when a port is taken or the options are wrong (a `ZodError`). */
+export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Promise<RunningSandbox> {
+  const options = sandboxOptions.parse(input);
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-sandbox-'));
+  const core = await assemble(options, folder, deps);
+  const { parts, controls, pacer, streams, uncertainty } = core;
+  const hanging: Hanging = new Set();
+  let askStop = () => {};
+  const stopAsked = new Promise<void>((resolve) => {
+    askStop = resolve;
+  });
+  const apps = {
+    platform: createPlatformApp('platform', parts, hanging),
+    staging: createPlatformApp('staging', parts, hanging),
+    auth: createPlatformApp('auth', parts, hanging),
+    control: createControlApp({ parts, controls, hanging, onStop: askStop }),
+  };
+  streams.attach(apps.platform.server, 'platform');
+  streams.attach(apps.staging.server, 'staging');
+  let stopTimeline = () => {};
+  let stopping: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    stopTimeline();
+    pacer.stop();
+    uncertainty.stop();
+    for (const request of hanging) request.raw.socket.destroy();
+    await streams.stop(stopGraceMs);
+    await Promise.all(Object.values(apps).map((app) => app.close()));
+    await parts.ledger.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const addresses = await listen(apps, options.ports);
+    parts.tokens.issuer = addresses.platform;
+    pacer.start();
+    stopTimeline = playTimeline({ clock: deps.clock, controls, hanging }, options.timeline);
+    const description = describeSandbox(addresses, core.cast);
+    return { description, controls, parts, stopAsked, stop: () => (stopping ??= stop()) };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function assemble(options: SandboxOptions, folder: string, { clock, random, log }: SandboxDeps) {
+  const seed = options.market.seed;
+  const subscriptions = new Subscriptions();
+  const ledger = new Ledger({ clock }, { folder, segmentBytes, maxBytes: options.ledger.maxBytes });
+  const exchange: Exchange = new Exchange({ clock, onChange: (order, step) => feed.publish(order, step) }, options.market);
+  const cast = castOf(options);
+  const directory = seatCast(exchange, cast);
+  const tokens = await AccessTokens.create({ clock, random }, options.tokens);
+  // Seeds of their own: what faults and people do leaves the market's draws as they are.
+  const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
+  const parts: SandboxParts = { clock, log, exchange, directory, tokens, ledger, faults };
+  const eventFaults = new EventFaults({ plan: faults, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
+  const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults });
+  const marketRandom = seededRandom(seed);
+  const market = new Market({ exchange, random: marketRandom, clock }, options.market);
+  ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);
+  seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
+  const pacer = new Pacer(
+    {
+      clock,
+      step: () => feed.during('market', () => market.step()),
+      held: (unpaced) => ledger.behind || (unpaced && subscriptions.behind(readerBehindBytes)),
+    },
+    { rate: rateOf(options.market.rate), catchUpMs: options.market.catchUpMs },
+  );
+  const uncertainty = new Uncertainty({ exchange, clock });
+  const controls = new Controls({
+    parts,
+    subscriptions,
+    eventFaults,
+    uncertainty,
+    market,
+    pacer,
+    random: seededRandom(seed ^ 0x0c0de),
+  });
+  const streams = new StreamServer({ parts, subscriptions, eventFaults }, options.stream);
+  return { parts, cast, controls, pacer, streams, uncertainty };
+}
+
+async function listen(
+  apps: Readonly<Record<keyof Addresses, FastifyInstance>>,
+  ports: SandboxOptions['ports'],
+): Promise<Addresses> {
+  const bind = (name: keyof Addresses) => apps[name].listen({ host: '127.0.0.1', port: ports[name] });
+  const [platform, staging, auth, control] = await Promise.all([
+    bind('platform'),
+    bind('staging'),
+    bind('auth'),
+    bind('control'),
+  ]);
+  return { platform, staging, auth, control };
+}

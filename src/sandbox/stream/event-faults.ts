@@ -1,0 +1,176 @@
+import type { Random } from '../../runtime/random.ts';
+import { type ChangeList, present } from '../exchange/change-list.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
+import type { FaultPlan } from '../faults/fault-plan.ts';
+import { cutWays, type GarbageKind, garbageKinds, type StreamFault } from '../faults/fault-shapes.ts';
+import { garbageOf } from '../faults/garbage.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { encodeEvent, encodeEventData } from './encode-event.ts';
+import type { StreamSession } from './stream-session.ts';
+
+interface Held {
+  readonly text: string;
+  readonly change: number;
+  /** Events that overtake it before it is let go. */
+  overtakenBy: number;
+}
+
+/** What became of one event on one connection. */
+export type EventOutcome = 'sent' | 'sent_twice' | 'held' | 'dropped' | 'silently_lost' | 'half_open' | 'cut';
+
+const longestHoldMs = 250;
+
+/**
+ * The last step of an event on its way to one connection, where faults meet it.
+ *
+ * Invariant: at most one fault an event. What is held back leaves after a few later events or 250 ms, whichever is first, and never after the
+ * connection ended; the ledger says when (`released`).
+ */
+export class EventFaults {
+  private readonly held = new Map<StreamSession, Held[]>();
+  private readonly plan: FaultPlan;
+  private readonly exchange: Exchange;
+  private readonly ledger: Ledger;
+  private readonly random: Random;
+
+  constructor(deps: { plan: FaultPlan; exchange: Exchange; ledger: Ledger; random: Random }) {
+    this.plan = deps.plan;
+    this.exchange = deps.exchange;
+    this.ledger = deps.ledger;
+    this.random = deps.random;
+  }
+
+  deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): EventOutcome {
+    if (session.isHalfOpen) return 'half_open';
+    if (!session.open) return 'cut';
+    const { stream, account, orderId } = order.terms;
+    const fault = this.plan.forEvent({ stream, accountId: account.id, orderId });
+    const outcome = fault === undefined ? this.send(session, text) : this.meet(fault, session, order, text, change);
+    if (this.held.size > 0 && outcome !== 'held') this.overtake(session);
+    return outcome;
+  }
+
+  /** Sends one frame that no client can make sense of, in the place of an event of `order`. */
+  sendGarbage(session: StreamSession, order: ExchangeOrder | undefined, kind: GarbageKind): void {
+    const event = order === undefined ? undefined : encodeEvent(order, encodeEventData(order));
+    session.sendRaw(garbageOf(kind, event));
+    this.ledger.enter('event', `,"session":${session.number},"outcome":"garbage","garbage":"${kind}"`);
+  }
+
+  /** Sends an event of an account that the connection's token does not name. False when there is none. */
+  sendForeign(session: StreamSession): boolean {
+    const order = this.foreignOrder();
+    if (order === undefined) return false;
+    session.sendEvent(encodeEvent(order, encodeEventData(order)));
+    this.ledger.enter('event', `,"session":${session.number},"outcome":"foreign","orderId":"${order.terms.orderId}"`);
+    return true;
+  }
+
+  /** Sends an event of any order of the account, whether the connection follows it or not. */
+  sendAny(session: StreamSession, stream: Stream, accountId: string): void {
+    const order = this.anyOrder(stream, accountId);
+    if (order === undefined) return;
+    session.sendEvent(encodeEvent(order, encodeEventData(order)));
+    this.ledger.enter('event', `,"session":${session.number},"outcome":"early","orderId":"${order.terms.orderId}"`);
+  }
+
+  /** The order of the account that has been unchanged for longest. */
+  anyOrder(stream: Stream, accountId: string): ExchangeOrder | undefined {
+    const account = this.exchange.accounts.get(accountId);
+    return account === undefined ? undefined : firstOf(account.lists[stream]);
+  }
+
+  /** Lets go of everything held back. */
+  releaseAll(): void {
+    for (const [session, held] of this.held) for (const it of held) this.release(session, it);
+    this.held.clear();
+  }
+
+  private meet(fault: StreamFault, session: StreamSession, order: ExchangeOrder, text: string, change: number): EventOutcome {
+    switch (fault) {
+      case 'duplicate':
+        session.sendEvent(text);
+        session.sendEvent(text);
+        return 'sent_twice';
+      case 'reorder':
+        return this.hold(session, { text, change, overtakenBy: 1 + Math.floor(this.random.next() * 5) });
+      case 'drop':
+        session.later(50 + this.random.next() * 450, () => session.cut(this.plan.pick(cutWays)));
+        return 'dropped';
+      case 'silent_loss':
+        return 'silently_lost';
+      case 'garbage':
+        this.sendGarbage(session, order, this.plan.pick(garbageKinds));
+        return this.send(session, text);
+      case 'foreign':
+        this.sendForeign(session);
+        return this.send(session, text);
+      case 'cut':
+        session.cut(this.plan.pick(cutWays));
+        return 'cut';
+      case 'half_open':
+        session.halfOpen();
+        return 'half_open';
+    }
+  }
+
+  private send(session: StreamSession, text: string): EventOutcome {
+    session.sendEvent(text);
+    return 'sent';
+  }
+
+  private hold(session: StreamSession, held: Held): EventOutcome {
+    const queue = this.held.get(session) ?? [];
+    queue.push(held);
+    this.held.set(session, queue);
+    session.later(longestHoldMs, () => this.letGo(session, (it) => it === held));
+    return 'held';
+  }
+
+  private overtake(session: StreamSession): void {
+    const queue = this.held.get(session);
+    if (queue === undefined) return;
+    for (const it of queue) it.overtakenBy -= 1;
+    this.letGo(session, (it) => it.overtakenBy <= 0);
+  }
+
+  private letGo(session: StreamSession, ripe: (held: Held) => boolean): void {
+    const queue = this.held.get(session) ?? [];
+    const left = queue.filter((it) => !ripe(it));
+    for (const it of queue) if (ripe(it)) this.release(session, it);
+    if (left.length === 0) this.held.delete(session);
+    else this.held.set(session, left);
+  }
+
+  private release(session: StreamSession, held: Held): void {
+    const outcome = session.open ? 'released' : 'dropped';
+    session.sendEvent(held.text);
+    this.ledger.enter('event', `,"change":${held.change},"session":${session.number},"outcome":"${outcome}"`);
+  }
+
+  /** Forgets a connection that has ended. */
+  forget(session: StreamSession): void {
+    const queue = this.held.get(session);
+    if (queue === undefined) return;
+    this.held.delete(session);
+    for (const it of queue) this.release(session, it);
+  }
+
+  private foreignOrder(): ExchangeOrder | undefined {
+    for (const account of this.exchange.accounts.values()) {
+      const order = account.traded ? undefined : (firstOf(account.lists.prediction) ?? firstOf(account.lists.account));
+      if (order !== undefined) return order;
+    }
+    return undefined;
+  }
+}
+
+function firstOf(list: ChangeList): ExchangeOrder | undefined {
+  let first: ExchangeOrder | undefined;
+  list.visit(0, present, (entry) => {
+    first = entry.order;
+    return false;
+  });
+  return first;
+}

@@ -1,0 +1,175 @@
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import { streamCloseCodes } from '../../platform/wire/stream-messages.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Principal } from '../auth/directory.ts';
+import { instantText } from '../exchange/instant-text.ts';
+import type { CutWay } from '../faults/fault-shapes.ts';
+import { FrameBuffer, rawFrame } from './frame-buffer.ts';
+
+export interface SessionOptions {
+  readonly heartbeatMs: number;
+  /** What may wait in the socket for a reader that does not read. */
+  readonly maxBacklogBytes: number;
+}
+
+export interface SessionDeps {
+  readonly clock: Clock;
+  readonly ws: WebSocket;
+  /** The socket below `ws`: events are framed here, and faults need bytes that no library would send. */
+  readonly socket: Socket;
+  readonly principal: Principal;
+  readonly onClosed: (session: StreamSession) => void;
+}
+
+const closeGraceMs = 2000;
+const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * One connection to the order stream.
+ *
+ * States: open → (half-open: neither reads nor writes) → closed. Invariant: frames leave in the order of the calls; nothing leaves after `close`, `cut` or
+ * `halfOpen`; a token that ends takes the connection with it (4401), and so does a reader that lets more than `maxBacklogBytes` gather (4429).
+ */
+export class StreamSession {
+  readonly number: number;
+  readonly principal: Principal;
+  /** What it follows: `<topic> <account>`. */
+  readonly targets = new Set<string>();
+  private state: 'open' | 'half_open' | 'closed' = 'open';
+  private flushQueued = false;
+  private heardPong = true;
+  private readonly frames: FrameBuffer;
+  private readonly timers = new Set<Timer>();
+  private readonly deps: SessionDeps;
+  private readonly options: SessionOptions;
+
+  constructor(number: number, deps: SessionDeps, options: SessionOptions) {
+    this.number = number;
+    this.principal = deps.principal;
+    this.deps = deps;
+    this.options = options;
+    this.frames = new FrameBuffer((bytes) => deps.socket.write(bytes));
+    deps.ws.on('close', () => this.finish());
+    deps.ws.on('error', () => {});
+    deps.ws.on('pong', () => {
+      this.heardPong = true;
+    });
+    this.later(options.heartbeatMs, () => this.beat());
+    const lifetimeMs = this.principal.expiresAtMs - deps.clock.nowMs();
+    this.later(Math.min(lifetimeMs, longestTimerMs), () => this.close(streamCloseCodes.unauthorized, 'token expired'));
+  }
+
+  get open(): boolean {
+    return this.state === 'open';
+  }
+
+  /** Bytes written that the reader's side has not taken yet. */
+  get backlogBytes(): number {
+    return this.deps.socket.writableLength;
+  }
+
+  /** An event, gathered with its neighbours: it leaves at the end of this turn of the event loop at the latest. */
+  sendEvent(text: string): void {
+    if (this.state !== 'open') return;
+    this.frames.add(text);
+    if (this.flushQueued) return;
+    this.flushQueued = true;
+    queueMicrotask(() => {
+      this.flushQueued = false;
+      this.flush();
+    });
+  }
+
+  /** Any other message, behind the events before it. */
+  sendMessage(message: object): void {
+    if (this.state !== 'open') return;
+    this.frames.flush();
+    this.deps.ws.send(JSON.stringify(message));
+  }
+
+  /** Bytes as they are, for faults. */
+  sendRaw(bytes: Buffer): void {
+    if (this.state !== 'open') return;
+    this.frames.flush();
+    this.deps.socket.write(bytes);
+  }
+
+  now(): string {
+    return instantText(this.deps.clock.nowMs() * 1000);
+  }
+
+  /** Ends the connection with a close frame; cuts it when the other side doesn't answer. */
+  close(code: number, reason: string): void {
+    if (this.state !== 'open') return;
+    this.frames.flush();
+    this.state = 'closed';
+    this.deps.ws.close(code, reason);
+    this.later(closeGraceMs, () => this.deps.ws.terminate());
+  }
+
+  /** Ends it without a close frame. */
+  cut(how: CutWay): void {
+    if (this.state === 'closed') return;
+    this.frames.flush();
+    this.state = 'closed';
+    if (how === 'rst') this.deps.socket.resetAndDestroy();
+    else if (how === 'fin') this.deps.socket.destroySoon();
+    else {
+      // Promises 900 bytes and sends 100.
+      const torn = rawFrame(1, Buffer.alloc(900, '{"type":"event","payload":'));
+      this.deps.socket.write(torn.subarray(0, 104));
+      this.deps.socket.destroySoon();
+    }
+  }
+
+  /** Stops reading and writing; the connection stays up. */
+  halfOpen(): void {
+    if (this.state !== 'open') return;
+    this.frames.flush();
+    this.state = 'half_open';
+    this.deps.ws.pause();
+  }
+
+  get isHalfOpen(): boolean {
+    return this.state === 'half_open';
+  }
+
+  /** Calls back after `delayMs` unless the connection has ended by then. */
+  later(delayMs: number, callback: () => void): void {
+    const timer = this.deps.clock.after(delayMs, () => {
+      this.timers.delete(timer);
+      callback();
+    });
+    this.timers.add(timer);
+  }
+
+  private flush(): void {
+    if (this.state !== 'open') return;
+    this.frames.flush();
+    if (this.backlogBytes <= this.options.maxBacklogBytes) return;
+    const payload = { code: 'SLOW_CONSUMER', message: 'Too many events wait for you to read them' };
+    this.sendMessage({ type: 'error', timestamp: this.now(), payload });
+    this.close(streamCloseCodes.slowConsumer, 'slow consumer');
+  }
+
+  private beat(): void {
+    if (this.state === 'closed') return;
+    this.later(this.options.heartbeatMs, () => this.beat());
+    if (this.state !== 'open') return;
+    this.sendMessage({ type: 'heartbeat', timestamp: this.now() });
+    if (!this.heardPong && this.backlogBytes === 0) {
+      this.cut('rst');
+      return;
+    }
+    this.heardPong = false;
+    this.deps.ws.ping();
+  }
+
+  private finish(): void {
+    this.state = 'closed';
+    for (const timer of this.timers) timer.cancel();
+    this.timers.clear();
+    this.deps.onClosed(this);
+  }
+}
