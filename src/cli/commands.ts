@@ -38,4 +38,14 @@ export const commandEntries: readonly CommandEntry[] = [
     summary: 'ask a running service how it is',
     load: async () => (await import('./status.ts')).statusCommand,
   },
+  {
+    name: 'tail',
+    summary: 'print updates as they arrive on Kafka',
+    load: async () => (await import('./tail.ts')).tailCommand,
+  },
+  {
+    name: 'sandbox',
+    summary: 'run a made-up trading platform on this machine, with live orders and faults',
+    load: async () => (await import('./sandbox.ts')).sandboxCommand,
+  },
 ];

@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { wsSocketFactory } from '../connectors/ws-socket.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
 import { exitCodes } from './cli-error.ts';
 import { checkDatabase } from './doctor/check-database.ts';
 import { checkKafka } from './doctor/check-kafka.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
+import { checkStreams } from './doctor/check-streams.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
 import type { CliIo } from './io.ts';
 import { commandLog } from './start-log.ts';
@@ -63,8 +65,10 @@ async function examine(io: CliIo): Promise<Finding[]> {
 async function examinePlatform(config: Config, io: CliIo): Promise<readonly Finding[]> {
   const http = new UndiciHttp({ clock: io.clock });
   try {
-    const { findings } = await checkPlatform(config, { http, clock: io.clock });
-    return findings;
+    const { findings, accessToken } = await checkPlatform(config, { http, clock: io.clock });
+    if (accessToken === undefined) return findings;
+    const streams = await checkStreams(config, accessToken, { openSocket: wsSocketFactory(io.clock), clock: io.clock });
+    return [...findings, ...streams];
   } finally {
     await http.close();
   }

@@ -1,0 +1,97 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { readTopic } from '../kafka/read-topic.ts';
+import { topicNames } from '../kafka/topics.ts';
+import { withAdmin } from '../kafka/with-admin.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { kafkaOptions } from './kafka-options.ts';
+import { readConfig } from './read-config.ts';
+import { sentenceOf } from './report-error.ts';
+import { commandLog } from './start-log.ts';
+import { FirstOccurrences } from './tail/first-occurrences.ts';
+import { formatUpdate } from './tail/format-update.ts';
+import { parseUpdate, type TailFilter, wanted } from './tail/parse-update.ts';
+
+const examples = `
+Examples:
+  $ tidemark tail                                      every update from now on
+  $ tidemark tail --account ACC-1 --stream account
+  $ tidemark tail --from-beginning --order 7d0c… --json | jq .order.status
+  $ tidemark tail --count 10                           ends after ten
+
+It reads the topic as any consumer would, and drops repeats as a consumer should: by order and revision.`;
+
+interface TailOptions extends TailFilter {
+  readonly json?: true;
+  readonly fromBeginning?: true;
+  readonly count?: number;
+}
+
+/** Prints updates as they arrive on Kafka. */
+export function tailCommand(io: CliIo): Command {
+  return new Command('tail')
+    .description('Prints the updates on Kafka as they arrive, until it is interrupted.')
+    .option('--order <id>', 'only this order')
+    .option('--account <id>', 'only this account')
+    .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
+    .option('--from-beginning', 'what is on the topic already comes first')
+    .option('--count <n>', 'end after so many', positive)
+    .option('--json', 'one line of JSON for each update, exactly as it stands on the topic')
+    .addHelpText('after', examples)
+    .action((options: TailOptions) => runTail(io, options));
+}
+
+function positive(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
+  return Number(text);
+}
+
+async function runTail(io: CliIo, options: TailOptions): Promise<void> {
+  const config = readConfig(io, ['kafkaBrokers']);
+  const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };
+  const kafka = kafkaOptions(config);
+  const topic = topicNames(config.topicPrefix).updates;
+  await withAdmin(deps, kafka, (admin) => admin.listTopics()).then(
+    (topics) => requireTopic(topics, topic),
+    (error: unknown) => {
+      throw new CliError(`Kafka does not answer: ${sentenceOf(error)}`, {
+        code: 'KAFKA',
+        exitCode: exitCodes.unavailable,
+        mend: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}).`,
+        cause: error,
+      });
+    },
+  );
+  const interrupted = new AbortController();
+  const unsubscribe = io.onSignal(() => interrupted.abort());
+  const first = new FirstOccurrences();
+  let left = options.count ?? Number.POSITIVE_INFINITY;
+  const records = readTopic(deps, {
+    kafka,
+    topic,
+    from: options.fromBeginning ? 'beginning' : 'end',
+    readCommitted: true,
+    signal: interrupted.signal,
+    onFailure: (error) => io.stderr.write(`tidemark: ${sentenceOf(error)}; connecting again\n`),
+  });
+  try {
+    for await (const { value } of records) {
+      const update = value === undefined ? undefined : parseUpdate(value);
+      if (update === undefined || value === undefined || !wanted(update, options) || !first.isFirst(update)) continue;
+      io.stdout.write(options.json ? `${value}\n` : `${formatUpdate(update)}\n`);
+      left -= 1;
+      if (left === 0) break;
+    }
+  } finally {
+    unsubscribe();
+  }
+}
+
+function requireTopic(topics: readonly string[], topic: string): void {
+  if (topics.includes(topic)) return;
+  throw new CliError(`the topic ${topic} does not exist`, {
+    code: 'NO_TOPIC',
+    exitCode: exitCodes.unavailable,
+    mend: 'Run `tidemark topics apply`, or set TIDEMARK_TOPIC_PREFIX as the service has it.',
+  });
+}

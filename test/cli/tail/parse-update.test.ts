@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { parseUpdate, type Update, wanted } from '../../../src/cli/tail/parse-update.ts';
+import { sampleUpdate } from '../../support/sample-update.ts';
+
+function parsed(payload: string): Update {
+  const update = parseUpdate(payload);
+  if (update === undefined) throw new Error('not an update');
+  return update;
+}
+
+describe('parseUpdate', () => {
+  it('reads what the service writes', () => {
+    expect(parsed(sampleUpdate({ revision: 7 }))).toMatchObject({
+      eventId: 'account:ord-1:7',
+      revision: 7,
+      order: { status: 'partially_filled' },
+    });
+  });
+
+  it('bears fields of a later version', () => {
+    const later = { ...JSON.parse(sampleUpdate()), somethingNew: true };
+    expect(parsed(JSON.stringify(later)).orderId).toBe('ord-1');
+  });
+
+  it.each(['', '{', 'null', '[]', '{"schema":"other"}'])('takes %j for no update', (value) => {
+    expect(parseUpdate(value)).toBeUndefined();
+  });
+});
+
+describe('wanted', () => {
+  const update = parsed(sampleUpdate());
+
+  it.each([
+    [{}, true],
+    [{ order: 'ord-1' }, true],
+    [{ order: 'account:ord-1' }, true],
+    [{ order: 'prediction:ord-1' }, false],
+    [{ order: 'ord' }, false],
+    [{ account: 'ACC-1' }, true],
+    [{ account: 'ACC-2' }, false],
+    [{ stream: 'account' }, true],
+    [{ stream: 'prediction' }, false],
+    [{ order: 'ord-1', account: 'ACC-2' }, false],
+  ] as const)('the filter %j gives %s', (filter, expected) => {
+    expect(wanted(update, filter)).toBe(expected);
+  });
+});
