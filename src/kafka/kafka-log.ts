@@ -6,7 +6,7 @@ import type { Log } from '../observability/log.ts';
  * comes back to us as a rejected call as well, and whoever made the call logs it once, with what it means.
  */
 const noise =
-  /coordinator|rebalanc|not a member of this group|Connection (error|timeout)|Closed connection|retired|Failed to connect|Failed to send messages|The producer is disconnected|^Response [A-Z]|old epoch|message larger than|topic-partition/i;
+  /coordinator|rebalanc|not a member of this group|Connection (error|timeout)|Closed connection|retired|Failed to connect|Failed to send messages|The producer is disconnected|^Response [A-Z]|old epoch|timed out|message larger than|topic-partition/i;
 
 /** kafkajs's own words, in our log: one level lower than it thinks, noise at debug. */
 export function kafkaLogCreator(log: Log): logCreator {

@@ -18,7 +18,11 @@ export class TroubleLog {
     const code = err instanceof Error && 'code' in err ? err.code : undefined;
     if (this.failures === 0) this.sinceMs = this.deps.clock.monotonicMs();
     // Another reason is news: a broker that came back may answer that a record is too large.
-    if (this.failures === 0 || code !== this.lastCode) this.deps.logger.warn({ err, code }, `${this.doing} failed; trying again`);
+    if (this.failures === 0 || code !== this.lastCode) {
+      // An error with a code is expected sooner or later, and its stack leads into a library: the message says it all.
+      const what = typeof code === 'string' && err instanceof Error ? { code, reason: err.message } : { err };
+      this.deps.logger.warn(what, `${this.doing} failed; trying again`);
+    }
     this.lastCode = code;
     this.failures += 1;
   }
