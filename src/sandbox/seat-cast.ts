@@ -2,7 +2,6 @@ import { Secret } from '../runtime/secret.ts';
 import { Directory } from './auth/directory.ts';
 import { defaultCast } from './default-cast.ts';
 import type { Exchange } from './exchange/exchange.ts';
-import { ExchangeAccount } from './exchange/exchange-account.ts';
 import { type SandboxOptions, sandboxOptions } from './sandbox-options.ts';
 
 /** Who takes part, with every default filled in. */
@@ -26,7 +25,7 @@ export function seatCast(exchange: Exchange, cast: Cast): Directory {
   const directory = new Directory(exchange);
   for (const { username, password, mfa, accounts } of cast.users) {
     directory.users.set(username, { username, password: new Secret(password), mfa });
-    for (const account of accounts) exchange.addAccount(new ExchangeAccount({ ...account, owner: username }));
+    for (const account of accounts) exchange.addAccount({ ...account, owner: username, status: 'OPEN' });
   }
   for (const { clientSecret, ...client } of cast.clients)
     directory.clients.set(

@@ -20,7 +20,7 @@ export function* readState(
     for (const stream of ['account', 'prediction'] as const satisfies Stream[]) {
       if (filter.stream !== undefined && filter.stream !== stream) continue;
       const orders: ExchangeOrder[] = [];
-      account.lists[stream].visit(0, present, (entry) => orders.push(entry.order) > 0);
+      exchange.listOf(account, stream).visit(0, present, (entry) => orders.push(entry.order) > 0);
       for (const order of orders) {
         chunk += stateLine(order);
         if (chunk.length < chunkChars) continue;

@@ -1,19 +1,5 @@
-import { type ExchangeOrder, isClosed } from './exchange-order.ts';
+import { type ChangeEntry, type ExchangeOrder, isClosed } from './exchange-order.ts';
 import type { Micros } from './instant-text.ts';
-
-/** One change of one order, at its place in the account's list. */
-export interface ChangeEntry {
-  readonly order: ExchangeOrder;
-  /** Its instant, which no other change of the exchange shares: also its number. */
-  readonly at: Micros;
-  readonly wasClosed: boolean;
-  /** The instant of the next change of the same order; infinite while this is its newest. */
-  supersededAt: Micros;
-  /** The row as it stood then, kept only while lists may lag. */
-  row: string | undefined;
-  /** The entry before it, kept only while lists may lag. */
-  previous: ChangeEntry | undefined;
-}
 
 /** No lag: the newest entry of every order. */
 export const present: Micros = Number.MAX_VALUE;

@@ -1,4 +1,3 @@
-import type { ChangeEntry } from './change-list.ts';
 import type { ExchangeAccount } from './exchange-account.ts';
 import type { Fixed, Notional } from './fixed.ts';
 import type { Micros } from './instant-text.ts';
@@ -101,6 +100,20 @@ export interface ExchangeOrder {
   sameReference: ExchangeOrder | undefined;
   /** Its place among the market's working orders, -1 when the market leaves it alone. */
   marketSlot: number;
+}
+
+/** One change of one order, at its place in the account's list. */
+export interface ChangeEntry {
+  readonly order: ExchangeOrder;
+  /** Its instant, which no other change of the exchange shares: also its number. */
+  readonly at: Micros;
+  readonly wasClosed: boolean;
+  /** The instant of the next change of the same order; infinite while this is its newest. */
+  supersededAt: Micros;
+  /** The row as it stood then, kept only while lists may lag. */
+  row: string | undefined;
+  /** The entry before it, kept only while lists may lag. */
+  previous: ChangeEntry | undefined;
 }
 
 /** What still works at the venue. Zero once closed. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../runtime/clock.ts';
-import { present } from './change-list.ts';
+import { ChangeList, present } from './change-list.ts';
 import { encodeRow } from './encode-row.ts';
 import type { ExchangeAccount } from './exchange-account.ts';
-import { type ExchangeOrder, isClosed, type OrderTerms } from './exchange-order.ts';
+import { type ExchangeOrder, isClosed, type OrderTerms, type Stream } from './exchange-order.ts';
 import type { Micros } from './instant-text.ts';
 
 /** Told after each change, in the order of the changes. `step` says what happened: `accepted`, `fill`, `canceled` … */
@@ -23,6 +23,7 @@ export interface ExchangeOptions {
 export class Exchange {
   readonly accounts = new Map<string, ExchangeAccount>();
   readonly orders = new Map<string, ExchangeOrder>();
+  private readonly lists = new Map<ExchangeAccount, Readonly<Record<Stream, ChangeList>>>();
   private readonly byReference = new Map<string, ExchangeOrder>();
   private readonly closed: ExchangeOrder[] = [];
   private firstClosed = 0;
@@ -45,6 +46,14 @@ export class Exchange {
 
   addAccount(account: ExchangeAccount): void {
     this.accounts.set(account.id, account);
+    this.lists.set(account, { account: new ChangeList(), prediction: new ChangeList() });
+  }
+
+  /** The account's orders by their last change. Throws for an account that was never added. */
+  listOf(account: ExchangeAccount, stream: Stream): ChangeList {
+    const lists = this.lists.get(account);
+    if (lists === undefined) throw new Error(`account ${account.id} is not on this exchange`);
+    return lists[stream];
   }
 
   /** From now on keeps what rows looked like up to `forMs` ago, so that lists can lag by as much; 0 stops it. */
@@ -90,7 +99,7 @@ export class Exchange {
     if (isClosed(order.state)) this.close(order);
     this.orders.set(terms.orderId, order);
     this.enterReference(order);
-    terms.account.lists[terms.stream].push(order, undefined, this.horizon());
+    this.listOf(terms.account, terms.stream).push(order, undefined, this.horizon());
     if (createdAt === undefined) this.listener(order, step);
     return order;
   }
@@ -103,7 +112,7 @@ export class Exchange {
     order.version += 1n;
     mutate(order);
     if (isClosed(order.state) && !wasClosed) this.close(order);
-    order.terms.account.lists[order.terms.stream].push(order, before, this.horizon());
+    this.listOf(order.terms.account, order.terms.stream).push(order, before, this.horizon());
     this.listener(order, step);
   }
 
@@ -154,7 +163,7 @@ export class Exchange {
       if (order.sameReference === undefined) this.byReference.delete(reference);
       else this.byReference.set(reference, order.sameReference);
     }
-    order.terms.account.lists[order.terms.stream].forget(order);
+    this.listOf(order.terms.account, order.terms.stream).forget(order);
   }
 
   /** What was superseded up to here can be dropped. */

@@ -23,7 +23,7 @@ export class Uncertainty {
 
   /** Something may have been missed: the open orders of the account are unknown for `forMs`. Returns how many. */
   gap(account: ExchangeAccount, forMs: number): number {
-    const open = openOrders(account);
+    const open = openOrders(this.exchange, account);
     for (const order of open) this.lose(order, 'unknown_gap', 'The order session had a gap; a recovery is running');
     this.restoreLater(open, forMs);
     return open.length;
@@ -34,9 +34,9 @@ export class Uncertainty {
    * say so for `forMs`. Closed orders restart without an event: nothing about them changed but their number.
    */
   storeLost(account: ExchangeAccount, forMs: number, forgotten: number): number {
-    const open = openOrders(account);
+    const open = openOrders(this.exchange, account);
     for (const order of open.splice(0, forgotten)) this.exchange.forget(order);
-    account.lists.prediction.visit(0, present, (entry) => {
+    this.exchange.listOf(account, 'prediction').visit(0, present, (entry) => {
       if (entry.wasClosed) entry.order.version = 1n;
       return true;
     });
@@ -75,9 +75,9 @@ export class Uncertainty {
   }
 }
 
-function openOrders(account: ExchangeAccount): ExchangeOrder[] {
+function openOrders(exchange: Exchange, account: ExchangeAccount): ExchangeOrder[] {
   const open: ExchangeOrder[] = [];
-  account.lists.prediction.visit(0, present, ({ order }) => {
+  exchange.listOf(account, 'prediction').visit(0, present, ({ order }) => {
     if (!isClosed(order.state)) open.push(order);
     return true;
   });

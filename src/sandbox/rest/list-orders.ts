@@ -1,8 +1,8 @@
-import { type ChangeEntry, entryAt } from '../exchange/change-list.ts';
+import { entryAt } from '../exchange/change-list.ts';
 import { encodeRow } from '../exchange/encode-row.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeAccount } from '../exchange/exchange-account.ts';
-import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
+import type { ChangeEntry, ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
 import { type ListQuery, writeCursor } from './list-query.ts';
 
 /**
@@ -29,7 +29,7 @@ export function listOrders(
     return true;
   };
   const asOf = exchange.asOf(lagMs);
-  if (query.reference === undefined) account.lists[stream].visit(query.after, asOf, take);
+  if (query.reference === undefined) exchange.listOf(account, stream).visit(query.after, asOf, take);
   else for (const entry of referred(exchange, account, stream, query.reference, query.after, asOf)) if (!take(entry)) break;
   const cursor = more ? `,"nextCursor":"${writeCursor(last)}"` : '';
   return `{"orders":[${rows.join(',')}]${cursor}}`;

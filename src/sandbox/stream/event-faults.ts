@@ -78,7 +78,7 @@ export class EventFaults {
   /** The order of the account that has been unchanged for longest. */
   anyOrder(stream: Stream, accountId: string): ExchangeOrder | undefined {
     const account = this.exchange.accounts.get(accountId);
-    return account === undefined ? undefined : firstOf(account.lists[stream]);
+    return account === undefined ? undefined : firstOf(this.exchange.listOf(account, stream));
   }
 
   /** Lets go of everything held back. */
@@ -159,7 +159,9 @@ export class EventFaults {
 
   private foreignOrder(): ExchangeOrder | undefined {
     for (const account of this.exchange.accounts.values()) {
-      const order = account.traded ? undefined : (firstOf(account.lists.prediction) ?? firstOf(account.lists.account));
+      const order = account.traded
+        ? undefined
+        : (this.anyOrder('prediction', account.id) ?? this.anyOrder('account', account.id));
       if (order !== undefined) return order;
     }
     return undefined;
