@@ -47,6 +47,7 @@ CREATE TABLE "orders" (
 	"account_id" text NOT NULL,
 	"symbol" text NOT NULL,
 	"status" text NOT NULL,
+	"is_open" boolean GENERATED ALWAYS AS (status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')) STORED NOT NULL,
 	"revision" bigint NOT NULL,
 	"source_version" bigint,
 	"state" json NOT NULL,
@@ -78,5 +79,5 @@ CREATE TABLE "relay_positions" (
 	CONSTRAINT "relay_positions_lane_cursor_pk" PRIMARY KEY("lane","cursor")
 );
 --> statement-breakpoint
-CREATE INDEX "orders_by_account" ON "orders" USING btree ("account_id","stream","order_id");--> statement-breakpoint
+CREATE INDEX "orders_by_account" ON "orders" USING btree ("account_id","stream","is_open","order_id");--> statement-breakpoint
 CREATE INDEX "quarantine_open" ON "quarantine" USING btree ("stream","reason") WHERE "quarantine"."dealt_at" is null;

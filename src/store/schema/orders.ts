@@ -1,4 +1,5 @@
-import { bigint, index, integer, json, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, json, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
 
 /**
  * The one true state of every order. Written by the SQL function `apply_batch` alone: no role of the service may write here otherwise.
@@ -15,6 +16,10 @@ export const orders = pgTable(
     accountId: text('account_id').notNull(),
     symbol: text().notNull(),
     status: text().notNull(),
+    /** Not terminal (domain/terminal.ts). */
+    isOpen: boolean('is_open')
+      .notNull()
+      .generatedAlwaysAs(sql`status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')`),
     /** Ours, 1, 2, 3 … without a hole. */
     revision: bigint({ mode: 'number' }).notNull(),
     /** The platform's version, int64; null on account orders. */
@@ -24,5 +29,11 @@ export const orders = pgTable(
     /** The database's clock at the last write. */
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.stream, t.orderId] }), index('orders_by_account').on(t.accountId, t.stream, t.orderId)],
+  // `is_open` is a column of its own because it changes once in an order's life: a partial index on `status` costs the cheap update in the page (HOT)
+  // whenever the status changes. The server's CPU for a row, medians of three and more, six updates an order: no second index 16.3 µs · account and order
+  // 17.8 µs · this one 19.3 µs · that one and a partial one of open orders 21.7 µs · the partial one on status 23.7 µs (HOT 30 % instead of 51 %).
+  (t) => [
+    primaryKey({ columns: [t.stream, t.orderId] }),
+    index('orders_by_account').on(t.accountId, t.stream, t.isOpen, t.orderId),
+  ],
 );
