@@ -10,13 +10,14 @@ const transient = new Set(['40001', '40P01', '55P03', '57P01', '57P02', '57P03',
 
 /** The five characters of a database error, or undefined when the error came from somewhere else. */
 export function sqlstateOf(error: unknown): string | undefined {
-  const code = codeOf(error);
-  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && isRecord(error) && 'severity' in error ? code : undefined;
+  const { code, severity } = rootOf(error);
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined ? code : undefined;
 }
 
 /** A short word for any error: SQLSTATE, errno, or `CONNECTION`. */
 export function describeCode(error: unknown): string {
-  return codeOf(error) ?? 'CONNECTION';
+  const { code } = rootOf(error);
+  return typeof code === 'string' ? code : 'CONNECTION';
 }
 
 /** True: the same transaction may pass when it is tried again, whole. */
@@ -36,20 +37,19 @@ export function isPoison(error: unknown): boolean {
 
 /** No partition of the log takes this seq: 23514 like a check constraint, but without the constraint's name. */
 export function isMissingPartition(error: unknown): boolean {
-  return sqlstateOf(error) === '23514' && isRecord(error) && error['constraint'] === undefined;
+  return sqlstateOf(error) === '23514' && rootOf(error)['constraint'] === undefined;
 }
 
 /** What carries no SQLSTATE never came from the server: the socket's errno, or one of `pg`'s own messages, which have no code. */
 function isConnectionError(error: unknown): boolean {
-  const code = codeOf(error);
-  if (code !== undefined) return /^(?!ERR_)E[A-Z]/.test(code);
-  return error instanceof Error && /^(Connection terminated|Query read timeout|timeout e|Client (has|was) )/.test(error.message);
+  const { code, message } = rootOf(error);
+  if (typeof code === 'string') return /^(?!ERR_)E[A-Z]/.test(code);
+  return typeof message === 'string' && /^(Connection terminated|Query read timeout|timeout e|Client (has|was) )/.test(message);
 }
 
-function codeOf(error: unknown): string | undefined {
-  return isRecord(error) && typeof error['code'] === 'string' ? error['code'] : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+/** Drizzle wraps what the driver threw, and Node an attempt at several addresses. */
+function rootOf(error: unknown): { [name in 'code' | 'severity' | 'message' | 'constraint' | 'cause']?: unknown } {
+  if (typeof error !== 'object' || error === null) return {};
+  const cause = (error as { cause?: unknown }).cause;
+  return 'code' in error || cause === undefined ? error : rootOf(cause);
 }

@@ -1,0 +1,96 @@
+import type { Pool } from 'pg';
+import type { StoredToken, Token, TokenStore } from '../platform/token-store.ts';
+import { Secret } from '../runtime/secret.ts';
+import { seal, unseal } from './encrypt.ts';
+import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+
+interface Sealed {
+  readonly accessToken: string;
+  readonly expiresAtMs: number;
+  readonly refreshToken?: string;
+  readonly scope?: string;
+}
+
+export interface TokenStoreDeps extends RetryDeps {
+  readonly pool: Pool;
+  /** 32 bytes in base64. */
+  readonly key: Secret;
+}
+
+/**
+ * The port `TokenStore` in Postgres. Every call is one statement: a claim is a name and an instant in the row, never a lock held while somebody else answers.
+ * Tokens are sealed for their credential and generation; a row that another key sealed rejects with a `SealError`.
+ */
+export class PostgresTokenStore implements TokenStore {
+  private readonly deps: TokenStoreDeps;
+
+  constructor(deps: TokenStoreDeps) {
+    this.deps = deps;
+  }
+
+  claim(credential: string, holder: string, forMs: number): Promise<boolean> {
+    return this.changes(
+      `insert into public.credentials as c (credential, claimed_by, claimed_until)
+       values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+       on conflict (credential) do update set claimed_by = excluded.claimed_by, claimed_until = excluded.claimed_until, updated_at = now()
+       where c.claimed_by is null or c.claimed_by = excluded.claimed_by or c.claimed_until < clock_timestamp()`,
+      [credential, holder, forMs],
+    );
+  }
+
+  async unclaim(credential: string, holder: string): Promise<void> {
+    await this.changes(
+      'update public.credentials set claimed_by = null, claimed_until = null where credential = $1 and claimed_by = $2',
+      [credential, holder],
+    );
+  }
+
+  async load(credential: string): Promise<StoredToken | undefined> {
+    const { pool, key } = this.deps;
+    const { rows } = await retryTransaction(this.deps, () =>
+      pool.query<{ generation: string; sealed: Buffer }>(
+        'select generation, sealed from public.credentials where credential = $1 and sealed is not null',
+        [credential],
+      ),
+    );
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const generation = Number(row.generation);
+    const token = JSON.parse(unseal(key, placeOf(credential, generation), row.sealed)) as Sealed;
+    return {
+      generation,
+      accessToken: new Secret(token.accessToken),
+      expiresAtMs: token.expiresAtMs,
+      ...(token.refreshToken === undefined ? {} : { refreshToken: new Secret(token.refreshToken) }),
+      ...(token.scope === undefined ? {} : { scope: token.scope }),
+    };
+  }
+
+  save(credential: string, replaces: number, token: Token): Promise<boolean> {
+    const plain: Sealed = {
+      accessToken: token.accessToken.reveal(),
+      expiresAtMs: token.expiresAtMs,
+      ...(token.refreshToken === undefined ? {} : { refreshToken: token.refreshToken.reveal() }),
+      ...(token.scope === undefined ? {} : { scope: token.scope }),
+    };
+    const generation = replaces + 1;
+    const sealed = seal(this.deps.key, placeOf(credential, generation), JSON.stringify(plain));
+    // A try whose answer was lost finds its own row: equal bytes (the nonce makes them ours alone) are this very save.
+    return this.changes(
+      `insert into public.credentials as c (credential, generation, sealed)
+       select $1::text, $2::bigint, $3::bytea where $2 = 1 or exists (select from public.credentials where credential = $1)
+       on conflict (credential) do update set generation = excluded.generation, sealed = excluded.sealed, updated_at = now()
+       where c.generation = excluded.generation - 1 or c.sealed = excluded.sealed`,
+      [credential, generation, sealed],
+    );
+  }
+
+  private async changes(text: string, values: unknown[]): Promise<boolean> {
+    const { rowCount } = await retryTransaction(this.deps, () => this.deps.pool.query(text, values));
+    return rowCount === 1;
+  }
+}
+
+function placeOf(credential: string, generation: number): string {
+  return `${credential}/${generation}`;
+}
