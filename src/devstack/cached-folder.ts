@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../runtime/clock.ts';
 
 /** How long another process's build is waited for. Maven over a slow line takes minutes; a build that is dead is noticed at once. */
@@ -22,7 +22,8 @@ export async function cachedFolder(
   const unlock = await lock(deps.clock, `${path}.lock`, () => existsSync(path));
   try {
     if (existsSync(path)) return path;
-    const folder = await mkdtemp(`${path}.building-`);
+    await removeAbandoned(path);
+    const folder = await mkdtemp(`${path}.building-${process.pid}-`);
     try {
       await build(folder);
       await moveInto(folder, path);
@@ -32,6 +33,15 @@ export async function cachedFolder(
     return path;
   } finally {
     await unlock();
+  }
+}
+
+/** What a killed process had begun. */
+async function removeAbandoned(path: string): Promise<void> {
+  const begun = `${basename(path)}.building-`;
+  for (const name of await readdir(dirname(path))) {
+    const builder = name.startsWith(begun) ? Number.parseInt(name.slice(begun.length), 10) : process.pid;
+    if (!lives(builder)) await rm(join(dirname(path), name), { recursive: true, force: true });
   }
 }
 
@@ -68,9 +78,12 @@ async function takeLock(file: string): Promise<boolean> {
 /** An empty lock was made an instant ago, and its holder is about to write its process id: it counts as living. */
 async function holderLives(file: string): Promise<boolean> {
   const text = await readFile(file, 'utf8').catch(() => '');
-  if (text === '') return true;
+  return text === '' || lives(Number(text));
+}
+
+function lives(pid: number): boolean {
   try {
-    process.kill(Number(text), 0);
+    process.kill(pid, 0);
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';

