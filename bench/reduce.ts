@@ -1,7 +1,7 @@
 /**
  * Microseconds per update of what ingest does between two waits: reduce (with `changed` and `fill`), encode the order, the payload and the join. Prints JSON.
  *
- *   npm exec -- node bench/reduce.ts [updates a round]
+ *   npx node bench/reduce.ts [updates a round]
  *
  * The middle of nine rounds after three for warming up. Each round walks the same orders through a life of realistic frames: new, three partial fills, filled.
  */
