@@ -70,12 +70,21 @@ function unreadable(origin: RowOrigin, fault: Fault, raw: () => string, orderId:
     stream: origin.stream,
     reason: fault.reason,
     detail: fault.detail,
-    raw: cutRaw(raw()),
+    raw: cutRaw(textOf(raw)),
     accountId: origin.accountId,
     ...(orderId !== undefined && { orderId }),
     observedAtMs: origin.observedAtMs,
     bytes: origin.bytes,
   };
+}
+
+/** A row nested deep enough overflows the stack when it is written out again. */
+function textOf(raw: () => string): string {
+  try {
+    return raw();
+  } catch (error) {
+    return `(cannot be shown: ${error instanceof Error ? error.message : 'unknown'})`;
+  }
 }
 
 /** The order that a row names, when that much of it can be read. */

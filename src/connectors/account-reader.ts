@@ -1,0 +1,176 @@
+import { compareInstants, formatInstant, parseInstant } from '../domain/instant.ts';
+import type { Observation, Outcome } from '../domain/observation.ts';
+import type { Stream } from '../domain/order.ts';
+import { isTerminal } from '../domain/terminal.ts';
+import type { Log } from '../observability/log.ts';
+import type { ListRequest, OrderReads, Page } from '../platform/order-reads.ts';
+import type { PlatformError } from '../platform/platform-error.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { AccountRecord, AccountRegistry } from './account-registry.ts';
+import { askAfterSilent } from './ask-after-silent.ts';
+import { GetQueue } from './get-queue.ts';
+import type { ObservationSink } from './observation-sink.ts';
+import type { ReadKind, ReadOutcome, ReadProgress } from './read-progress.ts';
+import { roomIn } from './room-in.ts';
+import type { RowIntake } from './row-intake.ts';
+import type { StreamTimings } from './stream-timings.ts';
+
+export interface AccountReaderDeps {
+  readonly reads: OrderReads;
+  readonly registry: AccountRegistry;
+  readonly sink: ObservationSink;
+  readonly intake: RowIntake;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface AccountReaderOptions {
+  readonly stream: Stream;
+  readonly timings: StreamTimings;
+  /** The life of the account's session: reads under way are given up when it aborts. */
+  readonly signal: AbortSignal;
+  /** What became of a row of an audit, for those who look for losses and corrections. */
+  readonly onAudited: (observation: Observation, outcome: Outcome) => void;
+}
+
+/** An audit waits this many times as long as a page took before it asks for the next, at most a second: a third of one core at the worst. */
+const auditRest = 2;
+
+/**
+ * The one reader of an account: resync, audit and single orders wait for each other, so that the platform sees one careful reader whatever happens.
+ *
+ * Invariant: `record.readUpTo` is the highest updatedAt that a complete read showed, after everything it showed was committed; the stream never moves it.
+ * So a read that begins `overlapMs` before it misses nothing that any earlier one missed.
+ */
+export class AccountReader {
+  private current: AccountRecord;
+  private tail: Promise<unknown> = Promise.resolve();
+  private readonly gets: GetQueue;
+  private readonly deps: AccountReaderDeps;
+  private readonly options: AccountReaderOptions;
+
+  constructor(deps: AccountReaderDeps, options: AccountReaderOptions, record: AccountRecord) {
+    this.deps = deps;
+    this.options = options;
+    this.current = record;
+    this.gets = new GetQueue(deps, options, record.accountId, (work) => this.serially(work));
+  }
+
+  get record(): AccountRecord {
+    return this.current;
+  }
+
+  /** Reads what `kind` asks for, through ingest to the commit. Never rejects. */
+  read(kind: ReadKind, signal: AbortSignal): Promise<ReadOutcome> {
+    return this.serially(async () => {
+      try {
+        return await this.readNow(kind, signal);
+      } catch (error) {
+        // The lane ended, or the database could not be asked. What was read is safe to read again.
+        const message = error instanceof Error ? error.message : String(error);
+        return incomplete({ code: 'STORE_UNAVAILABLE', message, retryable: true, sent: 'yes' });
+      }
+    });
+  }
+
+  /** One GET of the order, behind what is being read; several before its turn are one. */
+  ask(orderId: string): void {
+    this.gets.ask(orderId);
+  }
+
+  /** Replaces what is kept of the account, durably. Rejects when the database can't be reached. */
+  async save(record: AccountRecord): Promise<void> {
+    await this.deps.registry.save(record);
+    this.current = record;
+  }
+
+  private serially<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.tail.then(work);
+    this.tail = result.catch(() => undefined);
+    return result;
+  }
+
+  private async readNow(kind: ReadKind, signal: AbortSignal): Promise<ReadOutcome> {
+    const startedMs = this.deps.clock.nowMs();
+    const progress: ReadProgress = { kind, startedMs, signal, shownOpen: new Set(), rows: 0, highest: undefined };
+    for (const request of this.requests(progress)) {
+      const list = await this.deps.reads.listOrders(request, (page) => this.page(page, progress), signal);
+      if (!list.complete) return incomplete(list.error);
+    }
+    await this.deps.sink.settled();
+    const silent = await askAfterSilent(
+      { ...this.deps, page: (page) => this.page(page, progress) },
+      this.options.stream,
+      this.current.accountId,
+      progress,
+    );
+    if (silent !== undefined) return incomplete(silent);
+    if (signal.aborted) return incomplete({ code: 'NO_ANSWER', message: 'given up', retryable: true, sent: 'yes' });
+    await this.remember(progress);
+    return { complete: true, rows: progress.rows };
+  }
+
+  private requests({ kind, startedMs }: ReadProgress): ListRequest[] {
+    const { accountId, readUpTo } = this.current;
+    const { stream, timings } = this.options;
+    const all = { stream, accountId, state: 'all' } as const;
+    if (kind === 'complete') return [all];
+    if (readUpTo !== undefined) return [{ ...all, updatedAfter: earlier(readUpTo, timings.overlapMs) }];
+    // First start: what is open, however old, and what was closed within the horizon.
+    return [
+      { ...all, state: 'open' },
+      { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) },
+    ];
+  }
+
+  private async page({ rows, bytes }: Page, progress: ReadProgress): Promise<void> {
+    const { clock, sink } = this.deps;
+    const startedMs = clock.monotonicMs();
+    for (const row of rows) this.row(row, Math.ceil(bytes / rows.length), startedMs, progress);
+    await roomIn(sink, progress.signal);
+    if (progress.kind === 'audit') {
+      await clock.sleep(Math.min(1_000, (clock.monotonicMs() - startedMs) * auditRest), progress.signal);
+    }
+  }
+
+  private row(row: unknown, bytes: number, receivedMs: number, progress: ReadProgress): void {
+    let observation: Observation | undefined;
+    const onOutcome = (outcome: Outcome) => {
+      if (observation !== undefined) this.options.onAudited(observation, outcome);
+    };
+    const item = this.deps.intake.take(row, {
+      cause: 'snapshot',
+      receivedMs,
+      bytes,
+      raw: () => JSON.stringify(row),
+      ...(progress.kind === 'audit' && { onOutcome }),
+    });
+    if (item.kind !== 'order') return;
+    observation = item;
+    progress.rows += 1;
+    const { orderId, status, updatedAt } = item.view;
+    if (!isTerminal(status)) progress.shownOpen.add(orderId);
+    if (progress.highest === undefined || compareInstants(updatedAt, progress.highest) > 0) progress.highest = updatedAt;
+  }
+
+  /** A row from the future would blind every later read, so the mark never passes our own clock by more than the overlap. */
+  private async remember({ highest, startedMs }: ReadProgress): Promise<void> {
+    const { readUpTo } = this.current;
+    const cap = formatInstant(startedMs + this.options.timings.overlapMs);
+    // A list without a row is complete as well. Without a mark every read would begin at the horizon, as the first does.
+    const shown =
+      highest ?? (readUpTo === undefined ? earlier(formatInstant(startedMs), this.options.timings.overlapMs) : readUpTo);
+    const next = compareInstants(shown, cap) > 0 ? cap : shown;
+    if (readUpTo !== undefined && compareInstants(next, readUpTo) <= 0) return;
+    await this.save({ ...this.current, readUpTo: next });
+  }
+}
+
+function earlier(instant: string, byMs: number): string {
+  const nanoseconds = parseInstant(instant) ?? 0n;
+  return formatInstant(Number(nanoseconds / 1_000_000n) - byMs);
+}
+
+function incomplete(error: PlatformError): ReadOutcome {
+  return { complete: false, error };
+}

@@ -1,0 +1,308 @@
+import { parseInstant } from '../domain/instant.ts';
+import type { Observation, Outcome } from '../domain/observation.ts';
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { OrderReads } from '../platform/order-reads.ts';
+import type { PlatformError } from '../platform/platform-error.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import { AccountReader } from './account-reader.ts';
+import type { AccountRecord, AccountRegistry } from './account-registry.ts';
+import type { Connection } from './connection.ts';
+import type { ConnectionEnd } from './connection-end.ts';
+import { Continuity } from './continuity.ts';
+import { Corrections } from './corrections.ts';
+import type { ObservationSink } from './observation-sink.ts';
+import type { ReadOutcome } from './read-progress.ts';
+import { RowIntake } from './row-intake.ts';
+import { SilentLossWatch } from './silent-loss-watch.ts';
+import type { AccountState, AccountStatus } from './source-status.ts';
+import { StoreLost } from './store-lost.ts';
+import type { StreamTimings } from './stream-timings.ts';
+import { TimerSet } from './timer-set.ts';
+
+export interface SessionDeps {
+  readonly reads: OrderReads;
+  readonly registry: AccountRegistry;
+  readonly sink: ObservationSink;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics['source'];
+  readonly log: Log;
+}
+
+export interface SessionOptions {
+  readonly stream: Stream;
+  readonly timings: StreamTimings;
+  /** The account's orders may not be compared any more with what the open connections bring: close them, open another. */
+  readonly onStoreLost: (session: AccountSession) => void;
+}
+
+/** Gaps reported by the platform make us read again at most this often. */
+const gapRestMs = 30_000;
+
+/**
+ * One account on one stream: from the subscription to live, and back when its connection ends.
+ *
+ * States: see `AccountState`. connecting → resyncing (acknowledged) → live (a complete read that began after it was committed) → connecting or down
+ * (the connection ended) …; besides not_enrolled, login_required (asked again in time) and frozen (`StoreLost`).
+ * Invariant: `live` holds only while `attached` is a connection that acknowledged the subscription, without a moment between it and the one before it
+ * that no connection covered, since before the last complete read began.
+ */
+export class AccountSession {
+  readonly accountId: string;
+  lastEventMs: number | undefined;
+  private state: AccountState = 'connecting';
+  private sinceMs: number;
+  private lastResyncMs: number | undefined;
+  private lastAuditMs: number | undefined;
+  private lastError: string | undefined;
+  private attached: Connection | undefined;
+  private retryAtMs = Number.NEGATIVE_INFINITY;
+  private gapAtMs = Number.NEGATIVE_INFINITY;
+  /** Aborts when the account leaves the connection: reads that were to make it live, and audits, prove nothing then. */
+  private coverage = new AbortController();
+  private readonly life = new AbortController();
+  private readonly timers: TimerSet;
+  private readonly reader: AccountReader;
+  private readonly intake: RowIntake;
+  private readonly continuity: Continuity;
+  private readonly losses: SilentLossWatch;
+  private readonly corrections: Corrections;
+  private readonly storeLost: StoreLost;
+  private readonly deps: SessionDeps;
+  private readonly options: SessionOptions;
+
+  constructor(deps: SessionDeps, options: SessionOptions, record: AccountRecord) {
+    const { stream } = options;
+    const { accountId, sourceEpoch, readUpTo } = record;
+    this.deps = deps;
+    this.options = options;
+    this.accountId = accountId;
+    this.sinceMs = deps.clock.nowMs();
+    this.timers = new TimerSet(deps.clock);
+    const knownUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
+    this.intake = new RowIntake(deps, { stream, accountId, sourceEpoch });
+    this.intake.guard = (observation) => this.withholds(observation);
+    this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
+    this.losses = new SilentLossWatch(deps, { onLoss: (orderId) => this.lostSilently(orderId) });
+    const signal = this.life.signal;
+    const onAudited = (observation: Observation, outcome: Outcome) => this.audited(observation, outcome);
+    this.reader = new AccountReader({ ...deps, intake: this.intake }, { ...options, signal, onAudited }, record);
+    this.corrections = new Corrections({ ...deps, intake: this.intake }, { accountId, signal });
+    this.storeLost = new StoreLost({ ...deps, reader: this.reader, intake: this.intake });
+  }
+
+  /** Subscribes on the connection, unless the account was refused lately. Resolves when the platform has answered, or the connection has ended. */
+  async attach(connection: Connection): Promise<void> {
+    const { retryAtMs } = this;
+    if (this.life.signal.aborted || this.deps.clock.monotonicMs() < retryAtMs) return;
+    this.retryAtMs = Number.NEGATIVE_INFINITY;
+    const outcome = await connection.subscribe(this.accountId);
+    if (this.life.signal.aborted) return;
+    if (outcome.kind === 'ended') {
+      this.retryAtMs = retryAtMs;
+      return;
+    }
+    if (outcome.kind === 'refused') {
+      this.refused({ code: outcome.code, message: outcome.message, status: 403, retryable: false, sent: 'yes' });
+      return;
+    }
+    const covered = this.attached !== undefined && this.attached !== connection;
+    this.attached = connection;
+    // Make before break: the old connection delivers until after this acknowledgement, so nothing was missed between the two.
+    if (covered && !this.storeLost.active) return;
+    this.coverage.abort();
+    this.coverage = new AbortController();
+    this.storeLost.forgetHeld();
+    void this.resync(connection, this.coverage.signal);
+  }
+
+  /** An event of this account. */
+  row(row: unknown, text: string, receivedMs: number): void {
+    if (this.storeLost.active) {
+      this.storeLost.hold({ row, text, receivedMs });
+      return;
+    }
+    this.lastEventMs = this.deps.clock.nowMs();
+    const item = this.intake.take(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
+    if (item.kind === 'order') {
+      this.losses.delivered(item);
+      if (item.view.certainty === 'unknown_gap') this.gap();
+    } else if (item.kind === 'withheld') {
+      this.storeLost.hold({ row, text, receivedMs });
+    } else if (item.kind === 'unreadable' && item.orderId !== undefined) {
+      this.reader.ask(item.orderId);
+    }
+  }
+
+  /** A connection ended. */
+  ended(connection: Connection, end: ConnectionEnd): void {
+    if (connection !== this.attached) return;
+    this.leave(connection.lastByteAtMs, end.reason);
+    if (this.state !== 'frozen') this.enter('connecting', end.detail);
+  }
+
+  /** There is no connection, and the attempt at one failed. */
+  disconnected(state: 'down' | 'login_required', reason: string): void {
+    if (this.attached !== undefined || this.state === 'not_enrolled' || this.state === 'frozen') return;
+    this.enter(state, reason);
+  }
+
+  stop(): void {
+    this.leave(this.attached?.lastByteAtMs ?? this.deps.clock.nowMs(), 'stopped');
+    this.life.abort();
+    this.losses.stop();
+    this.timers.stop();
+  }
+
+  status(): AccountStatus {
+    const { accountId, state, sinceMs, lastEventMs, lastResyncMs, lastAuditMs, lastError } = this;
+    return {
+      accountId,
+      state,
+      sinceMs,
+      sourceEpoch: this.intake.sourceEpoch,
+      ...(lastEventMs !== undefined && { lastEventMs }),
+      ...(lastResyncMs !== undefined && { lastResyncMs }),
+      ...(lastAuditMs !== undefined && { lastAuditMs }),
+      ...(lastError !== undefined && { lastError }),
+    };
+  }
+
+  private async resync(connection: Connection, signal: AbortSignal): Promise<void> {
+    const { clock, random, metrics } = this.deps;
+    const backoff = new Backoff(random, { firstMs: 500, maxMs: 30_000 });
+    const startedMs = clock.monotonicMs();
+    if (!this.storeLost.active) this.enter('resyncing');
+    while (!signal.aborted) {
+      const outcome = this.storeLost.active ? await this.recover(signal) : await this.reader.read('resync', signal);
+      if (signal.aborted) return;
+      if (outcome.complete) {
+        this.lastResyncMs = clock.nowMs();
+        metrics.resyncSeconds.observe({ source: this.options.stream }, (clock.monotonicMs() - startedMs) / 1000);
+        this.becomeLive(signal);
+        return;
+      }
+      if (this.deniesAccount(outcome.error)) {
+        connection.unsubscribe(this.accountId);
+        this.refused(outcome.error);
+        return;
+      }
+      this.note(outcome.error.message);
+      await clock.sleep(backoff.nextMs(), signal);
+    }
+  }
+
+  private async recover(signal: AbortSignal): Promise<ReadOutcome> {
+    const outcome = await this.storeLost.recover(signal);
+    if (!outcome.complete || signal.aborted) return outcome;
+    const { sourceEpoch } = this.intake;
+    this.deps.log.warn(
+      this.about({ sourceEpoch, rows: outcome.rows }),
+      'the platform lost its store: read whole under a new source epoch',
+    );
+    for (const { row, text, receivedMs } of outcome.frames ?? []) this.row(row, text, receivedMs);
+    return outcome.resync === true ? this.reader.read('resync', signal) : outcome;
+  }
+
+  private becomeLive(signal: AbortSignal): void {
+    this.enter('live');
+    this.continuity.live();
+    const { auditMs, heartbeatMs } = this.options.timings;
+    const beat = async () => this.continuity.heartbeat(this.attached?.lastByteAtMs ?? this.sinceMs);
+    this.timers.repeat(() => heartbeatMs, beat, signal);
+    this.timers.repeat(
+      () => auditMs * (5 / 6 + this.deps.random.next() / 3),
+      () => this.audit(signal),
+      signal,
+    );
+  }
+
+  private async audit(signal: AbortSignal): Promise<void> {
+    this.losses.begin();
+    const outcome = await this.reader.read('audit', signal);
+    this.losses.end();
+    if (signal.aborted) return;
+    if (outcome.complete) this.lastAuditMs = this.deps.clock.nowMs();
+    else this.note(`audit: ${outcome.error.message}`);
+  }
+
+  private audited(observation: Observation, outcome: Outcome): void {
+    if (outcome === 'applied') this.losses.found(observation);
+    const { stream, orderId } = observation.view;
+    if (outcome === 'stale' && stream === 'account' && !this.losses.hasNoted(orderId)) this.corrections.suspect(orderId);
+  }
+
+  private lostSilently(orderId: string): void {
+    this.deps.metrics.silentLosses.inc({ source: this.options.stream });
+    this.deps.log.warn(this.about({ orderId }), 'the stream lost a change that the audit found');
+  }
+
+  /** The guard of the intake: looked at before the version of anything that is not certain. */
+  private withholds(observation: Observation): boolean {
+    if (!this.storeLost.isNews(observation)) return false;
+    this.storeLost.freeze();
+    this.leave(this.attached?.lastByteAtMs ?? this.deps.clock.nowMs(), 'store_lost');
+    this.enter('frozen', 'the platform lost its store');
+    this.deps.log.error(this.about({ orderId: observation.view.orderId }), 'the platform lost its store: account frozen');
+    // Not from within the frame that told: closing the connection under the hands of who delivers it would reorder what follows.
+    this.timers.later(0, () => this.options.onStoreLost(this));
+    return true;
+  }
+
+  private gap(): void {
+    const nowMs = this.deps.clock.monotonicMs();
+    if (this.state !== 'live' || this.attached === undefined || nowMs - this.gapAtMs < gapRestMs) return;
+    this.gapAtMs = nowMs;
+    const connection = this.attached;
+    this.leave(connection.lastByteAtMs, 'unknown_gap');
+    this.attached = connection;
+    this.coverage = new AbortController();
+    void this.resync(connection, this.coverage.signal);
+  }
+
+  private deniesAccount({ status, code }: PlatformError): boolean {
+    return status === 403 || status === 401 || code === 'LOGIN_REQUIRED';
+  }
+
+  private refused(error: PlatformError): void {
+    const { notEnrolledMs, refusedMs } = this.options.timings;
+    const notEnrolled = this.options.stream === 'prediction' && error.status === 403;
+    const waitMs = notEnrolled ? notEnrolledMs : refusedMs;
+    this.retryAtMs = this.deps.clock.monotonicMs() + waitMs;
+    const connection = this.attached;
+    this.leave(connection?.lastByteAtMs ?? this.deps.clock.nowMs(), 'refused');
+    this.enter(notEnrolled ? 'not_enrolled' : 'login_required', `${error.code ?? error.status ?? ''}: ${error.message}`);
+  }
+
+  /** Whether a refused account is due to be asked for again. */
+  dueAgain(nowMs: number): boolean {
+    return this.attached === undefined && this.state !== 'frozen' && nowMs >= this.retryAtMs && Number.isFinite(this.retryAtMs);
+  }
+
+  private leave(lastSignMs: number, reason: string): void {
+    this.attached = undefined;
+    this.coverage.abort();
+    if (this.continuity.lost(lastSignMs, reason)) this.deps.metrics.gaps.inc({ source: this.options.stream });
+  }
+
+  private enter(state: AccountState, reason?: string): void {
+    if (reason !== undefined) this.note(reason);
+    if (state === this.state) return;
+    const level = state === 'down' || state === 'login_required' ? 'warn' : 'info';
+    this.deps.log[level](this.about({ from: this.state, to: state, ...(reason !== undefined && { reason }) }), 'account state');
+    this.state = state;
+    this.sinceMs = this.deps.clock.nowMs();
+  }
+
+  private note(reason: string): void {
+    this.lastError = reason;
+  }
+
+  private about(more: object): object {
+    return { stream: this.options.stream, accountId: this.accountId, ...more };
+  }
+}

@@ -1,0 +1,142 @@
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { OrderReads, PlatformAccount } from '../platform/order-reads.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { AccountRecord, AccountRegistry } from './account-registry.ts';
+
+/** What follows accounts: one for each stream. */
+export interface AccountFollower {
+  readonly stream: Stream;
+  follow(record: AccountRecord): void;
+  unfollow(accountId: string): void;
+}
+
+export interface AccountsFollowerDeps {
+  readonly reads: OrderReads;
+  readonly registry: AccountRegistry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface AccountsFollowerOptions {
+  /** Only these, where given. */
+  readonly only?: ReadonlySet<string>;
+  /** The list is asked for after 2/3 to 4/3 of this. Default 45 s. */
+  readonly everyMs?: number;
+}
+
+/**
+ * Keeps the sources on the accounts that the platform lists as open: new ones are followed, closed and vanished ones left, without a restart.
+ *
+ * States: starting (until the list was read once, or the registry instead of it) → following. Invariant: an account is left only by a complete list that
+ * does not show it open; a list that failed changes nothing. An account is in the registry before a source follows it.
+ */
+export class AccountsFollower {
+  private readonly records = new Map<string, AccountRecord>();
+  private readonly followed = new Set<string>();
+  private lastError: string | undefined;
+  private loaded = false;
+  private readonly deps: AccountsFollowerDeps;
+  private readonly sources: readonly AccountFollower[];
+  private readonly options: AccountsFollowerOptions;
+
+  constructor(deps: AccountsFollowerDeps, sources: readonly AccountFollower[], options: AccountsFollowerOptions = {}) {
+    this.deps = deps;
+    this.sources = sources;
+    this.options = options;
+  }
+
+  get error(): string | undefined {
+    return this.lastError;
+  }
+
+  /** Follows until `signal` aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.deps;
+    const everyMs = this.options.everyMs ?? 45_000;
+    const backoff = new Backoff(random, { firstMs: 1_000, maxMs: everyMs });
+    while (!signal.aborted) {
+      try {
+        if (!this.loaded) await this.load();
+        const complete = await this.look(signal);
+        if (complete) backoff.reset();
+        await clock.sleep(complete ? everyMs * (2 / 3 + (random.next() * 2) / 3) : backoff.nextMs(), signal);
+      } catch (error) {
+        this.complain(error instanceof Error ? error.message : String(error));
+        await clock.sleep(backoff.nextMs(), signal);
+      }
+    }
+  }
+
+  private async load(): Promise<void> {
+    this.records.clear();
+    for (const record of await this.deps.registry.load()) this.records.set(key(record.stream, record.accountId), record);
+    this.loaded = true;
+  }
+
+  private async look(signal: AbortSignal): Promise<boolean> {
+    const list = await this.deps.reads.listAccounts(signal);
+    if (signal.aborted) return false;
+    if (list.complete) {
+      this.lastError = undefined;
+      await this.apply(list.accounts, signal);
+      return true;
+    }
+    this.complain(list.error.message);
+    // Better the accounts of yesterday than none: each of them is checked by its own subscription.
+    if (this.followed.size === 0) this.followKnown();
+    return false;
+  }
+
+  private async apply(accounts: readonly PlatformAccount[], signal: AbortSignal): Promise<void> {
+    const open = new Map(
+      accounts.filter((account) => account.isOpen && this.wanted(account.accountId)).map((a) => [a.accountId, a]),
+    );
+    for (const accountId of [...this.followed]) {
+      if (open.has(accountId)) continue;
+      this.followed.delete(accountId);
+      // Its session may have moved the record on; should the account come back, it begins from what is stored.
+      this.loaded = false;
+      this.deps.log.info({ accountId }, 'the account is closed or gone: no longer followed');
+      for (const source of this.sources) source.unfollow(accountId);
+    }
+    for (const account of open.values()) {
+      if (this.followed.has(account.accountId) || signal.aborted) continue;
+      for (const source of this.sources) source.follow(await this.recordOf(source.stream, account));
+      this.followed.add(account.accountId);
+    }
+  }
+
+  private followKnown(): void {
+    for (const record of this.records.values()) {
+      if (!this.wanted(record.accountId)) continue;
+      this.followed.add(record.accountId);
+      this.sources.find(({ stream }) => stream === record.stream)?.follow(record);
+    }
+  }
+
+  private async recordOf(stream: Stream, { accountId, isSim }: PlatformAccount): Promise<AccountRecord> {
+    const known = this.records.get(key(stream, accountId));
+    if (known !== undefined) return known;
+    const record: AccountRecord = { stream, accountId, isSim, sourceEpoch: 0, readUpTo: undefined };
+    await this.deps.registry.save(record);
+    this.records.set(key(stream, accountId), record);
+    return record;
+  }
+
+  private wanted(accountId: string): boolean {
+    return this.options.only?.has(accountId) ?? true;
+  }
+
+  private complain(reason: string): void {
+    if (this.lastError !== reason) this.deps.log.warn({ reason }, 'the accounts could not be listed');
+    this.lastError = reason;
+  }
+}
+
+function key(stream: Stream, accountId: string): string {
+  return `${stream}:${accountId}`;
+}

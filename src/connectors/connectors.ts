@@ -1,0 +1,75 @@
+import type { Service } from '../runtime/service.ts';
+import type { AccountReaderDeps } from './account-reader.ts';
+import { AccountsFollower, type AccountsFollowerOptions } from './accounts-follower.ts';
+import { Source, type SourceDeps } from './source.ts';
+import type { SourceStatus } from './source-status.ts';
+import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
+
+export type ConnectorsDeps = SourceDeps & Pick<AccountReaderDeps, 'registry'>;
+
+export interface ConnectorsOptions extends AccountsFollowerOptions {
+  /** Whole address of the production stream: account orders. */
+  readonly streamUrl: string;
+  /** Whole address of the stream that carries prediction orders. */
+  readonly predictionStreamUrl: string;
+  readonly timings?: Partial<StreamTimings>;
+}
+
+interface Term {
+  readonly sources: readonly Source[];
+  readonly stop: AbortController;
+  readonly following: Promise<void>;
+}
+
+/**
+ * All sources of the process: both streams, for the accounts that the platform lists.
+ *
+ * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: nothing is kept from one term to the next but what the registry
+ * holds; another process may have followed the same accounts in between. When `end` resolves no socket, read or timer of the term is left.
+ */
+export class Connectors implements Service {
+  readonly name = 'connectors';
+  private term: Term | undefined;
+  private readonly deps: ConnectorsDeps;
+  private readonly options: ConnectorsOptions;
+
+  constructor(deps: ConnectorsDeps, options: ConnectorsOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Nothing to do before the lane is held. */
+  async start(): Promise<void> {}
+
+  async drain(_signal: AbortSignal): Promise<void> {
+    await this.end();
+  }
+
+  /** The lane is ours: connects, and goes on by itself. */
+  async begin(): Promise<void> {
+    if (this.term !== undefined) return;
+    const { streamUrl, predictionStreamUrl } = this.options;
+    const timings = { ...streamTimingDefaults, ...this.options.timings };
+    const account = new Source(this.deps, { stream: 'account', url: streamUrl, timings });
+    const prediction = new Source(this.deps, { stream: 'prediction', url: predictionStreamUrl, timings });
+    const sources = [account, prediction];
+    for (const source of sources) source.start();
+    const stop = new AbortController();
+    const following = new AccountsFollower(this.deps, sources, this.options).run(stop.signal);
+    this.term = { sources, stop, following };
+  }
+
+  /** The lane is lost, or about to be given back: closes everything at once. */
+  async end(): Promise<void> {
+    const { term } = this;
+    if (term === undefined) return;
+    this.term = undefined;
+    term.stop.abort();
+    await Promise.all([term.following, ...term.sources.map((source) => source.stop())]);
+  }
+
+  /** One entry a stream; empty while the lane is not held. */
+  status(): readonly SourceStatus[] {
+    return this.term?.sources.map((source) => source.status()) ?? [];
+  }
+}

@@ -1,0 +1,91 @@
+import type { Cause, Observation, Outcome, Unreadable } from '../domain/observation.ts';
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { decodeOrder, type ForeignRow } from './decode-order.ts';
+import type { ObservationSink } from './observation-sink.ts';
+
+/** What is known of a row beside its content. */
+export interface RowSource {
+  readonly cause: Cause;
+  readonly receivedMs: number;
+  readonly bytes: number;
+  /** The text as it came; asked for only when the row cannot be read. */
+  readonly raw: () => string;
+  readonly correction?: true;
+  readonly onOutcome?: (outcome: Outcome) => void;
+}
+
+/** The row was held back by the guard: nothing of it went to ingest. */
+export interface Withheld {
+  readonly kind: 'withheld';
+}
+
+export interface RowIntakeDeps {
+  readonly sink: ObservationSink;
+  readonly clock: Clock;
+  readonly metrics: Metrics['source'];
+  readonly log: Log;
+}
+
+const rememberedFaults = 1_000;
+
+/**
+ * The one way of an account's rows into ingest, from its stream and from its lists. Every row ends as offered, kept in quarantine, dropped because it is
+ * of another account (alarmed), or withheld by the guard.
+ */
+export class RowIntake {
+  /** The source epoch that rows are given from now on. */
+  sourceEpoch: number;
+  /** Looks at an observation whose certainty is not `certain` before its version counts for anything. True: it is not to be offered. */
+  guard: (observation: Observation) => boolean = () => false;
+  private readonly faults = new Map<string, string>();
+  private foreignSeen = false;
+  private readonly deps: RowIntakeDeps;
+  private readonly stream: Stream;
+  private readonly accountId: string;
+
+  constructor(deps: RowIntakeDeps, options: { stream: Stream; accountId: string; sourceEpoch: number }) {
+    this.deps = deps;
+    this.stream = options.stream;
+    this.accountId = options.accountId;
+    this.sourceEpoch = options.sourceEpoch;
+  }
+
+  take(row: unknown, source: RowSource): Observation | Unreadable | ForeignRow | Withheld {
+    const { stream, accountId, sourceEpoch } = this;
+    const item = decodeOrder(
+      row,
+      { ...source, stream, accountId, sourceEpoch, observedAtMs: this.deps.clock.nowMs() },
+      source.raw,
+    );
+    if (item.kind === 'order') {
+      if (item.view.certainty !== 'certain' && this.guard(item)) return { kind: 'withheld' };
+      this.deps.sink.offer(item);
+    } else if (item.kind === 'foreign') {
+      this.foreign(item);
+    } else if (source.cause === 'stream' || this.isNewFault(item)) {
+      this.deps.metrics.decodeFailures.inc({ source: stream, reason: item.reason });
+      this.deps.sink.offer(item);
+    }
+    return item;
+  }
+
+  private foreign(item: ForeignRow): void {
+    this.deps.metrics.frames.inc({ source: this.stream, type: 'foreign' });
+    if (this.foreignSeen) return;
+    this.foreignSeen = true;
+    const about = { stream: this.stream, accountId: this.accountId, foreignAccountId: item.accountId };
+    this.deps.log.error(about, 'the platform sent an order of another account; dropped, counted from now on');
+  }
+
+  /** An audit meets the same unreadable row every minute: it is kept once for each content. */
+  private isNewFault(item: Unreadable): boolean {
+    const name = item.orderId ?? '';
+    if (this.faults.get(name) === item.raw) return false;
+    if (this.faults.size >= rememberedFaults) this.faults.clear();
+    this.faults.set(name, item.raw);
+    return true;
+  }
+}

@@ -1,0 +1,82 @@
+import { compareInstants } from '../domain/instant.ts';
+import type { Observation } from '../domain/observation.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+
+const graceMs = 5_000;
+/** Rows noted in one audit. Beyond it nothing can be proven any more, and the audit counts no loss. */
+const maxNoted = 200_000;
+
+interface Noted {
+  readonly version: bigint | undefined;
+  readonly updatedAt: string;
+}
+
+/**
+ * Tells a silent loss from a race: a change that an audit found first counts as lost only when the stream has not delivered it 5 s later.
+ *
+ * States: idle → watching (an audit runs, or a found change waits for its 5 s) → idle. Only while watching are stream rows noted, so that the hot
+ * path pays for it a few seconds a minute.
+ */
+export class SilentLossWatch {
+  private audits = 0;
+  private stopped = false;
+  private readonly waiting = new Set<Timer>();
+  private readonly noted = new Map<string, Noted>();
+  private readonly clock: Clock;
+  private readonly onLoss: (orderId: string) => void;
+
+  constructor(deps: { clock: Clock }, options: { onLoss: (orderId: string) => void }) {
+    this.clock = deps.clock;
+    this.onLoss = options.onLoss;
+  }
+
+  begin(): void {
+    this.audits += 1;
+  }
+
+  end(): void {
+    this.audits -= 1;
+    this.forgetWhenIdle();
+  }
+
+  /** A row came by the stream. */
+  delivered(observation: Observation): void {
+    if (this.audits + this.waiting.size === 0) return;
+    const { orderId, updatedAt } = observation.view;
+    if (this.noted.size <= maxNoted) this.noted.set(orderId, { version: observation.sourceVersion, updatedAt });
+  }
+
+  /** Whether the stream delivered anything of the order while watching. */
+  hasNoted(orderId: string): boolean {
+    return this.noted.has(orderId);
+  }
+
+  /** An audit's row was news to us. */
+  found(observation: Observation): void {
+    if (this.stopped) return;
+    const timer = this.clock.after(graceMs, () => {
+      if (this.noted.size <= maxNoted && !this.covers(observation)) this.onLoss(observation.view.orderId);
+      this.waiting.delete(timer);
+      this.forgetWhenIdle();
+    });
+    this.waiting.add(timer);
+  }
+
+  /** What still waits is judged no more. */
+  stop(): void {
+    this.stopped = true;
+    for (const timer of this.waiting) timer.cancel();
+    this.waiting.clear();
+  }
+
+  private covers({ view, sourceVersion }: Observation): boolean {
+    const noted = this.noted.get(view.orderId);
+    if (noted === undefined) return false;
+    if (noted.version !== undefined && sourceVersion !== undefined) return noted.version >= sourceVersion;
+    return compareInstants(noted.updatedAt, view.updatedAt) >= 0;
+  }
+
+  private forgetWhenIdle(): void {
+    if (this.audits + this.waiting.size === 0) this.noted.clear();
+  }
+}

@@ -1,0 +1,298 @@
+import type { Stream } from '../domain/order.ts';
+import type { AccessToken, TokenSource } from '../platform/token-source.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import { Wakeup } from '../runtime/wakeup.ts';
+import type { AccountRecord } from './account-registry.ts';
+import { AccountSession, type SessionDeps, type SessionOptions } from './account-session.ts';
+import { Connection, type ConnectionHandlers, type EventFrame, type UnreadableFrame } from './connection.ts';
+import type { ConnectionEnd } from './connection-end.ts';
+import { cutRaw } from './decode-order.ts';
+import type { SocketFactory } from './socket.ts';
+import { SourceMeter } from './source-meter.ts';
+import type { SourceStatus } from './source-status.ts';
+import { TimerSet } from './timer-set.ts';
+
+export interface SourceDeps extends SessionDeps {
+  readonly openSocket: SocketFactory;
+  readonly tokens: TokenSource;
+}
+
+export interface SourceOptions extends Omit<SessionOptions, 'onStoreLost'> {
+  /** The whole address of the stream. */
+  readonly url: string;
+}
+
+/** A connection that lived this long was a good one: the next failure starts the backoff afresh. */
+const steadyMs = 30_000;
+const refreshEveryMs = 1_000;
+/** Between two attempts to move to a newer token; the old one still serves. */
+const replaceRestMs = 10_000;
+/** A connection opened for one account's lost store serves for the others that notice it later. */
+const storeLostMs = 60_000;
+
+/**
+ * One stream (account or prediction orders) of one credential: a connection, the accounts on it, and the next connection where there is none or the
+ * token changes.
+ *
+ * States: idle → connecting → connected → connecting (it ended; full-jitter backoff) … → stopped. While connected and the token was renewed, a second
+ * connection is opened and subscribed whole before the first is closed (make before break).
+ * Invariant: every frame of every open connection goes to its account's session or is counted; while the sink is full all connections are paused.
+ */
+export class Source {
+  private readonly sessions = new Map<string, AccountSession>();
+  /** Accounts that we left: what is still on its way of theirs is no alarm. */
+  private readonly left = new Set<string>();
+  private readonly connections = new Set<Connection>();
+  private current: Connection | undefined;
+  private next: Connection | undefined;
+  private newestToken: AccessToken | undefined;
+  private replaceAtMs = Number.NEGATIVE_INFINITY;
+  private currentEnded: ((ended: { readonly end: ConnectionEnd; readonly generation: number }) => void) | undefined;
+  private lastEnd: SourceStatus['lastEnd'];
+  private storeLostAtMs = Number.NEGATIVE_INFINITY;
+  private paused = false;
+  private foreignSeen = false;
+  private running: Promise<void> = Promise.resolve();
+  private readonly life = new AbortController();
+  private readonly wakeup = new Wakeup();
+  private readonly timers: TimerSet;
+  private readonly meter: SourceMeter;
+  private readonly leave: (() => void)[] = [];
+  private readonly deps: SourceDeps;
+  private readonly options: SourceOptions;
+
+  constructor(deps: SourceDeps, options: SourceOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.meter = new SourceMeter(options.stream, deps.metrics);
+    this.timers = new TimerSet(deps.clock);
+  }
+
+  get stream(): Stream {
+    return this.options.stream;
+  }
+
+  start(): void {
+    this.leave.push(this.deps.sink.onRoom(() => this.unpause()));
+    this.leave.push(this.deps.tokens.onRenewed((token) => this.replace(token)));
+    this.timers.repeat(
+      () => refreshEveryMs,
+      async () => this.refresh(),
+    );
+    this.running = this.run();
+  }
+
+  /** Closes everything; resolves when nothing of the source runs any more. */
+  async stop(): Promise<void> {
+    this.life.abort();
+    for (const leave of this.leave) leave();
+    for (const session of this.sessions.values()) session.stop();
+    for (const connection of [...this.connections]) connection.terminate({ reason: 'stopped', detail: 'the service stops' });
+    this.timers.stop();
+    this.wakeup.wake();
+    await this.running;
+    this.meter.flush([]);
+  }
+
+  follow(record: AccountRecord): void {
+    if (this.sessions.has(record.accountId) || this.life.signal.aborted) return;
+    const onStoreLost = (session: AccountSession) => this.storeLost(session);
+    const session = new AccountSession(this.deps, { ...this.options, onStoreLost }, record);
+    this.sessions.set(record.accountId, session);
+    this.left.delete(record.accountId);
+    for (const connection of this.connections) if (connection.isOpen) void session.attach(connection);
+    this.wakeup.wake();
+  }
+
+  unfollow(accountId: string): void {
+    const session = this.sessions.get(accountId);
+    if (session === undefined) return;
+    session.stop();
+    this.sessions.delete(accountId);
+    this.left.add(accountId);
+    for (const connection of this.connections) connection.unsubscribe(accountId);
+  }
+
+  status(): SourceStatus {
+    const { lastFrameMs, lastEventMs } = this.meter;
+    return {
+      stream: this.options.stream,
+      connected: this.current?.isOpen ?? false,
+      paused: this.paused,
+      ...(lastFrameMs > 0 && { lastFrameMs }),
+      ...(lastEventMs > 0 && { lastEventMs }),
+      ...(this.lastEnd !== undefined && { lastEnd: this.lastEnd }),
+      accounts: [...this.sessions.values()].map((session) => session.status()),
+    };
+  }
+
+  private async run(): Promise<void> {
+    const { clock, random } = this.deps;
+    const { signal } = this.life;
+    const backoff = new Backoff(random, { firstMs: 250, maxMs: this.options.timings.reconnectMaxMs });
+    while (!signal.aborted) {
+      if (this.sessions.size === 0) {
+        await this.wakeup.wait();
+        continue;
+      }
+      const startedMs = clock.monotonicMs();
+      const reason = await this.connectOnce();
+      if (signal.aborted) return;
+      if (clock.monotonicMs() - startedMs >= steadyMs) backoff.reset();
+      // Closed by us to be opened again: nothing is wrong with the platform's door.
+      if (reason === 'store_lost') continue;
+      await clock.sleep(backoff.nextMs(), signal);
+    }
+  }
+
+  /** One connection from opening to its end. Returns why it ended, or undefined where there was no token for one. */
+  private async connectOnce(): Promise<ConnectionEnd['reason'] | undefined> {
+    const credential = await this.deps.tokens.get();
+    if (this.life.signal.aborted) return undefined;
+    if (!credential.ok) {
+      const { code, message } = credential.error;
+      this.disconnected(code === 'LOGIN_REQUIRED' ? 'login_required' : 'down', message);
+      return undefined;
+    }
+    const { promise, resolve } = Promise.withResolvers<{ end: ConnectionEnd; generation: number }>();
+    this.currentEnded = resolve;
+    this.current = this.open(credential.token, (connection) => void this.attachAll(connection));
+    const { end, generation } = await promise;
+    if (this.life.signal.aborted || end.reason === 'store_lost') return end.reason;
+    if (end.reason === 'unauthorized') await this.deps.tokens.renew(generation);
+    this.disconnected(end.reason === 'forbidden' ? 'login_required' : 'down', end.detail);
+    return end.reason;
+  }
+
+  private open(token: AccessToken, onOpen: ConnectionHandlers['onOpen']): Connection {
+    const { stream, url, timings } = this.options;
+    const connection = new Connection(
+      this.deps,
+      { stream, url, token, timings },
+      {
+        onOpen,
+        onEvent: (frame, text) => this.event(frame, text),
+        onUnreadable: (frame, text) => this.unreadable(frame, text),
+        onControl: () => this.meter.frame('control', this.deps.clock.nowMs()),
+        onEnd: (end, ended) => this.ended(end, ended),
+      },
+    );
+    this.connections.add(connection);
+    if (this.paused) connection.pause();
+    return connection;
+  }
+
+  private async attachAll(connection: Connection): Promise<void> {
+    await Promise.all([...this.sessions.values()].map((session) => session.attach(connection)));
+  }
+
+  /** Make before break: the new connection is subscribed whole before the old one is told goodbye, and until then both deliver. */
+  private replace(token: AccessToken): void {
+    this.newestToken = token;
+    if (this.current?.isOpen !== true || this.next !== undefined || this.current.token.generation >= token.generation) return;
+    this.replaceAtMs = this.deps.clock.monotonicMs() + replaceRestMs;
+    this.next = this.open(token, (connection) => void this.takeOver(connection));
+  }
+
+  private async takeOver(connection: Connection): Promise<void> {
+    await this.attachAll(connection);
+    const old = this.current;
+    if (this.next !== connection || !connection.isOpen) return;
+    this.next = undefined;
+    this.current = connection;
+    old?.close({ reason: 'replaced', detail: 'a connection with a newer token took over' });
+  }
+
+  private ended(end: ConnectionEnd, connection: Connection): void {
+    this.connections.delete(connection);
+    this.deps.metrics.reconnects.inc({ source: this.options.stream, reason: end.reason });
+    for (const session of this.sessions.values()) session.ended(connection, end);
+    const level = end.reason === 'replaced' || end.reason === 'stopped' ? 'debug' : 'warn';
+    this.deps.log[level]({ stream: this.options.stream, ...end }, 'stream connection ended');
+    if (connection === this.next) this.next = undefined;
+    if (connection !== this.current) return;
+    this.lastEnd = { atMs: this.deps.clock.nowMs(), ...end };
+    // The connection that was to replace this one is as good as a new one.
+    const { next } = this;
+    if (next?.isOpen === true) {
+      this.current = next;
+      this.next = undefined;
+      return;
+    }
+    this.current = undefined;
+    this.currentEnded?.({ end, generation: connection.token.generation });
+  }
+
+  private disconnected(state: 'down' | 'login_required', reason: string): void {
+    for (const session of this.sessions.values()) session.disconnected(state, reason);
+  }
+
+  private event(frame: EventFrame, text: string): void {
+    const { clock, sink } = this.deps;
+    this.meter.frame('event', clock.nowMs());
+    const session = frame.stream === this.options.stream ? this.sessions.get(frame.accountId) : undefined;
+    if (session === undefined) this.foreign(frame);
+    else session.row(frame.row, text, clock.monotonicMs());
+    if (sink.full) this.pause();
+  }
+
+  private unreadable(frame: UnreadableFrame, text: string): void {
+    const { clock, metrics, sink } = this.deps;
+    const { stream } = this.options;
+    this.meter.frame('unreadable', clock.nowMs());
+    metrics.decodeFailures.inc({ source: stream, reason: frame.reason });
+    const { reason, detail } = frame;
+    const observedAtMs = clock.nowMs();
+    sink.offer({
+      kind: 'unreadable',
+      cause: 'stream',
+      stream,
+      reason,
+      detail,
+      raw: cutRaw(text),
+      observedAtMs,
+      bytes: text.length,
+    });
+    if (sink.full) this.pause();
+  }
+
+  private foreign({ accountId, stream }: EventFrame): void {
+    if (this.left.has(accountId)) return;
+    this.deps.metrics.frames.inc({ source: this.options.stream, type: 'foreign' });
+    if (this.foreignSeen) return;
+    this.foreignSeen = true;
+    this.deps.log.error({ stream, accountId }, 'an event of an account that we did not subscribe; dropped, counted from now on');
+  }
+
+  private pause(): void {
+    if (this.paused) return;
+    this.paused = true;
+    for (const connection of this.connections) connection.pause();
+  }
+
+  private unpause(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    for (const connection of this.connections) connection.resume();
+  }
+
+  private storeLost(session: AccountSession): void {
+    const nowMs = this.deps.clock.monotonicMs();
+    if (nowMs - this.storeLostAtMs < storeLostMs && this.current?.isOpen === true) {
+      void session.attach(this.current);
+      return;
+    }
+    this.storeLostAtMs = nowMs;
+    for (const connection of [...this.connections])
+      connection.terminate({ reason: 'store_lost', detail: 'the platform lost its store' });
+  }
+
+  /** Once a second: metrics, accounts that are due to be asked for again, a newer token whose connection could not be opened the first time. */
+  private refresh(): void {
+    this.meter.flush(this.status().accounts.map(({ state }) => state));
+    if (this.current?.isOpen !== true) return;
+    const nowMs = this.deps.clock.monotonicMs();
+    for (const session of this.sessions.values()) if (session.dueAgain(nowMs)) void session.attach(this.current);
+    if (this.newestToken !== undefined && nowMs >= this.replaceAtMs) this.replace(this.newestToken);
+  }
+}
