@@ -7,6 +7,7 @@ import { exitCodes } from './cli-error.ts';
 import { checkDatabase } from './doctor/check-database.ts';
 import { checkKafka } from './doctor/check-kafka.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
+import { checkSignInScreen } from './doctor/check-sign-in-screen.ts';
 import { checkStreams } from './doctor/check-streams.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
 import type { CliIo } from './io.ts';
@@ -66,9 +67,10 @@ async function examinePlatform(config: Config, io: CliIo): Promise<readonly Find
   const http = new UndiciHttp({ clock: io.clock });
   try {
     const { findings, accessToken } = await checkPlatform(config, { http, clock: io.clock });
-    if (accessToken === undefined) return findings;
+    const screen = config.platformAuthUrl === undefined ? [] : [await checkSignInScreen(config.platformAuthUrl, http)];
+    if (accessToken === undefined) return [...findings, ...screen];
     const streams = await checkStreams(config, accessToken, { openSocket: wsSocketFactory(io.clock), clock: io.clock });
-    return [...findings, ...streams];
+    return [...findings, ...screen, ...streams];
   } finally {
     await http.close();
   }

@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkDatabase } from '../../../src/cli/doctor/check-database.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { emptyDatabase, freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { onServer } from '../../support/on-server.ts';
+import { testLog } from '../../support/test-log.ts';
+
+let database: TestDatabase;
+const logins: string[] = [];
+
+beforeEach(async () => {
+  database = await freshDatabase();
+});
+
+afterEach(async () => {
+  for (const login of logins.splice(0))
+    await onServer(database.url, (client) => client.query(`drop owned by ${login}; drop role ${login}`));
+  await database.drop();
+});
+
+/** The address of the test's database for a new login, which is a member of the given role. */
+async function urlOfLogin(memberOf?: string): Promise<string> {
+  const login = `doctor_${database.name}`;
+  await onServer(database.url, async (client) => {
+    await client.query(`create role ${login} login password 'pw'`);
+    if (memberOf !== undefined) await client.query(`grant ${memberOf} to ${login}`);
+  });
+  logins.push(login);
+  const url = new URL(database.url);
+  url.username = login;
+  url.password = 'pw';
+  return url.href;
+}
+
+async function examine(url: string | undefined) {
+  const loaded = loadConfig(url === undefined ? {} : { DATABASE_URL: url }, () => '');
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
+  const findings = await checkDatabase(loaded.config, testLog);
+  return Object.fromEntries(findings.map(({ part, verdict, detail, mend }) => [part, { verdict, detail, mend }]));
+}
+
+describe('the doctor on a database', () => {
+  it('finds nothing wrong for a member of tidemark_app', async () => {
+    expect(await examine(await urlOfLogin('tidemark_app'))).toMatchObject({
+      database: { verdict: 'ok' },
+      rights: { verdict: 'ok' },
+      schema: { verdict: 'ok' },
+    });
+  });
+
+  it('warns of a superuser', async () => {
+    expect((await examine(database.url))['rights']).toMatchObject({
+      verdict: 'warn',
+      mend: expect.stringContaining('tidemark_app'),
+    });
+  });
+
+  it('fails a login without the rights, and says which to grant', async () => {
+    const { rights, schema } = await examine(await urlOfLogin());
+    expect(rights).toMatchObject({ verdict: 'fail', mend: expect.stringContaining('grant tidemark_app to "doctor_') });
+    expect(schema).toMatchObject({ verdict: 'fail', mend: expect.stringContaining('tidemark migrate') });
+  });
+
+  it('fails a database that is not migrated', async () => {
+    await using empty = await emptyDatabase();
+    expect((await examine(empty.url))['schema']).toEqual({
+      verdict: 'fail',
+      detail: expect.stringMatching(/^\d+ migrations are pending$/),
+      mend: 'Run `tidemark migrate`.',
+    });
+  });
+
+  it('warns of settings under which a crash loses orders', async () => {
+    await onServer(database.url, (client) => client.query(`alter database ${database.name} set synchronous_commit = off`));
+    expect((await examine(database.url))['durability']).toMatchObject({
+      verdict: 'warn',
+      detail: expect.stringContaining('synchronous_commit = off'),
+    });
+  });
+
+  it('fails a database that only reads', async () => {
+    await onServer(database.url, (client) =>
+      client.query(`alter database ${database.name} set default_transaction_read_only = on`),
+    );
+    expect((await examine(database.url))['database']).toMatchObject({
+      verdict: 'fail',
+      mend: expect.stringContaining('primary'),
+    });
+  });
+
+  it('fails an address where nothing answers, without the password', async () => {
+    const { database: found } = await examine('postgres://app:c4n4ry@127.0.0.1:1/none');
+    expect(found).toMatchObject({ verdict: 'fail', detail: expect.stringMatching(/^does not answer: connection refused/) });
+    expect(JSON.stringify(found)).not.toContain('c4n4ry');
+  });
+
+  it('fails when no address is set', async () => {
+    expect(await examine(undefined)).toEqual({
+      database: { verdict: 'fail', detail: 'DATABASE_URL is not set', mend: expect.any(String) },
+    });
+  });
+});

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { cliIo } from '../support/cli-io.ts';
+import { emptyDatabase, type TestDatabase } from '../support/database.ts';
+import { onServer } from '../support/on-server.ts';
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await emptyDatabase();
+});
+afterEach(() => database.drop());
+
+async function run(argv: string[], url = database.url) {
+  const io = cliIo({ DATABASE_URL: url });
+  await runProgram(io, ['migrate', ...argv]);
+  return { code: io.code(), out: io.out(), err: io.err() };
+}
+
+describe('migrate', () => {
+  it('names what it applied, and the second time finds nothing to do', async () => {
+    const first = await run([]);
+    expect(first).toMatchObject({ code: 0, err: '' });
+    expect(first.out).toMatch(/^applied 0000_\w+\n(applied \d{4}_\w+\n)+$/);
+    expect(await run([])).toEqual({ code: 0, out: 'The schema is current; nothing to do.\n', err: '' });
+  });
+
+  it('is JSON for a script', async () => {
+    const { applied } = JSON.parse((await run(['--json'])).out);
+    expect(applied[0]).toMatch(/^0000_/);
+    expect(JSON.parse((await run(['--json'])).out)).toEqual({ applied: [] });
+  });
+
+  it('ends with 78 when the database was migrated by a newer build', async () => {
+    await run([]);
+    await onServer(database.url, (client) =>
+      client.query("insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', 9999999999999)"),
+    );
+    const { code, out, err } = await run([]);
+    expect([code, out]).toEqual([78, '']);
+    expect(err).toBe(
+      'tidemark: the database was migrated by a newer build than this one\n  Run the build that migrated it, or a newer one.\n',
+    );
+  });
+
+  it('says in one sentence that there is no such database', async () => {
+    const { code, err } = await run([], database.url.replace(database.name, 'no_such_database'));
+    expect(code).toBe(69);
+    expect(err).toMatch(/^tidemark: the database does not exist: .*\n {2}Run `tidemark doctor`/);
+  });
+});
