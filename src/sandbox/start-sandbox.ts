@@ -128,6 +128,7 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
     uncertainty,
     market,
     pacer,
+    feed,
     random: seededRandom(seed ^ 0x0c0de),
   });
   const streams = new StreamServer({ parts, subscriptions, eventFaults }, options.stream);

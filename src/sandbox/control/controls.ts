@@ -4,6 +4,7 @@ import { type ActionDeps, actNow } from '../faults/act-now.ts';
 import type { FaultAction, faultOrder } from '../faults/fault-shapes.ts';
 import type { Market } from '../market/market.ts';
 import type { Pacer } from '../market/pacer.ts';
+import type { EventFeed } from '../stream/event-feed.ts';
 import { type HandMadeOrder, openByHand } from './open-by-hand.ts';
 import { applyOrderVerb, type OrderVerb } from './order-verbs.ts';
 
@@ -12,6 +13,7 @@ type FaultOrderParsed = ReturnType<(typeof faultOrder)['parse']>;
 export interface ControlDeps extends ActionDeps {
   readonly market: Market;
   readonly pacer: Pacer;
+  readonly feed: EventFeed;
   readonly random: Random;
 }
 
@@ -89,12 +91,13 @@ export class Controls {
 
   /** Numbers for people and benchmarks. */
   status(): object {
-    const { parts, market, pacer, subscriptions } = this.deps;
+    const { parts, market, pacer, feed, subscriptions } = this.deps;
     return {
       orders: parts.exchange.orders.size,
       forgotten: parts.exchange.forgotten,
       working: market.workingCount,
       changes: market.steps,
+      eventsSent: feed.eventsSent,
       owedAndDropped: pacer.dropped,
       sessions: [...subscriptions.sessions].map((session) => ({
         session: session.number,

@@ -17,6 +17,7 @@ export type ChangeCause = 'market' | 'control';
  */
 export class EventFeed {
   private cause: ChangeCause = 'control';
+  private sent = 0;
   private readonly ledger: Ledger;
   private readonly subscriptions: Subscriptions;
   private readonly faults: EventFaults;
@@ -25,6 +26,11 @@ export class EventFeed {
     this.ledger = deps.ledger;
     this.subscriptions = deps.subscriptions;
     this.faults = deps.faults;
+  }
+
+  /** Events that met no fault, over all connections: what a benchmark holds against the reader's counts without reading the ledger. */
+  get eventsSent(): number {
+    return this.sent;
   }
 
   /** What changes inside of `work` is put down to `cause`. */
@@ -54,6 +60,7 @@ export class EventFeed {
 
   private deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): void {
     const outcome = this.faults.deliver(session, order, text, change);
+    if (outcome === 'sent') this.sent += 1;
     this.ledger.enter('event', `,"change":${change},"session":${session.number},"outcome":"${outcome}"`);
   }
 }
