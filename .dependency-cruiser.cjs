@@ -6,7 +6,7 @@ const mayImport = {
   config: ['domain', 'runtime'],
   domain: [],
   runtime: [],
-  observability: [],
+  observability: ['runtime'],
   platform: ['domain', 'runtime', 'observability'],
   connectors: ['domain', 'runtime', 'observability', 'platform'],
   ingest: ['domain', 'runtime', 'observability'],

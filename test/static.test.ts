@@ -18,9 +18,7 @@ describe('the sources', () => {
 
   it('leave process to main.ts', () => {
     const touches = /\bprocess\.(env|exit|argv|on|stdout|stderr)\b/;
-    const offenders = sources
-      .filter(({ file, text }) => file !== 'src/main.ts' && touches.test(text))
-      .map(({ file }) => file);
+    const offenders = sources.filter(({ file, text }) => file !== 'src/main.ts' && touches.test(text)).map(({ file }) => file);
     expect(offenders).toEqual([]);
   });
 

@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-ci-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Runs .ci/run in a checkout of its own, where `npm` does what the test says for each of its arguments. */
+function ci(cases: string, scripts: Record<string, string> = {}) {
+  mkdirSync(join(folder, '.ci'));
+  copyFileSync('.ci/run', join(folder, '.ci/run'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts }, undefined, 2));
+  mkdirSync(join(folder, 'bin'));
+  const npm = join(folder, 'bin/npm');
+  writeFileSync(npm, `#!/bin/sh\necho "npm $*" >>"${folder}/calls"\ncase "$*" in\n${cases}\nesac\n`);
+  chmodSync(npm, 0o755);
+  const run = spawnSync(join(folder, '.ci/run'), {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: `${join(folder, 'bin')}:${process.env['PATH']}` },
+  });
+  return { code: run.status, last: run.stdout.trimEnd().split('\n').at(-1) };
+}
+
+const tests = (line: string, code = 0) => `test) echo "${line}"; exit ${code};;`;
+
+describe('.ci/run', () => {
+  it('adds the steps and the tests up in its last line', () => {
+    expect(ci(tests('12 passed, 0 failed'))).toEqual({ code: 0, last: '16 passed, 0 failed' });
+  });
+
+  it('runs the deep tests where there are any', () => {
+    const deep = `"run test:deep") echo "5 passed, 0 failed";;`;
+    expect(ci(`${tests('12 passed, 0 failed')}\n${deep}`, { 'test:deep': 'x' })).toEqual({
+      code: 0,
+      last: '21 passed, 0 failed',
+    });
+  });
+
+  it('counts failed tests, and ends with a failure', () => {
+    expect(ci(tests('10 passed, 2 failed', 1))).toEqual({ code: 1, last: '14 passed, 2 failed' });
+  });
+
+  it('counts a step that fails', () => {
+    expect(ci(`"run -s lint") exit 1;;\n${tests('12 passed, 0 failed')}`)).toEqual({ code: 1, last: '15 passed, 1 failed' });
+  });
+
+  it('counts tests that break off without a last line, and tests that fail in spite of it', () => {
+    expect(ci('test) echo "killed"; exit 137;;')).toEqual({ code: 1, last: '4 passed, 1 failed' });
+    rmSync(folder, { recursive: true });
+    mkdirSync(folder);
+    expect(ci(tests('12 passed, 0 failed', 1))).toEqual({ code: 1, last: '16 passed, 1 failed' });
+  });
+
+  it('stops when the packages cannot be installed', () => {
+    expect(ci('ci*) exit 1;;')).toEqual({ code: 1, last: '0 passed, 1 failed' });
+  });
+});

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { type RunReport, summarise } from './summarise-run.ts';
+
+function report(over: Partial<RunReport> = {}): RunReport {
+  return { numPassedTests: 3, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [], ...over };
+}
+const file = (status: string, tests: string[]) => ({
+  name: 'a.test.ts',
+  status,
+  assertionResults: tests.map((one) => ({ status: one })),
+});
+
+it('counts what passed and what failed', () => {
+  expect(summarise(report(), 0)).toEqual({ passed: 3, failed: 0, complaints: [] });
+  expect(summarise(report({ numFailedTests: 2, testResults: [file('failed', ['failed', 'failed'])] }), 1)).toMatchObject({
+    passed: 3,
+    failed: 2,
+  });
+});
+
+it.each([
+  ['a skipped test', report({ numPendingTests: 1 }), 0],
+  ['a test that is still to be written', report({ numTodoTests: 1 }), 0],
+  ['a file that broke before its tests', report({ testResults: [file('failed', [])] }), 1],
+  ['a run without tests', report({ numPassedTests: 0 }), 0],
+  ['an error outside the tests', report(), 1],
+  ['a missing report', undefined, 0],
+])('takes %s for a failure, and says so', (_what, given, exitCode) => {
+  expect(summarise(given, exitCode)).toMatchObject({ failed: 1, complaints: [expect.any(String)] });
+});
