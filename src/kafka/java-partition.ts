@@ -3,7 +3,7 @@
  * stream joins agree with us.
  *
  * kafkajs's own `DefaultPartitioner` gives the same answers (a property test holds them together), but computes on BigInt and filters the list of partitions
- * for every message; see docs/performance.md for what that costs.
+ * for every message: 7.1 to 7.5 µs of Node a message of 0.3 kB with it, 4.2 to 5.8 with this (bench/kafka-path.ts).
  */
 export function javaPartition(key: string, partitions: number): number {
   return (murmur2(Buffer.from(key)) & 0x7fffffff) % partitions;
