@@ -14,6 +14,16 @@ export interface CommandEntry {
 /** Every command, in the order in which a newcomer meets them. */
 export const commandEntries: readonly CommandEntry[] = [
   {
+    name: 'demo',
+    summary: 'run everything on this machine, with a made-up market, and show updates as they arrive',
+    load: async () => (await import('./demo.ts')).demoCommand,
+  },
+  {
+    name: 'serve',
+    summary: 'run the service',
+    load: async () => (await import('./serve.ts')).serveCommand,
+  },
+  {
     name: 'config',
     summary: 'show the settings in effect, or all that there are',
     load: async () => (await import('./config.ts')).configCommand,

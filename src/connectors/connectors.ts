@@ -10,8 +10,8 @@ export type ConnectorsDeps = SourceDeps & Pick<AccountReaderDeps, 'registry'>;
 export interface ConnectorsOptions extends AccountsFollowerOptions {
   /** Whole address of the production stream: account orders. */
   readonly streamUrl: string;
-  /** Whole address of the stream that carries prediction orders. */
-  readonly predictionStreamUrl: string;
+  /** Whole address of the stream that carries prediction orders. Absent: only account orders are followed. */
+  readonly predictionStreamUrl?: string;
   readonly timings?: Partial<StreamTimings>;
 }
 
@@ -50,9 +50,9 @@ export class Connectors implements Service {
     if (this.term !== undefined) return;
     const { streamUrl, predictionStreamUrl } = this.options;
     const timings = { ...streamTimingDefaults, ...this.options.timings };
-    const account = new Source(this.deps, { stream: 'account', url: streamUrl, timings });
-    const prediction = new Source(this.deps, { stream: 'prediction', url: predictionStreamUrl, timings });
-    const sources = [account, prediction];
+    const sources = [new Source(this.deps, { stream: 'account', url: streamUrl, timings })];
+    if (predictionStreamUrl !== undefined)
+      sources.push(new Source(this.deps, { stream: 'prediction', url: predictionStreamUrl, timings }));
     for (const source of sources) source.start();
     const stop = new AbortController();
     const following = new AccountsFollower(this.deps, sources, this.options).run(stop.signal);

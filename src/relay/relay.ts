@@ -103,6 +103,13 @@ export class Relay implements Service {
     this.wakeup.wake();
   }
 
+  /** For people: where the relay reads from, and how far Kafka has acknowledged the log. Null while another process holds the lane. */
+  status(): { readonly source: 'log' | 'memory'; readonly acknowledgedSeq: string; readonly heldRows: number } | null {
+    if (this.term === undefined) return null;
+    const { seam, position } = this.term;
+    return { source: seam.reading ? 'log' : 'memory', acknowledgedSeq: position.reached.toString(), heldRows: seam.heldRows };
+  }
+
   /** Publishes what is committed until the first failure, saves the position, and stops. */
   async drain(signal: AbortSignal): Promise<void> {
     this.draining = true;

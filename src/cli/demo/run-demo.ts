@@ -1,0 +1,119 @@
+import { kafkaDefaults } from '../../kafka/kafka-options.ts';
+import { readTopic } from '../../kafka/read-topic.ts';
+import type { Log } from '../../observability/log.ts';
+import { createPool } from '../../store/pool.ts';
+import type { DemoFlags } from '../demo.ts';
+import type { CliIo } from '../io.ts';
+import { proveRun, type RunProof } from '../proof/prove-run.ts';
+import { TopicTally } from '../proof/topic-tally.ts';
+import { readConfig } from '../read-config.ts';
+import { commandLog } from '../start-log.ts';
+import { formatUpdate } from '../tail/format-update.ts';
+import { parseUpdate } from '../tail/parse-update.ts';
+import { type DemoStack, startStack } from './start-stack.ts';
+import { whereToLook } from './where-to-look.ts';
+
+/** Lines a second at most: the rest is counted. */
+const shownPerSecond = 10;
+const settleMs = 30_000;
+
+/** Starts everything, shows updates as a consumer reads them back from Kafka, and at the end compares ledger, database and topic. */
+export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
+  const log = commandLog(io, readConfig(io));
+  const out = flags.json ? io.stderr : io.stdout;
+  const say = (line: string) => out.write(`${line}\n`);
+  const interrupted = new AbortController();
+  const unsubscribe = io.onSignal(() => interrupted.abort());
+  const stack = await startStack(io, log, { rate: flags.rate, seed: flags.seed, say });
+  const reading = new AbortController();
+  const tally = new TopicTally();
+  try {
+    say(
+      stack.brokers === undefined
+        ? '\nWithout Kafka the log fills, and the relay waits for it.\n'
+        : '\nUpdates, read back from Kafka:\n',
+    );
+    const consumer = consume(io, log, stack, { tally, say, signal: reading.signal });
+    void stack.service.exited.then((code) => code !== 0 && interrupted.abort());
+    await io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, interrupted.signal);
+    if (!interrupted.signal.aborted || flags.seconds === undefined) {
+      const proof = await settleAndProve(io, log, stack, tally);
+      report(io, flags, stack, proof, say);
+    } else {
+      io.exit(1);
+    }
+    reading.abort();
+    await consumer;
+  } finally {
+    reading.abort();
+    unsubscribe();
+    await stack.stop();
+  }
+}
+
+interface ConsumeOptions {
+  readonly tally: TopicTally;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+async function consume(io: CliIo, log: Log, stack: DemoStack, { tally, say, signal }: ConsumeOptions): Promise<void> {
+  if (stack.brokers === undefined) return;
+  const kafka = { ...kafkaDefaults, brokers: stack.brokers };
+  let second = 0;
+  let shown = 0;
+  let told = false;
+  const records = readTopic(
+    { log, clock: io.clock, random: io.random },
+    { kafka, topic: stack.topic, from: 'beginning', readCommitted: true, signal },
+  );
+  for await (const { partition, value } of records) {
+    if (value === undefined) continue;
+    tally.take(partition, value);
+    const now = Math.floor(io.clock.monotonicMs() / 1000);
+    if (now !== second) [second, shown] = [now, 0];
+    shown += 1;
+    const update = shown <= shownPerSecond ? parseUpdate(value) : undefined;
+    if (update !== undefined) say(formatUpdate(update));
+    if (!told && tally.records >= 30) {
+      told = true;
+      say(whereToLook(stack));
+    }
+  }
+}
+
+/** Stops the market, waits until the service has nothing left to do, and compares. What never settles is what the proof then shows. */
+async function settleAndProve(io: CliIo, log: Log, stack: DemoStack, tally: TopicTally): Promise<RunProof> {
+  const { control } = stack.sandbox;
+  const post = (path: string, body: unknown) =>
+    io.fetch(`${control}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await post('/rate', { rate: 0 });
+  await post('/heal', {});
+  const pool = createPool({ log }, { url: stack.databaseUrl, applicationName: 'tidemark-demo', maxConnections: 2 });
+  try {
+    const deadline = io.clock.monotonicMs() + settleMs;
+    for (;;) {
+      await io.clock.sleep(1000);
+      const proof = await proveRun({ pool, fetch: io.fetch, tally }, control);
+      const settled = proof.lost === 0 && proof.consumed === proof.updates;
+      if (settled || stack.brokers === undefined || io.clock.monotonicMs() > deadline) return proof;
+    }
+  } finally {
+    await pool.end();
+  }
+}
+
+function report(io: CliIo, flags: DemoFlags, stack: DemoStack, proof: RunProof, say: (line: string) => void): void {
+  const { faults, ...figures } = proof;
+  const { observations, updates, consumed, orders, lost, doubled, outOfOrder } = proof;
+  say(`\n${observations} events sent, ${updates} changes of ${orders} orders accepted, ${consumed} read back from Kafka.`);
+  say(`By ledger, database and topic: ${lost} lost, ${doubled} doubled, ${outOfOrder} out of order.`);
+  for (const fault of faults.slice(0, 5)) say(`  ${fault}`);
+  const wrong = lost + doubled + outOfOrder > 0 && stack.brokers !== undefined;
+  if (flags.json) io.stdout.write(`${JSON.stringify({ ...figures, kafka: stack.kafka, postgres: stack.postgres })}\n`);
+  if (wrong) io.exit(1);
+}

@@ -1,0 +1,149 @@
+import { MissingPartError } from '../../devstack/missing-part-error.ts';
+import { startKafka } from '../../devstack/start-kafka.ts';
+import { startPostgres } from '../../devstack/start-postgres.ts';
+import { applyTopics } from '../../kafka/apply-topics.ts';
+import { type KafkaOptions, kafkaDefaults } from '../../kafka/kafka-options.ts';
+import { planTopics } from '../../kafka/plan-topics.ts';
+import { topicNames, topicSpecs } from '../../kafka/topics.ts';
+import { withAdmin } from '../../kafka/with-admin.ts';
+import type { Log } from '../../observability/log.ts';
+import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
+import { migrate } from '../../store/migrate.ts';
+import type { CliIo } from '../io.ts';
+import { type ChildProgram, jsonObject, startChild } from './child-program.ts';
+
+export interface DemoStack {
+  readonly databaseUrl: string;
+  readonly postgres: string;
+  /** Undefined: there is none, and `kafka` says why in one sentence. */
+  readonly brokers: readonly string[] | undefined;
+  readonly kafka: string;
+  readonly topic: string;
+  readonly topicPrefix: string;
+  readonly sandbox: SandboxDescription;
+  readonly adminAddress: string;
+  readonly service: ChildProgram;
+  /** Stops everything that was started, the last first. */
+  stop(): Promise<void>;
+}
+
+export interface DemoOptions {
+  readonly rate: number;
+  readonly seed: number;
+  readonly say: (line: string) => void;
+}
+
+/** Nothing listens on the discard port: the relay tries and waits, and the log fills. */
+const nobody = '127.0.0.1:9';
+
+/** Starts Postgres, Kafka, the sandbox and the service, each as it runs in earnest. What was started is stopped again when a later part fails. */
+export async function startStack(io: CliIo, log: Log, options: DemoOptions): Promise<DemoStack> {
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const each of stops.reverse()) await each().catch((error: unknown) => log.warn({ err: error }, 'a part did not stop'));
+  };
+  try {
+    const given = io.env['DATABASE_URL'];
+    const { clock, cacheDir } = io;
+    const postgres = await startPostgres({ clock, log, cacheDir, ...(given === undefined ? {} : { givenUrl: given }) });
+    stops.push(() => postgres.stop());
+    options.say(`Postgres  ${postgres.describe}`);
+    const kafka = await kafkaOrReason(io, log);
+    stops.push(() => kafka.stop());
+    options.say(`Kafka     ${kafka.describe}`);
+    await migrate({ url: postgres.url, log, clock });
+    // A given cluster may hold topics of others, of an earlier demo too: what is proven at the end is proven of this run alone.
+    const topicPrefix = kafka.given ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
+    if (kafka.brokers !== undefined) await makeTopics(io, log, kafka.brokers, topicPrefix);
+    const sandbox = await startSandboxChild(io, options);
+    stops.push(() => sandbox.stop());
+    const description = sandbox.answer as SandboxDescription;
+    options.say(`Sandbox   ${description.platform}, ${options.rate} changes a second, control port ${description.control}`);
+    const env = serviceEnv(io, postgres.url, kafka.brokers ?? [nobody], topicPrefix, description);
+    const service = await startChild(io, { name: 'service', args: ['serve'], env, pick: adminAddressOf, startMs: 60_000 });
+    stops.push(() => service.stop());
+    const adminAddress = String(service.answer);
+    options.say(`Service   ${adminAddress}/status  /metrics  /readyz`);
+    const topic = topicNames(topicPrefix).updates;
+    const { url: databaseUrl, describe } = postgres;
+    return {
+      databaseUrl,
+      postgres: describe,
+      brokers: kafka.brokers,
+      kafka: kafka.describe,
+      topic,
+      topicPrefix,
+      sandbox: description,
+      adminAddress,
+      service,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface KafkaOrReason {
+  readonly brokers: readonly string[] | undefined;
+  readonly describe: string;
+  readonly given: boolean;
+  stop(): Promise<void>;
+}
+
+async function kafkaOrReason(io: CliIo, log: Log): Promise<KafkaOrReason> {
+  const brokers = (io.env['KAFKA_BROKERS'] ?? '').split(',').filter((broker) => broker !== '');
+  try {
+    const kafka = await startKafka({ clock: io.clock, log, cacheDir: io.cacheDir, givenBrokers: brokers });
+    return { brokers: kafka.brokers, describe: kafka.describe, given: kafka.kind === 'given', stop: () => kafka.stop() };
+  } catch (error) {
+    if (!(error instanceof MissingPartError)) throw error;
+    return { brokers: undefined, describe: `none: ${error.message}`, given: false, stop: async () => undefined };
+  }
+}
+
+async function makeTopics(io: CliIo, log: Log, brokers: readonly string[], prefix: string): Promise<void> {
+  const kafka: KafkaOptions = { ...kafkaDefaults, brokers };
+  await withAdmin({ log, clock: io.clock }, kafka, async (admin) => {
+    await applyTopics(admin, await planTopics(admin, topicSpecs(topicNames(prefix))), io.clock);
+  });
+}
+
+function startSandboxChild(io: CliIo, options: DemoOptions): Promise<ChildProgram> {
+  const args = ['sandbox', '--json', '--rate', String(options.rate), '--seed', String(options.seed)];
+  return startChild(io, { name: 'sandbox', args, env: inherited(io), pick: jsonObject, startMs: 30_000 });
+}
+
+function serviceEnv(
+  io: CliIo,
+  databaseUrl: string,
+  brokers: readonly string[],
+  topicPrefix: string,
+  sandbox: SandboxDescription,
+): Record<string, string> {
+  return {
+    ...inherited(io),
+    DATABASE_URL: databaseUrl,
+    KAFKA_BROKERS: brokers.join(','),
+    TIDEMARK_TOPIC_PREFIX: topicPrefix,
+    PLATFORM_URL: sandbox.platform,
+    PLATFORM_STAGING_URL: sandbox.staging,
+    PLATFORM_AUTH_URL: sandbox.auth,
+    PLATFORM_STREAM_URL: sandbox.stream,
+    PLATFORM_STAGING_STREAM_URL: sandbox.stagingStream,
+    PLATFORM_CLIENT_ID: sandbox.clientId,
+    PLATFORM_CLIENT_SECRET: sandbox.clientSecret,
+    TIDEMARK_ADMIN_PORT: io.env['TIDEMARK_ADMIN_PORT'] ?? '0',
+  };
+}
+
+/** What a child needs of our environment, and nothing that would configure it behind our back. */
+function inherited(io: CliIo): Record<string, string> {
+  const kept = Object.entries(io.env).filter(([name]) => !/^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_(?!LOG_LEVEL))/.test(name));
+  return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+function adminAddressOf(line: string): string | undefined {
+  const entry = jsonObject(line);
+  return entry?.['msg'] === 'admin port open' ? String(entry['address']) : undefined;
+}

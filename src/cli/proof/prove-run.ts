@@ -1,0 +1,137 @@
+import type { Pool } from 'pg';
+import type { Order } from '../../domain/order.ts';
+import { differences, parseTruth } from './compare-truth.ts';
+import { readLines } from './read-lines.ts';
+import type { TopicTally } from './topic-tally.ts';
+
+/** What a run came to, by the platform's ledger, the database and the topic: never by the service's own word. */
+export interface RunProof {
+  /** Events that the platform sent, by its ledger. */
+  readonly observations: number;
+  /** Accepted changes in the log. */
+  readonly updates: number;
+  /** Records on the updates topic, repeats among them. */
+  readonly published: number;
+  /** (order, revision) pairs that a consumer took. */
+  readonly consumed: number;
+  /** Log rows that are not on the topic as they are, and orders whose stored state is not the platform's. */
+  readonly lost: number;
+  /** Changes accepted twice: one source version under two revisions, a revision with two contents, or on the topic but not in the log. */
+  readonly doubled: number;
+  /** First occurrences on the topic that did not follow the revision before by one. */
+  readonly outOfOrder: number;
+  readonly orders: number;
+  /** Harmless: readers drop them by revision. */
+  readonly repeats: number;
+  /** The first few of what is lost or doubled, for people: where it vanished. */
+  readonly faults: readonly string[];
+}
+
+export interface ProofDeps {
+  readonly pool: Pool;
+  readonly fetch: typeof fetch;
+  readonly tally: TopicTally;
+}
+
+interface StoredOrder {
+  readonly order: Order;
+  readonly sourceVersion: string | null;
+}
+
+const pageRows = 5000;
+const shownFaults = 20;
+
+/** Compares the three. The market must be at rest and the service idle: what is under way would look lost. `control` is the sandbox's control port. */
+export async function proveRun(deps: ProofDeps, control: string): Promise<RunProof> {
+  const faults: string[] = [];
+  const missing = await missingOnTopic(deps, faults);
+  const wrong = await ordersUnlikeTruth(deps, control, faults);
+  const { tally } = deps;
+  const doubled = (await versionsTwice(deps.pool, faults)) + tally.contradictions + Math.max(0, tally.consumed - missing.rows);
+  let observations = 0;
+  for await (const _line of readLines(deps.fetch, `${control}/ledger?kind=event`)) observations += 1;
+  return {
+    observations,
+    updates: missing.rows,
+    published: tally.records,
+    consumed: tally.consumed,
+    lost: missing.count + wrong.count,
+    doubled,
+    outOfOrder: tally.outOfOrder,
+    orders: wrong.orders,
+    repeats: tally.repeats,
+    faults: faults.slice(0, shownFaults),
+  };
+}
+
+/** The log, row by row, against what the consumer took. */
+async function missingOnTopic({ pool, tally }: ProofDeps, faults: string[]): Promise<{ rows: number; count: number }> {
+  let rows = 0;
+  let count = 0;
+  let after = '0';
+  for (;;) {
+    const page = await pool.query<{ seq: string; stream: string; order_id: string; revision: number; payload: string }>(
+      `select seq, stream, order_id, revision::int, payload from public.order_updates
+       where seq > $1 and stream <> 'continuity' order by seq limit ${pageRows}`,
+      [after],
+    );
+    for (const { stream, order_id: orderId, revision, payload } of page.rows) {
+      rows += 1;
+      if (tally.has(`${stream}:${orderId}`, revision, payload)) continue;
+      count += 1;
+      faults.push(`${stream}:${orderId} revision ${revision} is in the log and not on the topic`);
+    }
+    const last = page.rows.at(-1);
+    if (last === undefined) return { rows, count };
+    after = last.seq;
+  }
+}
+
+/** The platform's truth against the orders table. */
+async function ordersUnlikeTruth(deps: ProofDeps, control: string, faults: string[]): Promise<{ orders: number; count: number }> {
+  let orders = 0;
+  let count = 0;
+  let lines: string[] = [];
+  const compare = async () => {
+    const truths = lines.map(parseTruth);
+    lines = [];
+    const stored = await readOrders(
+      deps.pool,
+      truths.map(({ stream, orderId }) => `${stream}:${orderId}`),
+    );
+    for (const truth of truths) {
+      orders += 1;
+      const key = `${truth.stream}:${truth.orderId}`;
+      const found = stored.get(key);
+      const wrong = found === undefined ? ['everything: it is not stored'] : differences(truth, found);
+      if (wrong.length === 0) continue;
+      count += 1;
+      faults.push(`${key} differs from the platform in ${wrong.join(', ')}`);
+    }
+  };
+  for await (const line of readLines(deps.fetch, `${control}/state`)) {
+    lines.push(line);
+    if (lines.length >= pageRows) await compare();
+  }
+  await compare();
+  return { orders, count };
+}
+
+async function readOrders(pool: Pool, keys: readonly string[]): Promise<Map<string, StoredOrder>> {
+  const { rows } = await pool.query<{ key: string; state: Order; source_version: string | null }>(
+    `select stream || ':' || order_id as key, state, source_version::text from public.orders
+     where (stream, order_id) in (select split_part(k, ':', 1), substr(k, strpos(k, ':') + 1) from unnest($1::text[]) k)`,
+    [keys],
+  );
+  return new Map(rows.map((row) => [row.key, { order: row.state, sourceVersion: row.source_version }]));
+}
+
+/** One version of the platform must be one revision of ours. */
+async function versionsTwice(pool: Pool, faults: string[]): Promise<number> {
+  const { rows } = await pool.query<{ order_id: string; version: string }>(
+    `select order_id, payload::json ->> 'sourceVersion' as version from public.order_updates where stream = 'prediction'
+     group by order_id, payload::json ->> 'sourceVersion', payload::json ->> 'sourceEpoch' having count(*) > 1`,
+  );
+  for (const row of rows) faults.push(`prediction:${row.order_id} version ${row.version} was accepted twice`);
+  return rows.length;
+}

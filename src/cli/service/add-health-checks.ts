@@ -1,0 +1,77 @@
+import type { Pool } from 'pg';
+import type { Connectors } from '../../connectors/connectors.ts';
+import type { LaneKeeper } from '../../ingest/lane-keeper.ts';
+import type { CheckResult, HealthRegistry } from '../../observability/health.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Lease } from '../../runtime/lease.ts';
+import type { SchemaGate } from './schema-gate.ts';
+
+export interface HealthParts {
+  readonly clock: Clock;
+  readonly pool: Pool;
+  readonly schema: SchemaGate;
+  readonly keeper: LaneKeeper;
+  readonly lease: Lease;
+  readonly connectors: Connectors;
+  readonly checkTopics: () => Promise<CheckResult>;
+  readonly draining: () => boolean;
+}
+
+/** Topics are asked for once in so long: a probe every second must not make an admin connection every second. */
+const topicsMaxAgeMs = 15_000;
+
+/** What `/readyz` is made of. A source that is down only degrades: it does not take reads away. */
+export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
+  const { pool, schema, keeper, lease, connectors, draining } = parts;
+  health.add({
+    name: 'draining',
+    effect: 'unready',
+    check: async () => ({ ok: !draining(), detail: draining() ? 'the service is stopping' : 'not stopping' }),
+  });
+  health.add({
+    name: 'database',
+    effect: 'unready',
+    check: async () => {
+      await pool.query('select 1');
+      return { ok: true, detail: 'the database answers' };
+    },
+  });
+  health.add({ name: 'schema', effect: 'unready', check: () => schema.check() });
+  health.add({ name: 'topics', effect: 'unready', check: agedCheck(parts.clock, parts.checkTopics) });
+  health.add({
+    name: 'lane',
+    effect: 'leader',
+    check: async () => {
+      if (keeper.state !== 'held') return { ok: false, detail: `standing by for ${keeper.otherHolder ?? 'the lane'}` };
+      return {
+        ok: lease.mayAct(),
+        detail: lease.mayAct() ? `held, epoch ${lease.epoch}` : 'held, but the last renewal is too old to act on',
+      };
+    },
+  });
+  health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(keeper, connectors) });
+}
+
+function sourcesCheck(keeper: LaneKeeper, connectors: Connectors): CheckResult {
+  if (keeper.state !== 'held') return { ok: true, detail: 'the holder of the lane follows them' };
+  const accounts = connectors.status().flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
+  const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
+  if (accounts.length === 0) return { ok: false, detail: 'no account is followed yet' };
+  const [first] = notLive;
+  if (first === undefined) return { ok: true, detail: `${accounts.length} accounts followed` };
+  return {
+    ok: false,
+    detail: `${notLive.length} of ${accounts.length} not live; ${first.stream} ${first.accountId} is ${first.state}`,
+  };
+}
+
+/** Good answers are kept for `topicsMaxAgeMs`; bad ones are asked again at each report, so that a mended topic shows at once. */
+function agedCheck(clock: Clock, check: () => Promise<CheckResult>): () => Promise<CheckResult> {
+  let last: { readonly atMs: number; readonly result: CheckResult } | undefined;
+  return async () => {
+    if (last?.result.ok && clock.monotonicMs() - last.atMs < topicsMaxAgeMs) return last.result;
+    const result = await check();
+    last = { atMs: clock.monotonicMs(), result };
+    return result;
+  };
+}

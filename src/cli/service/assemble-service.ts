@@ -1,0 +1,191 @@
+import type { ConfigWith } from '../../config/config.ts';
+import { Connectors } from '../../connectors/connectors.ts';
+import { wsSocketFactory } from '../../connectors/ws-socket.ts';
+import { AdminServer } from '../../http/admin-server.ts';
+import { Ingest } from '../../ingest/ingest.ts';
+import { LaneKeeper } from '../../ingest/lane-keeper.ts';
+import { EventLoopWatch } from '../../observability/event-loop-watch.ts';
+import { HealthRegistry } from '../../observability/health.ts';
+import { initialiseMetrics } from '../../observability/initialise-metrics.ts';
+import type { Log } from '../../observability/log.ts';
+import { createMetrics } from '../../observability/metrics.ts';
+import { Relay } from '../../relay/relay.ts';
+import { relayDefaults } from '../../relay/relay-options.ts';
+import { StateWriter, stateWriterDefaults } from '../../relay/state-writer.ts';
+import { Backoff } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { Lease } from '../../runtime/lease.ts';
+import type { Random } from '../../runtime/random.ts';
+import { Supervisor } from '../../runtime/supervisor.ts';
+import { kafkaOptions } from '../kafka-options.ts';
+import { addHealthChecks } from './add-health-checks.ts';
+import { closing } from './closing.ts';
+import { Housekeeping } from './housekeeping.ts';
+import { kafkaParts } from './kafka-parts.ts';
+import { LaneParts } from './lane-parts.ts';
+import { holderName, platformParts } from './platform-parts.ts';
+import { SchemaGate } from './schema-gate.ts';
+import { statusDocument } from './status-document.ts';
+import { storeParts } from './store-parts.ts';
+import { predictionStream, streamTimings } from './stream-settings.ts';
+
+export type ServeConfig = ConfigWith<
+  'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId' | 'platformClientSecret'
+>;
+
+export interface AssembleDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly version: string;
+}
+
+const hourMs = 3_600_000;
+
+/**
+ * The whole service from its configuration: the only place where the rooms meet. Reads from the end of the way to its start, because each part is
+ * given the next one. Nothing is connected yet; `run` of the supervisor does that, and resolves with the exit code.
+ */
+export function assembleService({ clock, random, log, version }: AssembleDeps, config: ServeConfig): Supervisor {
+  const metrics = createMetrics();
+  initialiseMetrics(metrics, version);
+  const holder = holderName(random);
+  const { lane } = config;
+  const lease = new Lease(clock, config.leaseActMs);
+  const shared = { clock, random, log, metrics };
+
+  const store = storeParts(shared, {
+    url: config.databaseUrl.reveal(),
+    poolSize: config.databasePoolSize,
+    ...(config.encryptionKey === undefined ? {} : { encryptionKey: config.encryptionKey }),
+  });
+  const kafka = kafkaParts(shared, { kafka: kafkaOptions(config), topicPrefix: config.topicPrefix, lane });
+  const platform = platformParts({ ...shared, store: store.tokens }, config, holder);
+
+  const relay = new Relay(
+    {
+      ...shared,
+      logger: log,
+      log: store.updates,
+      publisher: kafka.publisher,
+      lease,
+      metrics: { ...metrics.relay, latency: metrics.ingest.latency },
+    },
+    { ...relayDefaults, lane },
+  );
+  const stateWriter = new StateWriter(
+    { ...shared, logger: log, log: store.updates, publisher: kafka.statePublisher, lease, metrics: metrics.relay },
+    { ...stateWriterDefaults, lane, flushEveryMs: config.stateFlushMs },
+  );
+  const ingest: Ingest = new Ingest(
+    {
+      store: store.orders,
+      // The keeper is made last, of parts that it is given; nothing is asked of it before it has begun a term.
+      lane: { reclaim: () => keeper.reclaim(), reportLost: () => keeper.reportLost() },
+      lease,
+      onCommitted: (batch) => {
+        relay.hand(batch);
+        stateWriter.hand(batch);
+      },
+      onUnhanded: () => {
+        relay.missed();
+        stateWriter.missed();
+      },
+      clock,
+      backoff: new Backoff(random, { firstMs: 20, maxMs: 1000 }),
+      metrics: metrics.ingest,
+      log,
+    },
+    { ...config, lane },
+  );
+  const connectors = new Connectors(
+    {
+      ...shared,
+      reads: platform.reads,
+      tokens: platform.tokens,
+      registry: store.accounts,
+      openSocket: wsSocketFactory(clock),
+      sink: ingest,
+      metrics: metrics.source,
+    },
+    {
+      streamUrl: config.platformStreamUrl,
+      ...predictionStream(config),
+      timings: streamTimings(config),
+      ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
+    },
+  );
+  const schema = new SchemaGate({ pool: store.pool, log });
+  const tenant = new LaneParts({ checkSchema: () => schema.assertCurrent(), sources: connectors, ingest, relay, stateWriter });
+  const keeper: LaneKeeper = new LaneKeeper(
+    { store: store.lanes, lease, tenant, clock, metrics: metrics.ingest, log },
+    { lane, holder, renewEveryMs: config.leaseRenewMs, expireAfterMs: config.leaseExpireMs, acquireEveryMs: 1000 },
+  );
+  const housekeeping = new Housekeeping(
+    { pool: store.pool, clock, metrics, log },
+    {
+      partitionRows: store.partitionRows,
+      retentionMs: config.retentionDays * 24 * hourMs,
+      maintainEveryMs: 60_000,
+      countEveryMs: 15_000,
+    },
+  );
+
+  const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
+  const parts = { clock, version, lane, keeper, lease, ingest, relay, connectors, schema };
+  const eventLoop = new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 });
+  const admin = new AdminServer(
+    { clock, log, metrics, health, eventLoop, status: () => statusDocument(parts) },
+    { host: config.adminHost, port: config.adminPort },
+  );
+  const ingestStep = closing('ingest', (signal) => ingest.drain(signal));
+  const kafkaStep = closing('kafka', async () => {
+    await Promise.all([kafka.publisher.close(), kafka.statePublisher.close()]);
+  });
+  const httpStep = closing('platform-http', () => platform.http.close());
+  const storeStep = closing('database', () => store.close());
+  const supervisor = new Supervisor(
+    { clock, log },
+    {
+      startOrder: [
+        admin,
+        schema,
+        storeStep,
+        housekeeping,
+        httpStep,
+        platform.tokens,
+        kafkaStep,
+        kafka.canary,
+        relay,
+        stateWriter,
+        ingestStep,
+        connectors,
+        keeper,
+      ],
+      // The way of the data: no new input, then each part empties into the next; the lane is given back when nothing of ours can write any more.
+      drainOrder: [
+        connectors,
+        ingestStep,
+        relay,
+        stateWriter,
+        keeper,
+        kafka.canary,
+        kafkaStep,
+        platform.tokens,
+        httpStep,
+        housekeeping,
+        schema,
+        storeStep,
+        admin,
+      ],
+      drainDeadlineMs: config.drainDeadlineMs,
+    },
+  );
+  addHealthChecks(health, {
+    ...parts,
+    pool: store.pool,
+    checkTopics: kafka.checkTopics,
+    draining: () => supervisor.state === 'draining',
+  });
+  return supervisor;
+}

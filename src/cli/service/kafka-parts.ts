@@ -1,0 +1,37 @@
+import { CanaryReader } from '../../kafka/canary-reader.ts';
+import { checkTopics } from '../../kafka/check-topics.ts';
+import type { KafkaOptions } from '../../kafka/kafka-options.ts';
+import { LogPublisher, logPublisherDefaults } from '../../kafka/log-publisher.ts';
+import { topicNames } from '../../kafka/topics.ts';
+import { TransactionalPublisher, transactionalPublisherDefaults } from '../../kafka/transactional-publisher.ts';
+import type { CheckResult } from '../../observability/health.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+
+export interface KafkaPartsOptions {
+  readonly kafka: KafkaOptions;
+  readonly topicPrefix: string;
+  readonly lane: number;
+}
+
+/** Everything that speaks Kafka, made from one set of options. */
+export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metrics; log: Log }, options: KafkaPartsOptions) {
+  const { kafka, topicPrefix, lane } = options;
+  const { clock, random, log } = deps;
+  const metrics = deps.metrics.relay;
+  const topics = topicNames(topicPrefix);
+  return {
+    publisher: new LogPublisher({ clock, log, metrics }, { kafka, topics, ...logPublisherDefaults }),
+    statePublisher: new TransactionalPublisher(
+      { clock, log, metrics },
+      { kafka, topic: topics.state, transactionalId: `${topics.state}.lane-${lane}`, ...transactionalPublisherDefaults },
+    ),
+    canary: new CanaryReader({ clock, random, log, metrics }, { kafka, topic: topics.continuity }),
+    checkTopics: async (): Promise<CheckResult> => {
+      const result = await checkTopics({ clock, log }, kafka, topics);
+      return { ok: result.ok, detail: result.ok ? 'every topic is as planned' : result.faults.join('; ') };
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { hostname } from 'node:os';
+import type { ConfigWith } from '../../config/config.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import { PlatformReads } from '../../platform/platform-reads.ts';
+import { RefreshingTokenSource } from '../../platform/refreshing-token-source.ts';
+import type { TokenStore } from '../../platform/token-store.ts';
+import { UndiciHttp } from '../../platform/undici-http.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+
+export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId' | 'platformClientSecret'>;
+
+export interface PlatformPartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly store: TokenStore;
+}
+
+/** Names this process among those that share a lane or a credential. */
+export function holderName(random: Random): string {
+  return `${hostname()}-${random.uuid().slice(0, 8)}`;
+}
+
+/** Everything that speaks HTTP with the platform. Without a staging address its reads are never asked for prediction orders. */
+export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {
+  const { clock, random, log, store } = deps;
+  const metrics = deps.metrics.platform;
+  const http = new UndiciHttp({ clock });
+  const credential = { clientId: config.platformClientId, clientSecret: config.platformClientSecret };
+  const tokens = new RefreshingTokenSource(
+    { http, clock, store, random, log, metrics },
+    { name: 'client', holder, baseUrl: config.platformUrl, credential, grant: 'client_credentials' },
+  );
+  const addresses = { platformUrl: config.platformUrl, stagingUrl: config.platformStagingUrl ?? config.platformUrl };
+  return { http, tokens, reads: new PlatformReads({ http, clock, random, tokens, metrics }, addresses) };
+}

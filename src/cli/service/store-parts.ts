@@ -1,0 +1,44 @@
+import type { Log } from '../../observability/log.ts';
+import { MemoryTokenStore } from '../../platform/memory-token-store.ts';
+import type { TokenStore } from '../../platform/token-store.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Secret } from '../../runtime/secret.ts';
+import { PostgresAccountRegistry } from '../../store/account-registry.ts';
+import { PostgresLaneStore } from '../../store/lane-store.ts';
+import { defaultPartitionRows } from '../../store/migrate.ts';
+import { PostgresOrderStore } from '../../store/order-store.ts';
+import { createPool } from '../../store/pool.ts';
+import { PostgresTokenStore } from '../../store/token-store.ts';
+import { PostgresUpdateLog } from '../../store/update-log.ts';
+
+export interface StorePartsOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  /** Without it tokens live in memory. */
+  readonly encryptionKey?: Secret;
+}
+
+/** Everything that speaks Postgres. The lane has two connections of its own: neither a batch nor a renewal may queue behind somebody's list of orders. */
+export function storeParts(deps: { clock: Clock; random: Random; log: Log }, options: StorePartsOptions) {
+  const { url, poolSize, encryptionKey } = options;
+  const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
+  const lanePool = createPool(deps, { url, applicationName: 'tidemark-lane', maxConnections: 2 });
+  const shared = { ...deps, pool };
+  const tokens: TokenStore =
+    encryptionKey === undefined ? new MemoryTokenStore(deps) : new PostgresTokenStore({ ...shared, key: encryptionKey });
+  const orders = new PostgresOrderStore(shared, { url, partitionRows: defaultPartitionRows });
+  return {
+    pool,
+    orders,
+    tokens,
+    lanes: new PostgresLaneStore({ pool: lanePool }),
+    updates: new PostgresUpdateLog(shared),
+    accounts: new PostgresAccountRegistry(shared),
+    partitionRows: defaultPartitionRows,
+    close: async () => {
+      await orders.close();
+      await Promise.all([pool.end(), lanePool.end()]);
+    },
+  };
+}
