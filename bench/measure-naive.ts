@@ -1,0 +1,72 @@
+import { applyTopics } from '../src/kafka/apply-topics.ts';
+import { kafkaDefaults } from '../src/kafka/kafka-options.ts';
+import { planTopics } from '../src/kafka/plan-topics.ts';
+import { withAdmin } from '../src/kafka/with-admin.ts';
+import { systemClock } from '../src/runtime/clock.ts';
+import { systemRandom } from '../src/runtime/random.ts';
+import { type Child, startChild } from './child.ts';
+import type { Cleanup } from './cleanup.ts';
+import { platformEnv, startSandboxProcess } from './sandbox-process.ts';
+import { benchLog, type Stack } from './stack.ts';
+
+export interface NaiveFigures {
+  readonly updatesPerSecond: number;
+  readonly seconds: number;
+}
+
+interface Progress {
+  readonly received: number;
+  readonly acknowledged: number;
+}
+
+const warmUpMs = 5_000;
+const partitions = 12;
+
+/**
+ * What the naive service gets through when there is always something waiting for it: no less than its highest sustainable rate, and without the lag that
+ * this leaves. The load is twice what it managed while warming up, so that making it takes little of the machine.
+ */
+export async function measureNaive(cleanup: Cleanup, stack: Stack, seconds: number): Promise<NaiveFigures> {
+  const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
+  const database = await stack.makeDatabase('naive');
+  const topic = `bench-naive-${systemRandom.uuid().slice(0, 8)}`;
+  await makeTopic(stack, topic);
+  const naive = await startChild(cleanup, {
+    name: 'naive',
+    script: 'bench/naive-service.ts',
+    env: {
+      ...platformEnv(sandbox),
+      DATABASE_URL: database.url,
+      KAFKA_BROKERS: stack.kafka.brokers.join(','),
+      NAIVE_TOPIC: topic,
+    },
+  });
+  await naive.firstJson;
+  await sandbox.setRate(1000);
+  const warm = await rateOver(naive, warmUpMs);
+  await sandbox.setRate(Math.round(warm * 2));
+  await systemClock.sleep(1000);
+  const updatesPerSecond = Math.round(await rateOver(naive, seconds * 1000));
+  await naive.stop();
+  await sandbox.stop();
+  await database.drop();
+  return { updatesPerSecond, seconds };
+}
+
+async function rateOver(naive: Child, ms: number): Promise<number> {
+  const [startMs, before] = [performance.now(), progressOf(naive).acknowledged];
+  await systemClock.sleep(ms);
+  return ((progressOf(naive).acknowledged - before) * 1000) / (performance.now() - startMs);
+}
+
+function progressOf(naive: Child): Progress {
+  return naive.lastJson() as Progress;
+}
+
+async function makeTopic(stack: Stack, name: string): Promise<void> {
+  const options = { ...kafkaDefaults, brokers: stack.kafka.brokers };
+  const specs = [{ name, partitions, settings: {} }];
+  await withAdmin({ clock: systemClock, log: benchLog }, options, async (admin) =>
+    applyTopics(admin, await planTopics(admin, specs), systemClock),
+  );
+}

@@ -1,0 +1,69 @@
+import type { SandboxDescription } from '../src/sandbox/describe-sandbox.ts';
+import { type Child, startChild } from './child.ts';
+import type { Cleanup } from './cleanup.ts';
+
+export interface SandboxLoad {
+  /** Orders that the market keeps working, and that every change is drawn from. */
+  readonly openOrders: number;
+  /** Orders there at the start, the open ones included. */
+  readonly knownOrders: number;
+}
+
+export interface SandboxCounts {
+  /** Events written to a connection, over all connections. */
+  readonly eventsSent: number;
+  /** Changes that the rate asked for and the machine did not get to. */
+  readonly dropped: number;
+}
+
+/** The platform, in a process of its own: the load of every part that needs one. */
+export interface SandboxProcess {
+  readonly child: Child;
+  readonly description: SandboxDescription;
+  setRate(rate: number | 'max'): Promise<void>;
+  counts(): Promise<SandboxCounts>;
+  stop(): Promise<void>;
+}
+
+/** Starts it with the market at rest. */
+export async function startSandboxProcess(cleanup: Cleanup, load: SandboxLoad): Promise<SandboxProcess> {
+  const flags = ['--json', '--rate', '0', '--open-orders', String(load.openOrders), '--known-orders', String(load.knownOrders)];
+  const child = await startChild(cleanup, {
+    name: 'sandbox',
+    script: 'bin/tidemark.js',
+    args: ['sandbox', ...flags],
+    env: {},
+  });
+  const description = (await child.firstJson) as SandboxDescription;
+  return {
+    child,
+    description,
+    async setRate(rate) {
+      const answer = await fetch(`${description.control}/rate`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ rate }),
+      });
+      if (!answer.ok) throw new Error(`the sandbox refused the rate: ${answer.status} ${await answer.text()}`);
+    },
+    async counts() {
+      const answer = await fetch(`${description.control}/status`);
+      const { eventsSent, owedAndDropped } = (await answer.json()) as { eventsSent: number; owedAndDropped: number };
+      return { eventsSent, dropped: owedAndDropped };
+    },
+    stop: () => child.stop(),
+  };
+}
+
+/** The settings of a client of this platform, as the service and the naive one read them. */
+export function platformEnv({ description }: SandboxProcess): Record<string, string> {
+  return {
+    PLATFORM_URL: description.platform,
+    PLATFORM_STAGING_URL: description.staging,
+    PLATFORM_AUTH_URL: description.auth,
+    PLATFORM_STREAM_URL: description.stream,
+    PLATFORM_STAGING_STREAM_URL: description.stagingStream,
+    PLATFORM_CLIENT_ID: description.clientId,
+    PLATFORM_CLIENT_SECRET: description.clientSecret,
+  };
+}

@@ -1,0 +1,102 @@
+import { freePort } from '../src/devstack/free-port.ts';
+import { systemClock } from '../src/runtime/clock.ts';
+import { systemRandom } from '../src/runtime/random.ts';
+import { type Child, startChild } from './child.ts';
+import type { Cleanup } from './cleanup.ts';
+import { parseSamples, type Sample, sumOf } from './prometheus-text.ts';
+import { platformEnv, type SandboxProcess } from './sandbox-process.ts';
+import { onServer, type Stack } from './stack.ts';
+
+/** `tidemark serve` in a process of its own, on a database and topics of its own. */
+export interface ServiceProcess {
+  readonly child: Child;
+  readonly databaseUrl: string;
+  /** Milliseconds from the start of the process until every source was live. */
+  readonly liveAfterMs: number;
+  scrape(): Promise<readonly Sample[]>;
+  /** Ends it, and drops its database. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  /** Names the database and the topics. */
+  readonly part: string;
+  /** Arguments for Node itself, such as `--cpu-prof`. */
+  readonly nodeArgs?: readonly string[];
+  /** Run when the schema is there and before the service starts. */
+  readonly prepare?: (databaseUrl: string) => Promise<void>;
+}
+
+/** Migrates, makes the topics, starts it, and waits until it follows every account of the platform. */
+export async function startServiceProcess(
+  cleanup: Cleanup,
+  stack: Stack,
+  sandbox: SandboxProcess,
+  { part, nodeArgs = [], prepare }: ServiceOptions,
+): Promise<ServiceProcess> {
+  const database = await stack.makeDatabase(part);
+  const adminPort = await freePort();
+  const env = {
+    ...platformEnv(sandbox),
+    DATABASE_URL: database.url,
+    KAFKA_BROKERS: stack.kafka.brokers.join(','),
+    TIDEMARK_TOPIC_PREFIX: `bench-${part}-${systemRandom.uuid().slice(0, 8)}.`,
+    TIDEMARK_ADMIN_PORT: String(adminPort),
+  };
+  for (const words of [['migrate'], ['topics', 'apply']]) {
+    const step = await startChild(cleanup, { name: words[0] ?? '', script: 'bin/tidemark.js', args: words, env });
+    const code = await step.exited;
+    await step.stop();
+    if (code !== 0) throw new Error(`tidemark ${words.join(' ')} ended with ${code}`);
+  }
+  await prepare?.(database.url);
+  const startedMs = performance.now();
+  const child = await startChild(cleanup, { name: 'serve', nodeArgs, script: 'bin/tidemark.js', args: ['serve'], env });
+  const scrape = async () => parseSamples(await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text());
+  await untilLive(child, scrape, sourcesOf(sandbox));
+  return {
+    child,
+    databaseUrl: database.url,
+    liveAfterMs: Math.round(performance.now() - startedMs),
+    scrape,
+    async stop() {
+      await child.stop();
+      await database.drop();
+    },
+  };
+}
+
+async function untilLive(child: Child, scrape: () => Promise<readonly Sample[]>, sources: number): Promise<void> {
+  let ended = false;
+  void child.exited.then(() => {
+    ended = true;
+  });
+  for (let waitedMs = 0; waitedMs < 120_000; waitedMs += 25) {
+    if (ended) throw new Error('the service ended before it was live');
+    const samples = await scrape().catch(() => []);
+    if (sumOf(samples, 'tidemark_source_state', { state: 'live' }) >= sources) return;
+    await systemClock.sleep(25);
+  }
+  throw new Error('the service was not live within two minutes');
+}
+
+/** The client sees everybody's accounts but carol's; each is followed on one stream, or on two where it is enrolled for prediction orders. */
+function sourcesOf({ description }: SandboxProcess): number {
+  const accounts = description.users.filter(({ username }) => username !== 'carol').flatMap((user) => user.accounts);
+  return accounts.length + accounts.filter(({ predictions }) => predictions).length;
+}
+
+export interface StoredSizes {
+  readonly updates: number;
+  /** Bytes of one record on the log topic, on average. */
+  readonly payloadBytes: number;
+}
+
+/** Of the updates in a service's log. */
+export async function readStoredSizes(databaseUrl: string): Promise<StoredSizes> {
+  const rows = await onServer<{ updates: string; bytes: string | null }>(
+    databaseUrl,
+    `select count(*) as updates, avg(octet_length(payload)) as bytes from order_updates where stream <> 'continuity'`,
+  );
+  return { updates: Number(rows[0]?.updates ?? 0), payloadBytes: Math.round(Number(rows[0]?.bytes ?? 0)) };
+}

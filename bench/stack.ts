@@ -1,0 +1,67 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { pino } from 'pino';
+import type { RunningKafka } from '../src/devstack/running-kafka.ts';
+import type { RunningPostgres } from '../src/devstack/running-postgres.ts';
+import { startKafka } from '../src/devstack/start-kafka.ts';
+import { startPostgres } from '../src/devstack/start-postgres.ts';
+import { systemClock } from '../src/runtime/clock.ts';
+import { systemRandom } from '../src/runtime/random.ts';
+import type { Cleanup } from './cleanup.ts';
+
+/** The real servers that everything is measured on, with full durability. */
+export interface Stack {
+  readonly postgres: RunningPostgres;
+  readonly kafka: RunningKafka;
+  /** A new, empty database; its address. Dropped at the end, or by `drop`. */
+  makeDatabase(part: string): Promise<{ readonly url: string; drop(): Promise<void> }>;
+}
+
+export const benchLog = pino({ level: 'warn' }, pino.destination(2));
+
+/** Addresses given by DATABASE_URL and KAFKA_BROKERS win, then containers, then embedded servers, as in the demo. */
+export async function startStack(cleanup: Cleanup): Promise<Stack> {
+  const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'tidemark');
+  const given = { url: process.env['DATABASE_URL'], brokers: process.env['KAFKA_BROKERS'] };
+  const postgres = await startPostgres({
+    clock: systemClock,
+    log: benchLog,
+    cacheDir,
+    ...(given.url === undefined ? {} : { givenUrl: given.url }),
+  });
+  cleanup.add(() => postgres.stop());
+  const kafka = await startKafka({
+    clock: systemClock,
+    log: benchLog,
+    cacheDir,
+    ...(given.brokers === undefined ? {} : { givenBrokers: given.brokers.split(',') }),
+  });
+  cleanup.add(() => kafka.stop());
+  return {
+    postgres,
+    kafka,
+    async makeDatabase(part) {
+      const name = `bench_${part}_${systemRandom.uuid().slice(0, 8)}`;
+      await onServer(postgres.url, `create database ${name}`);
+      const drop = cleanup.add(async () => {
+        await onServer(postgres.url, `drop database ${name} with (force)`);
+      });
+      const url = new URL(postgres.url);
+      url.pathname = `/${name}`;
+      return { url: url.href, drop };
+    },
+  };
+}
+
+/** One statement on a connection of its own. Returns the rows. */
+export async function onServer<Row extends pg.QueryResultRow>(url: string, statement: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 600_000 });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Row>(statement);
+    return rows;
+  } finally {
+    await client.end();
+  }
+}

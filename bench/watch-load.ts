@@ -1,0 +1,143 @@
+import { systemClock } from '../src/runtime/clock.ts';
+import { judgeLag, type LagSample, type LagVerdict } from './lag.ts';
+import { type Sample, sumOf } from './prometheus-text.ts';
+import { ProcessTree, type ProcessUsage, processUsage } from './sample-process.ts';
+import type { SandboxProcess } from './sandbox-process.ts';
+import type { ServiceProcess } from './service-process.ts';
+import type { Stack } from './stack.ts';
+
+export interface ProcessFigures {
+  readonly name: string;
+  readonly cpuSeconds: number;
+  /** Of one core. */
+  readonly cpuPercent: number;
+  readonly cpuMicrosPerUpdate: number;
+  readonly startRssMb: number;
+  readonly middleRssMb: number;
+  readonly endRssMb: number;
+  readonly peakRssMb: number;
+}
+
+export interface LoadFigures {
+  readonly seconds: number;
+  /** Events that the platform wrote to its sockets, a second. */
+  readonly emittedPerSecond: number;
+  /** Records that Kafka acknowledged on the log topic, a second. */
+  readonly publishedPerSecond: number;
+  readonly lag: LagVerdict;
+  readonly processes: readonly ProcessFigures[];
+  /** Publishes that failed and were sent again from the log. 0, or the figures are not those of a healthy run. */
+  readonly failedRecords: number;
+}
+
+export interface Watched {
+  readonly stack: Stack;
+  readonly sandbox: SandboxProcess;
+  readonly service: ServiceProcess;
+}
+
+interface Counts {
+  readonly atMs: number;
+  readonly emitted: number;
+  readonly published: number;
+  /** Emitted, and not settled by ingest or not acknowledged by Kafka. */
+  readonly lag: number;
+}
+
+const sampleEveryMs = 500;
+
+/**
+ * Watches a load that is already running. The lag is told by both ends: the platform's count of events that it sent, less those that ingest has settled
+ * (the service's counter of observations), plus updates applied and not yet acknowledged by Kafka.
+ */
+export async function watchLoad(
+  watched: Watched,
+  seconds: number,
+): Promise<{ figures: LoadFigures; before: readonly Sample[]; after: readonly Sample[] }> {
+  const meters = metersOf(watched);
+  const before = await watched.service.scrape();
+  const first = await count(watched);
+  const usages = meters.map(({ read }) => [read()]);
+  const lags: LagSample[] = [];
+  let last = first;
+  while (last.atMs - first.atMs < seconds * 1000) {
+    await systemClock.sleep(sampleEveryMs - ((performance.now() - first.atMs) % sampleEveryMs));
+    last = await count(watched);
+    lags.push({ atMs: last.atMs, lag: last.lag });
+    for (const [i, { read }] of meters.entries()) usages[i]?.push(read());
+  }
+  const after = await watched.service.scrape();
+  const elapsed = (last.atMs - first.atMs) / 1000;
+  const publishedPerSecond = (last.published - first.published) / elapsed;
+  const processes = meters.map(({ name }, i) => figuresOf(name, usages[i] ?? [], elapsed, last.published - first.published));
+  const figures = {
+    seconds: round(elapsed),
+    emittedPerSecond: Math.round((last.emitted - first.emitted) / elapsed),
+    publishedPerSecond: Math.round(publishedPerSecond),
+    lag: judgeLag(lags, publishedPerSecond),
+    processes,
+    failedRecords: sumOf(after, 'tidemark_publish_records_total', { outcome: 'failed' }),
+  };
+  return { figures, before, after };
+}
+
+/** Resolves when nothing that was emitted waits any more. */
+export async function untilCaughtUp(watched: Watched, withinMs = 60_000): Promise<void> {
+  for (const startMs = performance.now(); performance.now() - startMs < withinMs; await systemClock.sleep(50)) {
+    if ((await count(watched)).lag <= 0) return;
+  }
+  throw new Error('the service did not catch up');
+}
+
+async function count({ sandbox, service }: Watched): Promise<Counts> {
+  // The platform last: what it sent meanwhile counts as lag, never against it.
+  const samples = await service.scrape();
+  const { eventsSent } = await sandbox.counts();
+  const settled = sumOf(samples, 'tidemark_observations_total', { cause: 'stream' });
+  const applied = sumOf(samples, 'tidemark_observations_total', { outcome: 'applied' });
+  const published = sumOf(samples, 'tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' });
+  return { atMs: performance.now(), emitted: eventsSent, published, lag: eventsSent - settled + (applied - published) };
+}
+
+interface Meter {
+  readonly name: string;
+  readonly read: () => ProcessUsage | undefined;
+}
+
+function metersOf({ stack, sandbox, service }: Watched): Meter[] {
+  const meters: Meter[] = [
+    { name: 'service', read: () => processUsage(service.child.pid) },
+    { name: 'sandbox', read: () => processUsage(sandbox.child.pid) },
+  ];
+  // Servers that were given or run in a container are not ours to look into.
+  if (stack.postgres.pid !== undefined) {
+    const tree = new ProcessTree(stack.postgres.pid);
+    meters.push({ name: 'postgres', read: () => tree.usage() });
+  }
+  for (const { pid } of stack.kafka.nodes) meters.push({ name: 'kafka', read: () => processUsage(pid) });
+  return meters;
+}
+
+function figuresOf(
+  name: string,
+  usages: readonly (ProcessUsage | undefined)[],
+  seconds: number,
+  updates: number,
+): ProcessFigures {
+  const [first, middle, last] = [usages[0], usages[usages.length >> 1], usages.at(-1)];
+  const cpuSeconds = (last?.cpuSeconds ?? 0) - (first?.cpuSeconds ?? 0);
+  return {
+    name,
+    cpuSeconds: round(cpuSeconds),
+    cpuPercent: Math.round((cpuSeconds / seconds) * 100),
+    cpuMicrosPerUpdate: round((cpuSeconds * 1e6) / Math.max(1, updates)),
+    startRssMb: Math.round(first?.rssMb ?? 0),
+    middleRssMb: Math.round(middle?.rssMb ?? 0),
+    endRssMb: Math.round(last?.rssMb ?? 0),
+    peakRssMb: Math.round(last?.peakRssMb ?? 0),
+  };
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
