@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type RunReport, summarise } from './support/summarise-run.ts';
+import { isFiltered, type RunReport, summarise } from './support/summarise-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
 const reportFile = join(folder, 'report.json');
@@ -42,7 +42,7 @@ function readReport(): RunReport | undefined {
 }
 
 const code = await runVitest();
-const summary = summarise(readReport(), code);
+const summary = summarise(readReport(), code, isFiltered(process.argv));
 rmSync(folder, { recursive: true, force: true });
 for (const line of summary.complaints) console.error(line);
 console.log(`${summary.passed} passed, ${summary.failed} failed`);

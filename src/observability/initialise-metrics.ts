@@ -9,6 +9,46 @@ const topics = ['updates', 'continuity', 'state'] as const;
 const sourceStates = ['live', 'resyncing', 'connecting', 'down', 'not_enrolled', 'login_required', 'frozen'] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
 
+/** `EndReason` of connectors/, which this room may not import; a test holds the two together. */
+export const reconnectReasons = [
+  'unauthorized',
+  'forbidden',
+  'refused',
+  'closed',
+  'restarting',
+  'slow_consumer',
+  'connect',
+  'timeout',
+  'protocol',
+  'binary',
+  'bad_utf8',
+  'oversize',
+  'ping_flood',
+  'slow_reader',
+  'idle',
+  'ack_timeout',
+  'no_message',
+  'replaced',
+  'stopped',
+  'store_lost',
+] as const;
+/** The codes of `PublishError` after which a producer is replaced (kafka/publish-error-code.ts). */
+const replaceReasons = [
+  'timeout',
+  'connection',
+  'not_leader',
+  'missing_ack',
+  'not_enough_replicas',
+  'too_large',
+  'unknown_topic',
+  'unauthorized',
+  'storage',
+  'fenced',
+  'unavailable',
+  'broker',
+  'other',
+] as const;
+
 /**
  * Makes every series exist from the first scrape on: a counter that appears with its first fault has no increase for that fault, and an
  * alert on it stays silent. Timestamps begin at 0, which means "not yet"; rules ask for more than 0. For a service, once: the
@@ -27,6 +67,7 @@ function initialiseSource(source: Metrics['source']): void {
   for (const stream of streams) {
     for (const state of sourceStates) source.state.set({ source: stream, state }, 0);
     for (const type of frameTypes) source.frames.inc({ source: stream, type }, 0);
+    for (const reason of reconnectReasons) source.reconnects.inc({ source: stream, reason }, 0);
     source.lastFrame.set({ source: stream }, 0);
     source.lastEvent.set({ source: stream }, 0);
     source.gaps.inc({ source: stream }, 0);
@@ -54,6 +95,7 @@ function initialiseRelay(relay: Metrics['relay']): void {
     relay.oldestPending.set({ topic }, 0);
   }
   for (const reason of ['start', 'failure', 'overflow', 'gap']) relay.resent.inc({ reason }, 0);
+  for (const reason of replaceReasons) relay.producerReplaced.inc({ reason }, 0);
 }
 
 function initialisePlatform(platform: Metrics['platform']): void {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { initialiseMetrics } from '../../src/observability/initialise-metrics.ts';
+import type { EndReason } from '../../src/connectors/connection-end.ts';
+import { initialiseMetrics, reconnectReasons } from '../../src/observability/initialise-metrics.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 
 const metrics = createMetrics();
@@ -75,6 +76,8 @@ describe('known series', () => {
     'tidemark_source_last_frame_timestamp_seconds{source="account"} 0',
     'tidemark_publish_records_total{topic="updates",outcome="failed"} 0',
     'tidemark_publish_resent_total{reason="overflow"} 0',
+    'tidemark_producer_replaced_total{reason="missing_ack"} 0',
+    'tidemark_source_reconnects_total{source="account",reason="idle"} 0',
     'tidemark_token_refresh_total{outcome="refused"} 0',
     'tidemark_build_info{version="1.2.3"} 1',
   ])('exist from the first scrape: %s', (line) => {
@@ -85,6 +88,16 @@ describe('known series', () => {
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds /m);
     expect(text).toMatch(/^process_resident_memory_bytes /m);
   });
+});
+
+it('the reasons of a reconnect are those that a connection ends with', () => {
+  // The type checker refuses a reason too many and one too few.
+  const all: Record<EndReason, true> = Object.fromEntries(reconnectReasons.map((reason) => [reason, true])) as Record<
+    (typeof reconnectReasons)[number],
+    true
+  >;
+  const none: Record<(typeof reconnectReasons)[number], true> = all;
+  expect(Object.keys(none)).toHaveLength(reconnectReasons.length);
 });
 
 it('a second set of metrics does not meet the first', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type RunReport, summarise } from './summarise-run.ts';
+import { isFiltered, type RunReport, summarise } from './summarise-run.ts';
 
 function report(over: Partial<RunReport> = {}): RunReport {
   return { numPassedTests: 3, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [], ...over };
@@ -27,4 +27,14 @@ it.each([
   ['a missing report', undefined, 0],
 ])('takes %s for a failure, and says so', (_what, given, exitCode) => {
   expect(summarise(given, exitCode)).toMatchObject({ failed: 1, complaints: [expect.any(String)] });
+});
+
+it('leaves out what the caller filtered away, but not a run without a test', () => {
+  expect([isFiltered(['--project', 'unit']), isFiltered(['-t', 'name']), isFiltered(['--testNamePattern=name'])]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+  expect(summarise(report({ numPendingTests: 9 }), 0, true)).toEqual({ passed: 3, failed: 0, complaints: [] });
+  expect(summarise(report({ numPassedTests: 0, numPendingTests: 9 }), 0, true)).toMatchObject({ failed: 1 });
 });
