@@ -198,7 +198,7 @@ describe('the relay', () => {
         const marks = world.log.rows.filter(({ topic }) => topic === 'continuity').map(({ payload }) => payload);
         expect([...new Set(world.acked)]).toEqual(marks);
       }),
-      { numRuns: 300 },
+      { numRuns: 1000 },
     );
   });
 

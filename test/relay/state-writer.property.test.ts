@@ -141,6 +141,10 @@ class World {
     expect([...found].sort()).toEqual([...wanted].sort());
   }
 
+  get publisherFlushes(): number {
+    return this.holder.publisher.flushes;
+  }
+
   stepsBack(): number {
     const newest = new Map<string, bigint>();
     let count = 0;
@@ -152,6 +156,24 @@ class World {
   }
 }
 
+const handed = (key: 'a' | 'b', hand: number | 'lost'): Step => ({ do: 'commit', rows: [{ topic: 'updates', key }], hand });
+/** What broke it once, as it was found. */
+const onceBroken: [Step[]][] = [
+  // A flush whose answer was lost had gone further than what was handed over.
+  [
+    [
+      handed('a', 2),
+      handed('a', 'lost'),
+      { do: 'kafka', fate: 'answer_lost', delayMs: 1 },
+      handed('a', 'lost'),
+      { do: 'wait', ms: 6 },
+      { do: 'commit', rows: [], hand: 37 },
+    ],
+  ],
+  // A batch was handed over after the log had shown it, and a later one.
+  [[handed('b', 3), handed('b', 'lost'), { do: 'wait', ms: 1002 }]],
+];
+
 describe('the state writer', () => {
   it('leaves the newest state of every order on the topic and never steps back, whatever fails on the way', async () => {
     await fc.assert(
@@ -162,7 +184,7 @@ describe('the state writer', () => {
         world.expectNewest();
         expect(world.stepsBack()).toBe(0);
       }),
-      { numRuns: 300 },
+      { numRuns: 1500, examples: onceBroken },
     );
   });
 
@@ -174,7 +196,7 @@ describe('the state writer', () => {
         await world.heal();
         world.expectNewest();
       }),
-      { numRuns: 200 },
+      { numRuns: 1500 },
     );
   });
 
@@ -192,6 +214,41 @@ describe('the state writer', () => {
     await world.clock.advance(1000);
     expect(await late).toMatchObject({ code: 'fenced' });
     world.expectNewest();
+  });
+
+  it('does not take over again when the lane is not its own any more, though its clock does not say so yet', async () => {
+    const world = new World(false);
+    await world.clock.advance(2000);
+    world.log.epoch += 1n;
+    const next = new TransactionalPublisher(world.clock, world.topic);
+    void next.takeOver();
+    await world.clock.advance(10);
+    const { writer } = world.topic;
+    await world.perform({ do: 'commit', rows: [{ topic: 'updates', key: 'a' }], hand: 0 });
+    await world.clock.advance(10_000);
+    expect([world.topic.writer, world.topic.committed]).toEqual([writer, []]);
+  });
+
+  it('flushes nothing when the lease grew too old while the log was read', async () => {
+    const world = new World(false);
+    world.log.delayMs = 800;
+    await world.perform({ do: 'commit', rows: [{ topic: 'updates', key: 'a' }], hand: 'lost' });
+    // The third call of three is still under way when the last renewal is 3 s old.
+    world.holder.holding = false;
+    await world.clock.advance(20_000);
+    expect(world.topic.committed).toEqual([]);
+  });
+
+  it('reads as far as a flush of unknown outcome had gone, also when less than that was handed over', async () => {
+    const world = new World(false);
+    const a = { topic: 'updates', key: 'a' } as const;
+    await world.perform({ do: 'kafka', fate: 'answer_lost', delayMs: 1 });
+    // As many rows as one read looks at, handed over after the first flush; and one more, which only the log knows.
+    await world.perform({ do: 'commit', rows: [a, a, a, a], hand: 200 });
+    await world.perform({ do: 'commit', rows: [a], hand: 'lost' });
+    await world.clock.advance(3000);
+    expect(world.publisherFlushes).toBeGreaterThan(2);
+    expect(world.stepsBack()).toBe(0);
   });
 
   it('flushes from memory, one transaction a second with one row an order, once it has caught up', async () => {
