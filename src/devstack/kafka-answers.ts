@@ -4,14 +4,14 @@ const metadataKey = 3;
 const metadataVersion = 1;
 
 /**
- * Asks the broker at 127.0.0.1:`port` how many brokers of its cluster are up; 0 when it does not answer within `limitMs`.
+ * Asks the broker at `at` how many brokers of its cluster are up; 0 when it does not answer within `limitMs`.
  *
  * One Metadata request by hand (Kafka protocol, Metadata v1), not a client library: a library brings its retries, log and timers along,
  * for a question of 30 bytes that is asked every 50 ms until the broker is there.
  */
-export function kafkaAnswers(port: number, limitMs: number): Promise<number> {
+export function kafkaAnswers(at: { readonly host: string; readonly port: number }, limitMs: number): Promise<number> {
   return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, timeout: limitMs });
+    const socket = connect({ ...at, timeout: limitMs });
     let received = Buffer.alloc(0);
     const finish = (brokers: number) => {
       socket.destroy();

@@ -86,7 +86,7 @@ export class KafkaNode {
     void this.process?.exited.then(() => {
       over = true;
     });
-    while ((await kafkaAnswers(this.port, 2_000)) < brokers) {
+    while ((await kafkaAnswers({ host: '127.0.0.1', port: this.port }, 2_000)) < brokers) {
       if (over || this.deps.clock.monotonicMs() > deadline) {
         throw new Error(`kafka node ${this.id} ${over ? 'ended' : 'does not answer'}:\n${this.lastLines.join('\n')}`);
       }

@@ -27,7 +27,7 @@ export async function startKafka(options: StartKafkaOptions): Promise<RunningKaf
   if (options.givenBrokers !== undefined && options.givenBrokers.length > 0) return givenKafka(options.givenBrokers);
   if ((options.nodes ?? 1) === 1 && (await dockerAnswers(options))) {
     try {
-      return await startKafkaContainer();
+      return await startKafkaContainer(options);
     } catch (error) {
       options.log.warn({ err: error }, 'a Docker engine answers, but its Kafka did not start: starting an embedded one instead');
     }

@@ -16,7 +16,8 @@ export async function startPostgresContainer(
 ): Promise<RunningPostgres> {
   const password = randomBytes(18).toString('base64url');
   const { Wait } = await import('testcontainers');
-  const container = await (await loopbackContainer(postgresImage))
+  const { container: description, host } = await loopbackContainer(postgresImage);
+  const container = await description
     .withEnvironment({ POSTGRES_PASSWORD: password, POSTGRES_DB: 'tidemark' })
     .withCommand(['postgres', ...postgresSettings(options.fast)])
     .withExposedPorts(port)
@@ -26,7 +27,7 @@ export async function startPostgresContainer(
     .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
     .withStartupTimeout(120_000)
     .start();
-  const address = `${container.getHost()}:${container.getMappedPort(port)}`;
+  const address = `${host}:${container.getMappedPort(port)}`;
   const url = `postgres://postgres:${password}@${address}/tidemark`;
   const answer = await awaitPostgres(deps, { url, limitMs: 30_000, ended: new Promise(() => undefined) });
   if (!answer.answers) {

@@ -1,10 +1,9 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PostgresClusterOptions } from '../../src/devstack/prepare-postgres-cluster.ts';
 import { startEmbeddedPostgres } from '../../src/devstack/start-embedded-postgres.ts';
-import { startPostgres } from '../../src/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { forgetHeld, holdDevstack } from '../support/held-devstack.ts';
 import { onServer } from '../support/on-server.ts';
@@ -66,12 +65,4 @@ describe('the embedded Postgres', () => {
     await eventually(() => expect(commandLinesWith(held.folder)).toEqual([]));
     forgetHeld(held);
   });
-});
-
-it('an address that is given wins, and is left running', async () => {
-  const givenUrl = inject('postgresUrl');
-  const postgres = await startPostgres({ ...deps, cacheDir: '/nowhere', givenUrl });
-  expect([postgres.kind, postgres.url, postgres.pid]).toEqual(['given', givenUrl, undefined]);
-  await postgres.stop();
-  expect((await onServer(givenUrl, (client) => client.query('select 1 as n'))).rows).toEqual([{ n: 1 }]);
 });
