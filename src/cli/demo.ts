@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { DemoFlags } from './demo/demo-flags.ts';
 import { runDemo } from './demo/run-demo.ts';
 import type { CliIo } from './io.ts';
 
@@ -7,13 +8,6 @@ Examples:
   $ tidemark demo                          until Ctrl-C
   $ tidemark demo --seconds 20 --json      ends by itself; the last line of stdout is the proof as JSON
   $ DATABASE_URL=… KAFKA_BROKERS=… tidemark demo     on parts of your own`;
-
-export interface DemoFlags {
-  readonly seconds?: number;
-  readonly rate: number;
-  readonly seed: number;
-  readonly json?: true;
-}
 
 /** Everything at once, on this machine, with a made-up market. */
 export function demoCommand(io: CliIo): Command {

@@ -3,7 +3,7 @@ import type { Wakeup } from '../runtime/wakeup.ts';
 import type { Entry } from './entry.ts';
 import { committedBatch, type Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
-import type { IngestDeps, IngestOptions } from './ingest.ts';
+import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
 import type { LaneHold } from './lane-store.ts';
 import type { ApplyResult } from './order-store.ts';

@@ -1,7 +1,8 @@
 import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
 import type { Observation, Outcome } from '../../src/domain/observation.ts';
 import type { OrderView } from '../../src/domain/order.ts';
-import { Ingest, type IngestOptions } from '../../src/ingest/ingest.ts';
+import { Ingest } from '../../src/ingest/ingest.ts';
+import type { IngestOptions } from '../../src/ingest/ingest-deps.ts';
 import type { LaneHold } from '../../src/ingest/lane-store.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';

@@ -10,6 +10,8 @@ export interface ChildProgram {
   readonly exited: Promise<number>;
   /** The first line that `pick` took. */
   readonly answer: unknown;
+  /** What it wrote last, for who has to say why it ended. */
+  lastLines(): readonly string[];
   /** Asks it to stop, and waits until it has. */
   stop(): Promise<void>;
 }
@@ -58,7 +60,7 @@ export async function startChild(io: CliIo, options: ChildOptions): Promise<Chil
       `starting ${options.name}`,
       Promise.race([ready.promise, ended]),
     );
-    return { pid: child.pid, exited: child.exited, answer, stop: () => child.stop() };
+    return { pid: child.pid, exited: child.exited, answer, lastLines: () => lines, stop: () => child.stop() };
   } catch (error) {
     await child.stop();
     throw error;

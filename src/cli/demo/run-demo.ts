@@ -2,14 +2,16 @@ import { kafkaDefaults } from '../../kafka/kafka-options.ts';
 import { readTopic } from '../../kafka/read-topic.ts';
 import type { Log } from '../../observability/log.ts';
 import { createPool } from '../../store/pool.ts';
-import type { DemoFlags } from '../demo.ts';
+import { CliError } from '../cli-error.ts';
 import type { CliIo } from '../io.ts';
 import { proveRun, type RunProof } from '../proof/prove-run.ts';
 import { TopicTally } from '../proof/topic-tally.ts';
+import { visibleAccounts } from '../proof/visible-accounts.ts';
 import { readConfig } from '../read-config.ts';
 import { commandLog } from '../start-log.ts';
 import { formatUpdate } from '../tail/format-update.ts';
 import { parseUpdate } from '../tail/parse-update.ts';
+import type { DemoFlags } from './demo-flags.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
 import { whereToLook } from './where-to-look.ts';
 
@@ -34,14 +36,15 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
         : '\nUpdates, read back from Kafka:\n',
     );
     const consumer = consume(io, log, stack, { tally, say, signal: reading.signal });
-    void stack.service.exited.then((code) => code !== 0 && interrupted.abort());
+    let ended: number | undefined;
+    void stack.service.exited.then((code) => {
+      ended = code;
+      interrupted.abort();
+    });
     await io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, interrupted.signal);
-    if (!interrupted.signal.aborted || flags.seconds === undefined) {
-      const proof = await settleAndProve(io, log, stack, tally);
-      report(io, flags, stack, proof, say);
-    } else {
-      io.exit(1);
-    }
+    if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
+    const proof = await settleAndProve(io, log, stack, tally);
+    report(io, flags, stack, proof, say);
     reading.abort();
     await consumer;
   } finally {
@@ -49,6 +52,13 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
     unsubscribe();
     await stack.stop();
   }
+}
+
+function serviceEnded(code: number, lines: readonly string[]): CliError {
+  return new CliError(`the service ended by itself with ${code}`, {
+    code: 'SERVICE_ENDED',
+    mend: `It said at last:\n${lines.join('\n')}`,
+  });
 }
 
 interface ConsumeOptions {
@@ -93,12 +103,13 @@ async function settleAndProve(io: CliIo, log: Log, stack: DemoStack, tally: Topi
     });
   await post('/rate', { rate: 0 });
   await post('/heal', {});
+  const accounts = await visibleAccounts(io.fetch, stack.sandbox);
   const pool = createPool({ log }, { url: stack.databaseUrl, applicationName: 'tidemark-demo', maxConnections: 2 });
   try {
     const deadline = io.clock.monotonicMs() + settleMs;
     for (;;) {
       await io.clock.sleep(1000);
-      const proof = await proveRun({ pool, fetch: io.fetch, tally }, control);
+      const proof = await proveRun({ pool, fetch: io.fetch, tally }, { control, accounts });
       const settled = proof.lost === 0 && proof.consumed === proof.updates;
       if (settled || stack.brokers === undefined || io.clock.monotonicMs() > deadline) return proof;
     }

@@ -33,6 +33,13 @@ export interface ProofDeps {
   readonly tally: TopicTally;
 }
 
+export interface ProvenRun {
+  /** The sandbox's control port. */
+  readonly control: string;
+  /** The accounts that the service could see. */
+  readonly accounts: ReadonlySet<string>;
+}
+
 interface StoredOrder {
   readonly order: Order;
   readonly sourceVersion: string | null;
@@ -41,15 +48,15 @@ interface StoredOrder {
 const pageRows = 5000;
 const shownFaults = 20;
 
-/** Compares the three. The market must be at rest and the service idle: what is under way would look lost. `control` is the sandbox's control port. */
-export async function proveRun(deps: ProofDeps, control: string): Promise<RunProof> {
+/** Compares the three. The market must be at rest and the service idle: what is under way would look lost. */
+export async function proveRun(deps: ProofDeps, run: ProvenRun): Promise<RunProof> {
   const faults: string[] = [];
   const missing = await missingOnTopic(deps, faults);
-  const wrong = await ordersUnlikeTruth(deps, control, faults);
+  const wrong = await ordersUnlikeTruth(deps, run, faults);
   const { tally } = deps;
   const doubled = (await versionsTwice(deps.pool, faults)) + tally.contradictions + Math.max(0, tally.consumed - missing.rows);
   let observations = 0;
-  for await (const _line of readLines(deps.fetch, `${control}/ledger?kind=event`)) observations += 1;
+  for await (const _line of readLines(deps.fetch, `${run.control}/ledger?kind=event`)) observations += 1;
   return {
     observations,
     updates: missing.rows,
@@ -88,12 +95,16 @@ async function missingOnTopic({ pool, tally }: ProofDeps, faults: string[]): Pro
 }
 
 /** The platform's truth against the orders table. */
-async function ordersUnlikeTruth(deps: ProofDeps, control: string, faults: string[]): Promise<{ orders: number; count: number }> {
+async function ordersUnlikeTruth(
+  deps: ProofDeps,
+  { control, accounts }: ProvenRun,
+  faults: string[],
+): Promise<{ orders: number; count: number }> {
   let orders = 0;
   let count = 0;
   let lines: string[] = [];
   const compare = async () => {
-    const truths = lines.map(parseTruth);
+    const truths = lines.map(parseTruth).filter(({ accountId }) => accounts.has(accountId));
     lines = [];
     const stored = await readOrders(
       deps.pool,
