@@ -3,7 +3,7 @@ import type { Observation, Outcome } from '../domain/observation.ts';
 import type { Stream } from '../domain/order.ts';
 import { isTerminal } from '../domain/terminal.ts';
 import type { Log } from '../observability/log.ts';
-import type { ListRequest, OrderReads, Page } from '../platform/order-reads.ts';
+import type { GetResult, ListRequest, OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccountRecord, AccountRegistry } from './account-registry.ts';
@@ -78,6 +78,12 @@ export class AccountReader {
     this.gets.ask(orderId);
   }
 
+  /** One GET in its turn. What it brings is not offered. */
+  get(orderId: string): Promise<GetResult> {
+    const { stream, signal } = this.options;
+    return this.serially(() => this.deps.reads.getOrder(stream, this.current.accountId, orderId, signal));
+  }
+
   /** Replaces what is kept of the account, durably. Rejects when the database can't be reached. */
   async save(record: AccountRecord): Promise<void> {
     await this.deps.registry.save(record);
@@ -134,19 +140,14 @@ export class AccountReader {
   }
 
   private row(row: unknown, bytes: number, receivedMs: number, progress: ReadProgress): void {
-    let observation: Observation | undefined;
-    const onOutcome = (outcome: Outcome) => {
-      if (observation !== undefined) this.options.onAudited(observation, outcome);
-    };
     const item = this.deps.intake.take(row, {
       cause: 'snapshot',
       receivedMs,
       bytes,
       raw: () => JSON.stringify(row),
-      ...(progress.kind === 'audit' && { onOutcome }),
+      ...(progress.kind === 'audit' && { onOutcome: this.options.onAudited }),
     });
     if (item.kind !== 'order') return;
-    observation = item;
     progress.rows += 1;
     const { orderId, status, updatedAt } = item.view;
     if (!isTerminal(status)) progress.shownOpen.add(orderId);

@@ -91,7 +91,7 @@ export class AccountSession {
     const signal = this.life.signal;
     const onAudited = (observation: Observation, outcome: Outcome) => this.audited(observation, outcome);
     this.reader = new AccountReader({ ...deps, intake: this.intake }, { ...options, signal, onAudited }, record);
-    this.corrections = new Corrections({ ...deps, intake: this.intake }, { accountId, signal });
+    this.corrections = new Corrections({ ...deps, reader: this.reader, intake: this.intake }, { signal });
     this.storeLost = new StoreLost({ ...deps, reader: this.reader, intake: this.intake });
   }
 
@@ -244,7 +244,7 @@ export class AccountSession {
   /** The guard of the intake: looked at before the version of anything that is not certain. */
   private withholds(observation: Observation): boolean {
     if (!this.storeLost.isNews(observation)) return false;
-    this.storeLost.freeze();
+    this.storeLost.freeze(observation);
     this.leave(this.attached?.lastByteAtMs ?? this.deps.clock.nowMs(), 'store_lost');
     this.enter('frozen', 'the platform lost its store');
     this.deps.log.error(this.about({ orderId: observation.view.orderId }), 'the platform lost its store: account frozen');

@@ -1,6 +1,6 @@
 import type { Observation } from '../domain/observation.ts';
-import type { OrderReads } from '../platform/order-reads.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { AccountReader } from './account-reader.ts';
 import type { RowIntake } from './row-intake.ts';
 
 const settleMs = 2_000;
@@ -17,13 +17,11 @@ const maxCandidates = 20;
 export class Corrections {
   private readonly candidates = new Set<string>();
   private running = false;
-  private readonly deps: { readonly clock: Clock; readonly reads: OrderReads; readonly intake: RowIntake };
-  private readonly accountId: string;
+  private readonly deps: { readonly clock: Clock; readonly reader: AccountReader; readonly intake: RowIntake };
   private readonly signal: AbortSignal;
 
-  constructor(deps: { clock: Clock; reads: OrderReads; intake: RowIntake }, options: { accountId: string; signal: AbortSignal }) {
+  constructor(deps: { clock: Clock; reader: AccountReader; intake: RowIntake }, options: { signal: AbortSignal }) {
     this.deps = deps;
-    this.accountId = options.accountId;
     this.signal = options.signal;
   }
 
@@ -56,7 +54,7 @@ export class Corrections {
 
   /** One GET, offered as what it is. Undefined: not found, not readable, or not what `like` said. */
   private async read(orderId: string, like?: ReadRow): Promise<ReadRow | undefined> {
-    const answer = await this.deps.reads.getOrder('account', this.accountId, orderId, this.signal);
+    const answer = await this.deps.reader.get(orderId);
     if (answer.kind !== 'found' || this.signal.aborted) return undefined;
     const view = this.offer(answer.row, answer.bytes, false)?.view;
     if (view === undefined || view.orderId !== orderId) return undefined;

@@ -1,4 +1,4 @@
-import type { Cause, Observation, Outcome, Unreadable } from '../domain/observation.ts';
+import type { Cause, Observation, Unreadable } from '../domain/observation.ts';
 import type { Stream } from '../domain/order.ts';
 import { storableText } from '../platform/parse-json.ts';
 import { decodeAccountOrder } from './decode-account-order.ts';
@@ -17,7 +17,6 @@ export interface RowOrigin {
   readonly receivedMs: number;
   readonly bytes: number;
   readonly correction?: true;
-  readonly onOutcome?: (outcome: Outcome) => void;
 }
 
 /** The row is of another account than the one whose stream or list brought it: dropped and alarmed, never stored. */
@@ -59,7 +58,6 @@ function observation(decoded: DecodedOrder, origin: RowOrigin): Observation {
     observedAtMs: origin.observedAtMs,
     receivedMs: origin.receivedMs,
     bytes: origin.bytes,
-    ...(origin.onOutcome && { onOutcome: origin.onOutcome }),
   };
 }
 

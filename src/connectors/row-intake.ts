@@ -3,7 +3,7 @@ import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { decodeOrder, type ForeignRow } from './decode-order.ts';
+import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts';
 import type { ObservationSink } from './observation-sink.ts';
 
 /** What is known of a row beside its content. */
@@ -14,7 +14,7 @@ export interface RowSource {
   /** The text as it came; asked for only when the row cannot be read. */
   readonly raw: () => string;
   readonly correction?: true;
-  readonly onOutcome?: (outcome: Outcome) => void;
+  readonly onOutcome?: (observation: Observation, outcome: Outcome) => void;
 }
 
 /** The row was held back by the guard: nothing of it went to ingest. */
@@ -54,22 +54,30 @@ export class RowIntake {
   }
 
   take(row: unknown, source: RowSource): Observation | Unreadable | ForeignRow | Withheld {
-    const { stream, accountId, sourceEpoch } = this;
-    const item = decodeOrder(
-      row,
-      { ...source, stream, accountId, sourceEpoch, observedAtMs: this.deps.clock.nowMs() },
-      source.raw,
-    );
+    const item = decodeOrder(row, this.originOf(source), source.raw);
     if (item.kind === 'order') {
       if (item.view.certainty !== 'certain' && this.guard(item)) return { kind: 'withheld' };
-      this.deps.sink.offer(item);
+      this.deps.sink.offer(withOutcome(item, source.onOutcome));
     } else if (item.kind === 'foreign') {
       this.foreign(item);
     } else if (source.cause === 'stream' || this.isNewFault(item)) {
-      this.deps.metrics.decodeFailures.inc({ source: stream, reason: item.reason });
+      this.deps.metrics.decodeFailures.inc({ source: this.stream, reason: item.reason });
       this.deps.sink.offer(item);
     }
     return item;
+  }
+
+  private originOf({ cause, receivedMs, bytes, correction }: RowSource): RowOrigin {
+    return {
+      stream: this.stream,
+      accountId: this.accountId,
+      sourceEpoch: this.sourceEpoch,
+      cause,
+      observedAtMs: this.deps.clock.nowMs(),
+      receivedMs,
+      bytes,
+      ...(correction && { correction }),
+    };
   }
 
   private foreign(item: ForeignRow): void {
@@ -88,4 +96,8 @@ export class RowIntake {
     this.faults.set(name, item.raw);
     return true;
   }
+}
+
+function withOutcome(item: Observation, onOutcome: RowSource['onOutcome']): Observation {
+  return onOutcome === undefined ? item : { ...item, onOutcome: (outcome) => onOutcome(item, outcome) };
 }

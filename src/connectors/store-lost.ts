@@ -51,16 +51,22 @@ export class StoreLost {
    * version could be compared with, and so nothing to freeze.
    */
   isNews({ view }: Observation): boolean {
+    if (view.certainty !== 'unknown_store_lost') return false;
+    if (this.frozen) {
+      this.noteHandled(view.updatedAt);
+      return false;
+    }
     const { readUpTo } = this.deps.reader.record;
-    if (view.certainty !== 'unknown_store_lost' || readUpTo === undefined || this.frozen) return false;
-    if (compareInstants(view.updatedAt, readUpTo) <= 0) return false;
+    if (readUpTo === undefined || compareInstants(view.updatedAt, readUpTo) <= 0) return false;
     if (this.handledUpTo !== undefined && compareInstants(view.updatedAt, this.handledUpTo) <= 0) return false;
     return this.deps.clock.monotonicMs() - this.handledMs >= restMs;
   }
 
-  freeze(): void {
+  /** `cause`: the observation that told. */
+  freeze(cause: Observation): void {
     this.frozen = true;
     this.epochOpened = false;
+    this.noteHandled(cause.view.updatedAt);
     this.forgetHeld();
   }
 
@@ -92,11 +98,15 @@ export class StoreLost {
     const outcome = await reader.read('complete', signal);
     if (!outcome.complete) return outcome;
     this.frozen = false;
-    this.handledUpTo = reader.record.readUpTo;
     this.handledMs = this.deps.clock.monotonicMs();
     const frames = this.held;
     this.held = [];
     return { ...outcome, frames, resync: this.overflowed };
+  }
+
+  /** What the complete read shows of lost orders is dealt with by it, whatever their updatedAt. */
+  private noteHandled(updatedAt: string): void {
+    if (this.handledUpTo === undefined || compareInstants(updatedAt, this.handledUpTo) > 0) this.handledUpTo = updatedAt;
   }
 
   private async openEpoch(): Promise<ReadOutcome | undefined> {

@@ -1,0 +1,53 @@
+import { Connectors, type ConnectorsOptions } from '../../src/connectors/connectors.ts';
+import type { AccountState } from '../../src/connectors/source-status.ts';
+import type { Stream } from '../../src/domain/order.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
+import { MemoryPlatform } from './memory-platform.ts';
+import { MemoryRegistry } from './memory-registry.ts';
+import { MemorySink } from './memory-sink.ts';
+import { testLog } from './test-log.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+/** The real connectors on a virtual clock, between a platform, a registry and a sink in memory. */
+export function connectorsRig(options: Partial<ConnectorsOptions> = {}) {
+  const clock = new VirtualClock();
+  const platform = new MemoryPlatform(clock);
+  platform.accounts = [{ accountId: 'acct-1', isOpen: true, isSim: true }];
+  const registry = new MemoryRegistry();
+  const sink = new MemorySink();
+  const metrics = createMetrics().source;
+  const connectors = new Connectors(
+    {
+      clock,
+      random: seededRandom(7),
+      reads: platform,
+      registry,
+      sink,
+      metrics,
+      log: testLog.child({}, { level: process.env['LOG_LEVEL'] ?? 'silent' }),
+      openSocket: platform.openSocket,
+      tokens: platform,
+    },
+    { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', ...options },
+  );
+  const account = (stream: Stream, accountId: string) =>
+    connectors
+      .status()
+      .find((source) => source.stream === stream)
+      ?.accounts.find((each) => each.accountId === accountId);
+  const state = (stream: Stream, accountId = 'acct-1'): AccountState | undefined => account(stream, accountId)?.state;
+  const until = async (stream: Stream, wanted: AccountState, accountId = 'acct-1', limitMs = 120_000) => {
+    if (await clock.advanceUntil(() => state(stream, accountId) === wanted, limitMs)) return;
+    throw new Error(
+      `${stream}:${accountId} is ${state(stream, accountId)}, not ${wanted}: ${account(stream, accountId)?.lastError}`,
+    );
+  };
+  /** The newest open socket of the stream. */
+  const socket = (stream: Stream) => {
+    const found = platform.live.findLast(({ url }) => url === `ws://${stream}`);
+    if (found === undefined) throw new Error(`no open socket of ${stream}`);
+    return found;
+  };
+  return { clock, platform, registry, sink, metrics, connectors, account, state, until, socket };
+}

@@ -1,0 +1,197 @@
+import type { Socket, SocketEnd, SocketFactory, SocketHandlers } from '../../src/connectors/socket.ts';
+import type { Stream } from '../../src/domain/order.ts';
+import type { AccountsResult, GetResult, ListRequest, ListResult, OrderReads, Page } from '../../src/platform/order-reads.ts';
+import type { PlatformError } from '../../src/platform/platform-error.ts';
+import type { AccessToken, TokenResult, TokenSource } from '../../src/platform/token-source.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+import { eventText, type Row } from './platform-rows.ts';
+
+type Subscription = 'acknowledge' | 'silent' | { readonly code: string };
+
+/** A platform in memory, on the clock of the test: one network delay of 1 ms each way, so that the order of things is real. */
+export class MemoryPlatform implements OrderReads, TokenSource {
+  readonly sockets: MemorySocket[] = [];
+  /** Every list and get, as it was asked. */
+  readonly lists: ListRequest[] = [];
+  readonly gets: string[] = [];
+  accounts: { accountId: string; isOpen: boolean; isSim: boolean }[] = [];
+  accountsError: PlatformError | undefined;
+  /** Rows of an account's lists, by `<stream>:<accountId>`; the list filters nothing but what the test's `shows` leaves out. */
+  readonly rows = new Map<string, Row[]>();
+  shows: (row: Row, request: ListRequest) => boolean = () => true;
+  listError: ((request: ListRequest) => PlatformError | undefined) | undefined;
+  beforeList: ((request: ListRequest) => Promise<void>) | undefined;
+  subscription: (stream: string, accountId: string) => Subscription = () => 'acknowledge';
+  /** How an opening socket ends instead of opening. */
+  refuse: SocketEnd | undefined;
+  loginRequired = false;
+  private generation = 1;
+  private readonly renewed = new Set<(token: AccessToken) => void>();
+  private readonly clock: Clock;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  openSocket: SocketFactory = (url, token, handlers) => {
+    const socket = new MemorySocket(this, this.clock, url, token.reveal(), handlers);
+    this.sockets.push(socket);
+    return socket;
+  };
+
+  get live(): MemorySocket[] {
+    return this.sockets.filter((socket) => socket.state === 'open');
+  }
+
+  /** An event to every socket that subscribed the account. */
+  emit(stream: Stream, accountId: string, row: Row, version?: string | bigint): void {
+    for (const socket of this.live) {
+      if (socket.subscribed.has(`${stream}:${accountId}`)) socket.deliver(eventText(stream, accountId, row, version));
+    }
+  }
+
+  async get(): Promise<TokenResult> {
+    await this.clock.sleep(1);
+    if (!this.loginRequired) return { ok: true, token: this.token() };
+    return { ok: false, error: { code: 'LOGIN_REQUIRED', message: 'sign in', retryable: false, sent: 'yes' } };
+  }
+
+  async renew(rejected: number): Promise<TokenResult> {
+    if (rejected === this.generation) this.renewToken();
+    return this.get();
+  }
+
+  onRenewed(callback: (token: AccessToken) => void): () => void {
+    this.renewed.add(callback);
+    return () => this.renewed.delete(callback);
+  }
+
+  renewToken(): void {
+    this.generation += 1;
+    for (const callback of this.renewed) callback(this.token());
+  }
+
+  async listOrders(request: ListRequest, onPage: (page: Page) => Promise<void>, signal: AbortSignal): Promise<ListResult> {
+    this.lists.push(request);
+    await this.clock.sleep(1, signal);
+    await this.beforeList?.(request);
+    const error = this.listError?.(request);
+    if (error !== undefined) return { complete: false, error };
+    const rows = (this.rows.get(`${request.stream}:${request.accountId}`) ?? []).filter((row) => this.shows(row, request));
+    for (let i = 0; i < rows.length; i += 500) await onPage({ rows: rows.slice(i, i + 500), bytes: 1_000 });
+    return { complete: true, rows: rows.length };
+  }
+
+  async getOrder(stream: Stream, accountId: string, orderId: string): Promise<GetResult> {
+    this.gets.push(orderId);
+    await this.clock.sleep(1);
+    const row = this.rows.get(`${stream}:${accountId}`)?.find((each) => (each['ordId'] ?? each['orderId']) === orderId);
+    return row === undefined ? { kind: 'absent' } : { kind: 'found', row, bytes: 500 };
+  }
+
+  async listAccounts(): Promise<AccountsResult> {
+    await this.clock.sleep(1);
+    if (this.accountsError !== undefined) return { complete: false, error: this.accountsError };
+    return { complete: true, accounts: [...this.accounts] };
+  }
+
+  private token(): AccessToken {
+    return {
+      secret: new Secret(`t${this.generation}`),
+      generation: this.generation,
+      expiresAtMs: this.clock.nowMs() + 3_600_000,
+    };
+  }
+}
+
+/** The platform's end and ours of one socket. */
+export class MemorySocket implements Socket {
+  state: 'opening' | 'open' | 'ended' = 'opening';
+  paused = false;
+  pings = 0;
+  /** Bytes still come, pings are answered: turn it off for a half-open connection. */
+  answers = true;
+  readonly subscribed = new Set<string>();
+  readonly url: string;
+  readonly token: string;
+  private bytes = 0;
+  private readonly platform: MemoryPlatform;
+  private readonly clock: Clock;
+  private readonly handlers: SocketHandlers;
+
+  constructor(platform: MemoryPlatform, clock: Clock, url: string, token: string, handlers: SocketHandlers) {
+    this.platform = platform;
+    this.clock = clock;
+    this.url = url;
+    this.token = token;
+    this.handlers = handlers;
+    clock.after(1, () => {
+      if (this.state !== 'opening') return;
+      if (platform.refuse !== undefined) return this.end(platform.refuse);
+      this.state = 'open';
+      handlers.onOpen();
+    });
+  }
+
+  send(text: string): void {
+    const { type, id, payload } = JSON.parse(text) as { type: string; id: string; payload: { topic: string; target: string } };
+    const accountId = payload.target.slice('account:'.length);
+    const name = `${payload.topic}:${accountId}`;
+    if (type === 'unsubscribe') {
+      this.subscribed.delete(name);
+      return;
+    }
+    const verdict = this.platform.subscription(payload.topic, accountId);
+    if (verdict === 'silent') return;
+    if (verdict === 'acknowledge') this.subscribed.add(name);
+    const answer =
+      verdict === 'acknowledge'
+        ? { type: 'subscribed', id, payload }
+        : { type: 'error', id, payload: { code: verdict.code, message: 'refused' } };
+    this.clock.after(1, () => this.deliver(JSON.stringify(answer)));
+  }
+
+  /** A frame from the platform, at once. */
+  deliver(text: string): void {
+    if (this.state !== 'open') return;
+    this.bytes += text.length;
+    this.handlers.onFrame(text);
+  }
+
+  /** The platform, or the network, ends it. */
+  end(end: SocketEnd): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.handlers.onEnd(end);
+  }
+
+  ping(): void {
+    this.pings += 1;
+    if (!this.answers) return;
+    this.clock.after(1, () => {
+      this.bytes += 2;
+      this.deliver('{"type":"heartbeat","timestamp":"2026-11-21T14:30:00Z"}');
+    });
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+  }
+
+  close(): void {
+    this.clock.after(1, () => this.end({ kind: 'closed', code: 1000, reason: '' }));
+  }
+
+  terminate(): void {
+    this.state = 'ended';
+  }
+
+  bytesReceived(): number {
+    return this.bytes;
+  }
+}

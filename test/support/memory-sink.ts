@@ -1,0 +1,39 @@
+import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
+import type { IngestItem, Observation, Outcome } from '../../src/domain/observation.ts';
+
+/** A sink that keeps what it is offered and settles everything at once, with the outcome that the test wants. */
+export class MemorySink implements ObservationSink {
+  readonly items: IngestItem[] = [];
+  full = false;
+  outcome: (observation: Observation) => Outcome = () => 'applied';
+  settle: () => Promise<void> = async () => undefined;
+  private readonly listeners = new Set<() => void>();
+
+  offer(item: IngestItem): void {
+    this.items.push(item);
+    if (item.kind === 'order') item.onOutcome?.(this.outcome(item));
+  }
+
+  onRoom(callback: () => void): () => void {
+    this.listeners.add(callback);
+    return () => this.listeners.delete(callback);
+  }
+
+  settled(): Promise<void> {
+    return this.settle();
+  }
+
+  makeRoom(): void {
+    this.full = false;
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  get observations(): Observation[] {
+    return this.items.filter((item) => item.kind === 'order');
+  }
+
+  /** Continuity marks of one account as `event`, in order. */
+  marks(accountId: string): string[] {
+    return this.items.flatMap((item) => (item.kind === 'continuity' && item.accountId === accountId ? [item.event] : []));
+  }
+}
