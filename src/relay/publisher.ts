@@ -16,7 +16,8 @@ export class PublishError extends Error {
 /** The log topics, at least once, in order. */
 export interface Publisher {
   /**
-   * Resolves once every in-sync replica has every row; rows of one key keep their order. At most 1,000 rows and 900 kB a call; at most one call at a time.
+   * Resolves once every in-sync replica has every row; rows of one key keep their order. Any number of rows: they leave in
+   * pieces of at most 1,000 and 900 kB, each once the one before is acknowledged. At most one call at a time.
    * Rejects with `PublishError` after any error or its own deadline; whatever was sent may or may not have arrived. The next call starts afresh
    * (a retired producer is never used again).
    */
@@ -26,7 +27,8 @@ export interface Publisher {
 
 /** The compacted state topic: it cannot bear a late repeat, so every flush is one transaction of the only writer. */
 export interface StatePublisher {
-  /** Takes over as the only writer; every older one is fenced from then on. Called once a term, before the first flush. */
+  /** Takes over as the only writer; every older one is fenced from then on. Called before the first flush of a term, and again before the
+   * first one after any rejection: whoever calls it must be sure just then that the lane is still its own. */
   takeOver(): Promise<void>;
   /** One transaction with all rows, at most 1,000 and 900 kB a send inside it. Rejects with `PublishError`; code `fenced` means that a newer writer took over. */
   flush(rows: readonly LogRow[]): Promise<void>;

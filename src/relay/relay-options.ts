@@ -24,5 +24,5 @@ export const relayDefaults: Omit<RelayOptions, 'lane'> = {
   saveEveryMs: 250,
   sweepEveryMs: 5000,
   leasePollMs: 50,
-  backoff: { firstMs: 50, maxMs: 2000 },
+  backoff: { firstMs: 50, maxMs: 1000 },
 };

@@ -20,6 +20,6 @@ export interface UpdateLog {
   loadPosition(lane: number, cursor: RelayCursor): Promise<bigint>;
   /** Never moves a position back. False: the epoch is no longer ours, nothing was saved. */
   savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean>;
-  /** The highest committed seq, the number of rows above `afterSeq`, and the oldest one's time in ms since the epoch. For metrics: may be an estimate above 100,000. */
+  /** The highest committed seq, the number of rows above `afterSeq`, and the oldest one's time in ms since the epoch. For metrics: may be an estimate above 1,000. */
   pendingAfter(lane: number, afterSeq: bigint): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }>;
 }
