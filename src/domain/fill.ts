@@ -5,9 +5,9 @@ import type { Order } from './order.ts';
 /**
  * What cumQty rose by between two revisions, or undefined when it did not rise (a correction takes back; it is not a fill of negative size).
  *
- * The price is exact arithmetic on what the platform said: (avgPrice · cumQty − earlier avgPrice · earlier cumQty) / rise, cut after 12 fraction
- * digits. avgPrice itself may be rounded by the platform, so the last digits are only as good as that. It is left out where either average is
- * missing, and where rounding or a price correction would make it nonsense (another sign than the average's).
+ * The price is exact arithmetic on what the platform said: (avgPrice · cumQty − earlier avgPrice · earlier cumQty) / rise, with the rounding of averages
+ * taken back (`averageOfRest`). It is left out where either average is missing, and where rounding or a price correction would make it nonsense
+ * (another sign than the average's).
  */
 export function deriveFill(before: Order | undefined, after: Order, inferred: boolean): Fill | undefined {
   const earlierQty = before?.cumQty ?? '0';
