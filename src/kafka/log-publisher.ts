@@ -40,7 +40,7 @@ interface Connected {
  * States: no producer → connected → (any error, or our own deadline) retired: no producer. A retired one is never used again: what it still holds can't
  * reach a broker, so a row that is sent again can't be overtaken by its older self from there.
  *
- * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions). Repeats are dropped by the readers. The backoff between two tries is
+ * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions/002). Repeats are dropped by the readers. The backoff between two tries is
  * the caller's: a second one here would only add up with it.
  */
 export class LogPublisher implements Publisher {
