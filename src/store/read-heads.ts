@@ -21,7 +21,8 @@ export async function readHeads(pool: Pool, keys: readonly string[]): Promise<Ma
   // Postgres' text has no NUL, so such an order can't be known; asking would fail for all the others as well, and for ever.
   const askable = keys.filter((key) => !key.includes('\0'));
   if (askable.length === 0) return new Map();
-  const { rows } = await pool.query<Row>({ name: 'read_heads', text, values: [textArray(askable)] });
+  // Not prepared: a plan kept from when there were few orders would read all of them once there are many.
+  const { rows } = await pool.query<Row>(text, [textArray(askable)]);
   return new Map(
     rows.map((row) => [
       row.key,
