@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { createLog } from '../observability/create-log.ts';
 import type { SandboxDescription } from '../sandbox/describe-sandbox.ts';
@@ -25,6 +25,7 @@ interface Flags {
   readonly openOrders?: number;
   readonly knownOrders?: number;
   readonly accounts?: number;
+  readonly ledger?: 'full' | 'brief';
   readonly scenario?: string;
   readonly json?: true;
 }
@@ -44,6 +45,7 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--open-orders <count>', 'orders that the market keeps working', wholeNumber)
     .option('--known-orders <count>', 'orders there already at the start', wholeNumber)
     .option('--accounts <count>', 'accounts that the client may see', wholeNumber)
+    .addOption(new Option('--ledger <detail>', 'what the ledger keeps of each change').choices(['full', 'brief']))
     .option('--scenario <file>', 'JSON with any of the options, accounts, clients and a timeline of faults; flags win over it')
     .option('--json', 'print one line of JSON with addresses, client and users, and nothing else')
     .addHelpText('after', examples)
@@ -51,7 +53,7 @@ export function sandboxCommand(io: CliIo): Command {
 }
 
 async function runSandbox(io: CliIo, flags: Flags): Promise<void> {
-  const options = optionsOf(io, flags);
+  const options = checked(optionsOf(io, flags));
   const log = createLog({ destination: io.stderr }, { level: 'warn', version: io.version, pretty: io.isTerminal, secrets: [] });
   const sandbox = await startSandbox(options, { clock: io.clock, random: io.random, log });
   io.stdout.write(flags.json === true ? `${JSON.stringify(sandbox.description)}\n` : introduce(sandbox.description));
@@ -72,6 +74,7 @@ function optionsOf(io: CliIo, flags: Flags): SandboxInput {
   return {
     ...scenario,
     ...given('accounts', flags.accounts),
+    ledger: { ...scenario.ledger, ...given('detail', flags.ledger) },
     ports: {
       ...scenario.ports,
       ...given('platform', flags.port),
@@ -88,6 +91,16 @@ function optionsOf(io: CliIo, flags: Flags): SandboxInput {
       ...given('knownOrders', flags.knownOrders ?? flags.openOrders),
     },
   };
+}
+
+function checked(options: SandboxInput): SandboxInput {
+  const { error } = sandboxOptions.safeParse(options);
+  if (error === undefined) return options;
+  throw new CliError('a sandbox cannot be made from these options', {
+    code: 'USAGE',
+    exitCode: exitCodes.usage,
+    mend: z.prettifyError(error),
+  });
 }
 
 function readScenario(io: CliIo, path: string): SandboxInput {

@@ -4,6 +4,7 @@ import type { AccessTokens } from './auth/access-tokens.ts';
 import type { Directory } from './auth/directory.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
+import type { HangingSockets } from './faults/hanging-sockets.ts';
 import type { Ledger } from './ledger/ledger.ts';
 
 /** What the listeners of one sandbox share. */
@@ -15,4 +16,5 @@ export interface SandboxParts {
   readonly tokens: AccessTokens;
   readonly ledger: Ledger;
   readonly faults: FaultPlan;
+  readonly hanging: HangingSockets;
 }

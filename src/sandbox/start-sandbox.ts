@@ -11,6 +11,7 @@ import { Controls } from './control/controls.ts';
 import { type Addresses, describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
 import { Exchange } from './exchange/exchange.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
+import { HangingSockets } from './faults/hanging-sockets.ts';
 import { Uncertainty } from './faults/uncertainty.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { Market } from './market/market.ts';
@@ -18,7 +19,6 @@ import { Pacer } from './market/pacer.ts';
 import { seedOrders } from './market/seed-orders.ts';
 import { playTimeline } from './play-timeline.ts';
 import { createPlatformApp } from './rest/platform-app.ts';
-import type { Hanging } from './rest/request-faults.ts';
 import { rateOf, type SandboxInput, type SandboxOptions, sandboxOptions } from './sandbox-options.ts';
 import type { SandboxParts } from './sandbox-parts.ts';
 import { castOf, seatCast } from './seat-cast.ts';
@@ -57,16 +57,15 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-sandbox-'));
   const core = await assemble(options, folder, deps);
   const { parts, controls, pacer, streams, uncertainty } = core;
-  const hanging: Hanging = new Set();
   let askStop = () => {};
   const stopAsked = new Promise<void>((resolve) => {
     askStop = resolve;
   });
   const apps = {
-    platform: createPlatformApp('platform', parts, hanging),
-    staging: createPlatformApp('staging', parts, hanging),
-    auth: createPlatformApp('auth', parts, hanging),
-    control: createControlApp({ parts, controls, hanging, onStop: askStop }),
+    platform: createPlatformApp('platform', parts),
+    staging: createPlatformApp('staging', parts),
+    auth: createPlatformApp('auth', parts),
+    control: createControlApp({ parts, controls, onStop: askStop }),
   };
   streams.attach(apps.platform.server, 'platform');
   streams.attach(apps.staging.server, 'staging');
@@ -76,7 +75,7 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
     stopTimeline();
     pacer.stop();
     uncertainty.stop();
-    for (const request of hanging) request.raw.socket.destroy();
+    parts.hanging.cutAll();
     await streams.stop(stopGraceMs);
     await Promise.all(Object.values(apps).map((app) => app.close()));
     await parts.ledger.close();
@@ -86,7 +85,7 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
     const addresses = await listen(apps, options.ports);
     parts.tokens.issuer = addresses.platform;
     pacer.start();
-    stopTimeline = playTimeline({ clock: deps.clock, controls, hanging }, options.timeline);
+    stopTimeline = playTimeline({ clock: deps.clock, controls }, options.timeline);
     const description = describeSandbox(addresses, core.cast);
     return { description, controls, parts, stopAsked, stop: () => (stopping ??= stop()) };
   } catch (error) {
@@ -105,9 +104,9 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const tokens = await AccessTokens.create({ clock, random }, options.tokens);
   // Seeds of their own: what faults and people do leaves the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
-  const parts: SandboxParts = { clock, log, exchange, directory, tokens, ledger, faults };
+  const parts: SandboxParts = { clock, log, exchange, directory, tokens, ledger, faults, hanging: new HangingSockets() };
   const eventFaults = new EventFaults({ plan: faults, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
-  const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults });
+  const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults }, { detail: options.ledger.detail });
   const marketRandom = seededRandom(seed);
   const market = new Market({ exchange, random: marketRandom, clock }, options.market);
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);

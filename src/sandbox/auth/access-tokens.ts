@@ -23,6 +23,7 @@ const algorithm = 'ES256';
 export class AccessTokens {
   /** Of the tokens to come. */
   lifetimeSeconds: number;
+  private readonly usualLifetimeSeconds: number;
   /** `iss` and `aud` of every token: the base address of the platform, which is known once it listens. */
   issuer = '';
   private readonly live = new Map<string, LiveToken>();
@@ -44,6 +45,7 @@ export class AccessTokens {
     this.clock = deps.clock;
     this.random = deps.random;
     this.lifetimeSeconds = options.lifetimeSeconds;
+    this.usualLifetimeSeconds = options.lifetimeSeconds;
     this.keys = keys;
     this.keyId = deps.random.uuid();
   }
@@ -107,6 +109,10 @@ export class AccessTokens {
   onRevoked(listener: (tokenId: string) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  restoreLifetime(): void {
+    this.lifetimeSeconds = this.usualLifetimeSeconds;
   }
 
   private forgetExpired(): void {

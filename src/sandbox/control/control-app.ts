@@ -5,7 +5,6 @@ import { encodeRow } from '../exchange/encode-row.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
 import { faultOrder } from '../faults/fault-shapes.ts';
 import { readLedger } from '../ledger/read-ledger.ts';
-import type { Hanging } from '../rest/request-faults.ts';
 import { rateOf } from '../sandbox-options.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import type { ControlRefusal, Controls } from './controls.ts';
@@ -22,7 +21,6 @@ const statePart = z.object({ stream: z.string().optional(), accountId: z.string(
 export interface ControlAppDeps {
   readonly parts: SandboxParts;
   readonly controls: Controls;
-  readonly hanging: Hanging;
   /** Ends the sandbox after the answer has gone out. */
   readonly onStop: () => void;
 }
@@ -47,11 +45,11 @@ export function createControlApp(deps: ControlAppDeps): FastifyInstance {
   return app;
 }
 
-function faultVerbs(app: FastifyInstance, { parts, controls, hanging }: ControlAppDeps): void {
+function faultVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): void {
   app.get('/faults', async () => parts.faults.describe());
   app.post('/faults', async (request, reply) => answer(reply, controls.faults(faultOrder.parse(request.body ?? {}))));
   app.post('/heal', async () => {
-    controls.heal(hanging);
+    controls.heal();
     return { healed: true };
   });
 }

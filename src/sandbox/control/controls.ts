@@ -47,17 +47,18 @@ export class Controls {
   }
 
   /**
-   * Ends every fault: no rules, no rates, nothing held back, uncertain orders certain again, half-open connections cut. What was lost on the way stays lost
-   * on the stream, and is in the lists.
+   * Ends every fault: no rules, no rates, nothing held back, uncertain orders certain again, tokens of the usual lifetime, half-open and hanging connections
+   * cut. What was lost on the way stays lost on the stream, and is in the lists.
    */
-  heal(hanging: Iterable<{ raw: { socket: { destroy(): void } } }>): void {
+  heal(): void {
     const { parts, eventFaults, uncertainty, subscriptions } = this.deps;
     parts.faults.heal();
     parts.exchange.keepHistory(0);
     eventFaults.releaseAll();
     uncertainty.restoreAll();
     for (const session of subscriptions.sessions) if (session.isHalfOpen) session.cut('rst');
-    for (const request of hanging) request.raw.socket.destroy();
+    parts.hanging.cutAll();
+    parts.tokens.restoreLifetime();
     parts.ledger.enter('fault', ',"what":"healed"');
   }
 

@@ -29,6 +29,7 @@ export class Exchange {
   private firstClosed = 0;
   private lastAt: Micros = 0;
   private historyMs = 0;
+  private historySince: Micros = 0;
   private forgottenOrders = 0;
   private readonly clock: Clock;
   private readonly options: ExchangeOptions;
@@ -58,12 +59,14 @@ export class Exchange {
 
   /** From now on keeps what rows looked like up to `forMs` ago, so that lists can lag by as much; 0 stops it. */
   keepHistory(forMs: number): void {
+    if (this.historyMs === 0) this.historySince = this.lastAt;
     this.historyMs = forMs;
   }
 
-  /** The instant that a list which lags by `lagMs` shows; `present` without lag. */
+  /** The instant that a list which lags by `lagMs` shows: never before history was kept. `present` without lag. */
   asOf(lagMs: number): Micros {
-    return lagMs === 0 ? present : Math.floor(this.clock.nowMs() * 1000) - lagMs * 1000;
+    if (lagMs === 0 || this.historyMs === 0) return present;
+    return Math.max(this.historySince, Math.floor(this.clock.nowMs() * 1000) - lagMs * 1000);
   }
 
   /** A new order, which `setUp` may change before anybody sees it. With `createdAt` it is from before the start: in lists, but never on a stream. */

@@ -69,14 +69,14 @@ export class Ledger {
     const line = `{"seq":${this.seq},"at":"${instantText(this.clock.nowMs() * 1000)}","kind":"${kind}"${members}}\n`;
     this.pending.push(line);
     this.pendingChars += line.length;
-    if (this.pendingChars >= flushAtBytes && this.writingChars === 0) this.flushSoon(0);
-    else this.timer ??= this.clock.after(flushEveryMs, () => this.flushSoon(1));
+    if (this.pendingChars >= flushAtBytes && this.writingChars === 0) this.write();
+    else this.timer ??= this.clock.after(flushEveryMs, () => this.onTimer());
     return this.seq;
   }
 
   /** Resolves when everything entered before the call is in a file. Rejects when the disk refuses. */
   async flush(): Promise<void> {
-    this.flushSoon(0);
+    this.write();
     await this.writing;
     if (this.broken !== undefined) throw this.broken;
   }
@@ -84,14 +84,19 @@ export class Ledger {
   async close(): Promise<void> {
     this.timer?.cancel();
     this.timer = undefined;
-    this.flushSoon(0);
+    this.write();
     await this.writing;
     await this.handle?.close();
     this.handle = undefined;
   }
 
-  private flushSoon(fired: 0 | 1): void {
-    if (fired === 1) this.timer = undefined;
+  private onTimer(): void {
+    this.timer = undefined;
+    this.write();
+  }
+
+  /** Hands everything pending to the disk, behind what is being written already. */
+  private write(): void {
     if (this.pending.length === 0) return;
     const text = this.pending.join('');
     const firstSeq = this.seq - this.pending.length + 1;
@@ -100,17 +105,17 @@ export class Ledger {
     const chars = this.pendingChars;
     this.pendingChars = 0;
     this.writing = this.writing
-      .then(() => this.write(text, firstSeq))
+      .then(() => this.append(text, firstSeq))
       .catch((error: unknown) => {
         this.broken ??= error;
       })
       .finally(() => {
         this.writingChars -= chars;
-        if (this.pendingChars >= flushAtBytes) this.flushSoon(0);
+        if (this.pendingChars >= flushAtBytes) this.write();
       });
   }
 
-  private async write(text: string, firstSeq: number): Promise<void> {
+  private async append(text: string, firstSeq: number): Promise<void> {
     let segment = this.allSegments.at(-1);
     if (segment === undefined || segment.bytes >= this.options.segmentBytes || this.handle === undefined) {
       await this.handle?.close();

@@ -5,7 +5,7 @@ import { sendFlat, sendNested } from './error-bodies.ts';
 import { healthRoutes } from './health-routes.ts';
 import { orderRoutes } from './order-routes.ts';
 import { predictionRoutes } from './prediction-routes.ts';
-import { type Hanging, meetFaults } from './request-faults.ts';
+import { meetFaults } from './request-faults.ts';
 import { recordRequests } from './request-record.ts';
 import { tokenRoutes } from './token-routes.ts';
 import { unspecifiedRoutes } from './unspecified-routes.ts';
@@ -18,13 +18,13 @@ const maxBodyBytes = 256 * 1024;
  * One listener of the platform, not listening yet. `staging` serves what production does and the prediction orders besides, which production answers with 404
  * (contract, "The sandbox's first line"); `auth` is the address of the sign-in screen.
  */
-export function createPlatformApp(listener: PlatformListener, parts: SandboxParts, hanging: Hanging): FastifyInstance {
+export function createPlatformApp(listener: PlatformListener, parts: SandboxParts): FastifyInstance {
   const app = Fastify({ logger: false, bodyLimit: maxBodyBytes, requestTimeout: 30_000, forceCloseConnections: true });
   // Handlers get the bytes: what is JSON, and which error a body deserves, is each endpoint's own rule, and the ledger keeps what really came.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   recordRequests(app, parts.ledger, listener);
-  meetFaults(app, parts, hanging);
+  meetFaults(app, parts);
   app.setNotFoundHandler((_request, reply) => sendNested(reply, 404, 'not_found', 'NOT_FOUND', 'No such path'));
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     if (reply.raw.headersSent || reply.sent) return;

@@ -5,14 +5,11 @@ import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
 import { enterFaultedAnswer } from './request-record.ts';
 
-/** Requests that hang, to be cut when it heals or stops. */
-export type Hanging = Set<FastifyRequest>;
-
 const alwaysHealthy = new Set(['/v1/health', jwksPath]);
 const html = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>';
 
 /** Lets faults meet requests, after they were entered in the ledger and before their handlers. */
-export function meetFaults(app: FastifyInstance, parts: SandboxParts, hanging: Hanging): void {
+export function meetFaults(app: FastifyInstance, parts: SandboxParts): void {
   app.addHook('preHandler', async (request, reply) => {
     const path = request.url.split('?')[0] ?? '';
     const drawable = request.method === 'GET' && !alwaysHealthy.has(path);
@@ -21,7 +18,7 @@ export function meetFaults(app: FastifyInstance, parts: SandboxParts, hanging: H
     request.fault = fault;
     if (fault === 'lag') request.lagMs = parts.faults.lagMs;
     else if (fault === 'torn') return;
-    else return answers[fault](request, reply, { parts, hanging });
+    else return answers[fault](request, reply, parts);
   });
   app.addHook('onSend', async (request, reply, payload) => {
     if (request.fault === 'torn' && typeof payload === 'string') return tear(request, reply, payload, parts);
@@ -29,15 +26,10 @@ export function meetFaults(app: FastifyInstance, parts: SandboxParts, hanging: H
   });
 }
 
-interface FaultContext {
-  readonly parts: SandboxParts;
-  readonly hanging: Hanging;
-}
-
 const answers: Readonly<
   Record<
     Exclude<RequestFault, 'lag' | 'torn'>,
-    (request: FastifyRequest, reply: FastifyReply, context: FaultContext) => FastifyReply
+    (request: FastifyRequest, reply: FastifyReply, parts: SandboxParts) => FastifyReply
   >
 > = {
   status_401: (_request, reply) => sendFlat(reply, 401, 'Session expired'),
@@ -48,14 +40,13 @@ const answers: Readonly<
   status_503: (_request, reply) => sendFlat(reply, 503, 'Upstream unavailable'),
   html: (_request, reply) => reply.code(502).header('content-type', 'text/html').send(html),
   redirect: (_request, reply) => reply.code(302).header('location', '/maintenance').send(),
-  hang: (request, reply, { parts, hanging }) => {
+  hang: (request, reply, parts) => {
     reply.hijack();
-    hanging.add(request);
-    request.raw.socket.once('close', () => hanging.delete(request));
+    parts.hanging.add(request.raw.socket);
     enterFaultedAnswer(parts.ledger, request, 'hang');
     return reply;
   },
-  reset: (request, reply, { parts }) => {
+  reset: (request, reply, parts) => {
     reply.hijack();
     enterFaultedAnswer(parts.ledger, request, 'reset');
     request.raw.socket.resetAndDestroy();

@@ -1,4 +1,5 @@
 import { type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
+import { instantText } from '../exchange/instant-text.ts';
 import { jsonText } from '../exchange/json-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { encodeEvent, encodeEventData } from './encode-event.ts';
@@ -12,7 +13,7 @@ export type ChangeCause = 'market' | 'control';
 /**
  * Takes each change to the ledger and to everybody who follows its account. 5 µs a change with one follower, ledger included.
  *
- * Invariant: a change is in the ledger with its whole new state before its event is anywhere, and for each follower there is a line that says what became of
+ * Invariant: a change is in the ledger (with its whole new state, unless the ledger is brief) before its event is anywhere, and for each follower there is a line that says what became of
  * the event: sent, or withheld and by which fault.
  */
 export class EventFeed {
@@ -21,11 +22,16 @@ export class EventFeed {
   private readonly ledger: Ledger;
   private readonly subscriptions: Subscriptions;
   private readonly faults: EventFaults;
+  private readonly brief: boolean;
 
-  constructor(deps: { ledger: Ledger; subscriptions: Subscriptions; faults: EventFaults }) {
+  constructor(
+    deps: { ledger: Ledger; subscriptions: Subscriptions; faults: EventFaults },
+    options: { detail: 'full' | 'brief' },
+  ) {
     this.ledger = deps.ledger;
     this.subscriptions = deps.subscriptions;
     this.faults = deps.faults;
+    this.brief = options.detail === 'brief';
   }
 
   /** Events that met no fault, over all connections: what a benchmark holds against the reader's counts without reading the ledger. */
@@ -48,9 +54,10 @@ export class EventFeed {
     const { stream, account, orderId } = order.terms;
     const data = encodeEventData(order);
     const version = stream === 'prediction' ? `,"version":"${order.version}"` : '';
+    const whole = this.brief ? '' : `,"order":${data}`;
     const change = this.ledger.enter(
       'change',
-      `,"cause":"${this.cause}","step":"${step}","stream":"${stream}","accountId":${jsonText(account.id)},"orderId":"${orderId}"${version},"closed":${isClosed(order.state)},"order":${data}`,
+      `,"cause":"${this.cause}","step":"${step}","stream":"${stream}","accountId":${jsonText(account.id)},"orderId":"${orderId}"${version},"updatedAt":"${instantText(order.updatedAt)}","closed":${isClosed(order.state)}${whole}`,
     );
     const followers = this.subscriptions.of(stream, account.id);
     if (followers.length === 0) return;

@@ -117,9 +117,8 @@ export class StreamServer {
 
   private meet(fault: UpgradeFault, listener: string, socket: Socket): void {
     this.parts.ledger.enter('session', `,"what":"upgrade_refused","listener":"${listener}","fault":"${fault}"`);
-    // A hanging upgrade stays among the pending ones until somebody gives up, or the sandbox stops.
-    if (fault === 'hang') return;
-    if (fault === 'reset') socket.resetAndDestroy();
+    if (fault === 'hang') this.parts.hanging.add(socket);
+    else if (fault === 'reset') socket.resetAndDestroy();
     else if (fault === 'html') refuseUpgrade(socket, 502, '<html><body><h1>Bad Gateway</h1></body></html>', 'text/html');
     else refuseUpgrade(socket, Number(fault.slice('status_'.length)), '{"error":"Not now"}');
   }

@@ -143,6 +143,11 @@ describe('the exchange', () => {
     expect(entryAt(order, exchange.asOf(0))?.row).toBeUndefined();
     expect(entryAt(order, exchange.asOf(1000))?.row).toContain('"state":"new"');
     expect(entryAt(order, exchange.asOf(2000))?.row).toContain('"state":"pending_new"');
-    expect(entryAt(order, exchange.asOf(5000))).toBeUndefined();
+    const young = open();
+    expect(entryAt(young, exchange.asOf(1000))).toBeUndefined();
+    // Nobody can ask for a time before it was kept.
+    expect(entryAt(order, exchange.asOf(5000))?.row).toContain('"state":"pending_new"');
+    exchange.keepHistory(0);
+    expect(entryAt(young, exchange.asOf(1000))?.order).toBe(young);
   });
 });
