@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { readMigrations } from '../../src/store/migrations.ts';
+import { createPool } from '../../src/store/pool.ts';
+import { readSchemaVersion } from '../../src/store/schema-version.ts';
+import { emptyDatabase, type TestDatabase } from '../support/database.ts';
+import { onServer } from '../support/on-server.ts';
+import { testLog } from '../support/test-log.ts';
+
+const run = (database: TestDatabase, waitMs = 30_000) => migrate({ url: database.url, log: testLog, clock: systemClock, waitMs });
+
+async function versionOf(database: TestDatabase) {
+  const pool = createPool({ log: testLog }, { url: database.url, applicationName: 'test', maxConnections: 1 });
+  return readSchemaVersion(pool).finally(() => pool.end());
+}
+
+describe('the migration', () => {
+  it('brings an empty database to the schema of the build, and does nothing the second time', async () => {
+    await using database = await emptyDatabase();
+    const tags = (await readMigrations()).map((migration) => migration.tag);
+    expect(await versionOf(database)).toMatchObject({ kind: 'behind', pending: tags.map((tag) => ({ tag })) });
+    expect(await run(database)).toEqual({ applied: tags });
+    expect(await versionOf(database)).toEqual({ kind: 'current' });
+    expect(await run(database)).toEqual({ applied: [] });
+  });
+
+  it('is applied once by several processes that start at the same moment, in two databases of one server', async () => {
+    await using one = await emptyDatabase();
+    await using two = await emptyDatabase();
+    const done = await Promise.all([one, two, one, two].map((database) => run(database)));
+    expect(done.map(({ applied }) => applied.length > 0).filter(Boolean)).toHaveLength(2);
+    expect([await versionOf(one), await versionOf(two)]).toEqual([{ kind: 'current' }, { kind: 'current' }]);
+  });
+
+  it('leaves everything to tidemark_owner', async () => {
+    await using database = await emptyDatabase();
+    await run(database);
+    const { rows } = await onServer(database.url, (client) =>
+      client.query(`select relname, pg_get_userbyid(relowner) as owner from pg_class
+        where relnamespace in ('public'::regnamespace, 'drizzle'::regnamespace) and pg_get_userbyid(relowner) <> 'tidemark_owner'
+        union select proname, pg_get_userbyid(proowner) from pg_proc
+        where pronamespace = 'public'::regnamespace and pg_get_userbyid(proowner) <> 'tidemark_owner'`),
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('needs no superuser: a member of tidemark_owner that owns the database will do', async () => {
+    await using migrated = await emptyDatabase();
+    await run(migrated);
+    await using database = await emptyDatabase();
+    const login = `login_${randomBytes(6).toString('hex')}`;
+    const url = new URL(database.url);
+    url.username = login;
+    url.password = 'pw';
+    await onServer(database.url, async (client) => {
+      await client.query(`create role ${login} login password 'pw' in role tidemark_owner`);
+      await client.query(`alter database ${database.name} owner to ${login}`);
+    });
+    const { applied } = await migrate({ url: url.href, log: testLog, clock: systemClock });
+    await onServer(database.url, async (client) => {
+      await client.query(`reassign owned by ${login} to current_user`);
+      await client.query(`drop owned by ${login}`);
+      await client.query(`drop role ${login}`);
+    });
+    expect(applied).toHaveLength((await readMigrations()).length);
+  });
+
+  it('refuses a database that a newer build migrated', async () => {
+    await using database = await emptyDatabase();
+    await run(database);
+    await onServer(database.url, (client) =>
+      client.query("insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', 9000000000000)"),
+    );
+    await expect(run(database)).rejects.toMatchObject({ code: 'SCHEMA_NEWER', retryable: false });
+    expect(await versionOf(database)).toEqual({ kind: 'newer' });
+  });
+
+  it('refuses a database in which something else was applied under the same name', async () => {
+    await using database = await emptyDatabase();
+    await run(database);
+    await onServer(database.url, (client) => client.query("update drizzle.__drizzle_migrations set hash = 'edited'"));
+    await expect(run(database)).rejects.toMatchObject({ code: 'SCHEMA_FOREIGN', retryable: false });
+  });
+
+  it('leaves nothing of a migration that failed', async () => {
+    await using database = await emptyDatabase();
+    await onServer(database.url, (client) => client.query('create table quarantine ()'));
+    await expect(run(database)).rejects.toMatchObject({ code: '42P07' });
+    const { rows } = await onServer(database.url, (client) => client.query("select to_regclass('public.accounts') as found"));
+    expect(rows).toEqual([{ found: null }]);
+    await onServer(database.url, (client) => client.query('drop table quarantine'));
+    expect((await run(database)).applied).toHaveLength((await readMigrations()).length);
+  });
+
+  it('gives up after its time when somebody else holds the lock', async () => {
+    await using database = await emptyDatabase();
+    await onServer(database.url, async (client) => {
+      await client.query('select pg_advisory_lock(7215033418)');
+      await expect(run(database, 200)).rejects.toMatchObject({ code: 'MIGRATION_BUSY', retryable: true });
+    });
+    expect((await run(database)).applied).not.toEqual([]);
+  });
+});

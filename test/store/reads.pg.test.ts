@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { countOrders } from '../../src/store/count-orders.ts';
+import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine.ts';
+import { listOrders, readOrder } from '../../src/store/read-orders.ts';
+import { batch, head, quarantined, storeRig } from '../support/store-rig.ts';
+
+describe('the orders', () => {
+  it('are listed by account, open or closed, page by page', async () => {
+    await using rig = await storeRig();
+    const heads = [
+      head('a', 1),
+      head('b', 3, { status: 'filled' }),
+      head('c', 1),
+      head('d', 1, { accountId: 'acct-2' }),
+      head('e', 1, { stream: 'account', sourceVersion: null }),
+    ];
+    await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads }));
+    const filter = { stream: 'prediction', accountId: 'acct-1', limit: 10 } as const;
+    const ids = async (over: object) => (await listOrders(rig.pool, { ...filter, ...over })).map((row) => row.order.orderId);
+    expect(await ids({})).toEqual(['a', 'b', 'c']);
+    expect(await ids({ open: true })).toEqual(['a', 'c']);
+    expect(await ids({ open: false })).toEqual(['b']);
+    expect(await ids({ afterOrderId: 'a', limit: 1 })).toEqual(['b']);
+  });
+
+  it('are read by their key', async () => {
+    await using rig = await storeRig();
+    await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 3]]));
+    expect(await readOrder(rig.pool, 'prediction', 'a')).toMatchObject({
+      order: { orderId: 'a' },
+      revision: 3,
+      sourceVersion: 9_007_199_254_740_995n,
+    });
+    expect(await readOrder(rig.pool, 'account', 'a')).toBeUndefined();
+    expect(await readOrder(rig.pool, 'prediction', '\0')).toBeUndefined();
+  });
+
+  it('are counted by stream and status', async () => {
+    await using rig = await storeRig();
+    const heads = [head('a', 1), head('b', 1), head('c', 1, { status: 'filled' }), head('d', 1, { stream: 'account' })];
+    await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads }));
+    expect(await countOrders(rig.pool)).toEqual([
+      { stream: 'account', status: 'new', orders: 1 },
+      { stream: 'prediction', status: 'filled', orders: 1 },
+      { stream: 'prediction', status: 'new', orders: 2 },
+    ]);
+  });
+
+  it('are counted from a sample once there are many, about right', async () => {
+    await using rig = await storeRig();
+    const rival = await rig.rival();
+    // Four to a page: 12,500 pages, of which 8,000 are read.
+    await rival.query(`insert into orders (stream, order_id, lane, account_id, symbol, status, revision, state, join_state)
+      select 'prediction', 'order-' || n, 0, 'acct-1', 'S', case when n % 10 = 0 then 'new' else 'filled' end, 1,
+        to_json(repeat('x', 1700)), '{}' from generate_series(1, 50000) n`);
+    const counts = await countOrders(rig.pool);
+    expect(counts.map(({ status }) => status)).toEqual(['filled', 'new']);
+    expect(counts[0]?.orders).toBeGreaterThan(40_000);
+    expect(counts[0]?.orders).toBeLessThan(50_000);
+    expect(counts[1]?.orders).toBeGreaterThan(4_000);
+    expect(counts[1]?.orders).toBeLessThan(6_000);
+  });
+});
+
+describe('the quarantine', () => {
+  it('counts and lists what nobody has dealt with', async () => {
+    await using rig = await storeRig();
+    const rows = [
+      quarantined({ reason: 'not_json', observedAtMs: 1_795_265_292_688 }),
+      quarantined({ reason: 'not_json' }),
+      quarantined({ stream: 'prediction', reason: 'poison', orderId: 'a' }),
+    ];
+    await rig.store.applyBatch(batch(rig.epoch, 1, [], { quarantine: rows }));
+    const listed = await listQuarantined(rig.pool, 0n, 10);
+    expect(listed.map((row) => [row.reason, row.orderId])).toEqual([
+      ['not_json', null],
+      ['not_json', null],
+      ['poison', 'a'],
+    ]);
+    expect(listed[0]?.observedAt.getTime()).toBe(1_795_265_292_688);
+    const [first, second] = listed.map((row) => row.id);
+    expect(await listQuarantined(rig.pool, first ?? 0n, 1)).toEqual([listed[1]]);
+    expect(await markDealt(rig.pool, second ?? 0n)).toBe(true);
+    expect(await markDealt(rig.pool, second ?? 0n)).toBe(false);
+    expect(await countQuarantined(rig.pool)).toEqual([
+      { stream: 'account', reason: 'not_json', rows: 1 },
+      { stream: 'prediction', reason: 'poison', rows: 1 },
+    ]);
+  });
+});
