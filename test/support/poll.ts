@@ -5,17 +5,19 @@ export interface EventuallyOptions {
   readonly deadlineMs?: number;
   /** Default 10 ms. */
   readonly everyMs?: number;
+  /** True for an error that no waiting mends: it is thrown at once. */
+  readonly giveUp?: (error: unknown) => boolean;
 }
 
 /** Runs `attempt` until it stops throwing, and resolves with what it returned; after the deadline rejects with its last error. */
 export async function eventually<T>(attempt: () => T | Promise<T>, options: EventuallyOptions = {}): Promise<T> {
-  const { deadlineMs = 20_000, everyMs = 10 } = options;
+  const { deadlineMs = 20_000, everyMs = 10, giveUp = () => false } = options;
   const deadline = systemClock.monotonicMs() + deadlineMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (systemClock.monotonicMs() >= deadline) throw error;
+      if (giveUp(error) || systemClock.monotonicMs() >= deadline) throw error;
     }
     await systemClock.sleep(everyMs);
   }

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
+import type { FaultOrder } from '../../src/sandbox/faults/fault-shapes.ts';
+import { control, runningSandbox } from '../support/sandbox.ts';
+import { nothingWrong, platformOf, World } from '../support/service-under-test.ts';
+import { printedRandom } from '../support/test-seed.ts';
+
+/** What the platform and its network do meanwhile, by turns. */
+const faults: readonly FaultOrder[] = [
+  {},
+  { stream: { duplicate: 0.05, reorder: 0.05 } },
+  { stream: { silent_loss: 0.02, drop: 0.002, cut: 0.002 } },
+  { requests: { lag: 0.3, status_500: 0.1, torn: 0.1 }, lagMs: 1000 },
+  { stream: { garbage: 0.01, foreign: 0.01, half_open: 0.001 } },
+];
+const atWork = 10;
+const atStart = 3;
+const longestStartMs = 1_500;
+const longestWorkMs = 1_500;
+
+it('killed with -9 ten times at work and three times while it starts, ledger, database and topic agree once all is healed', async () => {
+  const random = printedRandom('kill-nine');
+  const sandbox = await runningSandbox({ market: { rate: 400, openOrders: 200, knownOrders: 300 } });
+  const { description } = sandbox;
+  const world = await World.create({
+    platform: platformOf(description),
+    // Most of a round is the wait for the lease of the process that was killed.
+    env: { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_ACT_MS: '600', TIDEMARK_LEASE_EXPIRE_MS: '1000' },
+  });
+  const committed = async () => Number((await world.query<{ count: string }>('select count(*) from order_updates'))[0]?.count);
+
+  for (let round = 0; round < atStart + atWork; round += 1) {
+    await control(description, '/heal');
+    await control(description, '/faults', faults[round % faults.length]);
+    const before = await committed();
+    const service = await world.serve();
+    if (round < atStart) {
+      await systemClock.sleep(random.next() * longestStartMs);
+    } else {
+      await service.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, 1);
+      await systemClock.sleep(random.next() * longestWorkMs);
+    }
+    await service.kill9();
+    if (round >= atStart) expect(await committed(), `round ${round} was killed at work`).toBeGreaterThan(before);
+  }
+
+  await control(description, '/heal');
+  const last = await world.serve();
+  await last.waitLive();
+  await control(description, '/rate', { rate: 0 });
+  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await last.stop()).toBe(0);
+});

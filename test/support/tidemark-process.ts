@@ -1,0 +1,115 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { GuardedProcess } from '../../src/devstack/guarded-process.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { eventually } from './poll.ts';
+
+const root = join(import.meta.dirname, '../..');
+export const tidemarkEntry = join(root, 'bin/tidemark.js');
+
+/** A line of the process's log. */
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** `tidemark …` as a process of its own, as an operator runs it: signals reach it, and nothing of the test is in it. */
+export class TidemarkProcess {
+  /** Everything that it wrote, on either output. */
+  readonly lines: readonly string[];
+  readonly pid: number;
+  /** Resolves with the exit code (128 + n after signal n). */
+  readonly exited: Promise<number>;
+  private ended = false;
+
+  private constructor(guarded: GuardedProcess, lines: string[]) {
+    this.lines = lines;
+    this.pid = guarded.pid;
+    this.exited = guarded.exited;
+    void this.exited.then(() => {
+      this.ended = true;
+    });
+  }
+
+  /** Starts it. It ends with the test, or with the process of the test when that is killed. */
+  static async start(args: readonly string[], env: Readonly<Record<string, string>>): Promise<TidemarkProcess> {
+    const lines: string[] = [];
+    const guarded = await GuardedProcess.start(
+      { clock: systemClock },
+      {
+        command: [process.execPath, tidemarkEntry, ...args],
+        name: `tidemark ${args[0]}`,
+        folder: await mkdtemp(join(tmpdir(), 'tidemark-e2e-')),
+        stopSignal: 'KILL',
+        patienceMs: 20_000,
+        env: { ...neutralEnv(), ...env },
+        onLine: (line) => lines.push(line),
+      },
+    );
+    onTestFinished(() => guarded.stop());
+    return new TidemarkProcess(guarded, lines);
+  }
+
+  get running(): boolean {
+    return !this.ended;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (!this.ended) process.kill(this.pid, signal);
+  }
+
+  /** As `kill -9`: resolves when the process is gone. */
+  async kill9(): Promise<void> {
+    this.signal('SIGKILL');
+    await this.exited;
+  }
+
+  /** The JSON lines of its log so far. */
+  log(): LogLine[] {
+    return this.lines.flatMap((line) => {
+      const parsed = line.startsWith('{') ? tryParse(line) : undefined;
+      return parsed === undefined ? [] : [parsed];
+    });
+  }
+
+  /** The first line of its log that `wanted` takes, as soon as it is there. Rejects, with what it last said, when the process ends first. */
+  awaitLog(what: string, wanted: (line: LogLine) => boolean, deadlineMs = 60_000): Promise<LogLine> {
+    let ended = false;
+    return eventually(
+      () => {
+        const found = this.log().find(wanted);
+        if (found !== undefined) return found;
+        // Looked at after the process was seen to be gone: its last line counts.
+        if (ended) throw new GoneError(`it ended without: ${what}\n${this.tail()}`);
+        ended = this.ended;
+        throw new Error(`its log has no line yet: ${what}\n${this.tail()}`);
+      },
+      { deadlineMs, everyMs: 25, giveUp: (error) => error instanceof GoneError },
+    );
+  }
+
+  tail(): string {
+    return this.lines.slice(-25).join('\n');
+  }
+}
+
+class GoneError extends Error {}
+
+/** Our environment without what would configure the program besides the test. */
+export function neutralEnv(): Record<string, string> {
+  const own = /^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_|NODE_OPTIONS|VITEST|NODE_ENV)/;
+  return Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined && !own.test(entry[0])),
+  );
+}
+
+function tryParse(line: string): LogLine | undefined {
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return undefined;
+  }
+}
