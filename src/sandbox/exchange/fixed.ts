@@ -1,6 +1,7 @@
 /**
  * Exact decimals of the venue: a bigint counts units of 10^-12, the finest that an order may name (18 + 12 digits). A fill costs an addition, a
- * division and three conversions to text; that is 0.4 µs here and 2 µs with decimal.js, in a loop that has to stay far below 20 µs an update.
+ * division and three conversions to text, which takes half as long as with decimal.js and covers all 30 digits, in a loop that has to stay far below 20 µs
+ * an update.
  */
 export type Fixed = bigint;
 

@@ -1,4 +1,4 @@
-import { rawFrame } from '../stream/frame-buffer.ts';
+import { rawFrame } from '../stream/raw-frame.ts';
 import type { GarbageKind } from './fault-shapes.ts';
 
 const anEvent =

