@@ -1,0 +1,157 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { differences, parseTruth } from '../../src/cli/proof/compare-truth.ts';
+import { Connectors } from '../../src/connectors/connectors.ts';
+import type { StreamTimings } from '../../src/connectors/stream-timings.ts';
+import { wsSocketFactory } from '../../src/connectors/ws-socket.ts';
+import { orderKey } from '../../src/domain/order.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import { MemoryTokenStore } from '../../src/platform/memory-token-store.ts';
+import { PlatformReads } from '../../src/platform/platform-reads.ts';
+import { RefreshingTokenSource } from '../../src/platform/refreshing-token-source.ts';
+import { UndiciHttp } from '../../src/platform/undici-http.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+import type { FaultOrder } from '../../src/sandbox/faults/fault-shapes.ts';
+import type { SandboxInput } from '../../src/sandbox/sandbox-options.ts';
+import { eventually } from '../support/poll.ts';
+import { ReducingSink } from '../support/reducing-sink.ts';
+import { ask, control, runningSandbox } from '../support/sandbox.ts';
+import { silentLog } from '../support/silent-log.ts';
+
+const hasty: Partial<StreamTimings> = { auditMs: 500, ackMs: 500, pingMs: 200, idleMs: 600, reconnectMaxMs: 300 };
+
+/** Everything of ours between the platform and ingest, as `serve` joins it, against the sandbox on real sockets. */
+async function following(input: SandboxInput) {
+  const { description } = await runningSandbox(input);
+  const clock = systemClock;
+  const random = seededRandom(5);
+  const metrics = createMetrics();
+  const sink = new ReducingSink(clock);
+  const http = new UndiciHttp({ clock }, { totalMs: 1_000 });
+  const tokens = new RefreshingTokenSource(
+    { http, clock, random, store: new MemoryTokenStore({ clock }), log: silentLog, metrics: metrics.platform },
+    {
+      name: 'client',
+      holder: 'one',
+      baseUrl: description.platform,
+      credential: { clientId: description.clientId, clientSecret: new Secret(description.clientSecret) },
+      grant: 'client_credentials',
+    },
+  );
+  const reads = new PlatformReads(
+    { http, clock, random, tokens, metrics: metrics.platform },
+    { platformUrl: description.platform, stagingUrl: description.staging },
+  );
+  const openSocket = wsSocketFactory(clock);
+  const connectors = new Connectors(
+    { clock, random, reads, registry: sink, sink, metrics: metrics.source, log: silentLog, openSocket, tokens },
+    { streamUrl: description.stream, predictionStreamUrl: description.stagingStream, timings: hasty },
+  );
+  await tokens.start();
+  await connectors.begin();
+  onTestFinished(async () => {
+    await connectors.end();
+    await tokens.drain();
+    await http.close();
+  });
+  const states = () => connectors.status().flatMap(({ accounts }) => accounts.map(({ state }) => state));
+  const live = () =>
+    eventually(() => {
+      expect(states().length).toBeGreaterThan(3);
+      for (const state of states()) expect(['live', 'not_enrolled']).toContain(state);
+    });
+  /** The orders that we hold otherwise than the platform does, of the accounts that we follow. */
+  const wrong = async (): Promise<string[]> => {
+    const { text } = await ask(`${description.control}/state`);
+    const followed = new Set(connectors.status().flatMap(({ accounts }) => accounts.map(({ accountId }) => accountId)));
+    const truths = text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map(parseTruth)
+      .filter(({ accountId }) => followed.has(accountId));
+    expect(truths.length).toBeGreaterThan(100);
+    return truths.flatMap((truth) => {
+      const head = sink.heads.get(orderKey(truth.stream, truth.orderId));
+      if (head === undefined) return [`${truth.stream}:${truth.orderId}: missing`];
+      const fields = differences(truth, { order: head.order, sourceVersion: head.sourceVersion?.toString() ?? null });
+      return fields.length === 0 ? [] : [`${truth.stream}:${truth.orderId}: ${fields.join(', ')}`];
+    });
+  };
+  /** The sum of a metric's values, of those whose labels hold `label`. */
+  const count = async (metric: string, label: string) => {
+    const found = (await metrics.registry.getMetricsAsJSON()).find(({ name }) => name === metric);
+    const values = (found?.values ?? []).filter(({ labels }) => Object.values(labels).includes(label));
+    return values.reduce((sum, { value }) => sum + value, 0);
+  };
+  const faults = (order: FaultOrder) => control(description, '/faults', order);
+  return { description, sink, count, live, wrong, states, faults };
+}
+
+type Sign = readonly [metric: string, label: string];
+
+/** Lets the market move with the faults on until they were seen at work; then heals, and waits until we agree with the platform about every order. */
+async function agreesAfter(faults: FaultOrder, [metric, label]: Sign) {
+  const rig = await following({ market: { rate: 0, openOrders: 60, knownOrders: 200, seed: 11 }, stream: { heartbeatMs: 200 } });
+  await rig.live();
+  const before = await rig.count(metric, label);
+  expect((await rig.faults(faults)).status).toBe(200);
+  await eventually(
+    async () => {
+      await control(rig.description, '/burst', { count: 200 });
+      expect(await rig.count(metric, label)).toBeGreaterThan(before);
+    },
+    { everyMs: 50 },
+  );
+  await control(rig.description, '/heal');
+  await rig.live();
+  await eventually(async () => expect(await rig.wrong()).toEqual([]), { everyMs: 100 });
+  return rig;
+}
+
+const event: Sign = ['tidemark_source_frames_total', 'event'];
+
+describe('the connectors against the sandbox', () => {
+  it('follow every account live, and agree about every order with nothing unreadable', async () => {
+    const { sink, states } = await agreesAfter({}, event);
+    expect([sink.unreadable, sink.conflicts]).toEqual([[], []]);
+    expect(states()).toContain('not_enrolled');
+    expect(sink.heads.size).toBeGreaterThan(200);
+  });
+
+  it.each<[string, FaultOrder, Sign]>([
+    ['duplicates and reorders', { stream: { duplicate: 0.2, reorder: 0.3 } }, event],
+    ['loses events silently', { stream: { silent_loss: 0.2 } }, ['tidemark_source_silent_losses_total', 'account']],
+    ['loses events and then the connection', { stream: { drop: 0.002 } }, ['tidemark_source_gaps_total', 'account']],
+    ['cuts connections', { stream: { cut: 0.002 } }, ['tidemark_source_reconnects_total', 'closed']],
+    ['leaves connections half open', { stream: { half_open: 0.001 } }, ['tidemark_source_reconnects_total', 'idle']],
+    ['sends garbage', { stream: { garbage: 0.01 } }, ['tidemark_source_decode_failures_total', 'account']],
+    ['sends events of strangers', { stream: { foreign: 0.02 } }, ['tidemark_source_frames_total', 'foreign']],
+    [
+      'fails its lists in every way',
+      { stream: { cut: 0.001 }, requests: { status_500: 0.15, status_429: 0.1, html: 0.15, torn: 0.1, reset: 0.1 } },
+      ['tidemark_platform_request_seconds', '5xx'],
+    ],
+    ['shows old states in its lists', { stream: { silent_loss: 0.05 }, requests: { lag: 0.5 }, lagMs: 300 }, event],
+    [
+      'refuses tokens',
+      { requests: { status_401: 0.2 }, now: [{ action: 'revoke_tokens' }] },
+      ['tidemark_token_refresh_total', 'ok'],
+    ],
+  ])('agree again once it is healed when the platform %s', async (_, faults, sign) => {
+    const { sink } = await agreesAfter(faults, sign);
+    expect(sink.conflicts).toEqual([]);
+  });
+
+  it('get through a lost store: every order that is left is held as the new store has it', async () => {
+    const rig = await following({ market: { rate: 0, openOrders: 60, knownOrders: 200, seed: 12, predictionShare: 1 } });
+    await rig.live();
+    const accountId = [...rig.sink.heads.values()].find(({ order }) => order.stream === 'prediction')?.order.accountId ?? '';
+    await control(rig.description, '/burst', { count: 300 });
+    await rig.faults({ now: [{ action: 'unknown_store_lost', accountId, forMs: 300, forgotten: 3 }] });
+    await control(rig.description, '/burst', { count: 300 });
+    await eventually(() => expect([...rig.sink.heads.values()].some(({ order }) => order.sourceEpoch === 1)).toBe(true));
+    await rig.live();
+    await eventually(async () => expect(await rig.wrong()).toEqual([]), { everyMs: 100 });
+  });
+});
