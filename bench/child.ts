@@ -59,7 +59,8 @@ export async function startChild(cleanup: Cleanup, options: ChildOptions): Promi
   );
   void guarded.exited.then((code) => {
     first.reject(new Error(`${options.name} ended with ${code} before it said anything`));
-    if (!stopping) console.error(`${options.name} ended by itself with ${code}; its last lines:\n${lines.join('\n')}`);
+    if (!stopping && code !== 0)
+      console.error(`${options.name} ended by itself with ${code}; its last lines:\n${lines.join('\n')}`);
   });
   const stop = cleanup.add(async () => {
     stopping = true;

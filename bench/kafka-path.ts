@@ -23,7 +23,10 @@ const keys = 5000;
 export interface KafkaPathOptions {
   readonly brokers: readonly string[];
   readonly seconds: number;
+  /** Of the records that are made up. */
   readonly payloadBytes: number;
+  /** What is sent, in turn: rows of a real run. */
+  readonly rows?: readonly LogRow[];
 }
 
 export interface KafkaPathFigures {
@@ -73,7 +76,7 @@ export function measureLogPublisher(options: KafkaPathOptions): Promise<KafkaPat
 }
 
 async function onFreshTopic(
-  { brokers, seconds, payloadBytes }: KafkaPathOptions,
+  { brokers, seconds, payloadBytes, rows = sampleRows(payloadBytes) }: KafkaPathOptions,
   open: (kafka: KafkaOptions, topic: string) => Promise<{ send: Send; close(): Promise<void> }>,
 ): Promise<KafkaPathFigures> {
   const kafka: KafkaOptions = { ...kafkaDefaults, brokers };
@@ -83,10 +86,9 @@ async function onFreshTopic(
   await withAdmin(deps, kafka, async (admin) => applyTopics(admin, await planTopics(admin, specs), systemClock));
   const { send, close } = await open(kafka, names.updates);
   try {
-    const rows = sampleRows(payloadBytes);
     // Compiled and connected before it counts.
     await drive(send, rows, Math.min(2, seconds / 4));
-    return { ...(await drive(send, rows, seconds)), payloadBytes };
+    return { ...(await drive(send, rows, seconds)), payloadBytes: meanBytes(rows) };
   } finally {
     await close();
     await withAdmin(deps, kafka, (admin) => admin.deleteTopics({ topics: [names.updates] }));
@@ -97,7 +99,9 @@ async function drive(send: Send, rows: readonly LogRow[], seconds: number): Prom
   const sendMs: number[] = [];
   const cpu = process.cpuUsage();
   const startMs = performance.now();
-  for (let at = 0; performance.now() - startMs < seconds * 1000; at = (at + perSend) % rows.length) {
+  // Whole sends only, so that their number tells the messages.
+  const whole = rows.length - (rows.length % perSend);
+  for (let at = 0; performance.now() - startMs < seconds * 1000; at = (at + perSend) % whole) {
     const beforeMs = performance.now();
     await send(rows.slice(at, at + perSend));
     sendMs.push(performance.now() - beforeMs);
@@ -114,6 +118,10 @@ async function drive(send: Send, rows: readonly LogRow[], seconds: number): Prom
     sendP99Ms: quantile(0.99),
     nodeMicrosPerMessage: Number(((user + system) / messages).toFixed(1)),
   };
+}
+
+function meanBytes(rows: readonly LogRow[]): number {
+  return Math.round(rows.reduce((sum, { payload }) => sum + Buffer.byteLength(payload), 0) / rows.length);
 }
 
 /** JSON-like text of the wanted size, a different order in each row. */

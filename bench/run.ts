@@ -1,14 +1,115 @@
-import { parseArgs } from 'node:util';
+/**
+ * `npm run bench`: the bare write path, bare kafkajs, the whole service from socket to acknowledgement, and the naive service, in one run on one machine
+ * with full durability, so that their ratios mean something. docs/performance.md says how to read it.
+ */
+import { writeFileSync } from 'node:fs';
+import { type Arguments, readArguments, usage } from './arguments.ts';
 import { Cleanup } from './cleanup.ts';
+import { describeMachine } from './machine.ts';
+import { type BareFigures, measureBare } from './measure-bare.ts';
+import { measureKnownOrders } from './measure-known-orders.ts';
+import { measureLatency } from './measure-latency.ts';
 import { measureNaive } from './measure-naive.ts';
-import { startStack } from './stack.ts';
+import { measureProfile } from './measure-profile.ts';
+import { loadAt, measureCapacity, settle } from './measure-service.ts';
+import { printReport } from './print-report.ts';
+import { type RealRows, readRealRows } from './real-rows.ts';
+import { judge, type Report } from './report.ts';
+import { startSandboxProcess } from './sandbox-process.ts';
+import { readStoredSizes, startServiceProcess } from './service-process.ts';
+import { type Stack, startStack } from './stack.ts';
+
+/** Orders that the market moves at a time; each change is one of a random one of them. */
+const openOrders = 1000;
+const latencyRates = [1000, 5000];
+const bareSeconds = 10;
+const latencySeconds = 30;
+const probeSeconds = 10;
 
 const cleanup = new Cleanup();
 cleanup.onSignals();
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } });
-try {
+
+async function measure(args: Arguments): Promise<Report> {
+  const say = (what: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${what}`);
   const stack = await startStack(cleanup);
-  console.log(await measureNaive(cleanup, stack, Number(values.seconds)));
+  const machine = await describeMachine(stack);
+  say('start to live on an empty database, and a sample of real payloads');
+  const { real, liveAfterMs, payloadBytes } = await measureStart(stack);
+  const wantsBare = args.only.has('write') || args.only.has('kafka');
+  const bare = async () => {
+    say('bare paths');
+    return measureBare(stack, real, bareSeconds);
+  };
+  const before = wantsBare ? await bare() : undefined;
+  say('the whole service');
+  const whole = await measureWhole(stack, args);
+  const after = wantsBare && args.only.has('service') ? await bare() : undefined;
+  if (args.only.has('naive')) say('the naive service');
+  const naive = args.only.has('naive') ? await measureNaive(cleanup, stack, 20) : undefined;
+  const { knownOrders: many } = args;
+  if (many !== undefined) say(`known orders: 1,000 and ${many}`);
+  const knownOrders = many === undefined ? undefined : await measureKnownOrders(cleanup, stack, real, { many, seconds: 20 });
+  if (args.only.has('profile')) say('profile');
+  const profile = args.only.has('profile') ? await measureProfile(cleanup, stack, 20) : undefined;
+  return {
+    at: new Date().toISOString(),
+    command: `npm run bench -- ${process.argv.slice(2).join(' ')}`.trim(),
+    machine,
+    settings: { 'open orders': openOrders, acks: 'all', 'sustained for s': args.seconds },
+    liveAfterMs,
+    payloadBytes,
+    ...whole,
+    ...(before === undefined ? {} : { bare: joined(before, after) }),
+    ...(naive === undefined ? {} : { naive }),
+    ...(knownOrders === undefined ? {} : { knownOrders }),
+    ...(profile === undefined ? {} : { profile }),
+  };
+}
+
+async function measureStart(stack: Stack): Promise<{ real: RealRows; liveAfterMs: number; payloadBytes: number }> {
+  const sandbox = await startSandboxProcess(cleanup, { openOrders, knownOrders: openOrders });
+  const service = await startServiceProcess(cleanup, stack, sandbox, { part: 'start' });
+  const watched = { stack, sandbox, service };
+  await loadAt(watched, 2000, 5);
+  await settle(watched);
+  const real = await readRealRows(service.databaseUrl);
+  const { payloadBytes } = await readStoredSizes(service.databaseUrl);
+  await service.stop();
+  await sandbox.stop();
+  return { real, liveAfterMs: service.liveAfterMs, payloadBytes };
+}
+
+async function measureWhole(stack: Stack, { only, seconds }: Arguments): Promise<Pick<Report, 'latency' | 'capacity'>> {
+  if (!only.has('latency') && !only.has('service')) return {};
+  const sandbox = await startSandboxProcess(cleanup, { openOrders, knownOrders: openOrders });
+  const service = await startServiceProcess(cleanup, stack, sandbox, { part: 'service' });
+  const watched = { stack, sandbox, service };
+  const latency = [];
+  if (only.has('latency')) for (const rate of latencyRates) latency.push(await measureLatency(watched, rate, latencySeconds));
+  const capacity = only.has('service') ? await measureCapacity(watched, { seconds, probeSeconds }) : undefined;
+  await service.stop();
+  await sandbox.stop();
+  return { ...(latency.length === 0 ? {} : { latency }), ...(capacity === undefined ? {} : { capacity }) };
+}
+
+function joined(before: BareFigures, after: BareFigures | undefined): BareFigures {
+  return { write: [...before.write, ...(after?.write ?? [])], kafka: [...before.kafka, ...(after?.kafka ?? [])] };
+}
+
+try {
+  const args = readArguments(process.argv.slice(2));
+  if (args === 'help') {
+    console.log(usage);
+  } else {
+    const report = await measure(args);
+    if (args.json !== undefined) {
+      writeFileSync(args.json, `${JSON.stringify({ ...report, verdicts: judge(report) }, undefined, 2)}\n`);
+    }
+    console.log(printReport(report));
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
 } finally {
   await cleanup.run();
 }

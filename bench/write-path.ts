@@ -21,6 +21,13 @@ export interface WritePathOptions {
   readonly seconds: number;
   /** Orders known before it begins, all of them updated in turn. Default 20,000. */
   readonly orders?: number;
+  /** What is written, taken in turn under an id for each order: rows of a real run. Without it: one realistic order, made up. */
+  readonly rows?: readonly WritePathRow[];
+}
+
+export interface WritePathRow {
+  readonly head: Omit<HeadRow, 'revision'>;
+  readonly update: Omit<UpdateRow, 'revision'>;
 }
 
 export interface WritePathFigures {
@@ -47,7 +54,7 @@ export async function measureWritePath(options: WritePathOptions): Promise<Write
   }
 }
 
-async function measure(url: string, { seconds, orders = 20_000 }: WritePathOptions): Promise<WritePathFigures> {
+async function measure(url: string, { seconds, orders = 20_000, rows = [] }: WritePathOptions): Promise<WritePathFigures> {
   const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 2 });
   const store = new PostgresOrderStore(
     { pool, clock: systemClock, random: systemRandom, log },
@@ -56,7 +63,7 @@ async function measure(url: string, { seconds, orders = 20_000 }: WritePathOptio
   try {
     const lane = await new PostgresLaneStore({ pool }).acquire(0, 'bench', 6_000);
     if (lane.kind !== 'held') throw new Error('the lane of a new database is held by somebody');
-    const texts = Array.from({ length: orders }, (_, i) => sample(i));
+    const texts = Array.from({ length: orders }, (_, i) => renamed(rows[i % rows.length], i) ?? sample(i));
     const revisions = new Array<number>(orders).fill(0);
     let next = 0;
     let number = 0n;
@@ -65,13 +72,15 @@ async function measure(url: string, { seconds, orders = 20_000 }: WritePathOptio
       const updates: UpdateRow[] = [];
       for (let k = 0; k < batchRows; k += 1) {
         const i = next;
-        next = (next + 1) % orders;
-        const text = texts[i];
+        // A prime stride: neighbours in a batch are no neighbours in the table.
+        next = (next + 104_729) % orders;
+        const text = texts[i % texts.length];
         if (text === undefined) continue;
         const revision = (revisions[i] ?? 0) + 1;
         revisions[i] = revision;
-        heads.push({ ...text.head, revision });
-        updates.push({ ...text.update, revision });
+        const orderId = `7d9f0a52-4c1e-4a53-9d0e-${String(i).padStart(12, '0')}`;
+        heads.push({ ...text.head, orderId, revision });
+        updates.push({ ...text.update, orderId, revision });
       }
       number += 1n;
       const startMs = performance.now();
@@ -80,7 +89,7 @@ async function measure(url: string, { seconds, orders = 20_000 }: WritePathOptio
       return performance.now() - startMs;
     };
     for (let done = 0; done < orders; done += batchRows) await apply();
-    return { ...(await twoDeep(apply, seconds)), payloadBytes: Buffer.byteLength(texts[0]?.update.payload ?? '') };
+    return { ...(await twoDeep(apply, seconds)), payloadBytes: meanPayloadBytes(texts) };
   } finally {
     await store.close();
     await pool.end();
@@ -109,8 +118,18 @@ async function twoDeep(apply: () => Promise<number>, seconds: number): Promise<O
   };
 }
 
+function renamed(row: WritePathRow | undefined, i: number): WritePathRow | undefined {
+  if (row === undefined) return undefined;
+  const orderId = `${row.head.orderId.slice(0, -8)}${String(i).padStart(8, '0')}`;
+  return { head: { ...row.head, orderId }, update: { ...row.update, orderId } };
+}
+
+function meanPayloadBytes(rows: readonly WritePathRow[]): number {
+  return Math.round(rows.reduce((sum, { update }) => sum + Buffer.byteLength(update.payload), 0) / rows.length);
+}
+
 /** One order in the middle of its life, every field that a prediction order has: the texts as ingest makes them. */
-function sample(i: number): { head: Omit<HeadRow, 'revision'>; update: Omit<UpdateRow, 'revision'> } {
+function sample(i: number): WritePathRow {
   const id = String(i).padStart(12, '0');
   const head: Head = {
     order: {

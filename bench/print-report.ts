@@ -1,0 +1,96 @@
+import { formatTable } from '../src/cli/format-table.ts';
+import type { Quantile } from './histogram.ts';
+import { meanRate } from './measure-bare.ts';
+import { judge, type Report, slowerBare } from './report.ts';
+
+/** The report for people. */
+export function printReport(report: Report): string {
+  const { machine } = report;
+  const sections = [
+    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB; load before: ${machine.loadBefore}`,
+    Object.entries(machine.versions)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(' · '),
+    Object.entries({ ...machine.durability, ...report.settings })
+      .map(([name, value]) => `${name} ${value}`)
+      .join(' · '),
+    rates(report),
+    latencies(report),
+    processes(report),
+    profile(report),
+    verdicts(report),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function rates({ bare, capacity, naive, knownOrders, payloadBytes }: Report): string {
+  const rate = capacity?.sustained.publishedPerSecond;
+  const rows: string[][] = [];
+  if (bare !== undefined) {
+    const { write, kafka } = meanRate(bare);
+    const each = (values: readonly number[]) => values.join(' and ');
+    rows.push([
+      '(a) bare write path',
+      `${write}`,
+      `${each(bare.write.map((one) => one.rowsPerSecond))}, ${payloadBytes} B a row`,
+    ]);
+    rows.push(['(b) bare kafkajs', `${kafka}`, each(bare.kafka.map((one) => one.messagesPerSecond))]);
+  }
+  if (capacity !== undefined) {
+    const { lag, seconds } = capacity.sustained;
+    const growth = `lag median ${lag.median}, highest ${lag.highest}, ${lag.growthPerSecond.toFixed(1)} a second`;
+    rows.push(['(c) the whole service', `${rate}`, `for ${seconds} s, ${growth}; unpaced ${capacity.unpacedPerSecond}`]);
+  }
+  if (naive !== undefined) rows.push(['(d) the naive service', `${naive.updatesPerSecond}`, 'always busy']);
+  if (rate !== undefined && bare !== undefined)
+    rows.push(['(c) of the slower of (a), (b)', (rate / slowerBare(bare)).toFixed(2), '']);
+  if (rate !== undefined && naive !== undefined) rows.push(['(c) of (d)', (rate / naive.updatesPerSecond).toFixed(1), '']);
+  if (knownOrders !== undefined) {
+    const { few, many, fewPerSecond, manyPerSecond, changePercent } = knownOrders;
+    rows.push([`unpaced, ${few} known orders`, fewPerSecond.join(' and '), '']);
+    rows.push([`unpaced, ${many} known orders`, manyPerSecond.join(' and '), `${changePercent} %`]);
+  }
+  return rows.length === 0 ? '' : formatTable([['', 'updates/s', ''], ...rows]);
+}
+
+function latencies({ latency = [] }: Report): string {
+  if (latency.length === 0) return '';
+  const cell = ({ value, above, atMost }: Quantile) => `${value} (${above} to ${atMost})`;
+  const rows = latency.flatMap(({ rate, load, stages }) =>
+    Object.entries(stages).map(([stage, { p50, p99 }]) => [
+      `${rate}`,
+      `${load.publishedPerSecond}`,
+      stage,
+      cell(p50),
+      cell(p99),
+      `${load.lag.highest}`,
+    ]),
+  );
+  return formatTable([['asked/s', 'published/s', 'stage', 'p50 ms (bucket)', 'p99 ms (bucket)', 'highest lag'], ...rows]);
+}
+
+function processes({ capacity }: Report): string {
+  if (capacity === undefined) return '';
+  const rows = capacity.sustained.processes.map((one) => [
+    one.name,
+    `${one.cpuPercent} %`,
+    `${one.cpuMicrosPerUpdate}`,
+    `${one.startRssMb} / ${one.middleRssMb} / ${one.endRssMb}`,
+    `${one.peakRssMb}`,
+  ]);
+  return formatTable([['at the rate of (c)', 'of a core', 'CPU us/update', 'MB start / middle / end', 'MB peak'], ...rows]);
+}
+
+function profile({ profile: found }: Report): string {
+  if (found === undefined) return '';
+  const rows = found.parts.map(({ part, microsPerUpdate, percent }) => [part, `${microsPerUpdate}`, `${percent} %`]);
+  return formatTable(
+    ['where the time of the service goes', 'us/update', ''],
+    [...rows, ['all', `${found.cpuMicrosPerUpdate}`, '']],
+  );
+}
+
+function verdicts(report: Report): string {
+  const rows = judge(report).map(({ name, value, wanted, met }) => [met ? 'met' : 'MISSED', `${value}`, name, wanted]);
+  return formatTable([['', '', '', 'wanted'], ...rows]);
+}

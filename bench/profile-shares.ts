@@ -1,0 +1,70 @@
+/** What we read of a V8 CPU profile (`node --cpu-prof`). */
+export interface CpuProfile {
+  readonly nodes: readonly {
+    readonly id: number;
+    readonly callFrame: { readonly functionName: string; readonly url: string };
+    readonly children?: readonly number[];
+  }[];
+  /** Microseconds of the machine's monotonic clock. */
+  readonly startTime: number;
+  readonly samples: readonly number[];
+  /** Microseconds before each sample. */
+  readonly timeDeltas: readonly number[];
+}
+
+/** The work of the service, by the code that does it. The first that matches the nearest frame wins. */
+const parts: readonly (readonly [part: string, url: RegExp])[] = [
+  ['websocket', /node_modules\/ws\/|connectors\/(ws-socket|connection)\.ts/],
+  ['parse and decode', /connectors\/(decode|describe)[\w-]*\.ts|platform\/(parse-json|wire\/)/],
+  ['connectors', /src\/connectors\//],
+  ['encode', /domain\/encode-/],
+  ['reduce', /src\/domain\//],
+  ['statement', /src\/store\/|node_modules\/(pg|pg-[\w-]+|postgres-[\w-]+)\//],
+  ['send to the log topic', /src\/kafka\/log-publisher\.ts/],
+  ['send to the state topic', /src\/kafka\/transactional-publisher\.ts/],
+  ['kafkajs', /node_modules\/kafkajs\/|src\/kafka\//],
+  ['ingest', /src\/ingest\//],
+  ['relay', /src\/relay\//],
+  ['metrics', /node_modules\/prom-client\/|src\/observability\//],
+];
+
+export interface ProfileWindow {
+  readonly fromMicros: number;
+  readonly untilMicros: number;
+}
+
+/** Microseconds of each part within the window; what V8 itself names in brackets (idle, garbage collector, program) under that name. */
+export function shareTime(profile: CpuProfile, window: ProfileWindow): Map<string, number> {
+  const partOfNode = nameNodes(profile);
+  const shares = new Map<string, number>();
+  let at = profile.startTime;
+  for (const [i, id] of profile.samples.entries()) {
+    at += profile.timeDeltas[i] ?? 0;
+    if (at < window.fromMicros || at > window.untilMicros) continue;
+    const part = partOfNode.get(id) ?? 'other';
+    shares.set(part, (shares.get(part) ?? 0) + (profile.timeDeltas[i] ?? 0));
+  }
+  return shares;
+}
+
+/** A node without a part of its own (Node's internals, the language's own functions) works for whoever called it. */
+function nameNodes(profile: CpuProfile): Map<number, string> {
+  const names = new Map<number, string>();
+  const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
+  const visit = (id: number, inherited: string): void => {
+    const node = nodes.get(id);
+    if (node === undefined) return;
+    const { functionName, url } = node.callFrame;
+    const own = functionName.startsWith('(') && functionName !== '(root)' ? functionName.slice(1, -1) : partOf(url);
+    const name = own ?? inherited;
+    names.set(id, name);
+    for (const child of node.children ?? []) visit(child, name);
+  };
+  const root = profile.nodes[0];
+  if (root !== undefined) visit(root.id, 'other');
+  return names;
+}
+
+function partOf(url: string): string | undefined {
+  return parts.find(([, pattern]) => pattern.test(url))?.[0];
+}
