@@ -7,8 +7,8 @@ export interface CapacityFigures {
   readonly unpacedPerSecond: number;
   /** The rates tried, each for `probeSeconds`. */
   readonly probes: readonly { readonly rate: number; readonly publishedPerSecond: number; readonly bounded: boolean }[];
-  /** The highest rate that was kept up, with what it took. */
-  readonly sustained: LoadFigures;
+  /** The highest rate that was kept up, with what it took. Absent when none was: the machine is busy with something else. */
+  readonly sustained?: LoadFigures;
 }
 
 export interface CapacityOptions {
@@ -35,10 +35,8 @@ export async function measureCapacity(watched: Watched, { seconds, probeSeconds 
   };
   const short = { startRate: unpaced.publishedPerSecond, factor: downBy, maxProbes: 10 };
   const quick = await searchRate(short, (rate) => probe(rate, probeSeconds));
-  if (quick.found === undefined) throw new Error('no rate was bounded: the machine is busy with something else');
-  const long = { startRate: quick.found.rate, factor: downBy, maxProbes: maxSustainTries };
+  const long = { startRate: quick.found?.rate ?? 0, factor: downBy, maxProbes: quick.found === undefined ? 0 : maxSustainTries };
   const sustained = await searchRate(long, (rate) => probe(rate, seconds));
-  if (sustained.found === undefined) throw new Error('no rate was kept up for the whole time');
   return {
     unpacedPerSecond: unpaced.publishedPerSecond,
     probes: [...quick.probes, ...sustained.probes].map(({ rate, publishedPerSecond, bounded }) => ({
@@ -46,7 +44,7 @@ export async function measureCapacity(watched: Watched, { seconds, probeSeconds 
       publishedPerSecond,
       bounded,
     })),
-    sustained: sustained.found.figures,
+    ...(sustained.found === undefined ? {} : { sustained: sustained.found.figures }),
   };
 }
 

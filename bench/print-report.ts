@@ -24,7 +24,7 @@ export function printReport(report: Report): string {
 }
 
 function rates({ bare, capacity, naive, knownOrders, payloadBytes }: Report): string {
-  const rate = capacity?.sustained.publishedPerSecond;
+  const rate = capacity?.sustained?.publishedPerSecond;
   const rows: string[][] = [];
   if (bare !== undefined) {
     const { write, kafka } = meanRate(bare);
@@ -36,7 +36,13 @@ function rates({ bare, capacity, naive, knownOrders, payloadBytes }: Report): st
     ]);
     rows.push(['(b) bare kafkajs', `${kafka}`, each(bare.kafka.map((one) => one.messagesPerSecond))]);
   }
-  if (capacity !== undefined) {
+  if (capacity !== undefined && capacity.sustained === undefined) {
+    rows.push([
+      '(c) the whole service',
+      'none',
+      `no rate was kept up: the machine is busy; unpaced ${capacity.unpacedPerSecond}`,
+    ]);
+  } else if (capacity?.sustained !== undefined) {
     const { lag, seconds } = capacity.sustained;
     const growth = `lag median ${lag.median}, highest ${lag.highest}, ${lag.growthPerSecond.toFixed(1)} a second`;
     rows.push(['(c) the whole service', `${rate}`, `for ${seconds} s, ${growth}; unpaced ${capacity.unpacedPerSecond}`]);
@@ -70,7 +76,7 @@ function latencies({ latency = [] }: Report): string {
 }
 
 function processes({ capacity }: Report): string {
-  if (capacity === undefined) return '';
+  if (capacity?.sustained === undefined) return '';
   const rows = capacity.sustained.processes.map((one) => [
     one.name,
     `${one.cpuPercent} %`,
@@ -84,10 +90,8 @@ function processes({ capacity }: Report): string {
 function profile({ profile: found }: Report): string {
   if (found === undefined) return '';
   const rows = found.parts.map(({ part, microsPerUpdate, percent }) => [part, `${microsPerUpdate}`, `${percent} %`]);
-  return formatTable(
-    ['where the time of the service goes', 'us/update', ''],
-    [...rows, ['all', `${found.cpuMicrosPerUpdate}`, '']],
-  );
+  const all = ['all', `${found.cpuMicrosPerUpdate}`, ''];
+  return formatTable([['where the time of the service goes', 'us/update', ''], ...rows, all]);
 }
 
 function verdicts(report: Report): string {

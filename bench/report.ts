@@ -33,8 +33,8 @@ export interface Ratio {
 /** The figures that the service is held to (docs/performance.md), as far as they were measured. */
 export function judge(report: Report): Ratio[] {
   const { bare, capacity, naive, latency = [], knownOrders } = report;
-  const rate = capacity?.sustained.publishedPerSecond;
-  const service = capacity?.sustained.processes.find(({ name }) => name === 'service');
+  const rate = capacity?.sustained?.publishedPerSecond;
+  const service = capacity?.sustained?.processes.find(({ name }) => name === 'service');
   const ratios: (Ratio | undefined)[] = [
     rate === undefined || bare === undefined ? undefined : atLeast('of the slower bare path', rate / slowerBare(bare), 0.4),
     rate === undefined || naive === undefined ? undefined : atLeast('times the naive service', rate / naive.updatesPerSecond, 20),
