@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import type { Principal } from '../../../src/sandbox/auth/directory.ts';
+import { defaultCast } from '../../../src/sandbox/default-cast.ts';
+import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
+import { castOf, seatCast } from '../../../src/sandbox/seat-cast.ts';
+import { book } from '../../support/book.ts';
+
+function seated() {
+  const { exchange } = book();
+  return seatCast(exchange, castOf(sandboxOptions.parse({})));
+}
+
+const as = (clientId: string, username?: string): Principal => ({
+  clientId,
+  ...(username === undefined ? {} : { username }),
+  scopes: new Set(),
+  tokenId: 't',
+  expiresAtMs: 0,
+});
+const idsOf = (accounts: readonly { id: string }[]) => accounts.map(({ id }) => id);
+
+describe('who sees which account', () => {
+  it('a user sees their own, whatever the client may see', () => {
+    const directory = seated();
+    expect(idsOf(directory.accountsOf(as('sandbox-desk', 'bob')))).toEqual(['SIM-1003']);
+    expect(idsOf(directory.accountsOf(as('sandbox-app', 'carol')))).toEqual(['SIM-9001']);
+    expect(directory.accountFor(as('sandbox-desk', 'bob'), 'SIM-1001')).toEqual({ access: 'foreign' });
+  });
+
+  it('a client sees those of its users, and a client without users none', () => {
+    const directory = seated();
+    expect(idsOf(directory.accountsOf(as('sandbox-desk')))).toEqual(['SIM-1001', 'SIM-1002', 'SIM-1003']);
+    expect(directory.accountsOf(as('sandbox-app'))).toEqual([]);
+    expect(directory.accountsOf(as('nobody'))).toEqual([]);
+    expect(directory.accountFor(as('sandbox-desk'), 'SIM-9001')).toEqual({ access: 'foreign' });
+    expect(directory.accountFor(as('sandbox-desk'), 'SIM-0')).toEqual({ access: 'unknown' });
+  });
+
+  it.each([2, 3, 4, 10])('the usual cast has %d accounts that the client may see, of both kinds, each id once', (count) => {
+    const { users } = defaultCast(count);
+    const accounts = users.flatMap((user) => (user.username === 'carol' ? [] : user.accounts));
+    expect(accounts).toHaveLength(count);
+    expect(new Set(idsOf(accounts)).size).toBe(count);
+    expect(new Set(accounts.map(({ predictions }) => predictions))).toEqual(new Set([true, false]));
+  });
+});
