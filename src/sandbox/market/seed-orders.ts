@@ -18,8 +18,8 @@ const sixDaysUs = 6 * 86_400 * 1_000_000;
 const closedStates: readonly OrderState[] = ['filled', 'filled', 'filled', 'canceled', 'canceled', 'expired', 'rejected'];
 
 /**
- * The past: orders of the last six days, spread evenly, open ones among them. They are in the lists and in no event. A million takes about 8 s and
- * 1 GB.
+ * The past: orders of the last six days, spread evenly, open ones among them. They are in the lists and in no event. A million takes 8 to
+ * 10 s and 1.5 GB.
  */
 export function seedOrders(
   deps: { exchange: Exchange; market: Market; random: Random; clock: Clock },

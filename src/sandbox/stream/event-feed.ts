@@ -11,7 +11,7 @@ import type { Subscriptions } from './subscriptions.ts';
 export type ChangeCause = 'market' | 'control';
 
 /**
- * Takes each change to the ledger and to everybody who follows its account. The process as a whole needs 12 to 16 µs of processor a change
+ * Takes each change to the ledger and to everybody who follows its account. The process as a whole needs 12 to 18 µs of processor a change
  * with one follower, ledger and kernel included (bench/sandbox-rate.ts).
  *
  * Invariant: a change is in the ledger (with its whole new state, unless the ledger is brief) before its event is anywhere, and for each follower there is a line that says what became of

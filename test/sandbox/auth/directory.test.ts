@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../../src/sandbox/auth/directory.ts';
 import { defaultCast } from '../../../src/sandbox/default-cast.ts';
+import { Exchange } from '../../../src/sandbox/exchange/exchange.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
 import { castOf, seatCast } from '../../../src/sandbox/seat-cast.ts';
-import { book } from '../../support/book.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
 function seated() {
-  const { exchange } = book();
+  const exchange = new Exchange({ clock: new VirtualClock(), onChange: () => {} }, { maxOrders: 10 });
   return seatCast(exchange, castOf(sandboxOptions.parse({})));
 }
 
