@@ -20,6 +20,7 @@ export interface StatusParts {
 /** The body of `/status`, for people: instants as ISO 8601, nothing secret, nothing that needs a query. */
 export function statusDocument(parts: StatusParts): Record<string, unknown> {
   const { clock, version, lane, keeper, lease, ingest, relay, connectors } = parts;
+  const sources = connectors.status();
   return {
     version,
     at: iso(clock.nowMs()),
@@ -31,27 +32,36 @@ export function statusDocument(parts: StatusParts): Record<string, unknown> {
     },
     ingest: { queued: ingest.depth, paused: ingest.full },
     relay: relay.status(),
-    sources: connectors.status().map(sourceStatus),
+    sources: sources.map(sourceRow),
+    accounts: sources.flatMap(accountRows),
   };
 }
 
-function sourceStatus(source: SourceStatus): Record<string, unknown> {
-  const { stream, connected, paused, lastFrameMs, lastEventMs, lastEnd, accounts } = source;
+function sourceRow({ stream, connected, paused, lastFrameMs, lastEventMs, lastEnd }: SourceStatus): Record<string, unknown> {
+  const end = lastEnd === undefined ? null : `${lastEnd.reason}: ${lastEnd.detail}`;
   return {
     stream,
     connected,
     paused,
     lastFrame: iso(lastFrameMs),
     lastEvent: iso(lastEventMs),
-    lastEnd: lastEnd === undefined ? null : { at: iso(lastEnd.atMs), reason: lastEnd.reason, detail: lastEnd.detail },
-    accounts: accounts.map(({ sinceMs, lastEventMs: event, lastResyncMs, lastAuditMs, ...rest }) => ({
-      ...rest,
-      since: iso(sinceMs),
-      lastEvent: iso(event),
-      lastResync: iso(lastResyncMs),
-      lastAudit: iso(lastAuditMs),
-    })),
+    lastEnd: end,
+    lastEndAt: iso(lastEnd?.atMs),
   };
+}
+
+function accountRows({ stream, accounts }: SourceStatus): Record<string, unknown>[] {
+  return accounts.map((account) => ({
+    account: account.accountId,
+    stream,
+    state: account.state,
+    since: iso(account.sinceMs),
+    lastEvent: iso(account.lastEventMs),
+    lastResync: iso(account.lastResyncMs),
+    lastAudit: iso(account.lastAuditMs),
+    sourceEpoch: account.sourceEpoch,
+    lastError: account.lastError ?? null,
+  }));
 }
 
 function iso(ms: number | undefined): string | null {
