@@ -10,6 +10,7 @@ import type { AccountRecord, AccountRegistry } from './account-registry.ts';
 import { askAfterSilent } from './ask-after-silent.ts';
 import { GetQueue } from './get-queue.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import type { ReadGate } from './read-gate.ts';
 import type { ReadKind, ReadOutcome, ReadProgress } from './read-progress.ts';
 import { roomIn } from './room-in.ts';
 import type { RowIntake } from './row-intake.ts';
@@ -22,6 +23,8 @@ export interface AccountReaderDeps {
   readonly intake: RowIntake;
   readonly clock: Clock;
   readonly log: Log;
+  /** Shared by all accounts. */
+  readonly gate: ReadGate;
 }
 
 export interface AccountReaderOptions {
@@ -64,7 +67,7 @@ export class AccountReader {
   read(kind: ReadKind, signal: AbortSignal): Promise<ReadOutcome> {
     return this.serially(async () => {
       try {
-        return await this.readNow(kind, signal);
+        return await this.deps.gate.run(() => this.readNow(kind, signal));
       } catch (error) {
         // The lane ended, or the database could not be asked. What was read is safe to read again.
         const message = error instanceof Error ? error.message : String(error);
@@ -97,6 +100,7 @@ export class AccountReader {
   }
 
   private async readNow(kind: ReadKind, signal: AbortSignal): Promise<ReadOutcome> {
+    if (signal.aborted) return incomplete(givenUp);
     const startedMs = this.deps.clock.nowMs();
     const progress: ReadProgress = { kind, startedMs, signal, shownOpen: new Set(), rows: 0, highest: undefined };
     for (const request of this.requests(progress)) {
@@ -111,7 +115,7 @@ export class AccountReader {
       progress,
     );
     if (silent !== undefined) return incomplete(silent);
-    if (signal.aborted) return incomplete({ code: 'NO_ANSWER', message: 'given up', retryable: true, sent: 'yes' });
+    if (signal.aborted) return incomplete(givenUp);
     await this.remember(progress);
     return { complete: true, rows: progress.rows };
   }
@@ -166,6 +170,13 @@ export class AccountReader {
     await this.save({ ...this.current, readUpTo: next });
   }
 }
+
+const givenUp: PlatformError = {
+  code: 'NO_ANSWER',
+  message: 'given up: the account left its connection',
+  retryable: true,
+  sent: 'maybe',
+};
 
 function earlier(instant: string, byMs: number): string {
   const nanoseconds = parseInstant(instant) ?? 0n;

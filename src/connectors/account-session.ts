@@ -15,6 +15,7 @@ import type { ConnectionEnd } from './connection-end.ts';
 import { Continuity } from './continuity.ts';
 import { Corrections } from './corrections.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import type { ReadGate } from './read-gate.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import { RowIntake } from './row-intake.ts';
 import { SilentLossWatch } from './silent-loss-watch.ts';
@@ -31,6 +32,7 @@ export interface SessionDeps {
   readonly random: Random;
   readonly metrics: Metrics['source'];
   readonly log: Log;
+  readonly gate: ReadGate;
 }
 
 export interface SessionOptions {

@@ -1,4 +1,5 @@
 import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
 import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -13,12 +14,14 @@ export interface AskDeps {
   readonly sink: ObservationSink;
   readonly intake: RowIntake;
   readonly clock: Clock;
+  readonly log: Log;
   /** Takes a page of a list, as the read itself does. */
   readonly page: (page: Page) => Promise<void>;
 }
 
 const pageSize = 500;
 const atOnce = 4;
+const namedInLog = 20;
 /** With more silent orders than this, one list of the open ones is cheaper: it answers for 500 a request, and only those it does not show are left. */
 const listAbove = 50;
 
@@ -64,6 +67,7 @@ async function getEach(
   signal: AbortSignal,
 ): Promise<PlatformError | undefined> {
   const rest = orderIds.values();
+  const absent: string[] = [];
   let failure: PlatformError | undefined;
   const worker = async () => {
     for (const orderId of rest) {
@@ -71,6 +75,7 @@ async function getEach(
       const answer = await deps.reads.getOrder(stream, accountId, orderId, signal);
       // What fails for good (400, say) says nothing of the others and would keep the account from ever being live: like "no such order".
       if (answer.kind === 'failed' && (answer.error.retryable || isOfAccount(answer.error))) failure = answer.error;
+      if (answer.kind === 'absent') absent.push(orderId);
       if (answer.kind !== 'found') continue;
       const { row, bytes } = answer;
       deps.intake.take(row, {
@@ -82,6 +87,10 @@ async function getEach(
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
+  if (absent.length > 0) {
+    const about = { stream, accountId, orders: absent.length, orderIds: absent.slice(0, namedInLog) };
+    deps.log.warn(about, 'the platform does not know orders that we hold open: they stay as they are');
+  }
   return failure;
 }
 

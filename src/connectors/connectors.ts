@@ -1,11 +1,11 @@
 import type { Service } from '../runtime/service.ts';
-import type { AccountReaderDeps } from './account-reader.ts';
 import { AccountsFollower, type AccountsFollowerOptions } from './accounts-follower.ts';
+import { ReadGate } from './read-gate.ts';
 import { Source, type SourceDeps } from './source.ts';
 import type { SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
 
-export type ConnectorsDeps = SourceDeps & Pick<AccountReaderDeps, 'registry'>;
+export type ConnectorsDeps = Omit<SourceDeps, 'gate'>;
 
 export interface ConnectorsOptions extends AccountsFollowerOptions {
   /** Whole address of the production stream: account orders. */
@@ -14,6 +14,9 @@ export interface ConnectorsOptions extends AccountsFollowerOptions {
   readonly predictionStreamUrl?: string;
   readonly timings?: Partial<StreamTimings>;
 }
+
+/** Half of the HTTP connections to one origin: single orders and tokens must not wait behind lists. */
+const readsAtOnce = 8;
 
 interface Term {
   readonly sources: readonly Source[];
@@ -50,9 +53,10 @@ export class Connectors implements Service {
     if (this.term !== undefined) return;
     const { streamUrl, predictionStreamUrl } = this.options;
     const timings = { ...streamTimingDefaults, ...this.options.timings };
-    const sources = [new Source(this.deps, { stream: 'account', url: streamUrl, timings })];
+    const deps = { ...this.deps, gate: new ReadGate(readsAtOnce) };
+    const sources = [new Source(deps, { stream: 'account', url: streamUrl, timings })];
     if (predictionStreamUrl !== undefined)
-      sources.push(new Source(this.deps, { stream: 'prediction', url: predictionStreamUrl, timings }));
+      sources.push(new Source(deps, { stream: 'prediction', url: predictionStreamUrl, timings }));
     for (const source of sources) source.start();
     const stop = new AbortController();
     const following = new AccountsFollower(this.deps, sources, this.options).run(stop.signal);

@@ -3,7 +3,8 @@ import type { AccessToken, TokenSource } from '../platform/token-source.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import type { AccountRecord } from './account-registry.ts';
-import { AccountSession, type SessionDeps, type SessionOptions } from './account-session.ts';
+import { AccountRoster } from './account-roster.ts';
+import type { AccountSession, SessionDeps, SessionOptions } from './account-session.ts';
 import { Connection, type ConnectionHandlers, type EventFrame, type UnreadableFrame } from './connection.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import { cutRaw } from './decode-order.ts';
@@ -39,9 +40,6 @@ const storeLostMs = 60_000;
  * Invariant: every frame of every open connection goes to its account's session or is counted; while the sink is full all connections are paused.
  */
 export class Source {
-  private readonly sessions = new Map<string, AccountSession>();
-  /** Accounts that we left: what is still on its way of theirs is no alarm. */
-  private readonly left = new Set<string>();
   private readonly connections = new Set<Connection>();
   private current: Connection | undefined;
   private next: Connection | undefined;
@@ -51,12 +49,12 @@ export class Source {
   private lastEnd: SourceStatus['lastEnd'];
   private storeLostAtMs = Number.NEGATIVE_INFINITY;
   private paused = false;
-  private foreignSeen = false;
   private running: Promise<void> = Promise.resolve();
   private readonly life = new AbortController();
   private readonly wakeup = new Wakeup();
   private readonly timers: TimerSet;
   private readonly meter: SourceMeter;
+  private readonly roster: AccountRoster;
   private readonly leave: (() => void)[] = [];
   private readonly deps: SourceDeps;
   private readonly options: SourceOptions;
@@ -66,6 +64,7 @@ export class Source {
     this.options = options;
     this.meter = new SourceMeter(options.stream, deps.metrics);
     this.timers = new TimerSet(deps.clock);
+    this.roster = new AccountRoster(deps, { ...options, onStoreLost: (session) => this.storeLost(session) });
   }
 
   get stream(): Stream {
@@ -86,7 +85,7 @@ export class Source {
   async stop(): Promise<void> {
     this.life.abort();
     for (const leave of this.leave) leave();
-    for (const session of this.sessions.values()) session.stop();
+    this.roster.stop();
     for (const connection of [...this.connections]) connection.terminate({ reason: 'stopped', detail: 'the service stops' });
     this.timers.stop();
     this.wakeup.wake();
@@ -95,21 +94,15 @@ export class Source {
   }
 
   follow(record: AccountRecord): void {
-    if (this.sessions.has(record.accountId) || this.life.signal.aborted) return;
-    const onStoreLost = (session: AccountSession) => this.storeLost(session);
-    const session = new AccountSession(this.deps, { ...this.options, onStoreLost }, record);
-    this.sessions.set(record.accountId, session);
-    this.left.delete(record.accountId);
+    if (this.life.signal.aborted) return;
+    const session = this.roster.add(record);
+    if (session === undefined) return;
     for (const connection of this.connections) if (connection.isOpen) void session.attach(connection);
     this.wakeup.wake();
   }
 
   unfollow(accountId: string): void {
-    const session = this.sessions.get(accountId);
-    if (session === undefined) return;
-    session.stop();
-    this.sessions.delete(accountId);
-    this.left.add(accountId);
+    if (!this.roster.remove(accountId)) return;
     for (const connection of this.connections) connection.unsubscribe(accountId);
   }
 
@@ -122,7 +115,7 @@ export class Source {
       ...(lastFrameMs > 0 && { lastFrameMs }),
       ...(lastEventMs > 0 && { lastEventMs }),
       ...(this.lastEnd !== undefined && { lastEnd: this.lastEnd }),
-      accounts: [...this.sessions.values()].map((session) => session.status()),
+      accounts: this.roster.status(),
     };
   }
 
@@ -131,7 +124,7 @@ export class Source {
     const { signal } = this.life;
     const backoff = new Backoff(random, { firstMs: 250, maxMs: this.options.timings.reconnectMaxMs });
     while (!signal.aborted) {
-      if (this.sessions.size === 0) {
+      if (this.roster.isEmpty) {
         await this.wakeup.wait();
         continue;
       }
@@ -151,16 +144,16 @@ export class Source {
     if (this.life.signal.aborted) return undefined;
     if (!credential.ok) {
       const { code, message } = credential.error;
-      this.disconnected(code === 'LOGIN_REQUIRED' ? 'login_required' : 'down', message);
+      this.roster.disconnected(code === 'LOGIN_REQUIRED' ? 'login_required' : 'down', message);
       return undefined;
     }
     const { promise, resolve } = Promise.withResolvers<{ end: ConnectionEnd; generation: number }>();
     this.currentEnded = resolve;
-    this.current = this.open(credential.token, (connection) => void this.attachAll(connection));
+    this.current = this.open(credential.token, (connection) => void this.roster.attachAll(connection));
     const { end, generation } = await promise;
     if (this.life.signal.aborted || end.reason === 'store_lost') return end.reason;
     if (end.reason === 'unauthorized') await this.deps.tokens.renew(generation);
-    this.disconnected(end.reason === 'forbidden' ? 'login_required' : 'down', end.detail);
+    this.roster.disconnected(end.reason === 'forbidden' ? 'login_required' : 'down', end.detail);
     return end.reason;
   }
 
@@ -182,10 +175,6 @@ export class Source {
     return connection;
   }
 
-  private async attachAll(connection: Connection): Promise<void> {
-    await Promise.all([...this.sessions.values()].map((session) => session.attach(connection)));
-  }
-
   /** Make before break: the new connection is subscribed whole before the old one is told goodbye, and until then both deliver. */
   private replace(token: AccessToken): void {
     this.newestToken = token;
@@ -195,7 +184,7 @@ export class Source {
   }
 
   private async takeOver(connection: Connection): Promise<void> {
-    await this.attachAll(connection);
+    await this.roster.attachAll(connection);
     const old = this.current;
     if (this.next !== connection || !connection.isOpen) return;
     this.next = undefined;
@@ -206,7 +195,7 @@ export class Source {
   private ended(end: ConnectionEnd, connection: Connection): void {
     this.connections.delete(connection);
     this.deps.metrics.reconnects.inc({ source: this.options.stream, reason: end.reason });
-    for (const session of this.sessions.values()) session.ended(connection, end);
+    this.roster.ended(connection, end);
     const level = end.reason === 'replaced' || end.reason === 'stopped' ? 'debug' : 'warn';
     this.deps.log[level]({ stream: this.options.stream, ...end }, 'stream connection ended');
     if (connection === this.next) this.next = undefined;
@@ -223,16 +212,10 @@ export class Source {
     this.currentEnded?.({ end, generation: connection.token.generation });
   }
 
-  private disconnected(state: 'down' | 'login_required', reason: string): void {
-    for (const session of this.sessions.values()) session.disconnected(state, reason);
-  }
-
   private event(frame: EventFrame, text: string): void {
     const { clock, sink } = this.deps;
     this.meter.frame('event', clock.nowMs());
-    const session = frame.stream === this.options.stream ? this.sessions.get(frame.accountId) : undefined;
-    if (session === undefined) this.foreign(frame);
-    else session.row(frame.row, text, clock.monotonicMs());
+    this.roster.route(frame, text);
     if (sink.full) this.pause();
   }
 
@@ -254,14 +237,6 @@ export class Source {
       bytes: text.length,
     });
     if (sink.full) this.pause();
-  }
-
-  private foreign({ accountId, stream }: EventFrame): void {
-    if (this.left.has(accountId)) return;
-    this.deps.metrics.frames.inc({ source: this.options.stream, type: 'foreign' });
-    if (this.foreignSeen) return;
-    this.foreignSeen = true;
-    this.deps.log.error({ stream, accountId }, 'an event of an account that we did not subscribe; dropped, counted from now on');
   }
 
   private pause(): void {
@@ -289,10 +264,9 @@ export class Source {
 
   /** Once a second: metrics, accounts that are due to be asked for again, a newer token whose connection could not be opened the first time. */
   private refresh(): void {
-    this.meter.flush(this.status().accounts.map(({ state }) => state));
+    this.meter.flush(this.roster.status().map(({ state }) => state));
     if (this.current?.isOpen !== true) return;
-    const nowMs = this.deps.clock.monotonicMs();
-    for (const session of this.sessions.values()) if (session.dueAgain(nowMs)) void session.attach(this.current);
-    if (this.newestToken !== undefined && nowMs >= this.replaceAtMs) this.replace(this.newestToken);
+    this.roster.attachDue(this.current);
+    if (this.newestToken !== undefined && this.deps.clock.monotonicMs() >= this.replaceAtMs) this.replace(this.newestToken);
   }
 }

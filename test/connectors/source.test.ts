@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
+import { ReadGate } from '../../src/connectors/read-gate.ts';
 import { Source } from '../../src/connectors/source.ts';
 import { type StreamTimings, streamTimingDefaults } from '../../src/connectors/stream-timings.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../src/connectors/ws-socket.ts';
@@ -52,6 +53,7 @@ async function following(
       log: silentLog,
       openSocket: wsSocketFactory(systemClock, { ...wsSocketDefaults, openMs: 500, closeMs: 200 }),
       tokens: platform,
+      gate: new ReadGate(8),
     },
     {
       stream: 'account',

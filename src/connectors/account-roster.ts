@@ -1,0 +1,89 @@
+import type { Stream } from '../domain/order.ts';
+import type { AccountRecord } from './account-registry.ts';
+import { AccountSession, type SessionDeps, type SessionOptions } from './account-session.ts';
+import type { Connection, EventFrame } from './connection.ts';
+import type { ConnectionEnd } from './connection-end.ts';
+import type { AccountStatus } from './source-status.ts';
+
+/**
+ * The accounts on one stream, and which of them an event belongs to. Invariant: an event goes to the session of the account that it names, or is counted as
+ * foreign; what still comes of an account that we left is neither.
+ */
+export class AccountRoster {
+  private readonly sessions = new Map<string, AccountSession>();
+  private readonly left = new Set<string>();
+  private foreignSeen = false;
+  private readonly deps: SessionDeps;
+  private readonly options: SessionOptions;
+
+  constructor(deps: SessionDeps, options: SessionOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  get isEmpty(): boolean {
+    return this.sessions.size === 0;
+  }
+
+  /** The new account's session; undefined when it is followed already. */
+  add(record: AccountRecord): AccountSession | undefined {
+    if (this.sessions.has(record.accountId)) return undefined;
+    const session = new AccountSession(this.deps, this.options, record);
+    this.sessions.set(record.accountId, session);
+    this.left.delete(record.accountId);
+    return session;
+  }
+
+  /** False: it was not followed. */
+  remove(accountId: string): boolean {
+    const session = this.sessions.get(accountId);
+    if (session === undefined) return false;
+    session.stop();
+    this.sessions.delete(accountId);
+    this.left.add(accountId);
+    return true;
+  }
+
+  /** Resolves when every account was answered for, or the connection has ended. */
+  async attachAll(connection: Connection): Promise<void> {
+    await Promise.all([...this.sessions.values()].map((session) => session.attach(connection)));
+  }
+
+  /** Subscribes those that were refused and are due to be asked for again. */
+  attachDue(connection: Connection): void {
+    const nowMs = this.deps.clock.monotonicMs();
+    for (const session of this.sessions.values()) if (session.dueAgain(nowMs)) void session.attach(connection);
+  }
+
+  route(frame: EventFrame, text: string): void {
+    const session = this.sessions.get(frame.accountId);
+    if (session !== undefined && frame.stream === this.options.stream) {
+      session.row(frame.row, text, this.deps.clock.monotonicMs());
+    } else if (!this.left.has(frame.accountId)) {
+      this.foreign(frame);
+    }
+  }
+
+  ended(connection: Connection, end: ConnectionEnd): void {
+    for (const session of this.sessions.values()) session.ended(connection, end);
+  }
+
+  disconnected(state: 'down' | 'login_required', reason: string): void {
+    for (const session of this.sessions.values()) session.disconnected(state, reason);
+  }
+
+  stop(): void {
+    for (const session of this.sessions.values()) session.stop();
+  }
+
+  status(): AccountStatus[] {
+    return [...this.sessions.values()].map((session) => session.status());
+  }
+
+  private foreign({ accountId, stream }: { accountId: string; stream: Stream }): void {
+    this.deps.metrics.frames.inc({ source: this.options.stream, type: 'foreign' });
+    if (this.foreignSeen) return;
+    this.foreignSeen = true;
+    this.deps.log.error({ stream, accountId }, 'an event of an account that we did not subscribe; dropped, counted from now on');
+  }
+}
