@@ -14,6 +14,8 @@ import { createPool } from '../src/store/pool.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
 const batchRows = 500;
+const defaultOrders = 20_000;
+const idPrefix = '7d9f0a52-4c1e-4a53-9d0e-';
 
 export interface WritePathOptions {
   /** Any database of the server, as a login that may create databases: the measurement makes one of its own and drops it. */
@@ -21,6 +23,8 @@ export interface WritePathOptions {
   readonly seconds: number;
   /** Orders known before it begins, all of them updated in turn. Default 20,000. */
   readonly orders?: number;
+  /** Orders known besides, scattered among them, that nothing is heard of any more. Default 0. */
+  readonly idle?: number;
   /** What is written, taken in turn under an id for each order: rows of a real run. Without it: one realistic order, made up. */
   readonly rows?: readonly WritePathRow[];
 }
@@ -48,13 +52,31 @@ export async function measureWritePath(options: WritePathOptions): Promise<Write
   await onServer(options.url, `create database ${name}`);
   try {
     await migrate({ url: url.href, log, clock: systemClock });
+    await fill(url.href, options);
     return await measure(url.href, options);
   } finally {
     await onServer(options.url, `drop database ${name} with (force)`);
   }
 }
 
-async function measure(url: string, { seconds, orders = 20_000, rows = [] }: WritePathOptions): Promise<WritePathFigures> {
+/** Orders as if each had been seen once, written by the server itself: a million of them in seconds. */
+async function fill(url: string, { orders = defaultOrders, idle = 0, rows = [] }: WritePathOptions): Promise<void> {
+  const { head } = rows[0] ?? sample(0);
+  await onServer(
+    url,
+    `insert into public.orders (stream, order_id, lane, account_id, symbol, status, revision, source_version, state, join_state)
+     select $1, $2 || case when n % $10 = 0 then lpad((n / $10)::text, 12, '0') else 'idle-' || n end, 0, $3, $4, $5, 1, $6::bigint, $7::json, $8::json
+     from generate_series(0, $9::int * $10::int - 1) n`,
+    [
+      ...[head.stream, idPrefix, head.accountId, head.symbol, head.status, head.sourceVersion, head.state, head.join],
+      ...[orders, 1 + Math.round(idle / orders)],
+    ],
+  );
+  await onServer(url, 'vacuum analyze public.orders');
+  await onServer(url, 'checkpoint');
+}
+
+async function measure(url: string, { seconds, orders = defaultOrders, rows = [] }: WritePathOptions): Promise<WritePathFigures> {
   const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 2 });
   const store = new PostgresOrderStore(
     { pool, clock: systemClock, random: systemRandom, log },
@@ -63,8 +85,8 @@ async function measure(url: string, { seconds, orders = 20_000, rows = [] }: Wri
   try {
     const lane = await new PostgresLaneStore({ pool }).acquire(0, 'bench', 6_000);
     if (lane.kind !== 'held') throw new Error('the lane of a new database is held by somebody');
-    const texts = Array.from({ length: orders }, (_, i) => renamed(rows[i % rows.length], i) ?? sample(i));
-    const revisions = new Array<number>(orders).fill(0);
+    const texts = Array.from({ length: Math.min(orders, 20_000) }, (_, i) => renamed(rows[i % rows.length], i) ?? sample(i));
+    const revisions = new Array<number>(orders).fill(1);
     let next = 0;
     let number = 0n;
     const apply = async (): Promise<number> => {
@@ -76,9 +98,9 @@ async function measure(url: string, { seconds, orders = 20_000, rows = [] }: Wri
         next = (next + 104_729) % orders;
         const text = texts[i % texts.length];
         if (text === undefined) continue;
-        const revision = (revisions[i] ?? 0) + 1;
+        const revision = (revisions[i] ?? 1) + 1;
         revisions[i] = revision;
-        const orderId = `7d9f0a52-4c1e-4a53-9d0e-${String(i).padStart(12, '0')}`;
+        const orderId = `${idPrefix}${String(i).padStart(12, '0')}`;
         heads.push({ ...text.head, orderId, revision });
         updates.push({ ...text.update, orderId, revision });
       }
@@ -88,7 +110,7 @@ async function measure(url: string, { seconds, orders = 20_000, rows = [] }: Wri
       if (result.kind !== 'committed') throw new Error(`a batch ended as ${JSON.stringify(result)}`);
       return performance.now() - startMs;
     };
-    for (let done = 0; done < orders; done += batchRows) await apply();
+    for (let i = 0; i < 20; i += 1) await apply();
     return { ...(await twoDeep(apply, seconds)), payloadBytes: meanPayloadBytes(texts) };
   } finally {
     await store.close();
@@ -134,7 +156,7 @@ function sample(i: number): WritePathRow {
   const head: Head = {
     order: {
       stream: 'prediction',
-      orderId: `7d9f0a52-4c1e-4a53-9d0e-${id}`,
+      orderId: `${idPrefix}${id}`,
       accountId: `acct-${String(i % 50).padStart(6, '0')}`,
       instrument: { kind: 'prediction', symbol: 'FED-CUT-2026-12', outcome: 'YES' },
       side: 'buy',
@@ -192,10 +214,10 @@ function sample(i: number): WritePathRow {
   };
 }
 
-async function onServer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 60_000 });
+async function onServer(url: string, statement: string, values: unknown[] = []): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 300_000 });
   await client.connect();
-  await client.query(statement).finally(() => client.end());
+  await client.query(statement, values).finally(() => client.end());
 }
 
 if (import.meta.main) {
@@ -203,14 +225,16 @@ if (import.meta.main) {
     options: {
       url: { type: 'string' },
       seconds: { type: 'string', default: '10' },
-      orders: { type: 'string', default: '20000' },
+      orders: { type: 'string', default: String(defaultOrders) },
+      idle: { type: 'string', default: '0' },
     },
   });
   const postgres = values.url
     ? { url: values.url, stop: async () => {} }
     : await startPostgres({ clock: systemClock, log, cacheDir: '.cache' });
   try {
-    const figures = await measureWritePath({ url: postgres.url, seconds: Number(values.seconds), orders: Number(values.orders) });
+    const [seconds, orders, idle] = [Number(values.seconds), Number(values.orders), Number(values.idle)];
+    const figures = await measureWritePath({ url: postgres.url, seconds, orders, idle });
     console.log(JSON.stringify(figures, null, 2));
   } finally {
     await postgres.stop();

@@ -49,9 +49,7 @@ describe('processes that take the lane from each other without end', () => {
     await using rig = await storeRig();
     const results = (await Promise.all(['a', 'b', 'c'].map((name, i) => holder(rig, name, seed * 100 + i, 40)))).flat();
     const kinds = new Set(results.map((result) => result.kind));
-    expect([...kinds].filter((kind) => !['committed', 'lane_lost', 'out_of_order', 'retry'].includes(kind))).toEqual(
-      [],
-    );
+    expect([...kinds].filter((kind) => !['committed', 'lane_lost', 'out_of_order', 'retry'].includes(kind))).toEqual([]);
     expect([...kinds]).toEqual(expect.arrayContaining(['committed', 'lane_lost']));
 
     const committed = results.filter((result) => result.kind === 'committed').length;
