@@ -4,6 +4,7 @@ import { type ISocketFactory, Kafka, type KafkaConfig, logLevel } from 'kafkajs'
 import type { Log } from '../observability/log.ts';
 import { kafkaLogCreator } from './kafka-log.ts';
 import type { KafkaOptions } from './kafka-options.ts';
+import { leanProduce } from './lean-produce.ts';
 import { quietThrottleTimer } from './throttle-timer.ts';
 
 export interface KafkaClientDeps {
@@ -27,6 +28,7 @@ export interface KafkaClient {
  */
 export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, attempt = 0): KafkaClient {
   quietThrottleTimer();
+  leanProduce();
   const sockets = new Set<Socket>();
   let retired = false;
   const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {

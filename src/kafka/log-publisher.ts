@@ -81,11 +81,13 @@ export class LogPublisher implements Publisher {
   private async send(rows: readonly LogRow[]): Promise<void> {
     const { producer, partitioner } = this.connected ?? (await this.connect());
     partitioner.reset();
-    const byTopic = new Map<string, { key: string; value: string }[]>();
+    // One for all, and as text: what `leanProduce` encodes.
+    const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
+    const byTopic = new Map<string, { key: string; value: string; timestamp: string }[]>();
     for (const { topic, key, payload } of rows) {
       const name = this.options.topics[topic];
       const messages = byTopic.get(name);
-      const message = { key, value: payload };
+      const message = { key, value: payload, timestamp };
       if (messages === undefined) byTopic.set(name, [message]);
       else messages.push(message);
     }
