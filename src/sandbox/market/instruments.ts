@@ -1,7 +1,45 @@
 /** What the market trades. Prices are in ticks of 0.01; a prediction's lie in (0, 1). */
 export interface Instrument {
   readonly symbol: string;
+  /** Where the walk began. */
+  readonly firstTicks: number;
   ticks: number;
+  /** The highest and lowest since the last `beginRange`. */
+  readonly high: number;
+  readonly low: number;
+  beginRange(): void;
+}
+
+/** Every move of the price goes through `ticks`, whoever makes it, so that the range of the day never contradicts the price. */
+class WalkedInstrument implements Instrument {
+  readonly symbol: string;
+  readonly firstTicks: number;
+  high: number;
+  low: number;
+  private nowTicks: number;
+
+  constructor(symbol: string, firstTicks: number) {
+    this.symbol = symbol;
+    this.firstTicks = firstTicks;
+    this.nowTicks = firstTicks;
+    this.high = firstTicks;
+    this.low = firstTicks;
+  }
+
+  get ticks(): number {
+    return this.nowTicks;
+  }
+
+  set ticks(value: number) {
+    this.nowTicks = value;
+    if (value > this.high) this.high = value;
+    if (value < this.low) this.low = value;
+  }
+
+  beginRange(): void {
+    this.high = this.nowTicks;
+    this.low = this.nowTicks;
+  }
 }
 
 /** Equities and the underlyings of options. */
@@ -19,7 +57,7 @@ export function equities(): Instrument[] {
     ['F', 1_108],
     ['PLTR', 4_115],
     ['BRK.B', 45_890],
-  ].map(([symbol, ticks]) => ({ symbol: String(symbol), ticks: Number(ticks) }));
+  ].map(([symbol, ticks]) => new WalkedInstrument(String(symbol), Number(ticks)));
 }
 
 /** Markets with the outcomes YES and NO. */
@@ -33,5 +71,5 @@ export function predictionMarkets(): Instrument[] {
     ['OSCARS-BP-DRAMA', 55],
     ['RAIN-NYC-25DEC', 48],
     ['SPX-6000-YE26', 71],
-  ].map(([symbol, ticks]) => ({ symbol: String(symbol), ticks: Number(ticks) }));
+  ].map(([symbol, ticks]) => new WalkedInstrument(String(symbol), Number(ticks)));
 }
