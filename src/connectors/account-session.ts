@@ -10,15 +10,14 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { AccountReader } from './account-reader.ts';
 import type { AccountRecord, AccountRegistry } from './account-registry.ts';
+import { Audit } from './audit.ts';
 import type { Connection } from './connection.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import { Continuity } from './continuity.ts';
-import { Corrections } from './corrections.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import type { ReadGate } from './read-gate.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import { RowIntake } from './row-intake.ts';
-import { SilentLossWatch } from './silent-loss-watch.ts';
 import type { AccountState, AccountStatus } from './source-status.ts';
 import { StoreLost } from './store-lost.ts';
 import type { StreamTimings } from './stream-timings.ts';
@@ -71,8 +70,7 @@ export class AccountSession {
   private readonly reader: AccountReader;
   private readonly intake: RowIntake;
   private readonly continuity: Continuity;
-  private readonly losses: SilentLossWatch;
-  private readonly corrections: Corrections;
+  private readonly checks: Audit;
   private readonly storeLost: StoreLost;
   private readonly deps: SessionDeps;
   private readonly options: SessionOptions;
@@ -89,12 +87,12 @@ export class AccountSession {
     this.intake = new RowIntake(deps, { stream, accountId, sourceEpoch });
     this.intake.guard = (observation) => this.withholds(observation);
     this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
-    this.losses = new SilentLossWatch(deps, { onLoss: (orderId) => this.lostSilently(orderId) });
     const signal = this.life.signal;
-    const onAudited = (observation: Observation, outcome: Outcome) => this.audited(observation, outcome);
+    const onAudited = (observation: Observation, outcome: Outcome) => this.checks.judge(observation, outcome);
     this.reader = new AccountReader({ ...deps, intake: this.intake }, { ...options, signal, onAudited }, record);
-    this.corrections = new Corrections({ ...deps, reader: this.reader, intake: this.intake }, { signal });
-    this.storeLost = new StoreLost({ ...deps, reader: this.reader, intake: this.intake });
+    const parts = { ...deps, reader: this.reader, intake: this.intake };
+    this.checks = new Audit(parts, { signal, about: this.about({}), source: stream });
+    this.storeLost = new StoreLost(parts);
   }
 
   /** Subscribes on the connection, unless the account was refused lately. Resolves when the platform has answered, or the connection has ended. */
@@ -131,7 +129,7 @@ export class AccountSession {
     this.lastEventMs = this.deps.clock.nowMs();
     const item = this.intake.take(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
     if (item.kind === 'order') {
-      this.losses.delivered(item);
+      this.checks.delivered(item);
       if (item.view.certainty === 'unknown_gap') this.gap();
     } else if (item.kind === 'withheld') {
       this.storeLost.hold({ row, text, receivedMs });
@@ -156,7 +154,7 @@ export class AccountSession {
   stop(): void {
     this.leave(this.attached?.lastByteAtMs ?? this.deps.clock.nowMs(), 'stopped');
     this.life.abort();
-    this.losses.stop();
+    this.checks.stop();
     this.timers.stop();
   }
 
@@ -224,23 +222,10 @@ export class AccountSession {
   }
 
   private async audit(signal: AbortSignal): Promise<void> {
-    this.losses.begin();
-    const outcome = await this.reader.read('audit', signal);
-    this.losses.end();
+    const outcome = await this.checks.run(signal);
     if (signal.aborted) return;
     if (outcome.complete) this.lastAuditMs = this.deps.clock.nowMs();
     else this.note(`audit: ${outcome.error.message}`);
-  }
-
-  private audited(observation: Observation, outcome: Outcome): void {
-    if (outcome === 'applied') this.losses.found(observation);
-    const { stream, orderId } = observation.view;
-    if (outcome === 'stale' && stream === 'account' && !this.losses.hasNoted(orderId)) this.corrections.suspect(orderId);
-  }
-
-  private lostSilently(orderId: string): void {
-    this.deps.metrics.silentLosses.inc({ source: this.options.stream });
-    this.deps.log.warn(this.about({ orderId }), 'the stream lost a change that the audit found');
   }
 
   /** The guard of the intake: looked at before the version of anything that is not certain. */

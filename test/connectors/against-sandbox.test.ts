@@ -19,7 +19,7 @@ import { ReducingSink } from '../support/reducing-sink.ts';
 import { ask, control, runningSandbox } from '../support/sandbox.ts';
 import { silentLog } from '../support/silent-log.ts';
 
-const hasty: Partial<StreamTimings> = { auditMs: 500, ackMs: 500, pingMs: 200, idleMs: 600, reconnectMaxMs: 300 };
+const hasty: Partial<StreamTimings> = { auditMs: 500, pingMs: 500, idleMs: 3_000, reconnectMaxMs: 300 };
 
 /** Everything of ours between the platform and ingest, as `serve` joins it, against the sandbox on real sockets. */
 async function following(input: SandboxInput) {
@@ -28,7 +28,7 @@ async function following(input: SandboxInput) {
   const random = seededRandom(5);
   const metrics = createMetrics();
   const sink = new ReducingSink(clock);
-  const http = new UndiciHttp({ clock }, { totalMs: 1_000 });
+  const http = new UndiciHttp({ clock }, { totalMs: 5_000 });
   const tokens = new RefreshingTokenSource(
     { http, clock, random, store: new MemoryTokenStore({ clock }), log: silentLog, metrics: metrics.platform },
     {

@@ -51,7 +51,7 @@ async function following(
       sink,
       metrics,
       log: silentLog,
-      openSocket: wsSocketFactory(systemClock, { ...wsSocketDefaults, openMs: 500, closeMs: 200 }),
+      openSocket: wsSocketFactory(systemClock, { ...wsSocketDefaults, openMs: 2_000, closeMs: 500 }),
       tokens: platform,
       gate: new ReadGate(8),
     },
@@ -145,7 +145,7 @@ describe('a source on real sockets', () => {
           client.on('close', () => clearInterval(pings));
         });
       }),
-      { messageMs: 400 },
+      { messageMs: 1_500 },
     ],
     ['a binary message comes', 'binary', atFirst((client) => client.send(Buffer.from('x'))), {}],
     ['a message is too long', 'oversize', atFirst((client) => client.send('x'.repeat(70_000))), {}],

@@ -121,6 +121,30 @@ describe('a lost store', () => {
   });
 });
 
+describe('a store that was lost for several accounts', () => {
+  it('is met by one new connection, however late each of them notices', async () => {
+    const rig = connectorsRig();
+    rig.platform.accounts.push({ accountId: 'acct-2', isOpen: true, isSim: true });
+    for (const accountId of ['acct-1', 'acct-2']) {
+      rig.platform.rows.set(`prediction:${accountId}`, [
+        { ...predictionRow, accountId, version: '100', updatedAt: '2026-01-05T14:00:00Z' },
+      ]);
+    }
+    await rig.connectors.begin();
+    onTestFinished(() => rig.connectors.end());
+    await rig.until('prediction', 'live', 'acct-1');
+    await rig.until('prediction', 'live', 'acct-2');
+    rig.platform.emit('prediction', 'acct-1', lost, 1n);
+    await rig.until('prediction', 'live', 'acct-1');
+    rig.platform.emit('prediction', 'acct-2', { ...lost, accountId: 'acct-2' }, 1n);
+    expect(rig.state('prediction', 'acct-2')).toBe('frozen');
+    await rig.until('prediction', 'live', 'acct-2');
+    expect(rig.state('prediction', 'acct-1')).toBe('live');
+    expect(rig.platform.sockets.filter(({ url }) => url === 'ws://prediction')).toHaveLength(2);
+    expect(rig.registry.get('prediction', 'acct-2')?.sourceEpoch).toBe(1);
+  });
+});
+
 describe('a gap that the platform reports', () => {
   it('makes the account read again, once for many frames, on the same connection', async () => {
     const rig = await live();

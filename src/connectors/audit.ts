@@ -1,0 +1,61 @@
+import type { Observation, Outcome } from '../domain/observation.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { AccountReader } from './account-reader.ts';
+import { Corrections } from './corrections.ts';
+import type { ReadOutcome } from './read-progress.ts';
+import type { RowIntake } from './row-intake.ts';
+import { SilentLossWatch } from './silent-loss-watch.ts';
+
+export interface AuditDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics['source'];
+  readonly reader: AccountReader;
+  readonly intake: RowIntake;
+}
+
+/**
+ * The audit of one account: heartbeats prove the transport, this proves the data. What it finds is mended by ingest like any other row; here it is judged: a
+ * change that the stream lost silently, or a row that only a correction explains.
+ */
+export class Audit {
+  private readonly losses: SilentLossWatch;
+  private readonly corrections: Corrections;
+  private readonly reader: AccountReader;
+
+  constructor(deps: AuditDeps, options: { signal: AbortSignal; about: object; source: string }) {
+    this.reader = deps.reader;
+    this.corrections = new Corrections(deps, { signal: options.signal });
+    this.losses = new SilentLossWatch(deps, {
+      onLoss: (orderId) => {
+        deps.metrics.silentLosses.inc({ source: options.source });
+        deps.log.warn({ ...options.about, orderId }, 'the stream lost a change that the audit found');
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<ReadOutcome> {
+    this.losses.begin();
+    const outcome = await this.reader.read('audit', signal);
+    this.losses.end();
+    return outcome;
+  }
+
+  /** A row came by the stream. */
+  delivered(observation: Observation): void {
+    this.losses.delivered(observation);
+  }
+
+  /** What became of a row of the audit. */
+  judge(observation: Observation, outcome: Outcome): void {
+    const { stream, orderId } = observation.view;
+    if (outcome === 'applied') this.losses.found(observation);
+    if (outcome === 'stale' && stream === 'account' && !this.losses.hasNoted(orderId)) this.corrections.suspect(orderId);
+  }
+
+  stop(): void {
+    this.losses.stop();
+  }
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { ReadGate } from '../../src/connectors/read-gate.ts';
+
+describe('the read gate', () => {
+  it('lets so many through at a time, in order, also when some of them fail', async () => {
+    const gate = new ReadGate(2);
+    const begun: number[] = [];
+    const ends: (() => void)[] = [];
+    const all = Array.from({ length: 6 }, (_, i) =>
+      gate.run(async () => {
+        begun.push(i);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        if (i % 2 === 1) throw new Error(`read ${i}`);
+        return i;
+      }),
+    );
+    const settled = Promise.allSettled(all);
+    for (let i = 0; i < 6; i += 1) {
+      await Promise.resolve();
+      await new Promise(setImmediate);
+      expect(begun).toEqual([0, 1, 2, 3, 4, 5].slice(0, Math.min(6, i + 2)));
+      ends[i]?.();
+    }
+    expect((await settled).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+    ]);
+    expect(await gate.run(async () => 'free again')).toBe('free again');
+  });
+});
