@@ -59,7 +59,7 @@ describe('the keeper of the lane', () => {
     await world.clock.advance(1500);
     await drained;
     expect(a.calls).toEqual(['begin 1', 'end']);
-    expect(b.calls).toEqual(['begin 2']);
+    expect(b.calls).toEqual(['begin 3']);
   });
 
   it('takes the lane from a holder that stopped renewing within 10 s, after the holder stopped acting', async () => {

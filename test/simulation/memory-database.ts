@@ -25,12 +25,22 @@ export interface DatabaseFaults {
 
 export const noDatabaseFaults: DatabaseFaults = { retry: 0, lostBefore: 0, orphan: 0, lostAnswer: 0, unreachable: 0 };
 
-interface LogEntry extends StoredLogRow {
+export interface LogEntry extends StoredLogRow {
   readonly lane: number;
   readonly stream: string;
   readonly orderId: string;
   readonly revision: number;
   readonly recordedMs: number;
+}
+
+/** The lane's connection of one client: batches go through it one behind the other. `cut`: the client is gone, and what it had not sent yet is lost. */
+export interface LaneSession {
+  tail: Promise<unknown>;
+  cut: boolean;
+}
+
+export function laneSession(): LaneSession {
+  return { tail: Promise.resolve(), cut: false };
 }
 
 interface LaneRow {
@@ -48,16 +58,21 @@ interface LaneRow {
  */
 export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, AccountRegistry {
   faults: DatabaseFaults = noDatabaseFaults;
+  /** No call gets through while true. */
+  down = false;
   readonly heads = new Map<string, HeadRow & { readonly touchedMs: number }>();
   readonly log: LogEntry[] = [];
   readonly quarantine: QuarantineRow[] = [];
   /** What a correct client never asks for. */
   readonly violations: string[] = [];
+  /** Told in the same instant as each commit, with the rows of the log that it made. */
+  onCommit: (batch: Batch, rows: readonly LogEntry[]) => void = () => {};
   private readonly lanes = new Map<number, LaneRow>();
   private readonly positions = new Map<string, bigint>();
   private readonly accounts = new Map<string, AccountRecord>();
   private lock: Promise<unknown> = Promise.resolve();
-  private pipeline: Promise<unknown> = Promise.resolve();
+  private readonly revisions = new Set<string>();
+  private readonly onlySession = laneSession();
   private nextSeq = 1n;
   private readonly clock: Clock;
   private readonly random: Random;
@@ -78,13 +93,14 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
   }
 
   /** Batches of one client go over one pipelined connection: the second begins when the first has ended. */
-  applyBatch(batch: Batch): Promise<ApplyResult> {
+  applyBatch(batch: Batch, session: LaneSession = this.onlySession): Promise<ApplyResult> {
     const { clock, faults } = this;
     const dice = this.random.next();
-    const before = this.pipeline;
+    const before = session.tail;
     const work = (async (): Promise<ApplyResult> => {
       await before;
       await clock.sleep(this.random.next() * 4);
+      if (session.cut || this.down) return { kind: 'unknown', code: 'ECONNRESET' };
       if (dice < faults.retry) return { kind: 'retry', code: '40001' };
       if (dice < faults.retry + faults.lostBefore) return { kind: 'unknown', code: 'ECONNRESET' };
       return this.locked(() => this.commit(batch));
@@ -98,7 +114,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
       const result = await work;
       return dice >= 1 - faults.orphan - faults.lostAnswer ? { kind: 'unknown', code: 'ETIMEDOUT' } : result;
     })();
-    this.pipeline = orphaned ? answer : work;
+    session.tail = orphaned ? answer : work;
     return answer;
   }
 
@@ -109,11 +125,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     if (batch.heads.some((head) => head.state.includes('POISON')))
       return { kind: 'poison', code: '22P05', message: 'unsupported' };
     await this.clock.sleep(this.random.next() * 3);
-    const twice = batch.updates.find((update) =>
-      this.log.some(
-        (entry) => entry.stream === update.stream && entry.orderId === update.orderId && entry.revision === update.revision,
-      ),
-    );
+    const twice = batch.updates.find((update) => this.revisions.has(revisionKey(update)));
     if (twice !== undefined) {
       this.violations.push(`the log would hold ${twice.stream}:${twice.orderId} revision ${twice.revision} twice`);
       return { kind: 'poison', code: '23505', message: 'duplicate key' };
@@ -122,13 +134,17 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     row.batch = batch.number;
     row.renewedMs = nowMs;
     for (const head of batch.heads) this.heads.set(orderKey(head.stream, head.orderId), { ...head, touchedMs: nowMs });
-    for (const { stream, orderId, accountId, revision, payload } of batch.updates) {
+    const first = this.log.length;
+    for (const update of batch.updates) {
+      const { stream, orderId, accountId, revision, payload } = update;
+      this.revisions.add(revisionKey(update));
       const key = stream === 'continuity' ? accountId : orderKey(stream, orderId);
       const topic = stream === 'continuity' ? 'continuity' : 'updates';
       this.log.push({ lane: batch.lane, seq: this.nextSeq, topic, key, payload, stream, orderId, revision, recordedMs: nowMs });
       this.nextSeq += 1n;
     }
     this.quarantine.push(...batch.quarantine);
+    this.onCommit(batch, this.log.slice(first));
     return { kind: 'committed', lastSeq: batch.updates.length > 0 ? this.nextSeq - 1n : undefined };
   }
 
@@ -136,8 +152,9 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     await this.call();
     return this.locked(async () => {
       const row = this.laneRow(lane);
-      const ageMs = this.clock.nowMs() - row.renewedMs;
-      if (row.holder !== undefined && ageMs < expireAfterMs) return { kind: 'busy', holder: row.holder, ageMs };
+      const ageMs = Math.abs(this.clock.nowMs() - row.renewedMs);
+      if (row.holder !== undefined && row.holder !== holder && ageMs < expireAfterMs)
+        return { kind: 'busy', holder: row.holder, ageMs };
       row.holder = holder;
       row.epoch += 1n;
       row.renewedMs = this.clock.nowMs();
@@ -167,7 +184,9 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
   async release(lane: number, epoch: bigint): Promise<void> {
     await this.call();
     const row = this.laneRow(lane);
-    if (row.epoch === epoch) row.holder = undefined;
+    if (row.epoch !== epoch) return;
+    row.holder = undefined;
+    row.epoch += 1n;
   }
 
   async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {
@@ -179,6 +198,16 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     const looked = await this.readAfter(lane, afterSeq, limit);
     const newest = new Map(looked.filter((row) => row.topic === 'updates').map((row) => [row.key, row]));
     return { rows: [...newest.values()], lastSeq: looked.at(-1)?.seq ?? afterSeq };
+  }
+
+  /** As it stands, for whoever looks from outside. */
+  positionOf(lane: number, cursor: RelayCursor): bigint {
+    return this.positions.get(`${lane} ${cursor}`) ?? 0n;
+  }
+
+  /** The source epoch of an account as it stands. */
+  sourceEpochOf(stream: Stream, accountId: string): number {
+    return this.accounts.get(`${stream} ${accountId}`)?.sourceEpoch ?? 0;
   }
 
   async loadPosition(lane: number, cursor: RelayCursor): Promise<bigint> {
@@ -195,6 +224,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
   }
 
   async pendingAfter(lane: number, afterSeq: bigint): Promise<{ rows: number; oldestMs: number | undefined }> {
+    await this.call();
     const rows = this.log.filter((row) => row.lane === lane && row.seq > afterSeq);
     return { rows: rows.length, oldestMs: rows[0]?.recordedMs };
   }
@@ -236,7 +266,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
 
   private async call(): Promise<void> {
     await this.clock.sleep(this.random.next() * 3);
-    if (this.random.next() < this.faults.unreachable) throw new Error('the database cannot be reached');
+    if (this.down || this.random.next() < this.faults.unreachable) throw new Error('the database cannot be reached');
   }
 
   private locked<T>(work: () => Promise<T>): Promise<T> {
@@ -244,4 +274,8 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     this.lock = result.catch(() => undefined);
     return result;
   }
+}
+
+function revisionKey(update: { readonly stream: string; readonly orderId: string; readonly revision: number }): string {
+  return `${update.stream} ${update.orderId} ${update.revision}`;
 }

@@ -1,0 +1,111 @@
+import { decodeHead } from '../../src/domain/decode-head.ts';
+import type { Order } from '../../src/domain/order.ts';
+import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
+import { expectedOrder } from './expected-order.ts';
+import type { TopicName } from './memory-broker.ts';
+import type { World } from './world.ts';
+
+const most = 5;
+
+/**
+ * What must hold once the faults are over and some time has passed (invariants.md 1, 3, 7, 8, 10, 22): the topics, the log, the state and the platform's
+ * truth tell the same story, nothing is pending, every account is live. Returns where they differ, a few sentences a hop.
+ */
+export function disagreements(world: World): string[] {
+  return [
+    ...notLive(world),
+    ...stateAgainstTruth(world).slice(0, most),
+    ...stateAgainstLog(world).slice(0, most),
+    ...topicAgainstState(world, 'updates').slice(0, most),
+    ...topicAgainstState(world, 'state').slice(0, most),
+    ...world.watch
+      .missing()
+      .slice(0, most)
+      .map((row) => `in the log, not on its topic: ${row}`),
+    ...pending(world),
+  ];
+}
+
+function notLive({ services, platform }: World): string[] {
+  const holders = services.filter(({ keeper, exitCode }) => keeper.state === 'held' && exitCode === undefined);
+  if (holders.length !== 1) return [`${holders.length} processes hold the lane`];
+  const status = holders[0]?.connectors.status() ?? [];
+  return platform.accounts.flatMap(({ id, predictions }) =>
+    status.flatMap(({ stream, accounts }) => {
+      const state = accounts.find(({ accountId }) => accountId === id)?.state;
+      const wanted = stream === 'prediction' && !predictions ? 'not_enrolled' : 'live';
+      return state === wanted ? [] : [`${stream}:${id} is ${state ?? 'not followed'}, not ${wanted}`];
+    }),
+  );
+}
+
+function stateAgainstTruth({ platform, database }: World): string[] {
+  const wrong: string[] = [];
+  for (const truth of platform.exchange.orders.values()) {
+    const key = `${truth.terms.stream}:${truth.terms.orderId}`;
+    const row = database.heads.get(key);
+    if (row === undefined) {
+      wrong.push(`${key} (${truth.state}) was never seen`);
+      continue;
+    }
+    const { order, sourceVersion } = decodeHead(row);
+    for (const [field, expected] of Object.entries(expectedOrder(truth))) {
+      const found = shown(order, field);
+      if (found !== expected) wrong.push(`${key} revision ${row.revision}: ${field} is ${found}, the platform has ${expected}`);
+    }
+    if (truth.terms.stream === 'prediction' && !sameVersion(truth, sourceVersion, platform.storesLost)) {
+      wrong.push(`${key}: version ${sourceVersion}, the platform has ${truth.version}`);
+    }
+  }
+  return wrong;
+}
+
+/** Closed orders of a lost store start again at 1 without an event: nothing about them changed but their number, and nobody need have read it. */
+function sameVersion(truth: ExchangeOrder, version: bigint | undefined, storesLost: ReadonlySet<string>): boolean {
+  return version === truth.version || (truth.version === 1n && storesLost.has(truth.terms.account.id));
+}
+
+function shown(order: Order, field: string): string | undefined {
+  if (field === 'symbol') return order.instrument.symbol;
+  if (field === 'workingQuantity') return order.working.quantity;
+  if (field === 'workingPrice') return order.working.price;
+  return order[field as keyof Order] as string | undefined;
+}
+
+function stateAgainstLog({ database }: World): string[] {
+  const newest = new Map(database.log.filter(({ topic }) => topic === 'updates').map((row) => [row.key, row]));
+  const wrong: string[] = [];
+  for (const [key, head] of database.heads) {
+    const row = newest.get(key);
+    if (row === undefined || row.revision !== head.revision || !row.payload.endsWith(`,"order":${head.state}}`)) {
+      wrong.push(`the log's newest of ${key} (revision ${row?.revision}) is not the state (revision ${head.revision})`);
+    }
+  }
+  for (const key of newest.keys()) if (!database.heads.has(key)) wrong.push(`${key} is in the log, but has no state`);
+  return wrong;
+}
+
+/** The updates folded as a reader does, by the highest revision; the state topic as compaction leaves it, by the last record. */
+function topicAgainstState({ database, broker }: World, topic: Exclude<TopicName, 'continuity'>): string[] {
+  const newest = new Map<string, { revision: number; payload: string }>();
+  for (const { key, payload } of broker.records[topic]) {
+    const revision = Number(/"revision":(\d+)/.exec(payload)?.[1]);
+    if (topic === 'state' || revision >= (newest.get(key)?.revision ?? 0)) newest.set(key, { revision, payload });
+  }
+  const wrong: string[] = [];
+  for (const [key, head] of database.heads) {
+    const found = newest.get(key);
+    if (found?.payload.endsWith(`,"order":${head.state}}`) !== true || found.revision !== head.revision) {
+      wrong.push(`${topic} topic: ${key} is at revision ${found?.revision}, the state at ${head.revision}`);
+    }
+  }
+  return wrong;
+}
+
+function pending({ database, settings }: World): string[] {
+  const last = database.log.findLast(({ topic }) => topic === 'updates')?.seq ?? 0n;
+  return (['log', 'state'] as const).flatMap((cursor) => {
+    const at = database.positionOf(settings.ingest.lane, cursor);
+    return at < last ? [`the ${cursor} cursor is at ${at}, the last update at ${last}`] : [];
+  });
+}

@@ -1,0 +1,47 @@
+import type { AccountRegistry } from '../../src/connectors/account-registry.ts';
+import type { LaneStore } from '../../src/ingest/lane-store.ts';
+import type { OrderStore } from '../../src/ingest/order-store.ts';
+import type { UpdateLog } from '../../src/relay/update-log.ts';
+import type { Random } from '../../src/runtime/random.ts';
+import type { Host } from './host.ts';
+import { laneSession, type MemoryDatabase } from './memory-database.ts';
+
+/** All that a process asks of the database. */
+export interface DatabaseClient {
+  readonly orders: OrderStore;
+  readonly lanes: LaneStore;
+  readonly updates: UpdateLog;
+  readonly accounts: AccountRegistry;
+}
+
+/** One process's connections. Its batches have one of their own; when it crashes, those that had not left yet are lost, and the others go on without it. */
+export function databaseClient(database: MemoryDatabase, host: Host, random: Random): DatabaseClient {
+  const session = laneSession();
+  host.onCrash.push(() => {
+    session.cut = random.next() < 0.5;
+  });
+  return {
+    orders: {
+      readHeads: (keys) => host.answer(database.readHeads(keys)),
+      applyBatch: (batch) => host.answer(database.applyBatch(batch, session)),
+    },
+    lanes: {
+      acquire: (...call) => host.answer(database.acquire(...call)),
+      renew: (...call) => host.answer(database.renew(...call)),
+      reclaim: (...call) => host.answer(database.reclaim(...call)),
+      release: (...call) => host.answer(database.release(...call)),
+    },
+    updates: {
+      readAfter: (...call) => host.answer(database.readAfter(...call)),
+      readNewestAfter: (...call) => host.answer(database.readNewestAfter(...call)),
+      loadPosition: (...call) => host.answer(database.loadPosition(...call)),
+      savePosition: (...call) => host.answer(database.savePosition(...call)),
+      pendingAfter: (...call) => host.answer(database.pendingAfter(...call)),
+    },
+    accounts: {
+      load: () => host.answer(database.load()),
+      save: (record) => host.answer(database.save(record)),
+      openOrders: (...call) => host.answer(database.openOrders(...call)),
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import type { Random } from '../../src/runtime/random.ts';
+import { happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { type BrokerFaults, noBrokerFaults } from './memory-broker.ts';
+import { type DatabaseFaults, noDatabaseFaults } from './memory-database.ts';
+import type { PlatformOptions } from './memory-platform.ts';
+import { noReadFaults, noStreamFaults, type ReadFaults, type StreamFaults } from './stream-faults.ts';
+
+/** Single happenings that a run may hold. */
+export const incidents = [
+  'crash',
+  'freeze',
+  'stop',
+  'cut',
+  'reset',
+  'silence',
+  'restart_platform',
+  'burst',
+  'correct',
+  'gap',
+  'lose_store',
+  'renew_tokens',
+  'revoke_tokens',
+  'login_required',
+  'database_down',
+  'broker_down',
+  'platform_down',
+  'step_service_clock',
+  'step_database_clock',
+  'toggle_account',
+] as const;
+export type Incident = (typeof incidents)[number];
+
+/** What goes wrong in a run, drawn from its seed: usually a few kinds of faults together, sometimes none, now and then all. */
+export interface FaultPlan {
+  readonly instances: 1 | 2;
+  /** Virtual time with faults. */
+  readonly faultyMs: number;
+  /** Mean time between two changes of orders, and between two incidents. */
+  readonly changeEveryMs: number;
+  readonly incidentEveryMs: number;
+  readonly incidents: readonly Incident[];
+  readonly platform: PlatformOptions;
+  readonly pageSize: number;
+  readonly stream: StreamFaults;
+  readonly reads: ReadFaults;
+  readonly database: DatabaseFaults;
+  readonly broker: BrokerFaults;
+}
+
+export function drawFaultPlan(random: Random): FaultPlan {
+  const everything = happens(random, 0.05);
+  const chosen = (probability: number) => everything || happens(random, probability);
+  const faultyMs = oneOf(random, [3_000, 8_000, 8_000, 15_000, 30_000]);
+  const openOrders = oneOf(random, [2, 6, 15]);
+  return {
+    instances: chosen(0.5) ? 2 : 1,
+    faultyMs,
+    changeEveryMs: faultyMs / oneOf(random, [20, 60, 60, 150]),
+    incidentEveryMs: oneOf(random, [700, 2000, 5000]),
+    incidents: incidents.filter(() => chosen(0.25)),
+    platform: {
+      accounts: oneOf(random, [1, 2, 3]),
+      openOrders,
+      knownOrders: oneOf(random, [0, 0, 5, 30]),
+      predictionShare: oneOf(random, [0.3, 0.5, 0.8]),
+    },
+    pageSize: oneOf(random, [3, 20, 500]),
+    stream: chosen(0.6) ? drawStreamFaults(random, chosen) : noStreamFaults,
+    reads: chosen(0.4) ? drawReadFaults(random, chosen) : noReadFaults,
+    database: chosen(0.4) ? drawDatabaseFaults(random, chosen) : noDatabaseFaults,
+    broker: chosen(0.4) ? drawBrokerFaults(random, chosen) : noBrokerFaults,
+  };
+}
+
+type Chosen = (probability: number) => boolean;
+
+function drawStreamFaults(random: Random, chosen: Chosen): StreamFaults {
+  const upTo = (most: number, probability = 0.4) => (chosen(probability) ? random.next() * most : 0);
+  return {
+    duplicate: upTo(0.4),
+    delay: upTo(0.4),
+    silentLoss: upTo(0.3),
+    cut: upTo(0.05),
+    halfOpen: upTo(0.02),
+    garbage: upTo(0.15),
+    foreign: upTo(0.1),
+    ackLate: upTo(0.5),
+    ackNever: upTo(0.2),
+    upgradeRefused: upTo(0.4),
+    upgradeHangs: upTo(0.1),
+  };
+}
+
+function drawReadFaults(random: Random, chosen: Chosen): ReadFaults {
+  const upTo = (most: number, probability = 0.5) => (chosen(probability) ? random.next() * most : 0);
+  return {
+    refused: upTo(0.3),
+    broken: upTo(0.3),
+    foreignBody: upTo(0.1),
+    slow: upTo(0.2, 0.3),
+    lagMs: upTo(8_000),
+  };
+}
+
+function drawDatabaseFaults(random: Random, chosen: Chosen): DatabaseFaults {
+  const upTo = (most: number) => (chosen(0.5) ? random.next() * most : 0);
+  return {
+    retry: upTo(0.15),
+    lostBefore: upTo(0.1),
+    orphan: upTo(0.15),
+    lostAnswer: upTo(0.1),
+    unreachable: upTo(0.15),
+  };
+}
+
+function drawBrokerFaults(random: Random, chosen: Chosen): BrokerFaults {
+  const upTo = (most: number) => (chosen(0.5) ? random.next() * most : 0);
+  return {
+    refused: upTo(0.2),
+    lostAnswer: upTo(0.15),
+    torn: upTo(0.15),
+    late: upTo(0.05),
+    slowMs: oneOf(random, [4, 4, 50, 800]),
+  };
+}

@@ -1,0 +1,169 @@
+import type { LogRow } from '../../src/domain/committed-batch.ts';
+import { PublishError, type Publisher, type StatePublisher } from '../../src/relay/publisher.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+import type { Random } from '../../src/runtime/random.ts';
+import type { Host } from './host.ts';
+
+/** How often each thing goes wrong, as a probability a call. */
+export interface BrokerFaults {
+  /** Nothing arrives, and the sender learns it. */
+  readonly refused: number;
+  /** All of it arrives, the answer does not. */
+  readonly lostAnswer: number;
+  /** Each partition takes the rows up to some point. */
+  readonly torn: number;
+  /** The sender gives up waiting; all of it arrives later, behind what was sent since. */
+  readonly late: number;
+  /** A call takes this many milliseconds at most. */
+  readonly slowMs: number;
+}
+
+export const noBrokerFaults: BrokerFaults = { refused: 0, lostAnswer: 0, torn: 0, late: 0, slowMs: 4 };
+
+export type TopicName = LogRow['topic'] | 'state';
+
+interface Producer {
+  busy: boolean;
+  cut: boolean;
+}
+
+const partitions = 12;
+
+/**
+ * Kafka in memory: partitions by key, appended in the order of arrival, and one transactional writer of the state topic at a time. It survives the crashes of
+ * its clients, and what they had sent by then still arrives, or not.
+ *
+ * Invariant: what is in a topic stays there, at its place. A transaction is there whole or not at all, and only of the newest writer.
+ */
+export class MemoryBroker {
+  faults: BrokerFaults = noBrokerFaults;
+  /** Everything is refused while true. */
+  down = false;
+  /** What a correct client never does. */
+  readonly violations: string[] = [];
+  /** What a reader sees of each topic, in the order of arrival over all partitions. */
+  readonly records: Record<TopicName, LogRow[]> = { updates: [], continuity: [], state: [] };
+  onAppend: (topic: TopicName, row: LogRow, from: string) => void = () => {};
+  private writers = 0;
+  private readonly clock: Clock;
+  private readonly random: Random;
+
+  constructor(clock: Clock, random: Random) {
+    this.clock = clock;
+    this.random = random;
+  }
+
+  /** The log topics, as one process sends to them. */
+  publisher(host: Host): Publisher {
+    const producer = this.producer(host);
+    return { publish: (rows) => host.answer(this.send(rows, producer, host.name)), close: async () => undefined };
+  }
+
+  /** The state topic, as one process writes it. */
+  statePublisher(host: Host): StatePublisher {
+    const producer = this.producer(host);
+    let writer = -1;
+    const takeOver = async () => {
+      await this.travel(producer, 'take over');
+      this.writers += 1;
+      writer = this.writers;
+    };
+    const flush = async (rows: readonly LogRow[]) => {
+      if (writer < 0) this.violations.push(`${host.name} flushes without having taken over`);
+      const mine = writer;
+      writer = -1;
+      await this.transact(rows, producer, mine, host.name);
+      writer = mine;
+    };
+    return {
+      takeOver: () => host.answer(takeOver()),
+      flush: (rows) => host.answer(flush(rows)),
+      close: async () => undefined,
+    };
+  }
+
+  partitionOf(key: string): number {
+    let hash = 0;
+    for (let i = 0; i < key.length; i += 1) hash = (hash * 31 + key.charCodeAt(i)) | 0;
+    return Math.abs(hash) % partitions;
+  }
+
+  private producer(host: Host): Producer {
+    const producer: Producer = { busy: false, cut: false };
+    host.onCrash.push(() => {
+      producer.cut = this.random.next() < 0.5;
+    });
+    return producer;
+  }
+
+  private async send(rows: readonly LogRow[], producer: Producer, from: string): Promise<void> {
+    if (producer.busy) this.violations.push(`${from} sends while a send is under way`);
+    if (rows.some((row) => row.topic !== rows[0]?.topic)) this.violations.push(`${from} mixes topics in one send`);
+    producer.busy = true;
+    try {
+      await this.travel(producer, 'send');
+      await this.arrive(rows, from);
+      await this.pass(2);
+    } finally {
+      producer.busy = false;
+    }
+  }
+
+  private async arrive(rows: readonly LogRow[], from: string): Promise<void> {
+    const { lostAnswer, torn, late } = this.faults;
+    const dice = this.random.next();
+    if (dice < late) {
+      const laterMs = 50 + this.random.next() * 3000;
+      this.clock.after(laterMs, () => this.append(rows, from));
+      await this.pass(laterMs);
+      throw new PublishError('timeout', 'no answer in time');
+    }
+    if (dice < late + torn) {
+      this.append(this.tear(rows), from);
+      throw new PublishError('not_leader', 'a partition has another leader');
+    }
+    this.append(rows, from);
+    if (dice < late + torn + lostAnswer) throw new PublishError('connection', 'the connection broke behind the request');
+  }
+
+  private async transact(rows: readonly LogRow[], producer: Producer, writer: number, from: string): Promise<void> {
+    const { lostAnswer, torn } = this.faults;
+    await this.travel(producer, 'begin');
+    await this.pass(this.faults.slowMs * 3);
+    if (writer !== this.writers) throw new PublishError('fenced', 'a newer writer took over');
+    const dice = this.random.next();
+    if (dice < torn) throw new PublishError('not_leader', 'aborted');
+    for (const row of rows) this.put('state', row, from);
+    if (dice < torn + lostAnswer) throw new PublishError('timeout', 'the answer to the commit was lost');
+    await this.pass(2);
+  }
+
+  private async travel(producer: Producer, what: string): Promise<void> {
+    await this.pass(this.faults.slowMs);
+    if (this.down || producer.cut || this.random.next() < this.faults.refused) {
+      throw new PublishError('connection', `${what}: refused`);
+    }
+  }
+
+  private pass(mostMs: number): Promise<void> {
+    return this.clock.sleep(this.random.next() * mostMs);
+  }
+
+  private append(rows: readonly LogRow[], from: string): void {
+    for (const row of rows) this.put(row.topic, row, from);
+  }
+
+  private put(topic: TopicName, row: LogRow, from: string): void {
+    this.records[topic].push(row);
+    this.onAppend(topic, row, from);
+  }
+
+  private tear(rows: readonly LogRow[]): LogRow[] {
+    const cut = new Set<number>();
+    return rows.filter((row) => {
+      const partition = row.topic === 'continuity' ? 0 : this.partitionOf(row.key);
+      if (this.random.next() < 0.4) cut.add(partition);
+      return !cut.has(partition);
+    });
+  }
+}

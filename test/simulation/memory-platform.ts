@@ -1,0 +1,132 @@
+import type { Clock } from '../../src/runtime/clock.ts';
+import type { Random } from '../../src/runtime/random.ts';
+import { Exchange } from '../../src/sandbox/exchange/exchange.ts';
+import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-account.ts';
+import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
+import { whole } from '../../src/sandbox/exchange/fixed.ts';
+import { correctFill } from '../../src/sandbox/exchange/venue-steps.ts';
+import { Uncertainty } from '../../src/sandbox/faults/uncertainty.ts';
+import { below, oneOf } from '../../src/sandbox/market/draw.ts';
+import { Market } from '../../src/sandbox/market/market.ts';
+import { seedOrders } from '../../src/sandbox/market/seed-orders.ts';
+import { MemoryHttp } from './memory-http.ts';
+import { MemoryStream } from './memory-stream.ts';
+import { MemoryTokens } from './memory-tokens.ts';
+import { noReadFaults, noStreamFaults } from './stream-faults.ts';
+import type { Trace } from './trace.ts';
+
+export interface PlatformOptions {
+  readonly accounts: number;
+  readonly openOrders: number;
+  readonly knownOrders: number;
+  readonly predictionShare: number;
+}
+
+const lagKeptMs = 20_000;
+
+/**
+ * The platform's truth in memory. The sandbox's own exchange and market make it (versions beyond 2^53 and with gaps, partial fills, cancels, expiries,
+ * rejects, replaces, sessions, corrections, uncertainty, a lost store); what the service sees of it goes through `stream` and `http`, which lie as told.
+ */
+export class MemoryPlatform {
+  readonly exchange: Exchange;
+  readonly stream: MemoryStream;
+  readonly http: MemoryHttp;
+  readonly tokens = new MemoryTokens();
+  /** Accounts whose store was lost. */
+  readonly storesLost = new Set<string>();
+  /** Those among them with an order to say so. */
+  readonly lossesTold = new Set<string>();
+  private readonly market: Market;
+  private readonly uncertainty: Uncertainty;
+  private readonly random: Random;
+  private readonly trace: Trace;
+
+  constructor(deps: { clock: Clock; random: Random; trace: Trace }, options: PlatformOptions) {
+    const { clock, random, trace } = deps;
+    this.random = random;
+    this.trace = trace;
+    this.exchange = new Exchange({ clock, onChange: (order, step) => this.changed(order, step) }, { maxOrders: 100_000 });
+    this.exchange.keepHistory(lagKeptMs);
+    for (let i = 1; i <= options.accounts; i += 1) {
+      this.exchange.addAccount({ id: `acct-${i}`, owner: 'desk', traded: true, predictions: i !== 2, status: 'OPEN' });
+    }
+    const account = (id: string) => this.exchange.accounts.get(id);
+    this.stream = new MemoryStream({ clock, random, tokens: this.tokens, account, trace });
+    this.http = new MemoryHttp({ exchange: this.exchange, tokens: this.tokens, clock, random });
+    this.market = new Market({ exchange: this.exchange, random, clock }, options);
+    this.uncertainty = new Uncertainty({ exchange: this.exchange, clock });
+    if (options.knownOrders > 0) {
+      const { knownOrders, openOrders } = options;
+      seedOrders({ exchange: this.exchange, market: this.market, random, clock }, { knownOrders, openOrders: openOrders >> 1 });
+    }
+  }
+
+  get accounts(): ExchangeAccount[] {
+    return [...this.exchange.accounts.values()];
+  }
+
+  /** One change of one order, or of two. */
+  step(): void {
+    this.market.step();
+  }
+
+  /** A trade of an account order is taken back, if there is one with fills. */
+  correct(): void {
+    const filled = [...this.exchange.orders.values()].filter(
+      ({ terms, cumQty }) => terms.stream === 'account' && cumQty > whole(1),
+    );
+    if (filled.length === 0) return;
+    const order = oneOf(this.random, filled);
+    this.market.release(order);
+    const units = Number(order.cumQty / whole(1));
+    correctFill(this.exchange, order, whole(below(this.random, units)));
+    if (!isClosed(order.state)) this.market.adopt(order);
+  }
+
+  /** The order session of an account had a gap: its open prediction orders are unknown for a while. */
+  gap(forMs: number): void {
+    const account = this.drawEnrolled();
+    if (account !== undefined && !this.storesLost.has(account.id)) this.uncertainty.gap(account, forMs);
+  }
+
+  /** The store of an account's prediction orders is lost, at most once a run; it says so until `restoreCertainty`. */
+  loseStore(): void {
+    const account = this.drawEnrolled();
+    if (account === undefined || this.storesLost.has(account.id)) return;
+    this.storesLost.add(account.id);
+    if (this.uncertainty.storeLost(account, 1e9, below(this.random, 2)) > 0) this.lossesTold.add(account.id);
+    this.trace.add('platform', 'loses the store of', account.id);
+  }
+
+  /** Everything is known again. */
+  restoreCertainty(): void {
+    this.uncertainty.restoreAll();
+  }
+
+  /** An account closes, or opens again. */
+  toggleAccount(): void {
+    const account = oneOf(this.random, this.accounts);
+    account.status = account.status === 'OPEN' ? 'CLOSED' : 'OPEN';
+    this.trace.add('platform', 'account', `${account.id} ${account.status}`);
+  }
+
+  heal(): void {
+    this.stream.faults = noStreamFaults;
+    this.http.faults = noReadFaults;
+    this.stream.down = this.http.down = this.tokens.loginRequired = false;
+    for (const account of this.accounts) account.status = 'OPEN';
+    // A half-open connection is not healed by anything but its own end; that it is found out is for the service.
+  }
+
+  private drawEnrolled(): ExchangeAccount | undefined {
+    const enrolled = this.accounts.filter(({ predictions }) => predictions);
+    return enrolled.length === 0 ? undefined : oneOf(this.random, enrolled);
+  }
+
+  private changed(order: ExchangeOrder, step: string): void {
+    const { stream, orderId, account } = order.terms;
+    this.trace.add('platform', step, `${account.id} ${stream}:${orderId} v${order.version} cum ${order.cumQty} ${order.state}`);
+    this.stream.emit(order);
+  }
+}

@@ -1,0 +1,157 @@
+import type { SocketEnd, SocketFactory } from '../../src/connectors/socket.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+import type { Random } from '../../src/runtime/random.ts';
+import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-account.ts';
+import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
+import { happens } from '../../src/sandbox/market/draw.ts';
+import { encodeEvent, encodeEventData } from '../../src/sandbox/stream/encode-event.ts';
+import { spoiled } from './garbage.ts';
+import type { Host } from './host.ts';
+import { MemorySocket, type SocketPeer } from './memory-socket.ts';
+import type { MemoryTokens } from './memory-tokens.ts';
+import { noStreamFaults, type StreamFaults } from './stream-faults.ts';
+import type { Trace } from './trace.ts';
+
+export interface MemoryStreamDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly tokens: MemoryTokens;
+  readonly account: (id: string) => ExchangeAccount | undefined;
+  readonly trace: Trace;
+}
+
+const heartbeatMs = 15_000;
+const foreignAccount = 'acct-foreign';
+
+/**
+ * The order stream of the platform in memory (contract, "Order stream"): upgrade, subscriptions, events, heartbeats, and everything that goes wrong on the
+ * way. No replay, no sequence number.
+ *
+ * Invariant: a subscription is in force from before its acknowledgement is sent; without faults every change of a subscribed account is sent once.
+ */
+export class MemoryStream implements SocketPeer {
+  faults: StreamFaults = noStreamFaults;
+  down = false;
+  /** Told when a process is told that its subscription stands, and when it ends. */
+  onAcknowledged: (socket: MemorySocket, name: string) => void = () => {};
+  onGone: (socket: MemorySocket) => void = () => {};
+  private readonly sockets = new Set<MemorySocket>();
+  private readonly deps: MemoryStreamDeps;
+
+  constructor(deps: MemoryStreamDeps) {
+    this.deps = deps;
+    this.beat();
+  }
+
+  socketFactory(host: Host): SocketFactory {
+    return (url, token, handlers) => {
+      const options = { url, token: token.reveal(), handlers };
+      return new MemorySocket({ ...this.deps, peer: this, host }, options);
+    };
+  }
+
+  get connections(): number {
+    return this.sockets.size;
+  }
+
+  /** A change of an order, to everybody who follows its account. */
+  emit(order: ExchangeOrder): void {
+    const { stream, account } = order.terms;
+    const name = `${stream}:${account.id}`;
+    const text = encodeEvent(order, encodeEventData(order));
+    for (const socket of this.sockets) if (socket.subscribed.has(name)) this.deliver(socket, text);
+  }
+
+  /** Ends connections: all of them, or each with the given probability. */
+  end(how: SocketEnd, lose: boolean, share = 1): void {
+    for (const socket of [...this.sockets]) {
+      if (!happens(this.deps.random, share)) continue;
+      this.deps.trace.add('platform', 'ends', `${socket.host.name} ${JSON.stringify(how)}`);
+      socket.endBy(how, lose);
+    }
+  }
+
+  /** From now on nothing arrives on some connections, and nobody is told. */
+  silence(share: number): void {
+    for (const socket of this.sockets) if (happens(this.deps.random, share)) this.hush(socket);
+  }
+
+  /** Connections whose token is no longer good. */
+  endUnauthorized(): void {
+    for (const socket of [...this.sockets]) {
+      if (!this.deps.tokens.isGood(socket.token)) socket.endBy({ kind: 'closed', code: 4401, reason: 'token' }, false);
+    }
+  }
+
+  upgrade(socket: MemorySocket): SocketEnd | 'open' | 'hang' {
+    const { random, tokens } = this.deps;
+    if (this.down) return { kind: 'failed', code: 'connect', message: 'refused' };
+    if (!tokens.isGood(socket.token)) return { kind: 'refused', status: 401 };
+    if (happens(random, this.faults.upgradeHangs)) return 'hang';
+    if (happens(random, this.faults.upgradeRefused)) return { kind: 'refused', status: happens(random, 0.5) ? 503 : 200 };
+    this.sockets.add(socket);
+    return 'open';
+  }
+
+  message(socket: MemorySocket, text: string): void {
+    const { clock, random, account } = this.deps;
+    const { type, id, payload } = JSON.parse(text) as { type: string; id: string; payload: { topic: string; target: string } };
+    const accountId = payload.target.slice('account:'.length);
+    const name = `${payload.topic}:${accountId}`;
+    if (type === 'unsubscribe') {
+      socket.subscribed.delete(name);
+      socket.push(JSON.stringify({ type: 'unsubscribed', id, payload }));
+      return;
+    }
+    const found = account(accountId);
+    if (found === undefined || (payload.topic === 'prediction' && !found.predictions)) {
+      socket.push(JSON.stringify({ type: 'error', id, payload: { code: 'FORBIDDEN', message: 'not enrolled' } }));
+      return;
+    }
+    socket.subscribed.add(name);
+    if (happens(random, this.faults.ackNever)) return;
+    const answer = JSON.stringify({ type: 'subscribed', id, payload });
+    const lateMs = happens(random, this.faults.ackLate) ? random.next() * 4000 : 0;
+    clock.after(lateMs, () => {
+      // The subscription stands for the process from here on: nothing on this wire can overtake the answer.
+      if (socket.open && !socket.silent) this.onAcknowledged(socket, name);
+      socket.push(answer);
+    });
+  }
+
+  gone(socket: MemorySocket): void {
+    this.sockets.delete(socket);
+    this.onGone(socket);
+  }
+
+  private deliver(socket: MemorySocket, text: string): void {
+    const { clock, random } = this.deps;
+    const { faults } = this;
+    if (happens(random, faults.foreign)) socket.push(text.replace(/"target":"[^"]*"/, `"target":"account:${foreignAccount}"`));
+    if (happens(random, faults.silentLoss)) return;
+    if (happens(random, faults.cut)) {
+      clock.after(random.next() * 500, () => socket.endBy({ kind: 'closed', code: 1006, reason: '' }, true));
+      return;
+    }
+    if (happens(random, faults.halfOpen)) this.hush(socket);
+    if (happens(random, faults.garbage)) {
+      socket.push(spoiled(text, random));
+      return;
+    }
+    if (happens(random, faults.delay)) clock.after(random.next() * 3000, () => socket.push(text));
+    else socket.push(text);
+    if (happens(random, faults.duplicate)) clock.after(random.next() * 2000, () => socket.push(text));
+  }
+
+  private hush(socket: MemorySocket): void {
+    this.deps.trace.add('platform', 'goes silent for', socket.host.name);
+    socket.silent = true;
+  }
+
+  private beat(): void {
+    this.deps.clock.after(heartbeatMs, () => {
+      for (const socket of this.sockets) socket.push('{"type":"heartbeat","timestamp":"2026-01-05T14:30:00Z"}');
+      this.beat();
+    });
+  }
+}

@@ -1,0 +1,131 @@
+import type { Log } from '../../src/observability/log.ts';
+import { oneOf } from '../../src/sandbox/market/draw.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { checkCounts } from './check-counts.ts';
+import { disagreements } from './check-healed.ts';
+import { happen } from './incident.ts';
+import { noBrokerFaults } from './memory-broker.ts';
+import { noDatabaseFaults } from './memory-database.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { World } from './world.ts';
+
+export interface RunOptions {
+  readonly print?: (line: string) => void;
+  readonly log?: Log;
+  readonly bug?: PlantedBug;
+}
+
+export interface RunResult {
+  readonly seed: number;
+  /** What did not hold; empty for a good run. */
+  readonly failures: readonly string[];
+  /** Digest of everything that happened. */
+  readonly digest: string;
+  readonly virtualMs: number;
+  /** How much of it there was, so that a run which tests nothing is seen. */
+  readonly events: number;
+  readonly updates: number;
+  readonly commits: number;
+  readonly processes: number;
+}
+
+/** How long the service may take to be right again once nothing goes wrong any more: a lease, a reconnect, and two audits with all their corrections. */
+const healWithinMs = 180_000;
+/** What breaks while faults are on is told apart from what breaks later. */
+const quietMs = 3_000;
+
+/** One run from its seed: faults, healing, checks, a clean end. Never rejects for what the service did wrong: that is in `failures`. */
+export async function runSeed(seed: number, options: RunOptions = {}): Promise<RunResult> {
+  const { log = silentLog, print, bug } = options;
+  const unplant = bug?.plant?.();
+  try {
+    const world = new World({ seed, log, ...(print && { print }), ...(bug && { bug }) });
+    const failures = await live(world);
+    return {
+      seed,
+      failures,
+      digest: world.trace.digest(),
+      virtualMs: Math.round(world.clock.monotonicMs()),
+      events: world.trace.lines,
+      updates: world.database.log.length,
+      commits: world.commits,
+      processes: world.processes,
+    };
+  } finally {
+    unplant?.();
+  }
+}
+
+async function live(world: World): Promise<string[]> {
+  const { clock, plan, random, platform, trace } = world;
+  world.slots.forEach((_, slot) => clock.after(random.next() * 500, () => world.startIn(slot)));
+  world.spoil();
+  let faulty = true;
+  const change = () => {
+    platform.step();
+    if (faulty) clock.after(random.next() * plan.changeEveryMs * 2, change);
+  };
+  const trouble = () => {
+    if (!faulty) return;
+    if (plan.incidents.length > 0) happen(oneOf(random, plan.incidents), world);
+    clock.after(random.next() * plan.incidentEveryMs * 2, trouble);
+  };
+  clock.after(0, change);
+  clock.after(random.next() * plan.incidentEveryMs, trouble);
+  await clock.advance(plan.faultyMs);
+  faulty = false;
+  trace.add('world', 'heals');
+  heal(world);
+  await clock.advance(quietMs);
+  const left = await untilAgreed(world);
+  if (left.length > 0) return [...world.breaches(), ...left.map((what) => `not healed: ${what}`)];
+  return [...world.breaches(), ...checkCounts(world), ...(await end(world))];
+}
+
+function heal(world: World): void {
+  const { platform, database, broker, random, clock } = world;
+  platform.heal();
+  database.faults = noDatabaseFaults;
+  database.down = false;
+  broker.faults = noBrokerFaults;
+  broker.down = false;
+  for (const service of world.services) service.host.thaw(random);
+  for (let i = 0; i < 5; i += 1) clock.after(random.next() * quietMs, () => platform.step());
+}
+
+/** A second at a time. The platform calls itself certain again once the service has noticed each lost store. */
+async function untilAgreed(world: World): Promise<string[]> {
+  const { clock, platform, database } = world;
+  const deadlineMs = clock.monotonicMs() + healWithinMs;
+  for (;;) {
+    world.slots.forEach((service, slot) => {
+      if (service?.exitCode !== undefined) world.leave(slot);
+      world.startIn(slot);
+    });
+    const unnoticed = [...platform.lossesTold].filter((id) => database.sourceEpochOf('prediction', id) === 0);
+    if (unnoticed.length === 0) platform.restoreCertainty();
+    const left = [...unnoticed.map((id) => `the lost store of ${id} was not noticed`), ...disagreements(world)];
+    if (left.length === 0 || clock.monotonicMs() >= deadlineMs) return left;
+    await clock.advance(1_000);
+  }
+}
+
+/** Every process stops cleanly: nothing of it is left, and what it committed is published. */
+async function end(world: World): Promise<string[]> {
+  const { clock, services, platform } = world;
+  for (const service of services) service.stop();
+  await clock.advanceUntil(() => services.every(({ exitCode }) => exitCode !== undefined), 15_000);
+  await clock.advance(5_000);
+  return [
+    ...services.flatMap(({ host, exitCode }) => {
+      const about: string[] = [];
+      if (exitCode !== 0) about.push(`${host.name} ends with ${exitCode}`);
+      if (host.armed > 0) about.push(`${host.name} leaves ${host.armed} timers behind`);
+      if (host.waiting > 0) about.push(`${host.name} leaves ${host.waiting} calls behind`);
+      return about;
+    }),
+    ...(platform.stream.connections > 0 ? [`${platform.stream.connections} connections are left open`] : []),
+    ...world.watch.missing().map((row) => `stopped cleanly without publishing ${row}`),
+    ...world.breaches(),
+  ];
+}

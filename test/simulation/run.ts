@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { runSeed } from './run-seed.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    from: { type: 'string', default: '1' },
+    count: { type: 'string', default: '100' },
+    trace: { type: 'boolean', default: false },
+  },
+});
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+function withTrace() {
+  const lines = {
+    write: (line: string) => {
+      const { level, msg, who, ...rest } = JSON.parse(line) as { level: number; msg: string; who?: string };
+      say(`${' '.repeat(11)} ${(who ?? '').padEnd(10)} ${level >= 40 ? '!' : '-'} ${msg} ${JSON.stringify(rest).slice(0, 300)}`);
+    },
+  };
+  return { print: say, log: pino({ level: 'debug', timestamp: false, base: null }, lines) };
+}
+
+const first = Number(values.seed ?? values.from);
+const count = values.seed === undefined ? Number(values.count) : 1;
+const startedMs = performance.now();
+let failed = 0;
+let slowest = { seed: 0, ms: 0 };
+for (let seed = first; seed < first + count; seed += 1) {
+  const beganMs = performance.now();
+  const result = await runSeed(seed, values.trace ? withTrace() : {});
+  const ms = performance.now() - beganMs;
+  if (ms > slowest.ms) slowest = { seed, ms };
+  if (result.failures.length > 0) failed += 1;
+  if (result.failures.length > 0 || count === 1) {
+    say(`seed ${seed}: ${JSON.stringify({ ...result, failures: result.failures.length, ms: Math.round(ms) })}`);
+    for (const failure of result.failures.slice(0, 12)) say(`  ${failure}`);
+  }
+}
+const ms = Math.round(performance.now() - startedMs);
+say(`${count} seeds, ${failed} failed, ${ms} ms; the slowest was ${slowest.seed} with ${Math.round(slowest.ms)} ms`);
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,53 @@
+import type { StreamTimings } from '../../src/connectors/stream-timings.ts';
+import type { IngestOptions } from '../../src/ingest/ingest-deps.ts';
+import { type RelayOptions, relayDefaults } from '../../src/relay/relay-options.ts';
+import { type StateWriterOptions, stateWriterDefaults } from '../../src/relay/state-writer.ts';
+import type { Random } from '../../src/runtime/random.ts';
+import { below, oneOf } from '../../src/sandbox/market/draw.ts';
+
+/** The settings of a service in a run: small bounds, so that few orders reach them, and short intervals, so that a run is short. */
+export interface ServiceSettings {
+  readonly ingest: IngestOptions;
+  readonly relay: RelayOptions;
+  readonly stateWriter: StateWriterOptions;
+  readonly timings: Partial<StreamTimings>;
+  readonly accountsEveryMs: number;
+  readonly lease: { readonly actMs: number; readonly renewMs: number; readonly expireMs: number };
+}
+
+export function drawSettings(random: Random): ServiceSettings {
+  const lane = 0;
+  return {
+    ingest: {
+      lane,
+      generation: 1,
+      queueMaxCount: oneOf(random, [8, 30, 200, 20_000]),
+      queueMaxBytes: oneOf(random, [20_000, 32_000_000]),
+      batchMaxCount: oneOf(random, [1, 3, 10, 500]),
+      headCacheCount: oneOf(random, [1, 5, 50, 100_000]),
+    },
+    relay: {
+      ...relayDefaults,
+      lane,
+      maxRows: oneOf(random, [1, 4, 20, 1000]),
+      maxHeldBatches: oneOf(random, [1, 5, 1000]),
+      saveEveryMs: oneOf(random, [100, 250, 1000]),
+      sweepEveryMs: oneOf(random, [1000, 5000]),
+    },
+    stateWriter: {
+      ...stateWriterDefaults,
+      lane,
+      flushEveryMs: oneOf(random, [200, 1000]),
+      maxLookedAt: oneOf(random, [3, 20, 5000]),
+    },
+    timings: {
+      auditMs: 3_000 + below(random, 9_000),
+      heartbeatMs: 3_000 + below(random, 12_000),
+      notEnrolledMs: 20_000,
+      refusedMs: 5_000,
+      reconnectMaxMs: 5_000,
+    },
+    accountsEveryMs: 5_000,
+    lease: { actMs: 3_000, renewMs: 2_000, expireMs: 6_000 },
+  };
+}
