@@ -12,13 +12,14 @@ export interface LatencyFigures {
   readonly stages: Readonly<Record<(typeof stages)[number], { readonly p50: Quantile; readonly p99: Quantile }>>;
 }
 
-const warmUpMs = 5_000;
+/** Long enough for the compiler: the first seconds at a new rate have their own latency. */
+const warmUpMs = 8_000;
 
 /** Latency at a rate well below the capacity, by the service's own histogram: what it observed between two scrapes. */
 export async function measureLatency(watched: Watched, rate: number, seconds: number): Promise<LatencyFigures> {
   await watched.sandbox.setRate(rate);
   await systemClock.sleep(warmUpMs);
-  const { figures, before, after } = await watchLoad(watched, seconds);
+  const { figures, before, after } = await watchLoad(watched, { seconds, sampleEveryMs: 5000 });
   await settle(watched);
   const of = (stage: string) => {
     const buckets = [before, after].map((samples) => bucketsOf(samples, 'tidemark_latency_seconds', { stage }));

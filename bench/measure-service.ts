@@ -57,7 +57,7 @@ function isSustained(rate: number, figures: LoadFigures): boolean {
 export async function loadAt(watched: Watched, rate: number | 'max', seconds: number): Promise<LoadFigures> {
   await watched.sandbox.setRate(rate);
   await systemClock.sleep(warmUpMs);
-  return (await watchLoad(watched, seconds)).figures;
+  return (await watchLoad(watched, { seconds, sampleEveryMs: 500 })).figures;
 }
 
 /** No load, and nothing left of the one before. */

@@ -44,7 +44,11 @@ interface Counts {
   readonly lag: number;
 }
 
-const sampleEveryMs = 500;
+export interface WatchOptions {
+  readonly seconds: number;
+  /** A scrape costs the service some milliseconds in one piece: seldom where latency is measured, often where the lag has to show a trend. */
+  readonly sampleEveryMs: number;
+}
 
 /**
  * Watches a load that is already running. The lag is told by both ends: the platform's count of events that it sent, less those that ingest has settled
@@ -52,7 +56,7 @@ const sampleEveryMs = 500;
  */
 export async function watchLoad(
   watched: Watched,
-  seconds: number,
+  { seconds, sampleEveryMs }: WatchOptions,
 ): Promise<{ figures: LoadFigures; before: readonly Sample[]; after: readonly Sample[] }> {
   const meters = metersOf(watched);
   const before = await watched.service.scrape();

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { type CpuProfile, shareTime } from '../../bench/profile-shares.ts';
+
+const frame = (functionName: string, url = '') => ({ functionName, url });
+const profile: CpuProfile = {
+  startTime: 1000,
+  nodes: [
+    { id: 1, callFrame: frame('(root)'), children: [2, 3, 4] },
+    { id: 2, callFrame: frame('applyBatch', 'file:///app/src/store/apply-batch.ts'), children: [5] },
+    { id: 3, callFrame: frame('(garbage collector)') },
+    { id: 4, callFrame: frame('processTimers', 'node:internal/timers') },
+    { id: 5, callFrame: frame('write', 'node:buffer') },
+  ],
+  samples: [2, 5, 3, 4, 5],
+  timeDeltas: [10, 20, 30, 40, 50],
+};
+
+test("time is put down to the nearest code of ours, Node's own functions to whoever called them", () => {
+  const shares = shareTime(profile, { fromMicros: 0, untilMicros: 10_000 });
+  expect(Object.fromEntries(shares)).toEqual({ statement: 80, 'garbage collector': 30, other: 40 });
+});
+
+test('only samples within the window count', () => {
+  const shares = shareTime(profile, { fromMicros: 1025, untilMicros: 1070 });
+  expect(Object.fromEntries(shares)).toEqual({ statement: 20, 'garbage collector': 30 });
+});
