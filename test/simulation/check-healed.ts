@@ -49,6 +49,7 @@ function stateAgainstTruth({ platform, database }: World): string[] {
       continue;
     }
     const { order, sourceVersion } = decodeHead(row);
+    if (outrun(order, truth, platform.corrected)) continue;
     for (const [field, expected] of Object.entries(expectedOrder(truth))) {
       const found = shown(order, field);
       if (found !== expected) wrong.push(`${key} revision ${row.revision}: ${field} is ${found}, the platform has ${expected}`);
@@ -58,6 +59,14 @@ function stateAgainstTruth({ platform, database }: World): string[] {
     }
   }
   return wrong;
+}
+
+/**
+ * An order that had ended, was corrected, and had filled beyond what was taken back before anybody read it: the join keeps the end that it saw, and says
+ * `conflict` for a person to look (reconciliation.md, "Account orders").
+ */
+function outrun(order: Order, truth: ExchangeOrder, corrected: ReadonlySet<ExchangeOrder>): boolean {
+  return corrected.has(truth) && order.conflict !== undefined && order.cumQty === expectedOrder(truth)['cumQty'];
 }
 
 /** Closed orders of a lost store start again at 1 without an event: nothing about them changed but their number, and nobody need have read it. */

@@ -205,11 +205,6 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     return this.positions.get(`${lane} ${cursor}`) ?? 0n;
   }
 
-  /** The source epoch of an account as it stands. */
-  sourceEpochOf(stream: Stream, accountId: string): number {
-    return this.accounts.get(`${stream} ${accountId}`)?.sourceEpoch ?? 0;
-  }
-
   async loadPosition(lane: number, cursor: RelayCursor): Promise<bigint> {
     await this.call();
     return this.positions.get(`${lane} ${cursor}`) ?? 0n;

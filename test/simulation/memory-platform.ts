@@ -35,8 +35,8 @@ export class MemoryPlatform {
   readonly tokens = new MemoryTokens();
   /** Accounts whose store was lost. */
   readonly storesLost = new Set<string>();
-  /** Those among them with an order to say so. */
-  readonly lossesTold = new Set<string>();
+  /** Orders whose fills were taken back. */
+  readonly corrected = new Set<ExchangeOrder>();
   private readonly market: Market;
   private readonly uncertainty: Uncertainty;
   private readonly random: Random;
@@ -79,6 +79,7 @@ export class MemoryPlatform {
     if (filled.length === 0) return;
     const order = oneOf(this.random, filled);
     this.market.release(order);
+    this.corrected.add(order);
     const units = Number(order.cumQty / whole(1));
     correctFill(this.exchange, order, whole(below(this.random, units)));
     if (!isClosed(order.state)) this.market.adopt(order);
@@ -90,13 +91,27 @@ export class MemoryPlatform {
     if (account !== undefined && !this.storesLost.has(account.id)) this.uncertainty.gap(account, forMs);
   }
 
-  /** The store of an account's prediction orders is lost, at most once a run; it says so until `restoreCertainty`. */
+  /**
+   * The store of an account's prediction orders is lost, at most once a run; it says so until `restoreCertainty`. Only with an open order that can say so:
+   * versions that start again without a word are nothing that a reader could know.
+   */
   loseStore(): void {
     const account = this.drawEnrolled();
     if (account === undefined || this.storesLost.has(account.id)) return;
+    const open = [...this.exchange.orders.values()].filter(
+      ({ terms, state }) => terms.account === account && terms.stream === 'prediction' && !isClosed(state),
+    );
+    const forgotten = below(this.random, 2);
+    if (open.length <= forgotten) return;
     this.storesLost.add(account.id);
-    if (this.uncertainty.storeLost(account, 1e9, below(this.random, 2)) > 0) this.lossesTold.add(account.id);
+    this.uncertainty.storeLost(account, 1e9, forgotten);
+    for (const order of open) if (!this.exchange.orders.has(order.terms.orderId)) this.market.release(order);
     this.trace.add('platform', 'loses the store of', account.id);
+  }
+
+  /** Orders that say that their store was lost. */
+  lostOrders(): ExchangeOrder[] {
+    return [...this.exchange.orders.values()].filter(({ certainty }) => certainty === 'unknown_store_lost');
   }
 
   /** Everything is known again. */

@@ -58,7 +58,7 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
 
 async function live(world: World): Promise<string[]> {
   const { clock, plan, random, platform, trace } = world;
-  world.slots.forEach((_, slot) => clock.after(random.next() * 500, () => world.startIn(slot)));
+  for (const slot of world.slots.keys()) clock.after(random.next() * 500, () => world.startIn(slot));
   world.spoil();
   let faulty = true;
   const change = () => {
@@ -93,18 +93,20 @@ function heal(world: World): void {
   for (let i = 0; i < 5; i += 1) clock.after(random.next() * quietMs, () => platform.step());
 }
 
-/** A second at a time. The platform calls itself certain again once the service has noticed each lost store. */
+/** A second at a time. The platform calls itself certain again once the service has seen what it says of each lost store. */
 async function untilAgreed(world: World): Promise<string[]> {
-  const { clock, platform, database } = world;
+  const { clock, platform } = world;
   const deadlineMs = clock.monotonicMs() + healWithinMs;
   for (;;) {
-    world.slots.forEach((service, slot) => {
+    for (const [slot, service] of world.slots.entries()) {
       if (service?.exitCode !== undefined) world.leave(slot);
       world.startIn(slot);
-    });
-    const unnoticed = [...platform.lossesTold].filter((id) => database.sourceEpochOf('prediction', id) === 0);
-    if (unnoticed.length === 0) platform.restoreCertainty();
-    const left = [...unnoticed.map((id) => `the lost store of ${id} was not noticed`), ...disagreements(world)];
+    }
+    const left = disagreements(world);
+    if (platform.lostOrders().length > 0 && left.length === 0) {
+      platform.restoreCertainty();
+      continue;
+    }
     if (left.length === 0 || clock.monotonicMs() >= deadlineMs) return left;
     await clock.advance(1_000);
   }
