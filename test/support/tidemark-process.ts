@@ -1,6 +1,6 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { GuardedProcess } from '../../src/devstack/guarded-process.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -40,12 +40,13 @@ export class TidemarkProcess {
     const guarded = await GuardedProcess.start(
       { clock: systemClock },
       {
-        command: [process.execPath, tidemarkEntry, ...args],
+        command: [tidemarkEntry, ...args],
         name: `tidemark ${args[0]}`,
         folder: await mkdtemp(join(tmpdir(), 'tidemark-e2e-')),
         stopSignal: 'KILL',
         patienceMs: 20_000,
-        env: { ...neutralEnv(), ...env },
+        // By its first line, as npx starts it, on the Node that runs the tests.
+        env: { ...neutralEnv(), PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, ...env },
         onLine: (line) => lines.push(line),
       },
     );
