@@ -90,7 +90,7 @@ describe('the log publisher, when Kafka fails', () => {
   it('rejects when the answer to a send is lost, also when the send had arrived, and never mistakes a later one for a repeat of it', async () => {
     const { updates } = await freshTopics(kafka.brokers);
     const swallower = new AnswerSwallower();
-    const { publisher } = publisherFor({ updates, requestTimeoutMs: 700, onSocket: (socket) => swallower.watch(socket) });
+    const { publisher } = publisherFor({ updates, requestTimeoutMs: 3000, onSocket: (socket) => swallower.watch(socket) });
     await publisher.publish(numberedRows(0, 50));
     swallower.swallow = true;
     await expect(publisher.publish(numberedRows(50, 50))).rejects.toMatchObject({ code: 'timeout' });

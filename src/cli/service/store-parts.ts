@@ -23,7 +23,7 @@ export interface StorePartsOptions {
 export function storeParts(deps: { clock: Clock; random: Random; log: Log }, options: StorePartsOptions) {
   const { url, poolSize, encryptionKey } = options;
   const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
-  const lanePool = createPool(deps, { url, applicationName: 'tidemark-lane', maxConnections: 2 });
+  const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 2 });
   const shared = { ...deps, pool };
   const tokens: TokenStore =
     encryptionKey === undefined ? new MemoryTokenStore(deps) : new PostgresTokenStore({ ...shared, key: encryptionKey });
