@@ -1,6 +1,8 @@
 import { streamPath } from '../platform/wire/stream-messages.ts';
+import { apiKey } from './api-key.ts';
 import { predictionMarkets } from './market/instruments.ts';
 import type { Cast } from './seat-cast.ts';
+import { defaultSettings } from './users/default-settings.ts';
 
 /** The first line of `tidemark sandbox --json`: all that a stranger's client needs (contract, "The sandbox's first line"). */
 export interface SandboxDescription {
@@ -32,8 +34,6 @@ export interface Addresses {
   readonly control: string;
 }
 
-const apiKey = 'sandbox-api-key';
-
 /** Puts it together. Passwords are in clear: everything in a sandbox is made up. */
 export function describeSandbox(addresses: Addresses, cast: Cast): SandboxDescription {
   const confidential = cast.clients.find((client) => client.clientSecret !== undefined);
@@ -58,6 +58,6 @@ export function describeSandbox(addresses: Addresses, cast: Cast): SandboxDescri
       accounts: accounts.map(({ id, predictions }) => ({ id, predictions })),
     })),
     predictionSymbols: predictionMarkets().map((market) => market.symbol),
-    settings: [],
+    settings: defaultSettings.map(({ category, key }) => ({ category, key })),
   };
 }

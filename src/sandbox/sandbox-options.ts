@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { themes } from '../platform/wire/investment-theme.ts';
 import { scopes } from '../platform/wire/token-response.ts';
 import { faultOrder } from './faults/fault-shapes.ts';
 
@@ -66,6 +67,14 @@ export const sandboxOptions = z.strictObject({
       /** The oldest closed orders are forgotten beyond this. */
       maxOrders: z.number().int().min(1).max(10_000_000).default(3_000_000),
       catchUpMs: z.number().int().min(1).max(60_000).default(1000),
+    })
+    .prefault({}),
+  research: z
+    .strictObject({
+      /** Meetings in the FDA calendar; with 0 it answers 404. */
+      fdaEvents: z.number().int().min(0).max(1000).default(12),
+      /** Themes without a stock, which answer 404. */
+      emptyThemes: z.array(z.enum(themes)).default([]),
     })
     .prefault({}),
   /** Accounts of the default cast, not counting the one that nobody else may see. */

@@ -2,10 +2,12 @@ import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccessTokens } from './auth/access-tokens.ts';
 import type { Directory } from './auth/directory.ts';
+import type { MarketData } from './data/market-data.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import type { HangingSockets } from './faults/hanging-sockets.ts';
 import type { Ledger } from './ledger/ledger.ts';
+import type { UserRecords } from './users/user-records.ts';
 
 /** What the listeners of one sandbox share. */
 export interface SandboxParts {
@@ -14,6 +16,8 @@ export interface SandboxParts {
   readonly exchange: Exchange;
   readonly directory: Directory;
   readonly tokens: AccessTokens;
+  readonly users: UserRecords;
+  readonly data: MarketData;
   readonly ledger: Ledger;
   readonly faults: FaultPlan;
   readonly hanging: HangingSockets;

@@ -8,6 +8,7 @@ import { type Random, seededRandom } from '../runtime/random.ts';
 import { AccessTokens } from './auth/access-tokens.ts';
 import { createControlApp } from './control/control-app.ts';
 import { Controls } from './control/controls.ts';
+import { MarketData } from './data/market-data.ts';
 import { type Addresses, describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
 import { Exchange } from './exchange/exchange.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
@@ -26,6 +27,7 @@ import { EventFaults } from './stream/event-faults.ts';
 import { EventFeed } from './stream/event-feed.ts';
 import { StreamServer } from './stream/stream-server.ts';
 import { Subscriptions } from './stream/subscriptions.ts';
+import { UserRecords } from './users/user-records.ts';
 
 export interface SandboxDeps {
   readonly clock: Clock;
@@ -104,11 +106,14 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const tokens = await AccessTokens.create({ clock, random }, options.tokens);
   // Seeds of their own: what faults and people do leaves the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
-  const parts: SandboxParts = { clock, log, exchange, directory, tokens, ledger, faults, hanging: new HangingSockets() };
-  const eventFaults = new EventFaults({ plan: faults, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
-  const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults }, { detail: options.ledger.detail });
+  const hanging = new HangingSockets();
   const marketRandom = seededRandom(seed);
   const market = new Market({ exchange, random: marketRandom, clock }, options.market);
+  const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
+  const users = new UserRecords();
+  const parts: SandboxParts = { clock, log, exchange, directory, tokens, users, data, ledger, faults, hanging };
+  const eventFaults = new EventFaults({ plan: faults, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
+  const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults }, { detail: options.ledger.detail });
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);
   seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
   const pacer = new Pacer(

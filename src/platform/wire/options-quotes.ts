@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { wireInteger, wireNumber } from './json-numbers.ts';
 
 /** Nanoseconds since the epoch, or a date. */
-const when = z.union([z.iso.date(), z.string().regex(/^(?:0|[1-9]\d{0,17})$/)]);
+const when = z.union([z.iso.date(), z.string().regex(/^(?:0|[1-9]\d{0,18})$/)]);
 
 /**
  * Query of `GET /v1/options/quotes`. Specification: the meaning of each parameter, `order`, `limit` 1 to 50000, `next`.

@@ -43,3 +43,9 @@ export const indices: readonly Listing[] = [
 
 /** On the first trading day after the sandbox's past this stock went from one share to `into`: raw bars of the day before are in old shares. */
 export const split = { symbol: 'KO', into: 2 } as const;
+
+const bySymbol = new Map([...stocks, ...indices].map((listing) => [listing.symbol, listing]));
+
+export function listingOf(symbol: string): Listing | undefined {
+  return bySymbol.get(symbol);
+}

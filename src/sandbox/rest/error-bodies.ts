@@ -3,16 +3,30 @@ import { type PredictionErrorCode, predictionErrors } from '../../platform/wire/
 
 /**
  * The three shapes of an error body, as different routes of the real service mix them (specification, "General error bodies"). Which route uses which
- * is our choice: accounts and tokens flat, orders nested, prediction orders their envelope.
+ * is our choice: accounts, users, tokens, chart quotes, previous day and ownership flat; orders, search, options quotes and themes nested; prediction orders
+ * their envelope; an FDA calendar without events and a 500 without a body.
  */
-export function sendFlat(reply: FastifyReply, status: number, message: string, codes: readonly string[] = []): FastifyReply {
+export function sendFlat(
+  reply: FastifyReply,
+  status: number,
+  message: string,
+  codes: readonly string[] = [],
+  more: { readonly metadata?: object } = {},
+): FastifyReply {
   const body =
     codes.length === 0 ? { error: message } : { error: message, codes: codes.map((code) => ({ code, description: message })) };
-  return reply.code(status).send(body);
+  return reply.code(status).send({ ...body, ...more });
 }
 
-export function sendNested(reply: FastifyReply, status: number, type: string, code: string, message: string): FastifyReply {
-  return reply.code(status).send({ error: { type, code, message } });
+export function sendNested(
+  reply: FastifyReply,
+  status: number,
+  type: string,
+  code: string,
+  message: string,
+  meta?: object,
+): FastifyReply {
+  return reply.code(status).send({ error: { type, code, message, ...(meta === undefined ? {} : { meta }) } });
 }
 
 /** Specification, "Prediction order errors". */

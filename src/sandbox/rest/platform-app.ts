@@ -1,12 +1,17 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { accountRoutes } from './account-routes.ts';
+import { emailRoutes } from './email-routes.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
 import { healthRoutes } from './health-routes.ts';
 import { orderRoutes } from './order-routes.ts';
 import { predictionRoutes } from './prediction-routes.ts';
+import { quotesRoutes } from './quotes-routes.ts';
 import { meetFaults } from './request-faults.ts';
 import { recordRequests } from './request-record.ts';
+import { researchRoutes } from './research-routes.ts';
+import { settingsRoutes } from './settings-routes.ts';
+import { symbolRoutes } from './symbol-routes.ts';
 import { tokenRoutes } from './token-routes.ts';
 import { unspecifiedRoutes } from './unspecified-routes.ts';
 
@@ -36,6 +41,11 @@ export function createPlatformApp(listener: PlatformListener, parts: SandboxPart
   if (listener === 'auth') return app;
   tokenRoutes(app, parts);
   accountRoutes(app, parts);
+  emailRoutes(app, parts);
+  settingsRoutes(app, parts);
+  symbolRoutes(app, parts);
+  quotesRoutes(app, parts);
+  researchRoutes(app, parts);
   orderRoutes(app, parts);
   unspecifiedRoutes(app);
   if (listener === 'staging') predictionRoutes(app, parts);

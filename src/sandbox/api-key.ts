@@ -1,0 +1,2 @@
+/** What the symbol search wants beside the bearer token (specification, "Authentication", 2). Fixed, like everything secret in a sandbox. */
+export const apiKey = 'sandbox-api-key';

@@ -1,0 +1,74 @@
+import type { DayPrices } from './day-prices.ts';
+import { listingOf } from './listings.ts';
+import { optionContract, theoreticalTicks } from './option-contracts.ts';
+
+/** One item of the chart quotes (specification, "Chart quote response"): prices as JSON numbers. */
+export interface ChartItem {
+  readonly n: string;
+  readonly s: string;
+  readonly v: Readonly<Record<string, string | number>>;
+}
+
+/** A stock, or an option by its compact OCC symbol; undefined for what is not traded here. */
+export function chartItem(prices: DayPrices, symbol: string): ChartItem | undefined {
+  return stockItem(prices, symbol) ?? optionItem(prices, symbol);
+}
+
+function stockItem(prices: DayPrices, symbol: string): ChartItem | undefined {
+  const live = prices.live(symbol);
+  const listing = listingOf(symbol);
+  if (live === undefined || listing === undefined) return undefined;
+  const { last, bid, ask, open, high, low, previousClose, volume } = live;
+  return {
+    n: `${listing.exchange}:${symbol}`,
+    s: symbol,
+    v: {
+      ...changes(last, previousClose),
+      ask: dollars(ask),
+      bid: dollars(bid),
+      description: listing.name,
+      exchange: listing.exchange,
+      high_price: dollars(high),
+      low_price: dollars(low),
+      open_price: dollars(open),
+      short_name: symbol,
+      volume,
+    },
+  };
+}
+
+/** An option follows its stock's price of this moment. It knows no range of the day: nobody records one. */
+function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
+  const contract = optionContract(symbol);
+  const stock = contract === undefined ? undefined : prices.live(contract.underlying);
+  if (contract === undefined || stock === undefined || contract.expires < prices.today) return undefined;
+  const last = theoreticalTicks(contract, stock.last, prices.today);
+  const previousClose = theoreticalTicks(contract, stock.previousClose, prices.today - 1);
+  return {
+    n: `OPRA:${symbol}`,
+    s: symbol,
+    v: {
+      ...changes(last, previousClose),
+      ask: dollars(last + 1),
+      bid: dollars(last - 1),
+      description: `Option on ${contract.underlying}`,
+      exchange: 'OPRA',
+      short_name: symbol,
+    },
+  };
+}
+
+function changes(last: number, previousClose: number): Record<'lp' | 'ch' | 'chp' | 'prev_close_price', number> {
+  const percent = ((last - previousClose) / previousClose) * 100;
+  return {
+    lp: dollars(last),
+    ch: dollars(last - previousClose),
+    chp: Number(percent.toFixed(2)),
+    prev_close_price: dollars(previousClose),
+  };
+}
+
+/** The nearest double to a count of cents, whose shortest text is those cents again. */
+export function dollars(ticks: number): number {
+  return ticks / 100;
+}

@@ -1,0 +1,92 @@
+import { listingOf, split } from './listings.ts';
+import { noise, numberOf } from './noise.ts';
+import { type DayNumber, tradingDayBefore } from './trading-days.ts';
+
+/** One regular session. Prices in ticks of 0.01. */
+export interface DailyBar {
+  readonly day: DayNumber;
+  readonly open: number;
+  readonly high: number;
+  readonly low: number;
+  readonly close: number;
+  /** Shares. */
+  readonly volume: number;
+  readonly trades: number;
+}
+
+/** Trading days before the start that have data. */
+export const historyDays = 300;
+
+/**
+ * What stocks did before the sandbox began, made from the seed backwards: the last close is where the market's walk begins, so that "the change since
+ * yesterday" is what the walk did, and every bar opens near the close before it.
+ */
+export class DailyBars {
+  /** The last trading day before the start. */
+  readonly lastDay: DayNumber;
+  private readonly days: DayNumber[] = [];
+  private readonly indexOfDay = new Map<DayNumber, number>();
+  private readonly bySymbol = new Map<string, DailyBar[]>();
+  private readonly seed: number;
+
+  constructor(seed: number, today: DayNumber) {
+    this.seed = seed;
+    this.lastDay = tradingDayBefore(today);
+    for (let day = this.lastDay; this.days.length < historyDays; day = tradingDayBefore(day)) {
+      this.indexOfDay.set(day, this.days.length);
+      this.days.push(day);
+    }
+  }
+
+  /** Newest first. */
+  get tradingDays(): readonly DayNumber[] {
+    return this.days;
+  }
+
+  /** The bar of a past day, or undefined where there is none. `firstTicks` is where the walk of this symbol begins. Adjusted for splits. */
+  barOf(symbol: string, firstTicks: number, day: DayNumber): DailyBar | undefined {
+    const index = this.indexOfDay.get(day);
+    if (index === undefined) return undefined;
+    let bars = this.bySymbol.get(symbol);
+    if (bars === undefined) {
+      bars = this.make(symbol, firstTicks);
+      this.bySymbol.set(symbol, bars);
+    }
+    return bars[index];
+  }
+
+  private make(symbol: string, firstTicks: number): DailyBar[] {
+    const id = numberOf(symbol);
+    const typical = Math.max(1000, (listingOf(symbol)?.thousandShares ?? 1000) * 4);
+    const bars: DailyBar[] = [];
+    let close = firstTicks;
+    for (const day of this.days) {
+      const draw = (what: number) => noise(this.seed, id, day, what);
+      const open = atLeastOne(close * (1 + (draw(0) - 0.5) * 0.03));
+      const volume = Math.round(typical * (0.6 + draw(3)));
+      bars.push({
+        day,
+        open,
+        high: Math.round(Math.max(open, close) * (1 + draw(1) * 0.008)),
+        low: atLeastOne(Math.min(open, close) * (1 - draw(2) * 0.008)),
+        close,
+        volume,
+        trades: Math.ceil(volume / (90 + Math.floor(draw(4) * 60))),
+      });
+      close = atLeastOne(open * (1 + (draw(5) - 0.5) * 0.01));
+    }
+    return bars;
+  }
+}
+
+/** The bar as it was traded on its day, before a later split. */
+export function unadjusted(symbol: string, bar: DailyBar): DailyBar {
+  if (symbol !== split.symbol) return bar;
+  const { open, high, low, close, volume } = bar;
+  const prices = { open: open * split.into, high: high * split.into, low: low * split.into, close: close * split.into };
+  return { ...bar, ...prices, volume: Math.round(volume / split.into) };
+}
+
+function atLeastOne(ticks: number): number {
+  return Math.max(1, Math.round(ticks));
+}

@@ -1,0 +1,67 @@
+import type { Principal } from '../auth/directory.ts';
+import { defaultSettings } from './default-settings.ts';
+
+/** Whom a token speaks for: the user who signed in, or the client itself. */
+export type Subject = string;
+
+export function subjectOf({ username, clientId }: Principal): Subject {
+  // A user may have the name of a client.
+  return username === undefined ? `client:${clientId}` : `user:${username}`;
+}
+
+type Settings = Map<string, Map<string, unknown>>;
+
+/**
+ * What users keep with the platform: an e-mail address and settings. Everybody begins with the seeded settings. A client-credentials token speaks for its
+ * client, which has records of its own, so that both kinds of token can try these endpoints.
+ */
+export class UserRecords {
+  private readonly emails = new Map<Subject, string>();
+  private readonly settings = new Map<Subject, Settings>();
+
+  emailOf(subject: Subject): string {
+    return this.emails.get(subject) ?? `${encodeURIComponent(subject)}@sandbox.example`;
+  }
+
+  /** The sign-in name stays what it is (contract, "OAuth2"). */
+  changeEmail(subject: Subject, email: string): void {
+    this.emails.set(subject, email);
+  }
+
+  /** The value, wrapped because a setting may be null; undefined when there is none. */
+  setting(subject: Subject, category: string, key: string): { readonly value: unknown } | undefined {
+    const keys = this.settingsOf(subject).get(category);
+    return keys?.has(key) === true ? { value: keys.get(key) } : undefined;
+  }
+
+  /** Deletes all of them, or none when one is not there: then it answers with that key. */
+  deleteSettings(subject: Subject, category: string, keys: readonly string[]): string | undefined {
+    const there = this.settingsOf(subject).get(category);
+    const missing = keys.find((key) => there?.has(key) !== true);
+    if (missing !== undefined) return missing;
+    for (const key of keys) there?.delete(key);
+    return undefined;
+  }
+
+  /** Everything that was changed, in a fixed order: two equal texts mean that nothing happened in between. */
+  snapshot(): string {
+    const settings = [...this.settings].map(([subject, categories]) => [
+      subject,
+      [...categories].map(([category, keys]) => [category, [...keys]]),
+    ]);
+    return JSON.stringify([[...this.emails].sort(), settings.sort()]);
+  }
+
+  private settingsOf(subject: Subject): Settings {
+    let settings = this.settings.get(subject);
+    if (settings === undefined) {
+      settings = new Map();
+      for (const { category, key, value } of defaultSettings) {
+        const keys = settings.get(category) ?? new Map<string, unknown>();
+        settings.set(category, keys.set(key, value));
+      }
+      this.settings.set(subject, settings);
+    }
+    return settings;
+  }
+}
