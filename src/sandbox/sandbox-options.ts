@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { themes } from '../platform/wire/investment-theme.ts';
 import { scopes } from '../platform/wire/token-response.ts';
+import { refreshModes } from './auth/refresh-tokens.ts';
 import { faultOrder } from './faults/fault-shapes.ts';
 
 const port = z.number().int().min(0).max(65_535).default(0);
@@ -14,7 +15,7 @@ const account = z.strictObject({
   traded: z.boolean().default(true),
 });
 
-const user = z.strictObject({
+export const userPart = z.strictObject({
   username: z.string().min(1),
   password: z.string().min(1),
   /** The 6-digit code that this user's verification accepts; null without MFA. */
@@ -26,11 +27,12 @@ const user = z.strictObject({
   accounts: z.array(account),
 });
 
-const client = z.strictObject({
+export const clientPart = z.strictObject({
   clientId: z.string().min(1),
   /** Left out: a public client. */
   clientSecret: z.string().min(1).optional(),
-  redirectUris: z.array(z.string()).default([]),
+  /** Compared as text. A fragment is not allowed (RFC 6749, section 3.1.2). */
+  redirectUris: z.array(z.url().regex(/^[^#]*$/)).default([]),
   scopes: z.array(z.enum(scopes)).default([...scopes]),
   /** Whose accounts a client-credentials token of it sees. */
   users: z.array(z.string()).default([]),
@@ -79,9 +81,21 @@ export const sandboxOptions = z.strictObject({
     .prefault({}),
   /** Accounts of the default cast, not counting the one that nobody else may see. */
   accounts: z.number().int().min(2).max(10_000).default(3),
-  users: z.array(user).min(1).optional(),
-  clients: z.array(client).min(1).optional(),
-  tokens: z.strictObject({ lifetimeSeconds: z.number().int().min(1).max(86_400).default(3600) }).prefault({}),
+  users: z.array(userPart).min(1).optional(),
+  clients: z.array(clientPart).min(1).optional(),
+  tokens: z
+    .strictObject({
+      lifetimeSeconds: z.number().int().min(1).max(86_400).default(3600),
+      refresh: z
+        .strictObject({
+          /** `none`: the same one stays good; `rotate`: an old one that comes again ends the family; `grace`: not for a while. */
+          mode: z.enum(refreshModes).default('rotate'),
+          graceSeconds: z.number().int().min(1).max(3600).default(30),
+          lifetimeSeconds: z.number().int().min(1).max(31_536_000).default(2_592_000),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
   stream: z
     .strictObject({
       /** Between heartbeats, and between pings. */

@@ -1,7 +1,10 @@
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccessTokens } from './auth/access-tokens.ts';
+import type { AuthorizationCodes } from './auth/authorization-codes.ts';
 import type { Directory } from './auth/directory.ts';
+import type { RefreshTokens } from './auth/refresh-tokens.ts';
+import type { SignIns } from './auth/sign-ins.ts';
 import type { MarketData } from './data/market-data.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
@@ -16,6 +19,9 @@ export interface SandboxParts {
   readonly exchange: Exchange;
   readonly directory: Directory;
   readonly tokens: AccessTokens;
+  readonly codes: AuthorizationCodes;
+  readonly refreshTokens: RefreshTokens;
+  readonly signIns: SignIns;
   readonly users: UserRecords;
   readonly data: MarketData;
   readonly ledger: Ledger;

@@ -23,16 +23,25 @@ export function castOf(options: SandboxOptions): Cast {
 /** Opens their accounts on the exchange and registers them. */
 export function seatCast(exchange: Exchange, cast: Cast): Directory {
   const directory = new Directory(exchange);
-  for (const { username, password, mfa, accounts } of cast.users) {
-    directory.users.set(username, { username, password: new Secret(password), mfa });
-    for (const account of accounts) exchange.addAccount({ ...account, owner: username, status: 'OPEN' });
-  }
-  for (const { clientSecret, ...client } of cast.clients)
-    directory.clients.set(
-      client.clientId,
-      clientSecret === undefined ? client : { ...client, clientSecret: new Secret(clientSecret) },
-    );
+  for (const user of cast.users) seatUser(exchange, directory, user);
+  for (const client of cast.clients) seatClient(directory, client);
   return directory;
+}
+
+/** One user; accounts that are open already stay as they are. */
+export function seatUser(exchange: Exchange, directory: Directory, user: Cast['users'][number]): void {
+  const { username, password, mfa, accounts } = user;
+  directory.users.set(username, { username, password: new Secret(password), mfa });
+  for (const account of accounts)
+    if (!exchange.accounts.has(account.id)) exchange.addAccount({ ...account, owner: username, status: 'OPEN' });
+}
+
+/** One app. */
+export function seatClient(directory: Directory, { clientSecret, ...client }: Cast['clients'][number]): void {
+  directory.clients.set(
+    client.clientId,
+    clientSecret === undefined ? client : { ...client, clientSecret: new Secret(clientSecret) },
+  );
 }
 
 function seeAll(client: Cast['clients'][number], users: Cast['users']): Cast['clients'][number] {

@@ -6,6 +6,10 @@ import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Random, seededRandom } from '../runtime/random.ts';
 import { AccessTokens } from './auth/access-tokens.ts';
+import { AuthorizationCodes } from './auth/authorization-codes.ts';
+import type { Login } from './auth/login.ts';
+import { RefreshTokens } from './auth/refresh-tokens.ts';
+import { SignIns } from './auth/sign-ins.ts';
 import { createControlApp } from './control/control-app.ts';
 import { Controls } from './control/controls.ts';
 import { MarketData } from './data/market-data.ts';
@@ -86,6 +90,7 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
   try {
     const addresses = await listen(apps, options.ports);
     parts.tokens.issuer = addresses.platform;
+    parts.signIns.screenAddress = addresses.auth;
     pacer.start();
     stopTimeline = playTimeline({ clock: deps.clock, controls }, options.timeline);
     const description = describeSandbox(addresses, core.cast);
@@ -104,14 +109,22 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const cast = castOf(options);
   const directory = seatCast(exchange, cast);
   const tokens = await AccessTokens.create({ clock, random }, options.tokens);
+  const endAccess = (login: Login) => void tokens.revoke((principal) => principal.loginId === login.loginId);
+  const refreshTokens = new RefreshTokens({ clock, onReused: endAccess }, options.tokens.refresh);
+  const endLogin = (login: Login) => {
+    refreshTokens.revoke(({ loginId }) => loginId === login.loginId);
+    endAccess(login);
+  };
+  const codes = new AuthorizationCodes({ clock, random, onReused: endLogin });
+  const signIns = new SignIns({ clock, directory, codes });
   // Seeds of their own: what faults and people do leaves the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
   const hanging = new HangingSockets();
+  const auth = { directory, tokens, codes, refreshTokens, signIns };
   const marketRandom = seededRandom(seed);
   const market = new Market({ exchange, random: marketRandom, clock }, options.market);
   const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
-  const users = new UserRecords();
-  const parts: SandboxParts = { clock, log, exchange, directory, tokens, users, data, ledger, faults, hanging };
+  const parts: SandboxParts = { clock, log, exchange, ...auth, users: new UserRecords(), data, ledger, faults, hanging };
   const eventFaults = new EventFaults({ plan: faults, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
   const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults }, { detail: options.ledger.detail });
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);

@@ -57,7 +57,7 @@ export class AccessTokens {
 
   /** A token that lasts `lifetimeSeconds` from now. */
   async issue(
-    subject: Pick<Principal, 'clientId' | 'username' | 'scopes'>,
+    subject: Pick<Principal, 'clientId' | 'username' | 'scopes' | 'loginId'>,
   ): Promise<{ token: string; principal: Principal; expiresIn: number }> {
     this.forgetExpired();
     const issuedAt = Math.floor(this.clock.nowMs() / 1000);

@@ -27,6 +27,8 @@ export interface Principal {
   /** The user who signed in; undefined for client credentials. */
   readonly username?: string;
   readonly scopes: ReadonlySet<string>;
+  /** The user's consent that it came from; undefined for client credentials. */
+  readonly loginId?: string;
   /** The token's own id, and when it ends (milliseconds since the epoch). */
   readonly tokenId: string;
   readonly expiresAtMs: number;

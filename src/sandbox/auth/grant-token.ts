@@ -1,6 +1,9 @@
 import type { AccessTokens } from './access-tokens.ts';
 import { authenticateClient } from './authenticate-client.ts';
+import type { AuthorizationCodes } from './authorization-codes.ts';
 import type { Directory, Principal, SandboxClient } from './directory.ts';
+import type { Login } from './login.ts';
+import type { RefreshTokens } from './refresh-tokens.ts';
 import { readTokenRequest, refuse, type TokenParameters, type TokenRefusal } from './token-request.ts';
 
 /** Specification, "Token response". */
@@ -8,6 +11,7 @@ export interface TokenAnswer {
   readonly access_token: string;
   readonly token_type: 'Bearer';
   readonly expires_in: number;
+  readonly refresh_token?: string;
   readonly scope: string;
 }
 
@@ -17,20 +21,26 @@ export interface TokenRequest {
   readonly body: string;
 }
 
-type Grant = (
-  deps: { tokens: AccessTokens },
-  client: SandboxClient,
-  parameters: TokenParameters,
-) => Promise<{ answer: TokenAnswer; principal: Principal } | { refusal: TokenRefusal }>;
+export interface GrantDeps {
+  readonly directory: Directory;
+  readonly tokens: AccessTokens;
+  readonly codes: AuthorizationCodes;
+  readonly refreshTokens: RefreshTokens;
+}
 
-/** By `grant_type`. */
-const grants: Readonly<Record<string, Grant>> = { client_credentials: grantClientCredentials };
+type Granted = { answer: TokenAnswer; principal: Principal } | { refusal: TokenRefusal };
+type Grant = (deps: GrantDeps, client: SandboxClient, parameters: TokenParameters) => Promise<Granted>;
+
+/** By `grant_type`. The sign-in examples of the specification send `code` for `authorization_code`. */
+const grants: Readonly<Record<string, Grant>> = {
+  client_credentials: grantClientCredentials,
+  authorization_code: grantCode,
+  code: grantCode,
+  refresh_token: grantRefresh,
+};
 
 /** The token endpoint: who asks, by which grant, and what they get (specification, "POST /v1/oauth2/token"; RFC 6749). */
-export async function grantToken(
-  deps: { directory: Directory; tokens: AccessTokens },
-  request: TokenRequest,
-): Promise<{ answer: TokenAnswer; principal: Principal } | { refusal: TokenRefusal }> {
+export async function grantToken(deps: GrantDeps, request: TokenRequest): Promise<Granted> {
   const read = readTokenRequest(request.contentType, request.body);
   if ('refusal' in read) return read;
   const authenticated = authenticateClient(deps.directory, request.authorization, read.parameters);
@@ -42,28 +52,63 @@ export async function grantToken(
   return grant(deps, authenticated.client, read.parameters);
 }
 
-async function grantClientCredentials(
-  deps: { tokens: AccessTokens },
-  client: SandboxClient,
-  parameters: TokenParameters,
-): Promise<{ answer: TokenAnswer; principal: Principal } | { refusal: TokenRefusal }> {
+async function grantClientCredentials(deps: GrantDeps, client: SandboxClient, parameters: TokenParameters): Promise<Granted> {
   if (client.clientSecret === undefined)
     return refuse(400, 'unauthorized_client', 'A public client has no credentials of its own');
-  const scopes = grantedScopes(client, parameters.get('scope'));
+  const scopes = askedScopes(new Set(client.scopes), parameters.get('scope'));
   if (scopes === undefined) return refuse(400, 'invalid_scope', 'A scope that this client does not have');
-  const { token, principal, expiresIn } = await deps.tokens.issue({ clientId: client.clientId, scopes });
+  return issue(deps, { clientId: client.clientId, scopes });
+}
+
+async function grantCode(deps: GrantDeps, client: SandboxClient, parameters: TokenParameters): Promise<Granted> {
+  const code = parameters.get('code');
+  if (code === undefined) return refuse(400, 'invalid_request', 'code is missing');
+  const redeemed = deps.codes.redeem(code, {
+    clientId: client.clientId,
+    redirectUri: parameters.get('redirect_uri'),
+    codeVerifier: parameters.get('code_verifier'),
+  });
+  if ('refusal' in redeemed) return redeemed;
+  return issue(deps, redeemed.login, deps.refreshTokens.issue(redeemed.login));
+}
+
+async function grantRefresh(deps: GrantDeps, client: SandboxClient, parameters: TokenParameters): Promise<Granted> {
+  const presented = parameters.get('refresh_token');
+  if (presented === undefined) return refuse(400, 'invalid_request', 'refresh_token is missing');
+  const login = deps.refreshTokens.peek(presented, client.clientId);
+  if (login === undefined) return refuse(400, 'invalid_grant', 'The refresh token is unknown');
+  // Narrower for this access token only; the next refresh may ask for all again (RFC 6749, section 6).
+  const scopes = askedScopes(login.scopes, parameters.get('scope'));
+  if (scopes === undefined) return refuse(400, 'invalid_scope', 'A scope that the user did not grant');
+  const result = deps.refreshTokens.redeem(presented, client.clientId);
+  if (result.kind === 'refused') return refuse(400, 'invalid_grant', result.reason);
+  return issue(deps, { ...result.login, scopes }, result.refreshToken);
+}
+
+async function issue(
+  { tokens, refreshTokens }: GrantDeps,
+  subject: Pick<Principal, 'clientId' | 'username' | 'scopes' | 'loginId'> | Login,
+  refreshToken?: string,
+): Promise<Granted> {
+  const { token, principal, expiresIn } = await tokens.issue(subject);
+  // Signing takes a turn or two, in which a second use may have ended the login: this token was not there yet to be revoked.
+  if (principal.loginId !== undefined && refreshTokens.ended(principal.loginId)) {
+    tokens.revoke(({ tokenId }) => tokenId === principal.tokenId);
+    return refuse(400, 'invalid_grant', 'The login was revoked');
+  }
   const answer: TokenAnswer = {
     access_token: token,
     token_type: 'Bearer',
     expires_in: expiresIn,
-    scope: [...scopes].join(' '),
+    ...(refreshToken !== undefined && { refresh_token: refreshToken }),
+    scope: [...subject.scopes].join(' '),
   };
   return { answer, principal };
 }
 
-/** What was asked for, all of the client's when nothing was; undefined when one of them is not the client's. */
-function grantedScopes(client: SandboxClient, asked: string | undefined): ReadonlySet<string> | undefined {
-  if (asked === undefined) return new Set(client.scopes);
+/** What was asked for, all of `had` when nothing was; undefined when one of them is not there. */
+function askedScopes(had: ReadonlySet<string>, asked: string | undefined): ReadonlySet<string> | undefined {
+  if (asked === undefined) return had;
   const scopes = new Set(asked.split(' ').filter((scope) => scope !== ''));
-  return [...scopes].every((scope) => client.scopes.includes(scope)) ? scopes : undefined;
+  return [...scopes].every((scope) => had.has(scope)) ? scopes : undefined;
 }

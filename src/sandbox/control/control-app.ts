@@ -7,6 +7,7 @@ import { faultOrder } from '../faults/fault-shapes.ts';
 import { readLedger } from '../ledger/read-ledger.ts';
 import { rateOf } from '../sandbox-options.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
+import { castVerbs } from './cast-verbs.ts';
 import type { ControlRefusal, Controls } from './controls.ts';
 import { handbook } from './handbook.ts';
 import { handMadeOrder } from './open-by-hand.ts';
@@ -37,6 +38,7 @@ export function createControlApp(deps: ControlAppDeps): FastifyInstance {
   app.get('/', async (_request, reply) => reply.type('text/plain').send(handbook));
   faultVerbs(app, deps);
   marketVerbs(app, deps);
+  castVerbs(app, deps.parts);
   readVerbs(app, deps);
   app.post('/stop', async (_request, reply) => {
     reply.raw.once('close', deps.onStop);

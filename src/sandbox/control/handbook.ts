@@ -24,7 +24,11 @@ POST /orders      {"stream":"prediction","accountId":"..."} an order placed else
                   stopPrice, outcome, clOrdId, clientOrderRef, version, "accepted":false (waits for the venue), "live":true (the market moves it)
 POST /orders/{id} {"action":"accept"|"refuse"|"fill"|"cancel"|"expire"|"ask_replace"|"ask_cancel"|"suspend"|"done_for_day"|"resume"|"correct"};
                   refuse: reason, text; fill: quantity, price; ask_replace: quantity, price; correct: cumQty
-GET  /ledger      NDJSON of everything received and emitted; ?kind=change,event (start, request, answer, token, session, change, event, fault), ?since=<seq>
+POST /users       {"username":"dave","password":"…","mfa":null|"123456","accounts":[{"id":"SIM-2001","predictions":true}]} a person who can sign in
+POST /clients     {"clientId":"…","clientSecret":"…" (left out: public),"redirectUris":["…"],"scopes":["…"],"users":["…"]} an app
+POST /refresh-mode {"mode":"none"|"rotate"|"grace"} what a refresh does to the refresh token
+POST /end-logins  {"username":"…","clientId":"…"} takes consent back: refresh tokens and access tokens of these logins end; {} all of them
+GET  /ledger      NDJSON of everything received and emitted; ?kind=change,event (start, request, answer, token, sign_in, session, change, event, fault), ?since=<seq>
 GET  /state       NDJSON of the present truth of every order; ?stream=, ?accountId=
 GET  /status      counts
 POST /stop        ends the sandbox

@@ -4,6 +4,7 @@ import { accountRoutes } from './account-routes.ts';
 import { emailRoutes } from './email-routes.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
 import { healthRoutes } from './health-routes.ts';
+import { metadataRoutes } from './metadata-routes.ts';
 import { orderRoutes } from './order-routes.ts';
 import { predictionRoutes } from './prediction-routes.ts';
 import { quotesRoutes } from './quotes-routes.ts';
@@ -11,6 +12,7 @@ import { meetFaults } from './request-faults.ts';
 import { recordRequests } from './request-record.ts';
 import { researchRoutes } from './research-routes.ts';
 import { settingsRoutes } from './settings-routes.ts';
+import { mfaRoutes, signInRoutes } from './sign-in-routes.ts';
 import { symbolRoutes } from './symbol-routes.ts';
 import { tokenRoutes } from './token-routes.ts';
 import { unspecifiedRoutes } from './unspecified-routes.ts';
@@ -38,7 +40,12 @@ export function createPlatformApp(listener: PlatformListener, parts: SandboxPart
     return sendFlat(reply, status, status >= 500 ? 'Internal error' : error.message);
   });
   healthRoutes(app);
-  if (listener === 'auth') return app;
+  mfaRoutes(app, parts);
+  metadataRoutes(app, parts);
+  if (listener === 'auth') {
+    signInRoutes(app, parts);
+    return app;
+  }
   tokenRoutes(app, parts);
   accountRoutes(app, parts);
   emailRoutes(app, parts);

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { metadataPath } from '../../platform/wire/sign-in.ts';
 import { jwksPath } from '../../platform/wire/token-response.ts';
 import type { RequestFault } from '../faults/fault-shapes.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
 import { enterFaultedAnswer } from './request-record.ts';
 
-const alwaysHealthy = new Set(['/v1/health', jwksPath]);
+const alwaysHealthy = new Set(['/v1/health', jwksPath, metadataPath]);
 const html = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>';
 
 /** Lets faults meet requests, after they were entered in the ledger and before their handlers. */

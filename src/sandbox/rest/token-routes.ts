@@ -15,10 +15,11 @@ export function tokenRoutes(app: FastifyInstance, parts: SandboxParts): void {
       body: Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '',
     });
     if ('answer' in result) {
-      const { tokenId, clientId, expiresAtMs } = result.principal;
+      const { tokenId, clientId, expiresAtMs, username, loginId } = result.principal;
+      const user = username === undefined ? '' : `,"user":${jsonText(username)},"login":"${loginId}"`;
       parts.ledger.enter(
         'token',
-        `,"request":${request.ledgerSeq},"tokenId":"${tokenId}","clientId":${jsonText(clientId)},"expiresAtMs":${expiresAtMs}`,
+        `,"request":${request.ledgerSeq},"tokenId":"${tokenId}","clientId":${jsonText(clientId)},"expiresAtMs":${expiresAtMs}${user}`,
       );
       return result.answer;
     }

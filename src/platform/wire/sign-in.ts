@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+/**
+ * Signing a user in.
+ *
+ * Specification ("OAuth2", "Authentication"): the address of the screen and its query, `is_mfa` and `next_step_auth_id`, the fields of the MFA step, and that
+ * confirm comes after it.
+ *
+ * Assumption: the screen posts to `POST /v1/oauth2/authorize` with the request's own parameters, `username` and `password`; what its three steps answer;
+ * that a code lives 60 s. `decision=deny` in that post says no.
+ */
+export const authorizeScreenPath = '/oauth2/authorize';
+/** Assumption, on the address of the screen. */
+export const signInPath = '/v1/oauth2/authorize';
+export const mfaPath = '/v1/oauth2/authorize/mfa';
+export const confirmPath = '/v1/oauth2/authorize/confirm';
+/** Assumption: RFC 8414. */
+export const metadataPath = '/.well-known/oauth-authorization-server';
+
+/** Assumption, but `is_mfa` and `next_step_auth_id`. */
+export const mfaAsked = z.looseObject({ is_mfa: z.literal(true), next_step_auth_id: z.string().min(1) });
+/** Assumption. What is left out of `state` was left out of the request. */
+export const codeGiven = z.looseObject({
+  code: z.string().min(1),
+  state: z.string().optional(),
+  redirect_uri: z.string().min(1),
+});
+export const signInAnswer = z.union([mfaAsked, codeGiven]);
+/** Assumption. */
+export const mfaAnswer = z.looseObject({ next_step_auth_id: z.string().min(1) });
+
+export type MfaAsked = z.infer<typeof mfaAsked>;
+export type CodeGiven = z.infer<typeof codeGiven>;

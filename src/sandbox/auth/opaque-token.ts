@@ -1,0 +1,17 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** 256 bits for a code, a refresh token or a step of a sign-in. Not the injected randomness: a seed could repeat it. */
+export function opaqueToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Under which an opaque token is kept: who reads our memory finds none that works, and looking one up tells nothing by its time. */
+export function fingerprint(token: string): string {
+  return createHash('sha256').update(token).digest('base64url');
+}
+
+/** Equal texts, in a time that does not depend on where they differ. */
+export function equalSecrets(expected: string, given: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(expected), digest(given));
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '../../runtime/clock.ts';
+import { AttemptLimiter } from './attempt-limiter.ts';
+import type { AuthorizationCodes } from './authorization-codes.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
+import type { Directory } from './directory.ts';
+import { equalSecrets, fingerprint, opaqueToken } from './opaque-token.ts';
+
+export interface SignInDeps {
+  readonly clock: Clock;
+  readonly directory: Directory;
+  readonly codes: AuthorizationCodes;
+}
+
+/** What a step of signing in led to. */
+export type SignInResult =
+  | { readonly kind: 'code'; readonly request: AuthorizationRequest; readonly code: string }
+  /** The 6-digit code is asked for, or has been accepted. */
+  | { readonly kind: 'mfa' | 'confirm'; readonly request: AuthorizationRequest; readonly nextStepAuthId: string }
+  /** Wrong password or code. The request is there as long as the step may be tried again. */
+  | { readonly kind: 'denied'; readonly description: string; readonly request?: AuthorizationRequest }
+  | { readonly kind: 'wait'; readonly waitMs: number; readonly request?: AuthorizationRequest };
+
+interface Step {
+  readonly request: AuthorizationRequest;
+  readonly username: string;
+  readonly endsAtMs: number;
+  wrong: number;
+  verified: boolean;
+}
+
+const stepLifetimeMs = 300_000;
+/** Of one sign-in. Over all of them the limiter counts. */
+const maxWrongCodes = 5;
+const maxSteps = 10_000;
+const noSuchStep = 'This sign-in is unknown, over or expired; start again';
+
+/**
+ * Users signing in: password, then the 6-digit code where the user has MFA, then confirm (specification, "Authentication" 7).
+ *
+ * States of a sign-in: password → code given; or password → mfa → confirm → code given. Invariant: a code is made once for each sign-in, after every step
+ * that the user's settings ask for; wrong answers are bounded in one sign-in and over all of them, for names that do not exist as well.
+ */
+export class SignIns {
+  /** Base address of the screen, which is known once it listens. */
+  screenAddress = '';
+  private readonly steps = new Map<string, Step>();
+  private readonly passwords: AttemptLimiter;
+  private readonly mfaCodes: AttemptLimiter;
+  private readonly deps: SignInDeps;
+
+  constructor(deps: SignInDeps) {
+    this.deps = deps;
+    this.passwords = new AttemptLimiter(deps, { burst: 10, everyMs: 30_000 });
+    this.mfaCodes = new AttemptLimiter(deps, { burst: 10, everyMs: 30_000 });
+  }
+
+  password(request: AuthorizationRequest, username: string, password: string): SignInResult {
+    const waitMs = this.passwords.waitMs(username);
+    if (waitMs > 0) return { kind: 'wait', waitMs, request };
+    const user = this.deps.directory.users.get(username);
+    // Compared for an unknown name too: the time must not tell who has an account.
+    const right = equalSecrets(user?.password.reveal() ?? '', password);
+    if (user === undefined || !right) {
+      this.passwords.failed(username);
+      return { kind: 'denied', description: 'Wrong user name or password', request };
+    }
+    this.passwords.succeeded(username);
+    if (user.mfa === null) return { kind: 'code', request, code: this.deps.codes.issue(request, username) };
+    const nextStepAuthId = opaqueToken();
+    this.forgetOld();
+    const endsAtMs = this.deps.clock.monotonicMs() + stepLifetimeMs;
+    this.steps.set(fingerprint(nextStepAuthId), { request, username, endsAtMs, wrong: 0, verified: false });
+    return { kind: 'mfa', request, nextStepAuthId };
+  }
+
+  verify(nextStepAuthId: string, verificationCode: string): SignInResult {
+    const step = this.stepOf(nextStepAuthId);
+    if (step === undefined || step.verified) return { kind: 'denied', description: noSuchStep };
+    const { request, username } = step;
+    const waitMs = this.mfaCodes.waitMs(username);
+    if (waitMs > 0) return { kind: 'wait', waitMs, request };
+    const expected = this.deps.directory.users.get(username)?.mfa ?? null;
+    if (expected !== null && equalSecrets(expected, verificationCode)) {
+      this.mfaCodes.succeeded(username);
+      step.verified = true;
+      return { kind: 'confirm', request, nextStepAuthId };
+    }
+    this.mfaCodes.failed(username);
+    step.wrong += 1;
+    if (step.wrong < maxWrongCodes) return { kind: 'denied', description: 'Wrong verification code', request };
+    this.steps.delete(fingerprint(nextStepAuthId));
+    return { kind: 'denied', description: 'Too many wrong verification codes; start again' };
+  }
+
+  confirm(nextStepAuthId: string): SignInResult {
+    const step = this.stepOf(nextStepAuthId);
+    if (step === undefined) return { kind: 'denied', description: noSuchStep };
+    if (!step.verified) return { kind: 'denied', description: 'The verification code comes first' };
+    this.steps.delete(fingerprint(nextStepAuthId));
+    return { kind: 'code', request: step.request, code: this.deps.codes.issue(step.request, step.username) };
+  }
+
+  private stepOf(nextStepAuthId: string): Step | undefined {
+    const step = this.steps.get(fingerprint(nextStepAuthId));
+    return step === undefined || this.deps.clock.monotonicMs() >= step.endsAtMs ? undefined : step;
+  }
+
+  private forgetOld(): void {
+    for (const [key, step] of this.steps) {
+      if (step.endsAtMs > this.deps.clock.monotonicMs() && this.steps.size < maxSteps) return;
+      this.steps.delete(key);
+    }
+  }
+}
