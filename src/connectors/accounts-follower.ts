@@ -32,11 +32,13 @@ export interface AccountsFollowerOptions {
  * Keeps the sources on the accounts that the platform lists as open: new ones are followed, closed and vanished ones left, without a restart.
  *
  * States: starting (until the list was read once, or the registry instead of it) → following. Invariant: an account is left only by a complete list that
- * does not show it open; a list that failed changes nothing. An account is in the registry before a source follows it.
+ * does not show it open; a list that failed changes nothing. An account is in the registry before a source follows it. Each source counts by itself: that one
+ * follows an account says nothing of the other.
  */
 export class AccountsFollower {
   private readonly records = new Map<string, AccountRecord>();
-  private readonly followed = new Set<string>();
+  /** Account → the streams that follow it. */
+  private readonly followed = new Map<string, Set<Stream>>();
   private lastError: string | undefined;
   private loaded = false;
   private readonly deps: AccountsFollowerDeps;
@@ -95,7 +97,7 @@ export class AccountsFollower {
     const open = new Map(
       accounts.filter((account) => account.isOpen && this.wanted(account.accountId)).map((a) => [a.accountId, a]),
     );
-    for (const accountId of [...this.followed]) {
+    for (const accountId of [...this.followed.keys()]) {
       if (open.has(accountId)) continue;
       this.followed.delete(accountId);
       // Its session may have moved the record on; should the account come back, it begins from what is stored.
@@ -104,17 +106,24 @@ export class AccountsFollower {
       for (const source of this.sources) source.unfollow(accountId);
     }
     for (const account of open.values()) {
-      if (this.followed.has(account.accountId) || signal.aborted) continue;
-      for (const source of this.sources) source.follow(await this.recordOf(source.stream, account));
-      this.followed.add(account.accountId);
+      for (const source of this.sources) {
+        if (signal.aborted) return;
+        if (this.followed.get(account.accountId)?.has(source.stream) === true) continue;
+        this.follow(source, await this.recordOf(source.stream, account));
+      }
     }
+  }
+
+  private follow(source: AccountFollower, record: AccountRecord): void {
+    const streams = this.followed.get(record.accountId) ?? new Set();
+    this.followed.set(record.accountId, streams.add(source.stream));
+    source.follow(record);
   }
 
   private followKnown(): void {
     for (const record of this.records.values()) {
-      if (!this.wanted(record.accountId)) continue;
-      this.followed.add(record.accountId);
-      this.sources.find(({ stream }) => stream === record.stream)?.follow(record);
+      const source = this.sources.find(({ stream }) => stream === record.stream);
+      if (source !== undefined && this.wanted(record.accountId)) this.follow(source, record);
     }
   }
 

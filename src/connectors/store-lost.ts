@@ -47,8 +47,8 @@ export class StoreLost {
   }
 
   /**
-   * Whether the observation tells of a loss that has not been dealt with: an order says so for as long as it lives. On a first start there is nothing that a
-   * version could be compared with, and so nothing to freeze.
+   * Whether the observation tells of a loss that has not been dealt with: an order says so for as long as it lives. Also before the first complete read: what the
+   * stream or half a list brought until then has versions of the old store already, here or of an earlier process.
    */
   isNews({ view }: Observation): boolean {
     if (view.certainty !== 'unknown_store_lost') return false;
@@ -57,7 +57,7 @@ export class StoreLost {
       return false;
     }
     const { readUpTo } = this.deps.reader.record;
-    if (readUpTo === undefined || compareInstants(view.updatedAt, readUpTo) <= 0) return false;
+    if (readUpTo !== undefined && compareInstants(view.updatedAt, readUpTo) <= 0) return false;
     if (this.handledUpTo !== undefined && compareInstants(view.updatedAt, this.handledUpTo) <= 0) return false;
     return this.deps.clock.monotonicMs() - this.handledMs >= restMs;
   }

@@ -29,6 +29,8 @@ const names = {
 export class MemoryHttp {
   faults: ReadFaults = noReadFaults;
   down = false;
+  /** When an account's store was lost, by the world's monotonic time: nothing from before it can be shown after it. */
+  readonly storeLostMs = new Map<string, number>();
   /** Rows of a page at most, whatever is asked for. */
   pageSize = 500;
   private readonly deps: MemoryHttpDeps;
@@ -59,7 +61,7 @@ export class MemoryHttp {
   }
 
   private answer({ url, headers }: HttpRequest): HttpOutcome {
-    const { exchange, tokens, random } = this.deps;
+    const { exchange, tokens } = this.deps;
     const credential = headers['authorization'];
     const token = credential instanceof Secret ? credential.reveal().slice('Bearer '.length) : '';
     if (!tokens.isGood(token)) return failure(401, 'UNAUTHORIZED');
@@ -69,7 +71,7 @@ export class MemoryHttp {
     const account = exchange.accounts.get(searchParams.get('accountId') ?? '');
     if (account === undefined || (stream === 'prediction' && !account.predictions)) return failure(403, 'FORBIDDEN');
     const path = stream === 'prediction' ? predictionOrdersPath : ordersPath;
-    const lagMs = Math.floor(random.next() * this.faults.lagMs);
+    const lagMs = this.lagMs(account.id);
     if (pathname !== path) {
       const row = getOrder(exchange, account, stream, decodeURIComponent(pathname.slice(path.length + 1)), lagMs);
       return row === undefined ? failure(404, 'NOT_FOUND') : reply(200, wrapped(stream, row));
@@ -78,6 +80,11 @@ export class MemoryHttp {
     if ('fault' in query) return failure(400, query.fault);
     const limit = Math.min(query.limit, this.pageSize);
     return reply(200, wrapped(stream, listOrders(exchange, account, stream, { ...query, limit }, lagMs)));
+  }
+
+  private lagMs(accountId: string): number {
+    const sinceLossMs = this.deps.clock.monotonicMs() - (this.storeLostMs.get(accountId) ?? Number.NEGATIVE_INFINITY);
+    return Math.floor(Math.min(this.deps.random.next() * this.faults.lagMs, sinceLossMs));
   }
 
   private accounts(): string {

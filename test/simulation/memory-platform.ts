@@ -39,11 +39,13 @@ export class MemoryPlatform {
   readonly corrected = new Set<ExchangeOrder>();
   private readonly market: Market;
   private readonly uncertainty: Uncertainty;
+  private readonly clock: Clock;
   private readonly random: Random;
   private readonly trace: Trace;
 
   constructor(deps: { clock: Clock; random: Random; trace: Trace }, options: PlatformOptions) {
     const { clock, random, trace } = deps;
+    this.clock = clock;
     this.random = random;
     this.trace = trace;
     this.exchange = new Exchange({ clock, onChange: (order, step) => this.changed(order, step) }, { maxOrders: 100_000 });
@@ -104,6 +106,7 @@ export class MemoryPlatform {
     const forgotten = below(this.random, 2);
     if (open.length <= forgotten) return;
     this.storesLost.add(account.id);
+    this.http.storeLostMs.set(account.id, this.clock.monotonicMs());
     this.uncertainty.storeLost(account, 1e9, forgotten);
     for (const order of open) if (!this.exchange.orders.has(order.terms.orderId)) this.market.release(order);
     this.trace.add('platform', 'loses the store of', account.id);
