@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process';
+
+const installMs = 180_000;
+
+/**
+ * Makes sure that a program of a Debian package is there: installs it where we are root and apt-get exists. Throws with the sentence that mends it
+ * otherwise; a test that needs it fails then, and never skips.
+ */
+export function ensureProgram(program: string, packageName = program): void {
+  if (isThere(program)) return;
+  const mend = `${program} is not installed: \`apt-get install ${packageName}\``;
+  if (process.getuid?.() !== 0 || !isThere('apt-get')) throw new Error(mend);
+  // The lists of a fresh machine are empty; those of an old one name versions that are gone.
+  apt(['update']);
+  const said = apt(['install', '-y', '--no-install-recommends', packageName]);
+  if (!isThere(program)) throw new Error(`${mend} did not help:\n${said}`);
+}
+
+function apt(args: readonly string[]): string {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const { stdout, stderr } = spawnSync('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...args], {
+    env,
+    encoding: 'utf8',
+    timeout: installMs,
+  });
+  return `${stdout}\n${stderr}`.slice(-2000);
+}
+
+function isThere(program: string): boolean {
+  return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+}
