@@ -44,6 +44,8 @@ export class MemoryBroker {
   /** What a reader sees of each topic, in the order of arrival over all partitions. */
   readonly records: Record<TopicName, LogRow[]> = { updates: [], continuity: [], state: [] };
   onAppend: (topic: TopicName, row: LogRow, from: string) => void = () => {};
+  /** Told when a process begins to send, by its name. */
+  onSend: (from: string) => void = () => {};
   private writers = 0;
   private readonly clock: Clock;
   private readonly random: Random;
@@ -56,11 +58,15 @@ export class MemoryBroker {
   /** The log topics, as one process sends to them. */
   publisher(host: Host): Publisher {
     const producer = this.producer(host);
-    return { publish: (rows) => host.answer(this.send(rows, producer, host.name)), close: async () => undefined };
+    const publish = (rows: readonly LogRow[]) => {
+      this.onSend(host.name);
+      return host.answer(this.send(rows, producer, host.name));
+    };
+    return { publish, close: async () => undefined };
   }
 
-  /** The state topic, as one process writes it. */
-  statePublisher(host: Host): StatePublisher {
+  /** The state topic, as one process writes it. `fencing` is for a planted bug. */
+  statePublisher(host: Host, { fencing = true } = {}): StatePublisher {
     const producer = this.producer(host);
     let writer = -1;
     const takeOver = async () => {
@@ -72,12 +78,15 @@ export class MemoryBroker {
       if (writer < 0) this.violations.push(`${host.name} flushes without having taken over`);
       const mine = writer;
       writer = -1;
-      await this.transact(rows, producer, mine, host.name);
+      await this.transact(rows, producer, fencing ? mine : undefined, host.name);
       writer = mine;
     };
     return {
       takeOver: () => host.answer(takeOver()),
-      flush: (rows) => host.answer(flush(rows)),
+      flush: (rows) => {
+        this.onSend(host.name);
+        return host.answer(flush(rows));
+      },
       close: async () => undefined,
     };
   }
@@ -126,11 +135,11 @@ export class MemoryBroker {
     if (dice < late + torn + lostAnswer) throw new PublishError('connection', 'the connection broke behind the request');
   }
 
-  private async transact(rows: readonly LogRow[], producer: Producer, writer: number, from: string): Promise<void> {
+  private async transact(rows: readonly LogRow[], producer: Producer, writer: number | undefined, from: string): Promise<void> {
     const { lostAnswer, torn } = this.faults;
     await this.travel(producer, 'begin');
     await this.pass(this.faults.slowMs * 3);
-    if (writer !== this.writers) throw new PublishError('fenced', 'a newer writer took over');
+    if (writer !== undefined && writer !== this.writers) throw new PublishError('fenced', 'a newer writer took over');
     const dice = this.random.next();
     if (dice < torn) throw new PublishError('not_leader', 'aborted');
     for (const row of rows) this.put('state', row, from);

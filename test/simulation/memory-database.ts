@@ -71,6 +71,8 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
   private readonly positions = new Map<string, bigint>();
   private readonly accounts = new Map<string, AccountRecord>();
   private lock: Promise<unknown> = Promise.resolve();
+  /** By epoch: the monotonic time at which the row was last renewed under it. */
+  readonly renewals = new Map<bigint, number>();
   private readonly revisions = new Set<string>();
   private readonly onlySession = laneSession();
   private nextSeq = 1n;
@@ -132,7 +134,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     }
     const nowMs = this.clock.nowMs();
     row.batch = batch.number;
-    row.renewedMs = nowMs;
+    this.renewed(row);
     for (const head of batch.heads) this.heads.set(orderKey(head.stream, head.orderId), { ...head, touchedMs: nowMs });
     const first = this.log.length;
     for (const update of batch.updates) {
@@ -157,7 +159,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
         return { kind: 'busy', holder: row.holder, ageMs };
       row.holder = holder;
       row.epoch += 1n;
-      row.renewedMs = this.clock.nowMs();
+      this.renewed(row);
       return { kind: 'held', epoch: row.epoch, batch: row.batch };
     });
   }
@@ -166,7 +168,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     await this.call();
     const row = this.laneRow(lane);
     if (row.epoch !== epoch) return false;
-    row.renewedMs = this.clock.nowMs();
+    this.renewed(row);
     return true;
   }
 
@@ -176,7 +178,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
       const row = this.laneRow(lane);
       if (row.epoch !== epoch) return undefined;
       row.epoch += 1n;
-      row.renewedMs = this.clock.nowMs();
+      this.renewed(row);
       return { epoch: row.epoch, batch: row.batch };
     });
   }
@@ -251,6 +253,17 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
         const { order, sourceVersion } = decodeHead(row);
         return { orderId: row.orderId, status: order.status, sourceVersion, updatedAt: order.updatedAt };
       });
+  }
+
+  /** The lane's row as it stands, for whoever looks from outside. */
+  holdOf(lane: number): LaneHold {
+    const { epoch, batch } = this.laneRow(lane);
+    return { epoch, batch };
+  }
+
+  private renewed(row: LaneRow): void {
+    row.renewedMs = this.clock.nowMs();
+    this.renewals.set(row.epoch, this.clock.monotonicMs());
   }
 
   private laneRow(lane: number): LaneRow {

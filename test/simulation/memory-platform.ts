@@ -104,7 +104,8 @@ export class MemoryPlatform {
       ({ terms, state }) => terms.account === account && terms.stream === 'prediction' && !isClosed(state),
     );
     const forgotten = below(this.random, 2);
-    if (open.length <= forgotten) return;
+    // A gap that ends would call certain what a lost store has not said yet.
+    if (open.length <= forgotten || open.some(({ certainty }) => certainty === 'unknown_gap')) return;
     this.storesLost.add(account.id);
     this.http.storeLostMs.set(account.id, this.clock.monotonicMs());
     this.uncertainty.storeLost(account, 1e9, forgotten);

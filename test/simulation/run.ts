@@ -7,6 +7,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     from: { type: 'string', default: '1' },
     count: { type: 'string', default: '100' },
+    bugs: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
   },
 });

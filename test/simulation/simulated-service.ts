@@ -1,6 +1,7 @@
 import { closing } from '../../src/cli/service/closing.ts';
 import { LaneParts } from '../../src/cli/service/lane-parts.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
+import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import { Ingest } from '../../src/ingest/ingest.ts';
 import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import type { Log } from '../../src/observability/log.ts';
@@ -29,6 +30,8 @@ export interface SimulatedServiceDeps {
   readonly platform: MemoryPlatform;
   readonly tokens: HostTokens;
   readonly log: Log;
+  /** Between the connectors and ingest, for a planted bug. */
+  readonly intoIngest?: (sink: ObservationSink) => ObservationSink;
 }
 
 /** The service as `assembleService` joins it, on ports in memory: the same parts, in the same order of start and drain. One run of one process. */
@@ -132,7 +135,7 @@ export class SimulatedService {
         tokens,
         registry: database.accounts,
         openSocket: platform.stream.socketFactory(host),
-        sink: this.coverage.sink(this.ingest),
+        sink: this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest),
         metrics: this.metrics.source,
       },
       {

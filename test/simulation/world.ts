@@ -147,8 +147,18 @@ export class World {
       trace.add(from, `to ${topic}`, row.payload);
       watch.appended(topic, row, from);
     };
+    broker.onSend = (from) => this.mustHold(from);
     platform.stream.onAcknowledged = (socket, name) => this.serviceOf(socket)?.coverage.acknowledged(socket, name);
     platform.stream.onGone = (socket) => this.serviceOf(socket)?.coverage.gone(socket);
+  }
+
+  /** Who sends has been told lately that the lane is its own (invariants.md 24), by the database's account and not by its own. */
+  private mustHold(from: string): void {
+    const service = this.services.find(({ host }) => host.name === from);
+    if (service === undefined) return;
+    const agoMs = this.clock.monotonicMs() - (this.database.renewals.get(service.lease.epoch) ?? Number.NEGATIVE_INFINITY);
+    if (agoMs > this.settings.lease.actMs)
+      this.pastBreaches.push(`${from} sends ${Math.round(agoMs)} ms behind its last renewal`);
   }
 
   private serviceOf(socket: MemorySocket): SimulatedService | undefined {

@@ -1,0 +1,157 @@
+import { AccountReader } from '../../src/connectors/account-reader.ts';
+import { Connectors } from '../../src/connectors/connectors.ts';
+import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
+import type { IngestItem } from '../../src/domain/observation.ts';
+import { HeadCache } from '../../src/ingest/head-cache.ts';
+import { NewestByOrder } from '../../src/relay/newest-by-order.ts';
+import { Position } from '../../src/relay/position.ts';
+import { Seam } from '../../src/relay/seam.ts';
+import { Lease } from '../../src/runtime/lease.ts';
+import type { PlantedBug } from './planted-bug.ts';
+
+/** Another method in place of one of a class, for the time of a run. */
+function replaced<T extends object>(of: { readonly prototype: T }, name: keyof T, by: (this: T, ...call: never[]) => unknown) {
+  return () => {
+    const original = Object.getOwnPropertyDescriptor(of.prototype, name);
+    if (original === undefined) throw new Error(`${String(name)} is no method any more: this bug plants nothing`);
+    Object.defineProperty(of.prototype, name, { ...original, value: by });
+    return () => {
+      Object.defineProperty(of.prototype, name, original);
+    };
+  };
+}
+
+/** Mistakes that one could make in this design, each of which some seed must show. */
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: 'the position is saved before Kafka has acknowledged',
+    deps: ({ publisher }) => ({
+      publisher: { ...publisher, publish: (rows) => publisher.publish(rows).catch(() => undefined) },
+    }),
+  },
+  {
+    name: 'heads stay cached after the batch that changed them failed',
+    plant: replaced(HeadCache, 'evict', () => undefined),
+  },
+  {
+    name: 'an account is live before its orders were read',
+    plant: replaced(AccountReader, 'read', async () => ({ complete: true, rows: 0 })),
+  },
+  {
+    name: 'a process acts on a lease that is long gone',
+    plant: replaced(Lease, 'mayAct', () => true),
+  },
+  {
+    name: 'the state topic takes what a fenced writer sends',
+    deps: ({ host }, { broker }) => ({ statePublisher: broker.statePublisher(host, { fencing: false }) }),
+    plant: replaced(Lease, 'mayAct', () => true),
+  },
+  {
+    name: 'after a lost answer nothing is reclaimed: it is taken for a rollback',
+    deps: ({ database }) => ({
+      database: {
+        ...database,
+        orders: {
+          ...database.orders,
+          applyBatch: async (batch) => {
+            const result = await database.orders.applyBatch(batch);
+            return result.kind === 'unknown' ? { kind: 'retry', code: result.code } : result;
+          },
+        },
+      },
+    }),
+  },
+  {
+    name: 'after a lost answer nothing is reclaimed: it is taken for a commit',
+    deps: ({ database }) => ({
+      database: {
+        ...database,
+        orders: {
+          ...database.orders,
+          applyBatch: async (batch) => {
+            const result = await database.orders.applyBatch(batch);
+            return result.kind === 'unknown' ? { kind: 'committed', lastSeq: undefined } : result;
+          },
+        },
+      },
+    }),
+  },
+  {
+    name: 'batches are written whatever the epoch',
+    deps: ({ database }, world) => ({
+      database: {
+        ...database,
+        orders: {
+          ...database.orders,
+          applyBatch: (batch) => {
+            const { epoch, batch: last } = world.database.holdOf(batch.lane);
+            return database.orders.applyBatch({ ...batch, epoch, number: last + 1n });
+          },
+        },
+      },
+    }),
+  },
+  {
+    name: 'the relay follows memory over a gap',
+    plant: replaced(Seam, 'reread', () => undefined),
+  },
+  {
+    name: 'the state writer trusts its memory over a gap',
+    plant: replaced(NewestByOrder, 'fail', () => undefined),
+  },
+  {
+    name: 'the relay begins behind what is committed, not behind what is acknowledged',
+    plant: replaced(Position, 'load', async function (this: Position) {
+      this.advance(1_000_000n);
+    }),
+  },
+  {
+    name: 'sources go on after the lane is lost',
+    plant: replaced(Connectors, 'end', async () => undefined),
+  },
+  {
+    name: 'versions go through a JavaScript number',
+    deps: () => ({
+      intoIngest: (sink) =>
+        passing(sink, (item) => {
+          if (item.kind !== 'order' || item.sourceVersion === undefined) return item;
+          return { ...item, sourceVersion: BigInt(Number(item.sourceVersion)) };
+        }),
+    }),
+  },
+  {
+    name: 'a full queue drops what comes',
+    deps: () => ({ intoIngest: (sink) => passing(sink, (item) => (sink.full ? undefined : item)) }),
+  },
+  {
+    name: 'an event that repeats a known instant is dropped',
+    deps: () => {
+      const seen = new Set<string>();
+      return {
+        intoIngest: (sink) =>
+          passing(sink, (item) => {
+            if (item.kind !== 'order') return item;
+            const instant = `${item.view.orderId} ${item.view.updatedAt.slice(0, 19)}`;
+            if (seen.has(instant)) return undefined;
+            seen.add(instant);
+            return item;
+          }),
+      };
+    },
+  },
+];
+
+/** The sink with each item as `change` leaves it; undefined: dropped. */
+function passing(sink: ObservationSink, change: (item: IngestItem) => IngestItem | undefined): ObservationSink {
+  return {
+    offer: (item) => {
+      const changed = change(item);
+      if (changed !== undefined) sink.offer(changed);
+    },
+    get full() {
+      return sink.full;
+    },
+    onRoom: (callback) => sink.onRoom(callback),
+    settled: () => sink.settled(),
+  };
+}
