@@ -6,7 +6,7 @@ import type { PlatformError } from './platform-error.ts';
 import type { Token } from './token-store.ts';
 import { tokenPath } from './wire/token-response.ts';
 
-/** What signs in. Without `clientSecret` it is a public client, which can only refresh. */
+/** What signs in. Without `clientSecret` it is a public client, which has no credentials of its own: a user signs in, and it refreshes. */
 export interface Credential {
   readonly clientId: string;
   readonly clientSecret?: Secret;
@@ -14,7 +14,16 @@ export interface Credential {
   readonly scope?: string;
 }
 
-export type Grant = { readonly kind: 'client_credentials' } | { readonly kind: 'refresh'; readonly refreshToken: Secret };
+export type Grant =
+  | { readonly kind: 'client_credentials' }
+  | { readonly kind: 'refresh'; readonly refreshToken: Secret }
+  /** From `readCallback`, which has checked the state. */
+  | {
+      readonly kind: 'authorization_code';
+      readonly callback: URLSearchParams;
+      readonly redirectUri: string;
+      readonly verifier: Secret;
+    };
 
 export type ExchangeResult =
   | { readonly ok: true; readonly token: Token }
@@ -25,7 +34,7 @@ export type ExchangeResult =
 const assumedLifetimeSeconds = 300;
 
 /**
- * One call of the token endpoint (specification, "POST /v1/oauth2/token"; RFC 6749, sections 4.4 and 6). The secret goes into the body, as the
+ * One call of the token endpoint (specification, "POST /v1/oauth2/token"; RFC 6749, sections 4.1, 4.4 and 6). The secret goes into the body, as the
  * specification shows it. One attempt: a refresh token may be rotated by an answer that is lost, so who calls decides about another.
  */
 export async function exchangeToken(
@@ -57,28 +66,43 @@ export async function exchangeToken(
   };
   try {
     const startedMs = deps.clock.nowMs();
-    const authentication = credential.clientSecret ? oauth.ClientSecretPost(credential.clientSecret.reveal()) : oauth.None();
-    const answer =
-      grant.kind === 'refresh'
-        ? await oauth.processRefreshTokenResponse(
-            server,
-            client,
-            await oauth.refreshTokenGrantRequest(server, client, authentication, grant.refreshToken.reveal(), options),
-          )
-        : await oauth.processClientCredentialsResponse(
-            server,
-            client,
-            await oauth.clientCredentialsGrantRequest(
-              server,
-              client,
-              authentication,
-              credential.scope === undefined ? {} : { scope: credential.scope },
-              options,
-            ),
-          );
+    const answer = await ask({ server, client, options }, credential, grant);
     return { ok: true, token: tokenFrom(answer, startedMs) };
   } catch (error) {
     return failure(error, lost);
+  }
+}
+
+interface Endpoint {
+  readonly server: oauth.AuthorizationServer;
+  readonly client: oauth.Client;
+  readonly options: oauth.TokenEndpointRequestOptions;
+}
+
+/** The grant's own request and the checks of its own answer. */
+async function ask(
+  { server, client, options }: Endpoint,
+  credential: Credential,
+  grant: Grant,
+): Promise<oauth.TokenEndpointResponse> {
+  const authentication = credential.clientSecret ? oauth.ClientSecretPost(credential.clientSecret.reveal()) : oauth.None();
+  switch (grant.kind) {
+    case 'refresh': {
+      const token = grant.refreshToken.reveal();
+      const response = await oauth.refreshTokenGrantRequest(server, client, authentication, token, options);
+      return oauth.processRefreshTokenResponse(server, client, response);
+    }
+    case 'authorization_code': {
+      const { callback, redirectUri, verifier } = grant;
+      const code = [callback, redirectUri, verifier.reveal()] as const;
+      const response = await oauth.authorizationCodeGrantRequest(server, client, authentication, ...code, options);
+      return oauth.processAuthorizationCodeResponse(server, client, response);
+    }
+    case 'client_credentials': {
+      const parameters = credential.scope === undefined ? {} : { scope: credential.scope };
+      const response = await oauth.clientCredentialsGrantRequest(server, client, authentication, parameters, options);
+      return oauth.processClientCredentialsResponse(server, client, response);
+    }
   }
 }
 
