@@ -149,7 +149,8 @@ export class Source {
     }
     const { promise, resolve } = Promise.withResolvers<{ end: ConnectionEnd; generation: number }>();
     this.currentEnded = resolve;
-    this.current = this.open(credential.token, (connection) => void this.roster.attachAll(connection));
+    // The connection that was to replace the last one may have opened while there was none: it is the current one already.
+    this.current ??= this.open(credential.token, (connection) => void this.roster.attachAll(connection));
     const { end, generation } = await promise;
     if (this.life.signal.aborted || end.reason === 'store_lost') return end.reason;
     if (end.reason === 'unauthorized') await this.deps.tokens.renew(generation);
