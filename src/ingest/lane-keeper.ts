@@ -140,17 +140,23 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   private async stopTenant(): Promise<void> {
-    this.deps.lease.lose();
-    this.deps.metrics.laneHeld.set(0);
+    this.forget();
     this.holder = undefined;
     this.current = 'standby';
     await this.deps.tenant.end();
+    // A reclaim that the tenant was waiting for may have raised the epoch, and confirmed it, meanwhile.
+    this.forget();
   }
 
-  /** Nothing of ours may write when the row is free: the tenant ends first. */
+  private forget(): void {
+    this.deps.lease.lose();
+    this.deps.metrics.laneHeld.set(0);
+  }
+
+  /** Nothing of ours may write when the row is free: the tenant ends first, and only then it is known under which epoch the row is ours. */
   private async giveBack(): Promise<void> {
-    const { epoch } = this.deps.lease;
     await this.stopTenant();
+    const { epoch } = this.deps.lease;
     await this.inTurn(() => this.deps.store.release(this.options.lane, epoch)).catch((error: unknown) => {
       this.deps.log.warn({ err: error }, 'the lane could not be given back; a standby has to wait until the lease expires');
     });
