@@ -158,6 +158,14 @@ export class BatchPipeline {
     if (first.kind === 'out_of_order' || results.some((result) => result.kind === 'unknown')) {
       const hold = await this.reclaim();
       if (hold === undefined) return;
+      if (!this.isInStep(hold.batch)) {
+        this.deps.log.error(
+          { batch: hold.batch.toString(), expected: this.nextNumber.toString() },
+          'the database has forgotten batches that had committed; beginning again from what it has. Raise TIDEMARK_GENERATION',
+        );
+        this.lose();
+        return;
+      }
       this.completeUpTo(hold.batch);
     }
     const failed = this.flights;
@@ -166,6 +174,12 @@ export class BatchPipeline {
     const only = failed[0]?.entries;
     if (first.kind === 'poison' && only !== undefined) this.isolate(only, first);
     if (first.kind === 'retry') await this.pause();
+  }
+
+  /** False: a failover or a restore took back what had committed. Then no head in the cache can be believed, and no number of ours would ever follow. */
+  private isInStep(batch: bigint): boolean {
+    const lowest = this.flights.find((flight) => flight.number !== undefined)?.number ?? this.nextNumber;
+    return batch >= lowest - 1n && batch < this.nextNumber;
   }
 
   /** `batch` is a verdict: every flight up to it committed. Which seqs they got is not known here, so the relay reads them from the log. */
