@@ -23,6 +23,8 @@ export interface ServiceOptions {
   readonly part: string;
   /** Arguments for Node itself, such as `--cpu-prof`. */
   readonly nodeArgs?: readonly string[];
+  /** Settings besides those that the platform, the servers and the part give. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Run when the schema is there and before the service starts. */
   readonly prepare?: (databaseUrl: string) => Promise<void>;
 }
@@ -32,7 +34,7 @@ export async function startServiceProcess(
   cleanup: Cleanup,
   stack: Stack,
   sandbox: SandboxProcess,
-  { part, nodeArgs = [], prepare }: ServiceOptions,
+  { part, nodeArgs = [], env: extra = {}, prepare }: ServiceOptions,
 ): Promise<ServiceProcess> {
   const database = await stack.makeDatabase(part);
   const adminPort = await freePort();
@@ -42,6 +44,7 @@ export async function startServiceProcess(
     KAFKA_BROKERS: stack.kafka.brokers.join(','),
     TIDEMARK_TOPIC_PREFIX: `bench-${part}-${systemRandom.uuid().slice(0, 8)}.`,
     TIDEMARK_ADMIN_PORT: String(adminPort),
+    ...extra,
   };
   for (const words of [['migrate'], ['topics', 'apply']]) {
     const step = await startChild(cleanup, { name: words[0] ?? '', script: 'bin/tidemark.js', args: words, env });
