@@ -26,16 +26,22 @@ const readDeadlineMs = 30_000;
 /**
  * A GET with the bearer token, repeated on 5xx, 429 and answers that never came or were broken, with full-jitter backoff (or the Retry-After that the
  * platform asks for), until 30 s have passed; on 401 one renewal of the token and one further try. Reads only: nothing that writes may be repeated
- * like this. `value` is the parsed body.
+ * like this. `value` is the parsed body. `headers` go beside the token.
  */
-export async function readPlatform(deps: ReadDeps, operation: string, url: string, signal: AbortSignal): Promise<ReadResult> {
+export async function readPlatform(
+  deps: ReadDeps,
+  operation: string,
+  url: string,
+  signal: AbortSignal,
+  headers: HttpRequest['headers'] = {},
+): Promise<ReadResult> {
   const giveUpMs = deps.clock.monotonicMs() + readDeadlineMs;
   const backoff = new Backoff(deps.random, { firstMs: 250, maxMs: 5_000 });
   let renewed = false;
   for (;;) {
     const credential = await deps.tokens.get();
     if (!credential.ok) return credential;
-    const { result, retryAfterMs } = await attempt(deps, operation, url, credential.token, signal);
+    const { result, retryAfterMs } = await attempt(deps, operation, url, credential.token, signal, headers);
     if (result.ok || signal.aborted) return result;
     if (result.error.status === 401 && !renewed) {
       renewed = true;
@@ -56,12 +62,13 @@ async function attempt(
   url: string,
   token: AccessToken,
   signal: AbortSignal,
+  headers: HttpRequest['headers'],
 ): Promise<{ readonly result: ReadResult; readonly retryAfterMs: number }> {
   const request: HttpRequest = {
     operation,
     method: 'GET',
     url,
-    headers: { accept: 'application/json', authorization: new Secret(`Bearer ${token.secret.reveal()}`) },
+    headers: { ...headers, accept: 'application/json', authorization: new Secret(`Bearer ${token.secret.reveal()}`) },
     signal,
   };
   const startedMs = deps.clock.monotonicMs();
