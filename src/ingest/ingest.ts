@@ -6,6 +6,12 @@ import { type Entry, entryBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 import type { LaneHold } from './lane-store.ts';
 
+/**
+ * What one batch may hold, as it came: a statement is about three times as large. 500 ordinary events are half a megabyte; 500 of the largest would be a
+ * statement of 100 MB, and where the network does not carry that within the deadline it would be tried again for ever.
+ */
+const batchMaxBytes = 4 * 1024 * 1024;
+
 /** The lane was lost, or the process is stopping: what had been offered is not settled. A source that comes back reads everything again. */
 export class LaneEndedError extends Error {
   readonly code = 'LANE_ENDED';
@@ -105,8 +111,8 @@ export class Ingest {
   }
 
   private take(count: number): Entry[] {
-    const urgent = this.urgent.take(count);
-    const entries = urgent.length < count ? urgent.concat(this.queue.take(count - urgent.length)) : urgent;
+    const urgent = this.urgent.take(count, batchMaxBytes);
+    const entries = urgent.length < count ? urgent.concat(this.queue.take(count - urgent.length, batchMaxBytes)) : urgent;
     this.deps.metrics.queueDepth.set(this.depth);
     return entries;
   }

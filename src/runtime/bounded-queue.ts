@@ -45,11 +45,18 @@ export class BoundedQueue<T> {
     if (this.count >= this.limits.maxCount || this.queuedBytes >= this.limits.maxBytes) this.wasFull = true;
   }
 
-  /** Takes up to `maxCount` items, oldest first. */
-  take(maxCount: number): T[] {
-    const end = Math.min(this.items.length, this.head + maxCount);
+  /** Takes up to `maxCount` items of `maxBytes` in all, oldest first; at least one, however large it is. */
+  take(maxCount: number, maxBytes = Number.POSITIVE_INFINITY): T[] {
+    const last = Math.min(this.items.length, this.head + maxCount);
+    let end = this.head;
+    let bytes = 0;
+    for (; end < last; end += 1) {
+      const size = this.sizes[end] ?? 0;
+      if (end > this.head && bytes + size > maxBytes) break;
+      bytes += size;
+    }
     const taken = this.items.slice(this.head, end);
-    for (let i = this.head; i < end; i += 1) this.queuedBytes -= this.sizes[i] ?? 0;
+    this.queuedBytes -= bytes;
     this.head = end;
     this.compact();
     if (this.wasFull && this.count <= this.limits.maxCount / 2 && this.queuedBytes <= this.limits.maxBytes / 2) {
