@@ -5,6 +5,8 @@ export interface RelayOptions extends SeamLimits {
   readonly lane: number;
   /** Rows in one read of the log, and in one publish. */
   readonly maxRows: number;
+  /** Payload characters in one read of the log, about: reads grow smaller until they keep to it. */
+  readonly maxReadBytes: number;
   /** Payload characters in one publish; a single batch may pass it (the publisher splits). */
   readonly maxBytes: number;
   readonly saveEveryMs: number;
@@ -18,6 +20,7 @@ export interface RelayOptions extends SeamLimits {
 /** 32 MB held is about 1.3 s of the highest rate measured: more than any send that is going to succeed takes, little beside the process's 400 MB. */
 export const relayDefaults: Omit<RelayOptions, 'lane'> = {
   maxRows: 1000,
+  maxReadBytes: 8_000_000,
   maxBytes: 900_000,
   maxHeldBatches: 1000,
   maxHeldBytes: 32_000_000,

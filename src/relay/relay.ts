@@ -11,6 +11,7 @@ import { LatencyRecorder } from './latency-recorder.ts';
 import { PendingWatch } from './pending-watch.ts';
 import { Position } from './position.ts';
 import type { Publisher } from './publisher.ts';
+import { ReadSize } from './read-size.ts';
 import type { RelayOptions } from './relay-options.ts';
 import type { RelayTerm } from './relay-term.ts';
 import { type Parcel, Seam } from './seam.ts';
@@ -48,6 +49,7 @@ export class Relay implements Service {
   private loop: Promise<void> | undefined;
   private ticker: Timer | undefined;
   private readonly wakeup = new Wakeup();
+  private readonly readSize: ReadSize;
   private readonly backoff: Backoff;
   private readonly latency: LatencyRecorder;
   private readonly pending: PendingWatch;
@@ -60,6 +62,7 @@ export class Relay implements Service {
     this.deps = deps;
     this.options = options;
     this.backoff = new Backoff(deps.random, options.backoff);
+    this.readSize = new ReadSize({ maxRows: options.maxRows, maxBytes: options.maxReadBytes });
     this.latency = new LatencyRecorder(deps.metrics.latency);
     this.pending = new PendingWatch(deps, options);
     this.kafkaTrouble = new TroubleLog(deps, 'publishing');
@@ -167,17 +170,19 @@ export class Relay implements Service {
 
   private async readOn(term: RelayTerm): Promise<void> {
     const { seam, position } = term;
-    const { lane, maxRows } = this.options;
+    const maxRows = this.readSize.rows;
     seam.beginRead();
     let rows: Awaited<ReturnType<UpdateLog['readAfter']>>;
     try {
-      rows = await this.deps.log.readAfter(lane, position.reached, maxRows);
+      rows = await this.deps.log.readAfter(this.options.lane, position.reached, maxRows);
     } catch (err) {
+      this.readSize.failed();
       this.logTrouble.happened(err);
       await this.waitAfterFailure(term);
       return;
     }
     this.logTrouble.passed();
+    this.readSize.read(rows);
     for (const run of splitByTopic(rows)) {
       if (!(await this.publish(term, run))) return;
       position.advance(run.at(-1)?.seq ?? 0n);

@@ -10,7 +10,7 @@ export type RelayCursor = 'log' | 'state';
 export interface UpdateLog {
   /** The lane's committed rows with seq above `afterSeq`, lowest first, at most `limit`. Never one whose predecessor may still commit. */
   readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]>;
-  /** The newest row of each order with `afterSeq` < seq <= `untilSeq`, at most `limit` log rows looked at; `lastSeq` is the last seq looked at. */
+  /** The newest row of each order above `afterSeq`, at most `limit` log rows looked at (fewer where they are large); `lastSeq` is the last seq looked at. */
   readNewestAfter(
     lane: number,
     afterSeq: bigint,

@@ -13,6 +13,9 @@ interface Row {
 /** Above this many rows the backlog is told by the distance of seqs, which counts those of rolled-back batches too. Each row counted is a row read. */
 const countedRows = 1_000;
 
+/** Of payloads, looked at by one `readNewestAfter`: its rows have 6 MB as a rule, and might have a gigabyte. */
+const maxLookedAtBytes = 16_000_000;
+
 /**
  * `lane = $1`, in a form whose selectivity the planner does not guess. A partition that was never analysed has no statistics, an equality is then taken to keep one
  * row in 200, and reading and sorting the whole backlog looks cheaper than walking its index (seen: 520 ms and 300,000 rows for the first 10,000).
@@ -46,14 +49,17 @@ export class PostgresUpdateLog implements UpdateLog {
   ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }> {
     // Keys first, payloads after: of 10,000 updates of 1,000 orders only 1,000 payloads are carried through.
     const rows = await this.query<Row & { last_seq: string }>(
-      `with looked as materialized (
-         select seq, stream, order_id from public.order_updates where ${ofLane} and seq > $2 order by seq limit $3
+      `with rows as materialized (
+         select seq, stream, order_id, octet_length(payload) as bytes
+         from public.order_updates where ${ofLane} and seq > $2 order by seq limit $3
+       ), looked as (
+         select seq, stream, order_id from (select *, sum(bytes) over (order by seq) - bytes as before from rows) as sized where before < $4
        ), newest as (
          select max(seq) as seq, max(max(seq)) over () as last_seq from looked group by stream, order_id
        )
        select u.seq, u.stream, u.order_id, u.account_id, u.payload, n.last_seq
        from newest n join public.order_updates u using (seq)`,
-      [lane, afterSeq.toString(), limit],
+      [lane, afterSeq.toString(), limit, maxLookedAtBytes],
     );
     return { rows: rows.map(toLogRow), lastSeq: BigInt(rows[0]?.last_seq ?? afterSeq) };
   }

@@ -90,6 +90,7 @@ class World {
       {
         lane: 0,
         maxRows: 5,
+        maxReadBytes: 6,
         maxBytes: 40,
         maxHeldBatches: 4,
         maxHeldBytes: 60,

@@ -71,6 +71,19 @@ describe('the log', () => {
     expect(await rig.log.readNewestAfter(0, seq(4), 100)).toEqual({ rows: [], lastSeq: seq(4) });
   });
 
+  it('looks at fewer rows when they are large, at least one', async () => {
+    await using rig = await logRig();
+    const large = (orderId: string, revision: number) => update(orderId, revision, { payload: `"${'x'.repeat(9_000_000)}"` });
+    await rig.store.applyBatch(batch(rig.epoch, 1, [], { updates: [large('a', 1)] }));
+    await rig.store.applyBatch(batch(rig.epoch, 2, [], { updates: [large('b', 1)] }));
+    await rig.store.applyBatch(batch(rig.epoch, 3, [], { updates: [large('a', 2)] }));
+    const seqs = (await rig.rows<{ seq: string }>('select seq from order_updates order by seq')).map(({ seq }) => BigInt(seq));
+    const first = await rig.log.readNewestAfter(0, 0n, 100);
+    expect([first.rows.length, first.lastSeq]).toEqual([2, seqs[1]]);
+    const second = await rig.log.readNewestAfter(0, first.lastSeq, 100);
+    expect([second.rows.length, second.lastSeq]).toEqual([1, seqs[2]]);
+  });
+
   it('never shows a row while one before it may still commit', async () => {
     await using rig = await logRig();
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
