@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { readAll } from '../support/kafka-fixture.ts';
 import { onServer } from '../support/on-server.ts';
+import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
 import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
 
@@ -74,15 +75,22 @@ async function writers(world: World): Promise<string[]> {
 }
 
 /** A late repeat would survive compaction: on the state topic, an order's revisions only rise, whoever writes, and end at the stored one. */
-async function expectStateTopicNeverFalls(world: World): Promise<void> {
-  const newest = new Map<string, number>();
-  for (const { key, value = '{}' } of await readAll(world.brokers, world.topics.state)) {
-    const { revision } = JSON.parse(value) as { revision: number };
-    expect(revision, `${key} on the state topic`).toBeGreaterThanOrEqual(newest.get(key) ?? 0);
-    newest.set(key, revision);
-  }
-  const stored = await world.query<{ key: string; revision: number }>(
-    `select stream || ':' || order_id as key, revision::int from orders`,
+function expectStateTopicNeverFalls(world: World): Promise<void> {
+  return eventually(
+    async () => {
+      const newest = new Map<string, number>();
+      for (const { key, value = '{}' } of await readAll(world.brokers, world.topics.state)) {
+        const { revision } = JSON.parse(value) as { revision: number };
+        if (revision < (newest.get(key) ?? 0)) throw new FallenError(`${key} fell to revision ${revision} on the state topic`);
+        newest.set(key, revision);
+      }
+      const stored = await world.query<{ key: string; revision: number }>(
+        `select stream || ':' || order_id as key, revision::int from orders`,
+      );
+      expect(stored.filter(({ key, revision }) => newest.get(key) !== revision)).toEqual([]);
+    },
+    { everyMs: 500, giveUp: (error) => error instanceof FallenError },
   );
-  expect(newest).toEqual(new Map(stored.map(({ key, revision }) => [key, revision])));
 }
+
+class FallenError extends Error {}
