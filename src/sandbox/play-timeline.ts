@@ -14,6 +14,7 @@ export function playTimeline(deps: { clock: Clock; controls: Controls }, moments
 function play(controls: Controls, moment: Moment): void {
   if (moment.heal === true) controls.heal();
   if (moment.faults !== undefined) controls.faults(moment.faults);
+  if (moment.venue !== undefined) controls.setVenue(moment.venue);
   if (moment.rate !== undefined) controls.setRate(rateOf(moment.rate));
   if (moment.burst !== undefined) controls.burst(moment.burst);
 }

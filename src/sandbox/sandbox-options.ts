@@ -3,6 +3,7 @@ import { themes } from '../platform/wire/investment-theme.ts';
 import { scopes } from '../platform/wire/token-response.ts';
 import { refreshModes } from './auth/refresh-tokens.ts';
 import { faultOrder } from './faults/fault-shapes.ts';
+import { venueChange, venueOptions } from './venue/venue-settings.ts';
 
 const port = z.number().int().min(0).max(65_535).default(0);
 const rate = z.union([z.number().min(0).max(10_000_000), z.literal('max')]);
@@ -45,6 +46,7 @@ const moment = z.strictObject({
   heal: z.literal(true).optional(),
   rate: rate.optional(),
   burst: z.number().int().min(1).max(10_000_000).optional(),
+  venue: venueChange.optional(),
 });
 
 /**
@@ -79,6 +81,7 @@ export const sandboxOptions = z.strictObject({
       emptyThemes: z.array(z.enum(themes)).default([]),
     })
     .prefault({}),
+  venue: venueOptions,
   /** Accounts of the default cast, not counting the one that nobody else may see. */
   accounts: z.number().int().min(2).max(10_000).default(3),
   users: z.array(userPart).min(1).optional(),

@@ -6,6 +6,7 @@ import type { Directory } from './auth/directory.ts';
 import type { RefreshTokens } from './auth/refresh-tokens.ts';
 import type { SignIns } from './auth/sign-ins.ts';
 import type { MarketData } from './data/market-data.ts';
+import type { EntryDeps } from './entry/entry-deps.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import type { HangingSockets } from './faults/hanging-sockets.ts';
@@ -27,4 +28,5 @@ export interface SandboxParts {
   readonly ledger: Ledger;
   readonly faults: FaultPlan;
   readonly hanging: HangingSockets;
+  readonly entry: EntryDeps;
 }

@@ -14,7 +14,8 @@ import { createControlApp } from './control/control-app.ts';
 import { Controls } from './control/controls.ts';
 import { MarketData } from './data/market-data.ts';
 import { type Addresses, describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
-import { Exchange } from './exchange/exchange.ts';
+import { type OpenEntryDeps, openOrderEntry } from './entry/open-order-entry.ts';
+import { type ChangeListener, Exchange } from './exchange/exchange.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { HangingSockets } from './faults/hanging-sockets.ts';
 import { Uncertainty } from './faults/uncertainty.ts';
@@ -81,6 +82,8 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
     stopTimeline();
     pacer.stop();
     uncertainty.stop();
+    parts.entry.venue.stop();
+    parts.entry.lateWrites.stop();
     parts.hanging.cutAll();
     await streams.stop(stopGraceMs);
     await Promise.all(Object.values(apps).map((app) => app.close()));
@@ -105,7 +108,11 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const seed = options.market.seed;
   const subscriptions = new Subscriptions();
   const ledger = new Ledger({ clock }, { folder, segmentBytes, maxBytes: options.ledger.maxBytes });
-  const exchange: Exchange = new Exchange({ clock, onChange: (order, step) => feed.publish(order, step) }, options.market);
+  const onChange: ChangeListener = (order, step) => {
+    feed.publish(order, step);
+    entry.venue.changed(order);
+  };
+  const exchange = new Exchange({ clock, onChange }, options.market);
   const cast = castOf(options);
   const directory = seatCast(exchange, cast);
   const tokens = await AccessTokens.create({ clock, random }, options.tokens);
@@ -124,7 +131,9 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const marketRandom = seededRandom(seed);
   const market = new Market({ exchange, random: marketRandom, clock }, options.market);
   const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
-  const parts: SandboxParts = { clock, log, exchange, ...auth, users: new UserRecords(), data, ledger, faults, hanging };
+  const during: OpenEntryDeps['during'] = (cause, work) => feed.during(cause, work);
+  const entry = openOrderEntry({ clock, random, exchange, market, during }, options.venue, seed);
+  const parts: SandboxParts = { clock, log, exchange, ...auth, users: new UserRecords(), data, ledger, faults, hanging, entry };
   const eventFaults = new EventFaults({ plan: faults, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
   const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults }, { detail: options.ledger.detail });
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);

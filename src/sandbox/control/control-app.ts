@@ -7,6 +7,7 @@ import { faultOrder } from '../faults/fault-shapes.ts';
 import { readLedger } from '../ledger/read-ledger.ts';
 import { rateOf } from '../sandbox-options.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
+import { venueChange } from '../venue/venue-settings.ts';
 import { castVerbs } from './cast-verbs.ts';
 import type { ControlRefusal, Controls } from './controls.ts';
 import { handbook } from './handbook.ts';
@@ -15,6 +16,7 @@ import { orderVerb } from './order-verbs.ts';
 import { readState } from './read-state.ts';
 
 const ratePart = z.strictObject({ rate: z.union([z.number().min(0), z.literal('max')]) });
+const pricePart = z.strictObject({ symbol: z.string().min(1), price: z.string().regex(/^\d{1,5}(\.\d{1,2})?$/) });
 const burstPart = z.strictObject({ count: z.number().int().min(1).max(10_000_000) });
 const ledgerPart = z.object({ since: z.coerce.number().int().min(0).default(0), kind: z.string().optional() });
 const statePart = z.object({ stream: z.string().optional(), accountId: z.string().optional() });
@@ -67,6 +69,12 @@ function marketVerbs(app: FastifyInstance, { controls }: ControlAppDeps): void {
     controls.burst(count);
     return { count };
   });
+  app.post('/venue', async (request) => controls.setVenue(venueChange.parse(request.body ?? {})));
+  app.post('/prices', async (request, reply) => {
+    const { symbol, price } = pricePart.parse(request.body);
+    return answer(reply, controls.setPrice(symbol, Math.max(1, Math.round(Number(price) * 100))));
+  });
+  app.post('/day', async () => controls.endDay());
   app.post('/orders', async (request, reply) => sendOrder(reply, controls.openOrder(handMadeOrder.parse(request.body))));
   app.post<{ Params: { orderId: string } }>('/orders/:orderId', async (request, reply) =>
     sendOrder(reply, controls.moveOrder(request.params.orderId, orderVerb.parse(request.body))),

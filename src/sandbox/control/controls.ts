@@ -5,6 +5,7 @@ import type { FaultAction, faultOrder } from '../faults/fault-shapes.ts';
 import type { Market } from '../market/market.ts';
 import type { Pacer } from '../market/pacer.ts';
 import type { EventFeed } from '../stream/event-feed.ts';
+import type { VenueChange, VenueOptions } from '../venue/venue-settings.ts';
 import { type HandMadeOrder, openByHand } from './open-by-hand.ts';
 import { applyOrderVerb, type OrderVerb } from './order-verbs.ts';
 
@@ -19,7 +20,7 @@ export interface ControlDeps extends ActionDeps {
 
 /** An expected refusal: the control port answers 404 or 409 with it. */
 export interface ControlRefusal {
-  readonly refused: 'unknown_order' | 'unknown_account' | 'not_possible';
+  readonly refused: 'unknown_order' | 'unknown_account' | 'unknown_symbol' | 'not_possible';
   readonly message: string;
 }
 
@@ -41,6 +42,7 @@ export class Controls {
     if (missing !== undefined) return { refused: 'unknown_account', message: 'an action names an account that is not there' };
     parts.ledger.enter('fault', `,"what":"set","order":${JSON.stringify(order)}`);
     parts.faults.setRates(order.stream ?? {}, order.requests ?? {}, order.lagMs);
+    parts.faults.setWriteRates(order.writes ?? {}, order.lateMs);
     for (const rule of order.rules ?? []) parts.faults.addRule(rule);
     if (parts.faults.mayLag) parts.exchange.keepHistory(Math.max(historyMs, parts.faults.lagMs));
     return { met: (order.now ?? []).map((action) => actNow(this.deps, action) ?? 0) };
@@ -56,6 +58,7 @@ export class Controls {
     parts.exchange.keepHistory(0);
     eventFaults.releaseAll();
     uncertainty.restoreAll();
+    parts.entry.lateWrites.arriveAll();
     for (const session of subscriptions.sessions) if (session.isHalfOpen) session.cut('rst');
     parts.hanging.cutAll();
     parts.tokens.restoreLifetime();
@@ -87,7 +90,35 @@ export class Controls {
     const order = exchange.orders.get(orderId);
     if (order === undefined) return { refused: 'unknown_order', message: 'there is no such order' };
     const refusal = applyOrderVerb(exchange, this.deps.market, order, verb);
-    return refusal === undefined ? order : { refused: 'not_possible', message: refusal };
+    if (refusal !== undefined) return { refused: 'not_possible', message: refusal };
+    this.deps.parts.entry.venue.release(order);
+    return order;
+  }
+
+  /** How the venue answers from now on. Answers with all of its settings. */
+  setVenue(change: VenueChange): VenueOptions {
+    const { ledger, entry } = this.deps.parts;
+    ledger.enter('fault', `,"what":"venue","change":${JSON.stringify(change)}`);
+    entry.venue.set(change);
+    return entry.venue.options;
+  }
+
+  /** The instrument trades at this price now; orders that wait for it are met. A prediction's price is that of YES. */
+  setPrice(symbol: string, ticks: number): { symbol: string; ticks: number } | ControlRefusal {
+    const { ledger, entry } = this.deps.parts;
+    const instrument = entry.instrument('account', symbol) ?? entry.instrument('prediction', symbol);
+    if (instrument === undefined) return { refused: 'unknown_symbol', message: 'nothing of that name is traded' };
+    if (entry.instrument('prediction', symbol) === instrument && ticks > 99)
+      return { refused: 'not_possible', message: 'the price of a prediction lies below 1' };
+    ledger.enter('fault', `,"what":"price","symbol":${JSON.stringify(symbol)},"ticks":${ticks}`);
+    instrument.ticks = ticks;
+    return { symbol, ticks };
+  }
+
+  /** Ends the trading day at once: day orders that people placed expire. */
+  endDay(): { expired: number } {
+    this.deps.parts.ledger.enter('fault', ',"what":"day_ended"');
+    return { expired: this.deps.parts.entry.venue.endDay() };
   }
 
   /** Numbers for people and benchmarks. */

@@ -31,6 +31,10 @@ export function isClosed(state: OrderState): boolean {
 export interface AskedTerms {
   readonly quantity?: Fixed;
   readonly price?: Fixed;
+  readonly stopPrice?: Fixed;
+  /** In the words of its own stream. */
+  readonly timeInForce?: string;
+  readonly expireAt?: Micros;
 }
 
 export interface Leg {
@@ -77,6 +81,8 @@ export interface ExchangeOrder {
   state: OrderState;
   pendingAction: 'none' | 'replace' | 'cancel';
   asked: AskedTerms | undefined;
+  /** What amends changed that has no working field on the wire; undefined until one did. */
+  amended: WorkingTerms | undefined;
   workingQuantity: Fixed;
   workingPrice: Fixed | undefined;
   workingOrderType: string;
@@ -114,6 +120,19 @@ export interface ChangeEntry {
   row: string | undefined;
   /** The entry before it, kept only while lists may lag. */
   previous: ChangeEntry | undefined;
+}
+
+/** The terms of which the wire shows only what was submitted. */
+export interface WorkingTerms {
+  readonly stopPrice: Fixed | undefined;
+  readonly timeInForce: string;
+  readonly expireAt: Micros | undefined;
+}
+
+/** What the venue works on now, amends included. */
+export function workingTermsOf(order: ExchangeOrder): WorkingTerms {
+  const { stopPrice, timeInForce, expireAt } = order.terms;
+  return order.amended ?? { stopPrice, timeInForce, expireAt };
 }
 
 /** What still works at the venue. Zero once closed. */

@@ -78,6 +78,7 @@ export class Exchange {
       state: 'pending_new',
       pendingAction: 'none',
       asked: undefined,
+      amended: undefined,
       workingQuantity: terms.quantity,
       workingPrice: terms.price,
       workingOrderType: terms.orderType,

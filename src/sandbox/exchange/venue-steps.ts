@@ -1,8 +1,15 @@
 import type { Exchange } from './exchange.ts';
-import { type AskedTerms, type Certainty, type ExchangeOrder, isClosed } from './exchange-order.ts';
+import {
+  type AskedTerms,
+  type Certainty,
+  type ExchangeOrder,
+  isClosed,
+  type WorkingTerms,
+  workingTermsOf,
+} from './exchange-order.ts';
 import type { Fixed } from './fixed.ts';
 
-// What a venue can do to one order. Each is one change, one version, one event; the market, the control port and (later) order entry share them.
+// What a venue can do to one order. Each is one change, one version, one event; the market, the control port and order entry share them.
 
 /** The venue has the order: it has an id of the venue's now, and works. */
 export function acceptOrder(exchange: Exchange, order: ExchangeOrder, venueOrderId: string): void {
@@ -64,6 +71,7 @@ export function acceptPending(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'replace_accepted', (it) => {
     it.workingQuantity = it.asked?.quantity ?? it.workingQuantity;
     it.workingPrice = it.asked?.price ?? it.workingPrice;
+    if (it.asked !== undefined) it.amended = amendedTerms(it, it.asked);
     it.pendingAction = 'none';
     it.asked = undefined;
     if (it.cumQty >= it.workingQuantity) it.state = 'filled';
@@ -125,4 +133,24 @@ export function correctFill(exchange: Exchange, order: ExchangeOrder, cumQty: Fi
     if (it.state === 'filled' || it.state === 'partially_filled') it.state = cumQty === 0n ? 'new' : 'partially_filled';
     it.closedAt = isClosed(it.state) ? it.closedAt : undefined;
   });
+}
+
+/** A stop limit order becomes a limit order, a stop order a market order (specification, "Equity order"). */
+export function triggerOrder(exchange: Exchange, order: ExchangeOrder): void {
+  exchange.change(order, 'triggered', (it) => {
+    const upper = it.workingOrderType === it.workingOrderType.toUpperCase();
+    const becomes = it.workingOrderType.toLowerCase() === 'stop' ? 'market' : 'limit';
+    it.workingOrderType = upper ? becomes.toUpperCase() : becomes;
+  });
+}
+
+function amendedTerms(order: ExchangeOrder, asked: AskedTerms): WorkingTerms {
+  const before = workingTermsOf(order);
+  const timeInForce = asked.timeInForce ?? before.timeInForce;
+  return {
+    stopPrice: asked.stopPrice ?? before.stopPrice,
+    timeInForce,
+    // An expiry belongs to gtd alone: an order that became gtc must not end at the old one.
+    expireAt: timeInForce === 'gtd' ? (asked.expireAt ?? before.expireAt) : undefined,
+  };
 }

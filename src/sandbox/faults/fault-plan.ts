@@ -1,5 +1,7 @@
 import type { Random } from '../../runtime/random.ts';
 import {
+  type Application,
+  applicationsOf,
   type FaultRule,
   type RequestFault,
   requestFaults,
@@ -7,6 +9,8 @@ import {
   type SubscribeFault,
   streamFaults,
   type UpgradeFault,
+  type WriteFault,
+  writeFaults,
 } from './fault-shapes.ts';
 
 interface ActiveRule {
@@ -22,9 +26,21 @@ export interface FaultPlace {
   readonly orderId?: string;
   readonly method?: string;
   readonly path?: string;
+  readonly write?: string;
+  readonly reference?: string;
+}
+
+/** What one write to order entry meets. */
+export interface MetWriteFault {
+  readonly fault: WriteFault;
+  readonly applied: Application;
+  readonly delayMs: number;
+  /** Where a torn answer ends; half of it when undefined. */
+  readonly at: number | undefined;
 }
 
 const defaultLagMs = 2000;
+const defaultLateMs = 1000;
 
 /**
  * Which faults are on: rules for the next matches, and rates drawn from a seed of their own, so that faults don't change what the market does.
@@ -35,7 +51,9 @@ export class FaultPlan {
   private rules: ActiveRule[] = [];
   private readonly streamRates = new Map<StreamFault, number>();
   private readonly requestRates = new Map<RequestFault, number>();
+  private readonly writeRates = new Map<WriteFault, number>();
   private lag = defaultLagMs;
+  private late = defaultLateMs;
   private readonly random: Random;
 
   constructor(random: Random) {
@@ -61,6 +79,11 @@ export class FaultPlan {
     this.lag = lagMs ?? this.lag;
   }
 
+  setWriteRates(writes: Partial<Record<WriteFault, number | undefined>>, lateMs: number | undefined): void {
+    merge(this.writeRates, writes, writeFaults);
+    this.late = lateMs ?? this.late;
+  }
+
   addRule(rule: FaultRule): void {
     this.rules.push({ rule, skip: rule.skip, times: rule.times });
   }
@@ -69,7 +92,9 @@ export class FaultPlan {
     this.rules = [];
     this.streamRates.clear();
     this.requestRates.clear();
+    this.writeRates.clear();
     this.lag = defaultLagMs;
+    this.late = defaultLateMs;
   }
 
   forEvent(place: FaultPlace): StreamFault | undefined {
@@ -81,6 +106,16 @@ export class FaultPlan {
   forRequest(place: FaultPlace, drawable: boolean): RequestFault | undefined {
     const ruled = this.ruled('request', place) as RequestFault | undefined;
     return ruled ?? (drawable ? this.drawn(this.requestRates) : undefined);
+  }
+
+  /** A write that order entry understood. Only the rule's own word or a draw decides whether it is done. */
+  forWrite(place: FaultPlace): MetWriteFault | undefined {
+    const rule = this.matching('write', place);
+    if (rule?.on === 'write')
+      return { fault: rule.fault, applied: rule.applied ?? usual(rule.fault), delayMs: rule.delayMs, at: rule.at };
+    const fault = this.drawn(this.writeRates);
+    if (fault === undefined) return undefined;
+    return { fault, applied: this.pick(applicationsOf[fault]), delayMs: this.late, at: undefined };
   }
 
   forUpgrade(): UpgradeFault | undefined {
@@ -96,7 +131,9 @@ export class FaultPlan {
     return {
       stream: Object.fromEntries(this.streamRates),
       requests: Object.fromEntries(this.requestRates),
+      writes: Object.fromEntries(this.writeRates),
       lagMs: this.lag,
+      lateMs: this.late,
       rules: this.rules.map(({ rule, skip, times }) => ({ ...rule, skip, times })),
     };
   }
@@ -107,6 +144,10 @@ export class FaultPlan {
   }
 
   private ruled(on: FaultRule['on'], place: FaultPlace): string | undefined {
+    return this.matching(on, place)?.fault;
+  }
+
+  private matching(on: FaultRule['on'], place: FaultPlace): FaultRule | undefined {
     for (const [index, active] of this.rules.entries()) {
       if (active.rule.on !== on || !fits(active.rule, place)) continue;
       if (active.skip > 0) {
@@ -115,7 +156,7 @@ export class FaultPlan {
       }
       active.times -= 1;
       if (active.times === 0) this.rules.splice(index, 1);
-      return active.rule.fault;
+      return active.rule;
     }
     return undefined;
   }
@@ -145,6 +186,10 @@ function merge<T extends string>(
   }
 }
 
+function usual(fault: WriteFault): Application {
+  return applicationsOf[fault][0] ?? 'no';
+}
+
 function fits(rule: FaultRule, place: FaultPlace): boolean {
   if (rule.on === 'upgrade') return true;
   if (rule.on === 'request')
@@ -155,6 +200,8 @@ function fits(rule: FaultRule, place: FaultPlace): boolean {
   return (
     (rule.stream === undefined || rule.stream === place.stream) &&
     (rule.accountId === undefined || rule.accountId === place.accountId) &&
-    (rule.on === 'subscribe' || rule.orderId === undefined || rule.orderId === place.orderId)
+    (rule.on !== 'event' || rule.orderId === undefined || rule.orderId === place.orderId) &&
+    (rule.on !== 'write' || rule.write === undefined || rule.write === place.write) &&
+    (rule.on !== 'write' || rule.reference === undefined || rule.reference === place.reference)
   );
 }

@@ -63,6 +63,53 @@ export const garbageKinds = [
 
 export const cutWays = ['fin', 'rst', 'mid_frame'] as const;
 
+/** Faults of one write to order entry: which answer it gets. Whether it is done is said by `applied`. Rates are probabilities per write. */
+export const writeFaults = [
+  /** 504 with the documented body. */
+  'outcome_unknown',
+  /** 504 without a body. */
+  'status_504',
+  /** 429 and 503 with the documented bodies, which promise that nothing was sent. */
+  'at_capacity',
+  'unavailable',
+  /** The same statuses with bodies of somebody else, which promise nothing. */
+  'status_429',
+  'status_503',
+  'status_500',
+  'html',
+  'redirect',
+  /** The first `at` bytes of the whole answer, head included, then the connection ends. */
+  'torn',
+  'hang',
+  'reset',
+  /** A success that shows another order. */
+  'wrong_order',
+] as const;
+
+/** Whether a write that meets a fault is done: never, before it is answered, or `delayMs` later. */
+export const applications = ['no', 'yes', 'late'] as const;
+
+export type WriteFault = (typeof writeFaults)[number];
+export type Application = (typeof applications)[number];
+
+/** What the documented answers leave open; the first is the usual one. */
+export const applicationsOf: Readonly<Record<WriteFault, readonly Application[]>> = {
+  outcome_unknown: applications,
+  status_504: applications,
+  at_capacity: ['no'],
+  unavailable: ['no'],
+  status_429: applications,
+  status_503: applications,
+  status_500: applications,
+  html: applications,
+  redirect: applications,
+  // There is an answer to tear or to confuse only once it was done.
+  torn: ['yes'],
+  hang: applications,
+  reset: applications,
+  wrong_order: ['yes', 'no', 'late'],
+};
+
 export type StreamFault = (typeof streamFaults)[number];
 export type RequestFault = (typeof requestFaults)[number];
 export type UpgradeFault = (typeof upgradeFaults)[number];
@@ -73,6 +120,26 @@ export type CutWay = (typeof cutWays)[number];
 const probability = z.number().min(0).max(1);
 const counts = { times: z.number().int().min(1).default(1), skip: z.number().int().min(0).default(0) };
 const place = { stream: z.enum(['account', 'prediction']).optional(), accountId: z.string().optional() };
+
+const writeRule = z
+  .strictObject({
+    on: z.literal('write'),
+    fault: z.enum(writeFaults),
+    applied: z.enum(applications).optional(),
+    /** For `applied` `late`. */
+    delayMs: z.number().int().min(0).max(600_000).default(1000),
+    /** For `torn`. Left out: half of it. */
+    at: z.number().int().min(0).optional(),
+    ...counts,
+    ...place,
+    write: z.enum(['place', 'replace', 'cancel']).optional(),
+    /** `clientId` or `clientOrderRef`. */
+    reference: z.string().optional(),
+  })
+  .refine((rule) => rule.applied === undefined || applicationsOf[rule.fault].includes(rule.applied), {
+    path: ['applied'],
+    message: 'this fault leaves it another way',
+  });
 
 /** A fault for the next `times` matches, after `skip` that are let pass. */
 export const faultRule = z.discriminatedUnion('on', [
@@ -85,6 +152,7 @@ export const faultRule = z.discriminatedUnion('on', [
     /** The beginning of the path. */
     path: z.string().optional(),
   }),
+  writeRule,
   z.strictObject({ on: z.literal('upgrade'), fault: z.enum(upgradeFaults), ...counts }),
   z.strictObject({ on: z.literal('subscribe'), fault: z.enum(subscribeFaults), ...counts, ...place }),
 ]);
@@ -113,6 +181,9 @@ export const faultAction = z.discriminatedUnion('action', [
 export const faultOrder = z.strictObject({
   stream: z.partialRecord(z.enum(streamFaults), probability).optional(),
   requests: z.partialRecord(z.enum(requestFaults), probability).optional(),
+  writes: z.partialRecord(z.enum(writeFaults), probability).optional(),
+  /** How late the writes are done that a rate delays. */
+  lateMs: z.number().int().min(0).max(600_000).optional(),
   /** How old the state is that lagging answers show. */
   lagMs: z.number().int().min(0).max(600_000).optional(),
   rules: z.array(faultRule).max(1000).optional(),

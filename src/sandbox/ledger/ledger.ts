@@ -3,7 +3,17 @@ import { join } from 'node:path';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { instantText } from '../exchange/instant-text.ts';
 
-export type LedgerKind = 'start' | 'request' | 'answer' | 'token' | 'sign_in' | 'session' | 'change' | 'event' | 'fault';
+export type LedgerKind =
+  | 'start'
+  | 'request'
+  | 'decision'
+  | 'answer'
+  | 'token'
+  | 'sign_in'
+  | 'session'
+  | 'change'
+  | 'event'
+  | 'fault';
 
 export interface LedgerOptions {
   /** Holds the segment files. Made and removed by the caller. */

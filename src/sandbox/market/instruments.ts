@@ -8,6 +8,8 @@ export interface Instrument {
   readonly high: number;
   readonly low: number;
   beginRange(): void;
+  /** Told after each trade that set the price, whether it moved or not. */
+  onPrice: ((instrument: Instrument) => void) | undefined;
 }
 
 /** Every move of the price goes through `ticks`, whoever makes it, so that the range of the day never contradicts the price. */
@@ -16,6 +18,7 @@ class WalkedInstrument implements Instrument {
   readonly firstTicks: number;
   high: number;
   low: number;
+  onPrice: ((instrument: Instrument) => void) | undefined;
   private nowTicks: number;
 
   constructor(symbol: string, firstTicks: number) {
@@ -34,6 +37,7 @@ class WalkedInstrument implements Instrument {
     this.nowTicks = value;
     if (value > this.high) this.high = value;
     if (value < this.low) this.low = value;
+    this.onPrice?.(this);
   }
 
   beginRange(): void {

@@ -5,7 +5,9 @@ import { emailRoutes } from './email-routes.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
 import { healthRoutes } from './health-routes.ts';
 import { metadataRoutes } from './metadata-routes.ts';
+import { orderEntryRoutes } from './order-entry-routes.ts';
 import { orderRoutes } from './order-routes.ts';
+import { predictionEntryRoutes } from './prediction-entry-routes.ts';
 import { predictionRoutes } from './prediction-routes.ts';
 import { quotesRoutes } from './quotes-routes.ts';
 import { meetFaults } from './request-faults.ts';
@@ -54,7 +56,11 @@ export function createPlatformApp(listener: PlatformListener, parts: SandboxPart
   quotesRoutes(app, parts);
   researchRoutes(app, parts);
   orderRoutes(app, parts);
+  orderEntryRoutes(app, parts);
   unspecifiedRoutes(app);
-  if (listener === 'staging') predictionRoutes(app, parts);
+  if (listener === 'staging') {
+    predictionRoutes(app, parts);
+    predictionEntryRoutes(app, parts);
+  }
   return app;
 }

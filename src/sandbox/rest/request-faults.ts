@@ -19,7 +19,7 @@ export function meetFaults(app: FastifyInstance, parts: SandboxParts): void {
     request.fault = fault;
     if (fault === 'lag') request.lagMs = parts.faults.lagMs;
     else if (fault === 'torn') return;
-    else return answers[fault](request, reply, parts);
+    else return faultedAnswers[fault](request, reply, parts);
   });
   app.addHook('onSend', async (request, reply, payload) => {
     if (request.fault === 'torn' && typeof payload === 'string') return tear(request, reply, payload, parts);
@@ -27,7 +27,8 @@ export function meetFaults(app: FastifyInstance, parts: SandboxParts): void {
   });
 }
 
-const answers: Readonly<
+/** What a request gets that meets the fault. Nothing was done for it. */
+export const faultedAnswers: Readonly<
   Record<
     Exclude<RequestFault, 'lag' | 'torn'>,
     (request: FastifyRequest, reply: FastifyReply, parts: SandboxParts) => FastifyReply

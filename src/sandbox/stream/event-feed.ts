@@ -8,7 +8,7 @@ import type { StreamSession } from './stream-session.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 /** Who caused a change, for the ledger. */
-export type ChangeCause = 'market' | 'control';
+export type ChangeCause = 'market' | 'control' | 'entry' | 'venue';
 
 /**
  * Takes each change to the ledger and to everybody who follows its account. The process as a whole needs 12 to 18 µs of processor a change

@@ -1,0 +1,103 @@
+import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import { type AskedTerms, type ExchangeOrder, isClosed, workingTermsOf } from '../exchange/exchange-order.ts';
+import { whole } from '../exchange/fixed.ts';
+import { exceedsLimit, type VenueOptions } from '../venue/venue-settings.ts';
+import { entryClosed } from './entry-closed.ts';
+import type { EntryDeps } from './entry-deps.ts';
+import { predictionAnswer } from './place-prediction-order.ts';
+import type { ReplaceTerms } from './read-prediction-request.ts';
+import { predictionRefusal } from './refusals.ts';
+import { isRefusal, type Refusal, type Write } from './write.ts';
+
+/** `PATCH /v1/predictions/orders/{orderId}` (specification): `pendingAction` = `replace` until the venue answers. */
+export function replacePredictionOrder(deps: EntryDeps, account: ExchangeAccount, orderId: string, asked: ReplaceTerms): Write {
+  return change(deps, account, orderId, 'replace', (order) => {
+    const terms = changedTerms(order, asked);
+    if (isRefusalOfTerms(terms)) return terms;
+    if (exceeds(deps.venue.options, order, terms))
+      return predictionRefusal('ORDER_NOT_ACTIONABLE', "The amend would exceed the account's limits");
+    deps.venue.ask(order, 'replace', terms);
+    return order;
+  });
+}
+
+/** `DELETE /v1/predictions/orders/{orderId}?accountId=` (contract): `pendingAction` = `cancel` until the venue answers. */
+export function cancelPredictionOrder(deps: EntryDeps, account: ExchangeAccount, orderId: string): Write {
+  return change(deps, account, orderId, 'cancel', (order) => {
+    deps.venue.ask(order, 'cancel');
+    return order;
+  });
+}
+
+function change(
+  deps: EntryDeps,
+  account: ExchangeAccount,
+  orderId: string,
+  kind: 'replace' | 'cancel',
+  act: (order: ExchangeOrder) => ExchangeOrder | Refusal,
+): Write {
+  return {
+    refused: false,
+    kind,
+    stream: 'prediction',
+    accountId: account.id,
+    attempt() {
+      const order = findOrder(deps, account, orderId);
+      if (isRefusal(order)) return order;
+      return entryClosed(deps.venue) ?? notActionable(order) ?? act(order);
+    },
+    answer: predictionAnswer,
+  };
+}
+
+function findOrder({ exchange }: EntryDeps, account: ExchangeAccount, orderId: string): ExchangeOrder | Refusal {
+  const order = exchange.orders.get(orderId);
+  if (order !== undefined && order.terms.account === account && order.terms.stream === 'prediction') return order;
+  return predictionRefusal('ORDER_NOT_FOUND', 'No such order on this account');
+}
+
+/** Four of the five causes of 409; the fifth, the account's limits, depends on the amend. */
+function notActionable(order: ExchangeOrder): Refusal | undefined {
+  const refuse = (why: string) => predictionRefusal('ORDER_NOT_ACTIONABLE', why);
+  if (isClosed(order.state)) return refuse(`The order is closed: ${order.state}`);
+  if (order.state === 'unknown' || order.certainty !== 'certain') return refuse("The order's state is unknown");
+  if (order.pendingAction === 'replace') return refuse('An earlier amend still awaits the venue');
+  if (order.pendingAction === 'cancel') return refuse('A cancel still awaits the venue');
+  return undefined;
+}
+
+/** The terms that really change, or why the amend is refused. Equal by value is no change (contract: `0.020` = `0.02`). */
+function changedTerms(order: ExchangeOrder, asked: ReplaceTerms): AskedTerms | Refusal {
+  const refuse = (why: string) => predictionRefusal('INVALID_ORDER', why);
+  const working = workingTermsOf(order);
+  const type = order.workingOrderType;
+  if (asked.price !== undefined && !type.endsWith('limit')) return refuse(`price does not belong to a ${type} order`);
+  if (asked.stopPx !== undefined && !type.startsWith('stop'))
+    return refuse('stopPx belongs to a stop order that has not triggered');
+  const timeInForce = asked.timeInForce ?? working.timeInForce;
+  if (asked.expireAt !== undefined && timeInForce !== 'gtd') return refuse('expireTime belongs to time in force gtd');
+  if (timeInForce === 'gtd' && (asked.expireAt ?? working.expireAt) === undefined)
+    return refuse('expireTime is required for time in force gtd');
+  if (asked.quantity !== undefined && asked.quantity < order.cumQty) return refuse('quantity is below what was executed');
+  const terms: AskedTerms = {
+    ...changed('quantity', asked.quantity, order.workingQuantity),
+    ...changed('price', asked.price, order.workingPrice),
+    ...changed('stopPrice', asked.stopPx, working.stopPrice),
+    ...changed('timeInForce', asked.timeInForce, working.timeInForce),
+    ...changed('expireAt', asked.expireAt, working.expireAt),
+  };
+  return Object.keys(terms).length === 0 ? refuse('No term would change') : terms;
+}
+
+function changed<K extends string, V>(name: K, asked: V | undefined, working: V | undefined): { [P in K]?: V } {
+  return asked === undefined || asked === working ? {} : ({ [name]: asked } as { [P in K]?: V });
+}
+
+function isRefusalOfTerms(terms: AskedTerms | Refusal): terms is Refusal {
+  return 'refused' in terms;
+}
+
+function exceeds(options: VenueOptions, order: ExchangeOrder, terms: AskedTerms): boolean {
+  const price = terms.price ?? order.workingPrice ?? terms.stopPrice ?? order.terms.stopPrice ?? whole(1);
+  return exceedsLimit(options, terms.quantity ?? order.workingQuantity, price);
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '../../runtime/clock.ts';
+import { type Random, seededRandom } from '../../runtime/random.ts';
+import { newYorkDay } from '../data/trading-days.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Market } from '../market/market.ts';
+import { MatchingEngine } from '../venue/matching-engine.ts';
+import { referencePrice } from '../venue/reference-price.ts';
+import { Venue } from '../venue/venue.ts';
+import type { VenueOptions } from '../venue/venue-settings.ts';
+import type { EntryDeps } from './entry-deps.ts';
+import { LateWrites } from './late-writes.ts';
+
+export interface OpenEntryDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly exchange: Exchange;
+  readonly market: Market;
+  readonly during: <T>(cause: 'entry' | 'venue', work: () => T) => T;
+}
+
+/** Order entry on the market's instruments: from now on each trade of one is met by the orders that people placed. */
+export function openOrderEntry(deps: OpenEntryDeps, options: VenueOptions, seed: number): EntryDeps {
+  const { clock, random, exchange, market, during } = deps;
+  const { equities, predictions } = market.inventor;
+  const instrument: EntryDeps['instrument'] = (stream, symbol) =>
+    (stream === 'account' ? equities : predictions).find((it) => it.symbol === symbol);
+  const engine = new MatchingEngine(
+    {
+      exchange,
+      random: seededRandom(seed ^ 0x0de47),
+      instrumentOf: ({ terms }) => instrument(terms.stream, terms.symbol),
+      priceOf: ({ terms }, it) => referencePrice(terms, it, newYorkDay(clock.nowMs())),
+    },
+    options,
+  );
+  const venue = new Venue(
+    {
+      exchange,
+      engine,
+      clock,
+      random: seededRandom(seed ^ 0x0a45e7),
+      nextVenueOrderId: () => market.nextVenueOrderId(),
+      during: (work) => during('venue', work),
+    },
+    options,
+  );
+  for (const traded of [...equities, ...predictions]) traded.onPrice = (it) => venue.onPrice(it);
+  const lateWrites = new LateWrites({ clock });
+  return { exchange, venue, clock, random, lateWrites, instrument, during: (work) => during('entry', work) };
+}

@@ -1,0 +1,79 @@
+import type { Random } from '../../runtime/random.ts';
+import { dayMs, newYorkDay } from '../data/trading-days.ts';
+import { accountStatus } from '../exchange/encode-account-order.ts';
+import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import { type ExchangeOrder, leavesOf, type OrderTerms } from '../exchange/exchange-order.ts';
+import { averagePrice, formatFixed } from '../exchange/fixed.ts';
+import { instantText } from '../exchange/instant-text.ts';
+import { jsonText } from '../exchange/json-text.ts';
+import { rejectOrder } from '../exchange/venue-steps.ts';
+import { parseContract } from '../venue/reference-price.ts';
+import { exceedsLimit } from '../venue/venue-settings.ts';
+import type { EntryDeps } from './entry-deps.ts';
+import type { OrderRequestTerms } from './read-order-request.ts';
+import type { Write } from './write.ts';
+
+/** `POST /v1/orders`: 200 with the order response, also when the order is rejected (contract, "Equity and option orders"). */
+export function placeAccountOrder(deps: EntryDeps, account: ExchangeAccount, request: OrderRequestTerms): Write {
+  return {
+    refused: false,
+    kind: 'place',
+    stream: 'account',
+    accountId: account.id,
+    ...(request.clientId === undefined ? {} : { reference: request.clientId }),
+    attempt() {
+      const order = deps.exchange.open(termsOf(deps.random, account, request), 'placed');
+      const rejection = rejectionOf(deps, account, request);
+      if (rejection === undefined) deps.venue.submit(order);
+      else rejectOrder(deps.exchange, order, rejection.reason, rejection.text);
+      return order;
+    },
+    answer: { status: 200, body: encodeOrderResponse },
+  };
+}
+
+function termsOf(random: Random, account: ExchangeAccount, request: OrderRequestTerms): OrderTerms {
+  return {
+    stream: 'account',
+    orderId: random.uuid(),
+    account,
+    symbol: request.symbol,
+    ...(request.legs.length === 0 ? {} : { legs: request.legs }),
+    side: request.side,
+    orderType: request.type,
+    timeInForce: request.timeInForce,
+    quantity: request.quantity,
+    ...(request.price === undefined ? {} : { price: request.price }),
+    ...(request.stopPrice === undefined ? {} : { stopPrice: request.stopPrice }),
+    clOrdId: request.clientId ?? random.uuid(),
+  };
+}
+
+interface Rejection {
+  readonly reason: string;
+  readonly text: string;
+}
+
+/** What a broker says no to although the request is in order: told by `success` false, `text` and `ordRejReason`. */
+function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRequestTerms): Rejection | undefined {
+  if (account.status !== 'OPEN') return { reason: 'ACCOUNT_NOT_OPEN', text: `The account is ${account.status}` };
+  if (deps.venue.options.session === 'down') return { reason: 'VENUE_UNAVAILABLE', text: 'The session with the venue is down' };
+  const price = request.price ?? request.stopPrice;
+  if (price !== undefined && exceedsLimit(deps.venue.options, request.quantity, price))
+    return { reason: 'INSUFFICIENT_BUYING_POWER', text: 'The order is worth more than the account may trade' };
+  const today = newYorkDay(deps.clock.nowMs());
+  const dead = request.legs.find((leg) => (parseContract(leg.symbol)?.expires ?? today) < today);
+  if (dead === undefined) return undefined;
+  const expired = new Date((parseContract(dead.symbol)?.expires ?? 0) * dayMs).toISOString().slice(0, 10);
+  return { reason: 'CONTRACT_EXPIRED', text: `${dead.symbol} expired on ${expired}` };
+}
+
+/** Specification, "Equity or option order response". All fields are there but `text` and `ordRejReason` (contract, "Orders"). */
+export function encodeOrderResponse(order: ExchangeOrder): string {
+  const { terms } = order;
+  const average = order.cumQty === 0n ? '0' : formatFixed(averagePrice(order.notional, order.cumQty));
+  const rejected = order.state === 'rejected';
+  let text = `{"success":${!rejected},"clOrdId":${jsonText(terms.clOrdId)},"status":"${accountStatus(order)}","symbol":${jsonText(terms.symbol)},"side":"${terms.side}","qty":"${formatFixed(terms.quantity)}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPrice":"${average}"`;
+  if (rejected) text += `,"text":${jsonText(order.rejectText ?? '')},"ordRejReason":${jsonText(order.rejectReason ?? '')}`;
+  return `${text},"transactTime":"${instantText(order.updatedAt)}"}`;
+}

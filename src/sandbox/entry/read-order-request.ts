@@ -1,0 +1,94 @@
+import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../platform/wire/account-order.ts';
+import type { Leg } from '../exchange/exchange-order.ts';
+import type { Fixed } from '../exchange/fixed.ts';
+import { parseContract } from '../venue/reference-price.ts';
+import { MemberFault, Members, required } from './members.ts';
+
+/** The terms of `POST /v1/orders` as they were understood. Prices are there where the type has them, whatever else was sent. */
+export interface OrderRequestTerms {
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly side: string;
+  readonly type: string;
+  readonly quantity: Fixed;
+  readonly timeInForce: string;
+  readonly clientId: string | undefined;
+  readonly price: Fixed | undefined;
+  readonly stopPrice: Fixed | undefined;
+  readonly legs: readonly Leg[];
+}
+
+/**
+ * Every rule and length of the order request (specification, "Equity or option order request", "POST /v1/orders", "Limits"). Members that the table does
+ * not name are ignored: unlike for replace, the specification does not forbid them.
+ * @throws MemberFault
+ */
+export function readOrderRequest(body: Readonly<Record<string, unknown>>): OrderRequestTerms {
+  const members = new Members(body);
+  const accountId = readAccountId(members);
+  const symbol = required(members.text('symbol', { min: 1, max: 20 }), 'symbol');
+  const side = required(members.word('side', accountOrderSides), 'side');
+  const type = required(members.word('type', accountOrderTypes), 'type');
+  const quantity = required(members.decimal('qty'), 'qty');
+  const timeInForce = required(members.word('timeInForce', accountOrderTimesInForce), 'timeInForce');
+  const clientId = members.text('clientId', { max: 50 });
+  members.text('currency', { min: 3, max: 3 });
+  members.text('exDestination', { max: 10 });
+  const price = members.decimal('price');
+  const stopPrice = members.decimal('stopPrice');
+  const limited = type === 'LIMIT' || type === 'STOP_LIMIT';
+  const stopped = type === 'STOP' || type === 'STOP_LIMIT';
+  if (limited && price === undefined) throw new MemberFault(`price is required for ${type}`);
+  if (stopped && stopPrice === undefined) throw new MemberFault(`stopPrice is required for ${type}`);
+  return {
+    accountId,
+    symbol,
+    side,
+    type,
+    quantity,
+    timeInForce,
+    clientId: clientId === '' ? undefined : clientId,
+    price: limited ? price : undefined,
+    stopPrice: stopped ? stopPrice : undefined,
+    legs: readLegs(members, symbol, side),
+  };
+}
+
+/** Some examples of the specification send `tradingAccountId`, with the same meaning. */
+function readAccountId(members: Members): string {
+  const accountId = members.text('accountId', { min: 1, max: 50 });
+  const alias = members.text('tradingAccountId', { min: 1, max: 50 });
+  if (accountId !== undefined && alias !== undefined && accountId !== alias)
+    throw new MemberFault('accountId and tradingAccountId name different accounts');
+  return required(accountId ?? alias, 'accountId');
+}
+
+function readLegs(members: Members, underlying: string, side: string): Leg[] {
+  const legs = members.raw('legs') ?? [];
+  if (!Array.isArray(legs) || (members.has('legs') && members.raw('legs') === null))
+    throw new MemberFault('legs must be an array');
+  if (legs.length > 4) throw new MemberFault('legs must have at most 4 items');
+  const read = legs.map((leg: unknown, index) => readLeg(leg, index, underlying));
+  // Contract, "Orders": for options the top-level side is the side of the first leg.
+  if (read[0] !== undefined && read[0].side !== side) throw new MemberFault('side must be the side of the first leg');
+  return read;
+}
+
+function readLeg(leg: unknown, index: number, underlying: string): Leg {
+  if (typeof leg !== 'object' || leg === null || Array.isArray(leg)) throw new MemberFault(`legs[${index}] must be an object`);
+  const members = new Members(leg as Record<string, unknown>);
+  try {
+    const symbol = required(members.text('symbol', { min: 1, max: 20 }), 'symbol');
+    if (parseContract(symbol)?.root !== underlying.replace('.', ''))
+      throw new MemberFault(`symbol must be a compact OCC symbol of ${underlying}`);
+    members.decimal('ratioQty');
+    return {
+      symbol,
+      side: required(members.word('side', accountOrderSides), 'side'),
+      ratioQty: required(members.text('ratioQty'), 'ratioQty'),
+      positionEffect: required(members.word('positionEffect', ['OPEN', 'CLOSE'] as const), 'positionEffect'),
+    };
+  } catch (error) {
+    throw error instanceof MemberFault ? new MemberFault(`legs[${index}].${error.message}`) : error;
+  }
+}

@@ -1,0 +1,117 @@
+import { parseInstant } from '../../domain/instant.ts';
+import {
+  predictionOrderTypes,
+  predictionOutcomes,
+  predictionSides,
+  predictionTimesInForce,
+} from '../../platform/wire/prediction-order.ts';
+import { type Fixed, whole } from '../exchange/fixed.ts';
+import type { Micros } from '../exchange/instant-text.ts';
+import { MemberFault, type Members, required } from './members.ts';
+
+/** The terms of `POST /v1/predictions/orders` as they were understood. */
+export interface PredictionRequestTerms {
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly outcome: string;
+  readonly side: string;
+  readonly orderType: string;
+  readonly timeInForce: string;
+  readonly quantity: Fixed;
+  readonly price: Fixed | undefined;
+  readonly stopPx: Fixed | undefined;
+  readonly expireAt: Micros | undefined;
+  readonly clientOrderRef: string | undefined;
+}
+
+/** The members of a replace (specification, "Replace prediction order request"). A term that was left out is undefined. */
+export interface ReplaceTerms {
+  readonly accountId: string;
+  readonly quantity: Fixed | undefined;
+  readonly price: Fixed | undefined;
+  readonly stopPx: Fixed | undefined;
+  readonly timeInForce: string | undefined;
+  readonly expireAt: Micros | undefined;
+}
+
+export const placeMembers: ReadonlySet<string> = new Set([
+  'accountId',
+  'symbol',
+  'outcome',
+  'side',
+  'orderType',
+  'timeInForce',
+  'quantity',
+  'price',
+  'stopPx',
+  'expireTime',
+  'clientOrderRef',
+]);
+export const replaceMembers: ReadonlySet<string> = new Set([
+  'accountId',
+  'quantity',
+  'price',
+  'stopPx',
+  'timeInForce',
+  'expireTime',
+]);
+
+/**
+ * Contract, "Prediction orders (staging)". `nowUs`: an expiry has to lie ahead.
+ * @throws MemberFault
+ */
+export function readPredictionRequest(members: Members, nowUs: Micros): PredictionRequestTerms {
+  const terms = {
+    accountId: required(members.text('accountId', { min: 1, max: 50 }), 'accountId'),
+    symbol: required(members.text('symbol', { min: 1 }), 'symbol'),
+    outcome: required(members.word('outcome', predictionOutcomes), 'outcome'),
+    side: required(members.word('side', predictionSides), 'side'),
+    orderType: required(members.word('orderType', predictionOrderTypes), 'orderType'),
+    timeInForce: required(members.word('timeInForce', predictionTimesInForce), 'timeInForce'),
+    quantity: required(members.decimal('quantity'), 'quantity'),
+    price: probability(members, 'price'),
+    stopPx: probability(members, 'stopPx'),
+    expireAt: expiry(members, nowUs),
+    clientOrderRef: members.text('clientOrderRef'),
+  };
+  if (terms.clientOrderRef !== undefined && !/^[A-Za-z0-9._:-]{1,64}$/.test(terms.clientOrderRef))
+    throw new MemberFault('clientOrderRef must be 1 to 64 of A-Z a-z 0-9 . _ : -');
+  belongs('price', terms.price, terms.orderType.endsWith('limit'), `a ${terms.orderType} order`);
+  belongs('stopPx', terms.stopPx, terms.orderType.startsWith('stop'), `a ${terms.orderType} order`);
+  belongs('expireTime', terms.expireAt, terms.timeInForce === 'gtd', `time in force ${terms.timeInForce}`);
+  return terms;
+}
+
+/** @throws MemberFault */
+export function readReplaceRequest(members: Members, nowUs: Micros): ReplaceTerms {
+  return {
+    accountId: required(members.text('accountId', { min: 1, max: 50 }), 'accountId'),
+    quantity: members.decimal('quantity'),
+    price: probability(members, 'price'),
+    stopPx: probability(members, 'stopPx'),
+    timeInForce: members.word('timeInForce', predictionTimesInForce),
+    expireAt: expiry(members, nowUs),
+  };
+}
+
+/** A price of a prediction lies in (0, 1). */
+function probability(members: Members, name: string): Fixed | undefined {
+  const price = members.decimal(name);
+  if (price !== undefined && price >= whole(1)) throw new MemberFault(`${name} must lie between 0 and 1`);
+  return price;
+}
+
+function expiry(members: Members, nowUs: Micros): Micros | undefined {
+  const text = members.text('expireTime');
+  if (text === undefined) return undefined;
+  const nanoseconds = parseInstant(text);
+  if (nanoseconds === undefined) throw new MemberFault('expireTime must be an ISO 8601 date-time');
+  const at = Number(nanoseconds / 1000n);
+  if (at <= nowUs) throw new MemberFault('expireTime must lie ahead');
+  return at;
+}
+
+function belongs(name: string, value: unknown, wanted: boolean, where: string): void {
+  if (wanted && value === undefined) throw new MemberFault(`${name} is required for ${where}`);
+  if (!wanted && value !== undefined) throw new MemberFault(`${name} does not belong to ${where}`);
+}

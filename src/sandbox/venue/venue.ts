@@ -1,0 +1,203 @@
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { type AskedTerms, type ExchangeOrder, isClosed, workingTermsOf } from '../exchange/exchange-order.ts';
+import { acceptOrder, acceptPending, askVenue, expireOrder, refusePending, rejectOrder } from '../exchange/venue-steps.ts';
+import { happens } from '../market/draw.ts';
+import type { Instrument } from '../market/instruments.ts';
+import { expiryMs } from './expiry.ts';
+import type { MatchingEngine } from './matching-engine.ts';
+import type { VenueChange, VenueOptions } from './venue-settings.ts';
+
+export interface VenueDeps {
+  readonly exchange: Exchange;
+  readonly engine: MatchingEngine;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nextVenueOrderId: () => string;
+  /** Puts what changes inside down to the venue, in the ledger. */
+  readonly during: (work: () => void) => void;
+}
+
+/** Orders that wait for quantity alone are served again after this. */
+const refillMs = 25;
+/** What is out of sight is looked at again after this. */
+const retryMs = 50;
+/** The longest that a timer of the platform can wait. */
+const longestTimerMs = 2_000_000_000;
+
+/**
+ * The venue's side of the orders that people place: it answers new orders, amends and cancels after a while, lets accepted ones trade, and ends those
+ * whose day or time is over.
+ *
+ * States of an order here: *waiting* (a new order, an amend or a cancel is unanswered) ⇄ *working* → closed. Invariant: each ask is answered at most once, by
+ * whoever comes first, venue or control port; an order that is closed has no timer here; what is out of sight is neither answered nor ended.
+ */
+export class Venue {
+  options: VenueOptions;
+  private readonly waiting = new Set<ExchangeOrder>();
+  private readonly expiries = new Map<ExchangeOrder, Timer>();
+  private readonly answers = new Set<Timer>();
+  private refill: Timer | undefined;
+  private readonly deps: VenueDeps;
+
+  constructor(deps: VenueDeps, options: VenueOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Prediction orders that it has not answered. */
+  get waitingCount(): number {
+    return this.waiting.size;
+  }
+
+  set(change: VenueChange): void {
+    const given = Object.entries(change).filter(([, value]) => value !== undefined);
+    this.options = Object.freeze({ ...this.options, ...(Object.fromEntries(given) as Partial<VenueOptions>) });
+    this.deps.engine.depth = this.options.depth;
+  }
+
+  /** A new order arrived. Account orders are acknowledged at once, prediction orders later (contract: 202, `pending_new`). */
+  submit(order: ExchangeOrder): void {
+    if (this.options.answerMs === 'manual') this.awaitAnswer(order);
+    else if (order.terms.stream === 'prediction') {
+      this.awaitAnswer(order);
+      this.later(() => this.answerNew(order));
+    } else {
+      acceptOrder(this.deps.exchange, order, this.deps.nextVenueOrderId());
+      this.later(() => this.begin(order));
+    }
+  }
+
+  /** An amend or a cancel arrived: the order keeps working on its present terms until it is answered. */
+  ask(order: ExchangeOrder, action: 'replace' | 'cancel', asked?: AskedTerms): void {
+    askVenue(this.deps.exchange, order, action, asked);
+    this.awaitAnswer(order);
+    this.later(() => this.answerPending(order, action, order.asked));
+  }
+
+  /** Told after every change of the exchange: what needs no answer and no timer any more is forgotten. */
+  changed(order: ExchangeOrder): void {
+    if (this.waiting.size > 0 && order.pendingAction === 'none' && order.state !== 'pending_new') this.waiting.delete(order);
+    if (this.expiries.size === 0 || !isClosed(order.state)) return;
+    this.expiries.get(order)?.cancel();
+    this.expiries.delete(order);
+  }
+
+  /** The instrument traded: the orders that rest in its book may. */
+  onPrice(instrument: Instrument): void {
+    this.deps.during(() => {
+      if (this.deps.engine.print(instrument)) this.armRefill();
+    });
+  }
+
+  /** A script takes the order over: nothing here moves it any more. */
+  release(order: ExchangeOrder): void {
+    this.deps.engine.release(order);
+    this.expiries.get(order)?.cancel();
+    this.expiries.delete(order);
+  }
+
+  /** The day is over, whatever the clock says: day orders expire. Returns how many. */
+  endDay(): number {
+    let count = 0;
+    for (const order of [...this.expiries.keys()]) {
+      if (workingTermsOf(order).timeInForce.toLowerCase() !== 'day' || order.certainty !== 'certain') continue;
+      this.deps.during(() => expireOrder(this.deps.exchange, order));
+      count += 1;
+    }
+    return count;
+  }
+
+  stop(): void {
+    for (const timer of [...this.answers, ...this.expiries.values()]) timer.cancel();
+    this.answers.clear();
+    this.expiries.clear();
+    this.refill?.cancel();
+  }
+
+  private answerNew(order: ExchangeOrder): void {
+    const { exchange, random, nextVenueOrderId } = this.deps;
+    if (order.entry === undefined || isClosed(order.state) || order.certainState !== 'pending_new') return;
+    if (order.certainty !== 'certain') this.later(() => this.answerNew(order), retryMs);
+    else if (happens(random, this.options.refuseShare)) rejectOrder(exchange, order, 'VENUE_REFUSED', 'Refused by the venue');
+    else {
+      acceptOrder(exchange, order, nextVenueOrderId());
+      this.begin(order);
+    }
+  }
+
+  private answerPending(order: ExchangeOrder, action: 'replace' | 'cancel', asked: AskedTerms | undefined): void {
+    const { exchange, random } = this.deps;
+    if (order.entry === undefined || order.pendingAction !== action || order.asked !== asked) return;
+    if (order.certainty !== 'certain' || order.state === 'pending_new') {
+      this.later(() => this.answerPending(order, action, asked), retryMs);
+      return;
+    }
+    if (happens(random, this.options.refuseShare)) refusePending(exchange, order, 'VENUE_REFUSED', 'Refused by the venue');
+    else if (asked?.quantity !== undefined && asked.quantity < order.cumQty)
+      refusePending(exchange, order, 'TOO_LATE', 'More was filled meanwhile than the amend would leave');
+    else this.grant(order);
+  }
+
+  private grant(order: ExchangeOrder): void {
+    const { exchange, engine } = this.deps;
+    const works = engine.has(order);
+    acceptPending(exchange, order);
+    if (!works || isClosed(order.state)) return;
+    this.begin(order);
+  }
+
+  /** It trades from now on. An amended order begins anew: its terms may reach the price now. */
+  private begin(order: ExchangeOrder): void {
+    if (!this.deps.engine.enter(order)) return;
+    this.armExpiry(order);
+    this.armRefill();
+  }
+
+  private armExpiry(order: ExchangeOrder): void {
+    this.expiries.get(order)?.cancel();
+    this.expiries.delete(order);
+    const dueMs = isClosed(order.state) ? undefined : expiryMs(order, this.deps.clock.nowMs());
+    if (dueMs === undefined) return;
+    const waitMs = Math.max(0, Math.min(longestTimerMs, dueMs - this.deps.clock.nowMs()));
+    this.expiries.set(
+      order,
+      this.deps.clock.after(waitMs, () => this.expire(order, dueMs)),
+    );
+  }
+
+  private expire(order: ExchangeOrder, dueMs: number): void {
+    if (isClosed(order.state)) return;
+    if (this.deps.clock.nowMs() < dueMs) this.armExpiry(order);
+    else if (order.certainty === 'certain') this.deps.during(() => expireOrder(this.deps.exchange, order));
+    else
+      this.expiries.set(
+        order,
+        this.deps.clock.after(retryMs, () => this.expire(order, dueMs)),
+      );
+  }
+
+  private armRefill(): void {
+    this.refill ??= this.deps.clock.after(refillMs, () => {
+      this.refill = undefined;
+      this.deps.during(() => {
+        if (this.deps.engine.refill()) this.armRefill();
+      });
+    });
+  }
+
+  private awaitAnswer(order: ExchangeOrder): void {
+    if (order.terms.stream === 'prediction') this.waiting.add(order);
+  }
+
+  private later(work: () => void, delayMs?: number): void {
+    const waitMs = delayMs ?? this.options.answerMs;
+    if (waitMs === 'manual') return;
+    const timer = this.deps.clock.after(waitMs, () => {
+      this.answers.delete(timer);
+      this.deps.during(work);
+    });
+    this.answers.add(timer);
+  }
+}
