@@ -84,6 +84,7 @@ function processes({ capacity }: Report): string {
     `${one.startRssMb} / ${one.middleRssMb} / ${one.endRssMb}`,
     `${one.peakRssMb}`,
   ]);
+  rows.push(['everybody else', `${capacity.sustained.elsewherePercent} %`, '', '', '']);
   return formatTable([['at the rate of (c)', 'of a core', 'CPU us/update', 'MB start / middle / end', 'MB peak'], ...rows]);
 }
 

@@ -24,6 +24,14 @@ export function processUsage(pid: number): ProcessUsage | undefined {
   }
 }
 
+/** CPU that all processes of the machine have taken since it started, stolen time included: what a hypervisor gave to others was missing here. */
+export function machineCpuSeconds(): number {
+  if (!existsSync('/proc/stat')) return 0;
+  // user, nice, system, idle, iowait, irq, softirq, steal
+  const ticks = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.trim().split(/\s+/).slice(1).map(Number) ?? [];
+  return [0, 1, 2, 5, 6, 7].reduce((sum, i) => sum + (ticks[i] ?? 0), 0) / ticksPerSecond;
+}
+
 /**
  * A server and its children as one. Memory is the proportional share (Pss): Postgres' backends would count its shared buffers once each. Its peak is that of
  * the samples taken here.

@@ -1,7 +1,7 @@
 import { systemClock } from '../src/runtime/clock.ts';
 import { judgeLag, type LagSample, type LagVerdict } from './lag.ts';
 import { type Sample, sumOf } from './prometheus-text.ts';
-import { ProcessTree, type ProcessUsage, processUsage } from './sample-process.ts';
+import { machineCpuSeconds, ProcessTree, type ProcessUsage, processUsage } from './sample-process.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
 import type { ServiceProcess } from './service-process.ts';
 import type { Stack } from './stack.ts';
@@ -26,6 +26,8 @@ export interface LoadFigures {
   readonly publishedPerSecond: number;
   readonly lag: LagVerdict;
   readonly processes: readonly ProcessFigures[];
+  /** Of one core, by everybody else on the machine meanwhile. Some percent is the machine itself; more, and the figures are not only ours. */
+  readonly elsewherePercent: number;
   /** Publishes that failed and were sent again from the log. 0, or the figures are not those of a healthy run. */
   readonly failedRecords: number;
 }
@@ -62,6 +64,7 @@ export async function watchLoad(
   const before = await watched.service.scrape();
   const first = await count(watched);
   const usages = meters.map(({ read }) => [read()]);
+  const machineBefore = machineCpuSeconds() - ownCpuSeconds();
   const lags: LagSample[] = [];
   let last = first;
   while (last.atMs - first.atMs < seconds * 1000) {
@@ -70,16 +73,19 @@ export async function watchLoad(
     lags.push({ atMs: last.atMs, lag: last.lag });
     for (const [i, { read }] of meters.entries()) usages[i]?.push(read());
   }
+  const machineSeconds = machineCpuSeconds() - ownCpuSeconds() - machineBefore;
   const after = await watched.service.scrape();
   const elapsed = (last.atMs - first.atMs) / 1000;
   const publishedPerSecond = (last.published - first.published) / elapsed;
   const processes = meters.map(({ name }, i) => figuresOf(name, usages[i] ?? [], elapsed, last.published - first.published));
+  const measuredSeconds = processes.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
   const figures = {
     seconds: round(elapsed),
     emittedPerSecond: Math.round((last.emitted - first.emitted) / elapsed),
     publishedPerSecond: Math.round(publishedPerSecond),
     lag: judgeLag(lags, publishedPerSecond),
     processes,
+    elsewherePercent: Math.max(0, Math.round(((machineSeconds - measuredSeconds) / elapsed) * 100)),
     failedRecords: sumOf(after, 'tidemark_publish_records_total', { outcome: 'failed' }),
   };
   return { figures, before, after };
@@ -140,6 +146,11 @@ function figuresOf(
     endRssMb: Math.round(last?.rssMb ?? 0),
     peakRssMb: Math.round(last?.peakRssMb ?? 0),
   };
+}
+
+function ownCpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
 }
 
 function round(value: number): number {
