@@ -4,6 +4,7 @@ import type { OrderReads, PlatformAccount } from '../platform/order-reads.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import { AccountClaims } from './account-claims.ts';
 import type { AccountRecord, AccountRegistry } from './account-registry.ts';
 
 /** What follows accounts: one for each stream. */
@@ -26,6 +27,8 @@ export interface AccountsFollowerOptions {
   readonly only?: ReadonlySet<string>;
   /** The list is asked for after 2/3 to 4/3 of this. Default 45 s. */
   readonly everyMs?: number;
+  /** Shared with the followers of other credentials. Left out: there are none. */
+  readonly claims?: AccountClaims;
 }
 
 /**
@@ -44,11 +47,13 @@ export class AccountsFollower {
   private readonly deps: AccountsFollowerDeps;
   private readonly sources: readonly AccountFollower[];
   private readonly options: AccountsFollowerOptions;
+  private readonly claims: AccountClaims;
 
   constructor(deps: AccountsFollowerDeps, sources: readonly AccountFollower[], options: AccountsFollowerOptions = {}) {
     this.deps = deps;
     this.sources = sources;
     this.options = options;
+    this.claims = options.claims ?? new AccountClaims();
   }
 
   get error(): string | undefined {
@@ -99,13 +104,11 @@ export class AccountsFollower {
     );
     for (const accountId of [...this.followed.keys()]) {
       if (open.has(accountId)) continue;
-      this.followed.delete(accountId);
-      // Its session may have moved the record on; should the account come back, it begins from what is stored.
-      this.loaded = false;
-      this.deps.log.info({ accountId }, 'the account is closed or gone: no longer followed');
-      for (const source of this.sources) source.unfollow(accountId);
+      this.leave(accountId, 'the account is closed or gone: no longer followed');
+      this.claims.release(accountId, this);
     }
     for (const account of open.values()) {
+      if (!this.claim(account.accountId, true)) continue;
       for (const source of this.sources) {
         if (signal.aborted) return;
         if (this.followed.get(account.accountId)?.has(source.stream) === true) continue;
@@ -120,10 +123,27 @@ export class AccountsFollower {
     source.follow(record);
   }
 
+  private claim(accountId: string, firm: boolean): boolean {
+    const evicted = () => this.leave(accountId, 'another credential lists the account: it follows it now');
+    if (this.claims.take(accountId, this, firm, evicted)) return true;
+    // Another moves the account's record on: should it come to us, we begin from what is stored by then.
+    this.loaded = false;
+    return false;
+  }
+
+  private leave(accountId: string, why: string): void {
+    if (!this.followed.delete(accountId)) return;
+    // Its session may have moved the record on; should the account come back, it begins from what is stored.
+    this.loaded = false;
+    this.deps.log.info({ accountId }, why);
+    for (const source of this.sources) source.unfollow(accountId);
+  }
+
   private followKnown(): void {
     for (const record of this.records.values()) {
       const source = this.sources.find(({ stream }) => stream === record.stream);
-      if (source !== undefined && this.wanted(record.accountId)) this.follow(source, record);
+      if (source === undefined || !this.wanted(record.accountId) || !this.claim(record.accountId, false)) continue;
+      this.follow(source, record);
     }
   }
 

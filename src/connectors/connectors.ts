@@ -21,11 +21,12 @@ const readsAtOnce = 8;
 interface Term {
   readonly sources: readonly Source[];
   readonly stop: AbortController;
+  readonly follower: AccountsFollower;
   readonly following: Promise<void>;
 }
 
 /**
- * All sources of the process: both streams, for the accounts that the platform lists.
+ * All sources of one credential: both streams, for the accounts that the platform lists to it.
  *
  * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: nothing is kept from one term to the next but what the registry
  * holds; another process may have followed the same accounts in between. When `end` resolves no socket, read or timer of the term is left.
@@ -59,8 +60,8 @@ export class Connectors implements Service {
       sources.push(new Source(deps, { stream: 'prediction', url: predictionStreamUrl, timings }));
     for (const source of sources) source.start();
     const stop = new AbortController();
-    const following = new AccountsFollower(this.deps, sources, this.options).run(stop.signal);
-    this.term = { sources, stop, following };
+    const follower = new AccountsFollower(this.deps, sources, this.options);
+    this.term = { sources, stop, follower, following: follower.run(stop.signal) };
   }
 
   /** The lane is lost, or about to be given back: closes everything at once. */
@@ -70,6 +71,7 @@ export class Connectors implements Service {
     this.term = undefined;
     term.stop.abort();
     await Promise.all([term.following, ...term.sources.map((source) => source.stop())]);
+    this.options.claims?.releaseAll(term.follower);
   }
 
   /** One entry a stream; empty while the lane is not held. */

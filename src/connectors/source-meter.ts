@@ -1,6 +1,7 @@
 import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { type AccountState, accountStates } from './source-status.ts';
+import { SourceGauges } from './source-gauges.ts';
+import type { AccountState } from './source-status.ts';
 
 /**
  * What a source counts, in plain numbers on the hot path, carried over into the metrics once a second: a labelled counter and two gauges a frame would
@@ -12,10 +13,12 @@ export class SourceMeter {
   private readonly counts = { event: 0, control: 0, unreadable: 0 };
   private readonly stream: Stream;
   private readonly metrics: Metrics['source'];
+  private readonly gauges: SourceGauges;
 
-  constructor(stream: Stream, metrics: Metrics['source']) {
+  constructor(stream: Stream, metrics: Metrics['source'], gauges = new SourceGauges(metrics)) {
     this.stream = stream;
     this.metrics = metrics;
+    this.gauges = gauges;
   }
 
   frame(type: 'event' | 'control' | 'unreadable', nowMs: number): void {
@@ -24,16 +27,22 @@ export class SourceMeter {
     if (type === 'event') this.lastEventMs = nowMs;
   }
 
-  flush(states: Iterable<AccountState>): void {
-    const source = this.stream;
+  flush(states: readonly AccountState[]): void {
+    const { stream, lastFrameMs, lastEventMs } = this;
+    this.count();
+    this.gauges.set(this, { stream, states, lastFrameMs, lastEventMs });
+  }
+
+  /** The source is gone: what it counted stays, what it showed goes. */
+  stop(): void {
+    this.count();
+    this.gauges.remove(this);
+  }
+
+  private count(): void {
     for (const type of ['event', 'control', 'unreadable'] as const) {
-      if (this.counts[type] > 0) this.metrics.frames.inc({ source, type }, this.counts[type]);
+      if (this.counts[type] > 0) this.metrics.frames.inc({ source: this.stream, type }, this.counts[type]);
       this.counts[type] = 0;
     }
-    if (this.lastFrameMs > 0) this.metrics.lastFrame.set({ source }, this.lastFrameMs / 1000);
-    if (this.lastEventMs > 0) this.metrics.lastEvent.set({ source }, this.lastEventMs / 1000);
-    const inState = new Map<AccountState, number>();
-    for (const state of states) inState.set(state, (inState.get(state) ?? 0) + 1);
-    for (const state of accountStates) this.metrics.state.set({ source, state }, inState.get(state) ?? 0);
   }
 }

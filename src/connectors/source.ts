@@ -9,6 +9,7 @@ import { Connection, type ConnectionHandlers, type EventFrame, type UnreadableFr
 import type { ConnectionEnd } from './connection-end.ts';
 import { cutRaw } from './decode-order.ts';
 import type { SocketFactory } from './socket.ts';
+import type { SourceGauges } from './source-gauges.ts';
 import { SourceMeter } from './source-meter.ts';
 import type { SourceStatus } from './source-status.ts';
 import { TimerSet } from './timer-set.ts';
@@ -16,6 +17,8 @@ import { TimerSet } from './timer-set.ts';
 export interface SourceDeps extends SessionDeps {
   readonly openSocket: SocketFactory;
   readonly tokens: TokenSource;
+  /** Shared with the sources of other credentials. Left out: there are none. */
+  readonly gauges?: SourceGauges;
 }
 
 export interface SourceOptions extends Omit<SessionOptions, 'onStoreLost'> {
@@ -62,7 +65,7 @@ export class Source {
   constructor(deps: SourceDeps, options: SourceOptions) {
     this.deps = deps;
     this.options = options;
-    this.meter = new SourceMeter(options.stream, deps.metrics);
+    this.meter = new SourceMeter(options.stream, deps.metrics, deps.gauges);
     this.timers = new TimerSet(deps.clock);
     this.roster = new AccountRoster(deps, { ...options, onStoreLost: (session) => this.storeLost(session) });
   }
@@ -90,7 +93,7 @@ export class Source {
     this.timers.stop();
     this.wakeup.wake();
     await this.running;
-    this.meter.flush([]);
+    this.meter.stop();
   }
 
   follow(record: AccountRecord): void {

@@ -1,0 +1,49 @@
+import type { Stream } from '../domain/order.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { type AccountState, accountStates } from './source-status.ts';
+
+/** What one source shows at the moment. Wall time in milliseconds, 0 for never. */
+export interface SourceReading {
+  readonly stream: Stream;
+  readonly states: readonly AccountState[];
+  readonly lastFrameMs: number;
+  readonly lastEventMs: number;
+}
+
+/**
+ * The gauges of a stream, over the sources of all credentials: a gauge that each of them set for itself would show the last one that spoke.
+ *
+ * Invariant: each gauge is made from the newest reading of every source that is there.
+ */
+export class SourceGauges {
+  private readonly readings = new Map<object, SourceReading>();
+  private readonly metrics: Metrics['source'];
+
+  constructor(metrics: Metrics['source']) {
+    this.metrics = metrics;
+  }
+
+  set(source: object, reading: SourceReading): void {
+    this.readings.set(source, reading);
+    this.publish(reading.stream);
+  }
+
+  remove(source: object): void {
+    const reading = this.readings.get(source);
+    this.readings.delete(source);
+    if (reading !== undefined) this.publish(reading.stream);
+  }
+
+  private publish(stream: Stream): void {
+    const readings = [...this.readings.values()].filter((reading) => reading.stream === stream);
+    const inState = new Map<AccountState, number>();
+    for (const { states } of readings) for (const state of states) inState.set(state, (inState.get(state) ?? 0) + 1);
+    for (const state of accountStates) this.metrics.state.set({ source: stream, state }, inState.get(state) ?? 0);
+    // The one that is silent longest counts, or a silent source would hide behind a busy one; one without accounts has nothing to say.
+    const frames = readings.filter(({ states, lastFrameMs }) => states.length > 0 && lastFrameMs > 0);
+    const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
+    if (frames.length > 0) this.metrics.lastFrame.set({ source: stream }, oldest / 1000);
+    const lastEventMs = Math.max(0, ...readings.map((reading) => reading.lastEventMs));
+    if (lastEventMs > 0) this.metrics.lastEvent.set({ source: stream }, lastEventMs / 1000);
+  }
+}
