@@ -20,12 +20,19 @@ export interface Clock {
   turn(): Promise<void>;
 }
 
+/** 24.8 days. What is longer for Node fires after 1 ms: a token that lives for a month would be renewed a thousand times a second. */
+const longestMs = 2 ** 31 - 1;
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   after(delayMs, callback) {
-    const handle = setTimeout(callback, delayMs);
+    let handle: NodeJS.Timeout;
+    const arm = (restMs: number) => {
+      handle = restMs > longestMs ? setTimeout(() => arm(restMs - longestMs), longestMs) : setTimeout(callback, restMs);
+    };
+    arm(delayMs);
     return { cancel: () => clearTimeout(handle) };
   },
   sleep: (delayMs, signal) => sleepOn(systemClock, delayMs, signal),
