@@ -28,7 +28,29 @@ export const wsSocketDefaults: WsSocketOptions = {
 
 /** Sockets by `ws`. No permessage-deflate is offered, so a deflate bomb is a protocol error; no redirect is followed. */
 export function wsSocketFactory(clock: Clock, options: WsSocketOptions = wsSocketDefaults): SocketFactory {
-  return (url, accessToken, handlers) => new WsSocket(clock, options, url, accessToken, handlers);
+  return (url, accessToken, handlers) => {
+    try {
+      return new WsSocket(clock, options, url, accessToken, handlers);
+    } catch (error) {
+      // A token that no header can carry, say: `ws` throws before there is a socket that could fail.
+      return stillborn(clock, handlers, error instanceof Error ? error.message : String(error));
+    }
+  };
+}
+
+/** A socket that never opened, and ends as soon as whoever asked for it holds it. */
+function stillborn(clock: Clock, handlers: SocketHandlers, message: string): Socket {
+  clock.after(0, () => handlers.onEnd({ kind: 'failed', code: 'connect', message }));
+  const nothing = () => undefined;
+  return {
+    send: nothing,
+    ping: nothing,
+    pause: nothing,
+    resume: nothing,
+    close: nothing,
+    terminate: nothing,
+    bytesReceived: () => 0,
+  };
 }
 
 /** States: connecting → open → closing → ended. Invariant: `onEnd` is called once, last, and with the first cause. */

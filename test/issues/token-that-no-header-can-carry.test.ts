@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import type { SocketEnd } from '../../src/connectors/socket.ts';
+import { wsSocketFactory } from '../../src/connectors/ws-socket.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+
+// Found by reading: `ws` throws where a header has an invalid character. The rejection went through the source's loop, which nobody awaits, and ended the process.
+it('ends the socket like any other that could not be opened, and does not show the token', async () => {
+  const end = await new Promise<SocketEnd>((onEnd) => {
+    const socket = wsSocketFactory(systemClock)('ws://127.0.0.1:1', new Secret('canary\nvalue'), {
+      onOpen: () => undefined,
+      onFrame: () => undefined,
+      onEnd,
+    });
+    socket.send('anything');
+  });
+  expect(end).toMatchObject({ kind: 'failed', code: 'connect' });
+  expect(JSON.stringify(end)).not.toContain('canary');
+});
