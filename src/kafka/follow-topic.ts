@@ -77,10 +77,9 @@ export async function followTopic(
     readUncommitted: !options.readCommitted,
     retry: { retries: 2, initialRetryTime: 100, restartOnFailure: () => Promise.resolve(false) },
   });
-  const stopped = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop as () => void, { once: true });
   const crashed = new Promise<never>((_, reject) => {
     consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
   });
@@ -90,6 +89,8 @@ export async function followTopic(
     await Promise.race([withDeadline(deps.clock, 30_000, `beginning to read ${options.topic}`, starting), crashed, stopped]);
     await Promise.race([crashed, stopped]);
   } finally {
+    // The signal outlives this connection, and an outage makes thousands of them.
+    signal.removeEventListener('abort', stop as () => void);
     await withDeadline(deps.clock, 2000, 'disconnecting', consumer.disconnect()).catch(() => undefined);
     client.retire();
   }
