@@ -1,0 +1,273 @@
+import { describe, expect, it } from 'vitest';
+import {
+  applications,
+  applicationsOf,
+  faultRule,
+  type WriteFault,
+  writeFaults,
+} from '../../../src/sandbox/faults/fault-shapes.ts';
+import { orderDesk } from '../../support/order-entry.ts';
+import { eventually } from '../../support/poll.ts';
+import { ask, control, controlLines } from '../../support/sandbox.ts';
+
+type Desk = Awaited<ReturnType<typeof orderDesk>>;
+
+/** What a client sees of a write that meets the fault: a status, or no whole answer. */
+const seen: Readonly<Record<WriteFault, number | 'broken' | 'nothing'>> = {
+  outcome_unknown: 504,
+  status_504: 504,
+  at_capacity: 429,
+  unavailable: 503,
+  status_429: 429,
+  status_503: 503,
+  status_500: 500,
+  html: 502,
+  redirect: 302,
+  torn: 'broken',
+  hang: 'nothing',
+  reset: 'broken',
+  wrong_order: 202,
+};
+
+const combinations = writeFaults.flatMap((fault) => applicationsOf[fault].map((applied) => [fault, applied] as const));
+
+async function statusOf(desk: Desk, reference: string): Promise<number | 'broken' | 'nothing'> {
+  const cut = new AbortController();
+  const answer = ask(`${desk.at.staging}/v1/predictions/orders`, {
+    method: 'POST',
+    headers: desk.headers,
+    body: JSON.stringify({
+      accountId: 'SIM-1001',
+      symbol: 'FED-CUT-DEC26',
+      outcome: 'YES',
+      side: 'buy',
+      orderType: 'limit',
+      timeInForce: 'gtc',
+      quantity: '10',
+      price: '0.4',
+      clientOrderRef: reference,
+    }),
+    signal: cut.signal,
+  }).then(
+    ({ status }) => status,
+    () => 'broken' as const,
+  );
+  const hung = eventually(async () => {
+    const answers = await controlLines(desk.at, '/ledger?kind=answer');
+    if (!answers.some((line) => line.fault === 'hang')) throw new Error('not hanging yet');
+    return 'nothing' as const;
+  });
+  const outcome = await Promise.race([answer, hung.catch(() => 'broken' as const)]);
+  cut.abort();
+  return outcome;
+}
+
+describe('a write that meets a fault', () => {
+  it.each(combinations)('%s, applied %s: is answered so, and the ledger says what became of it', async (fault, applied) => {
+    const desk = await orderDesk();
+    await desk.fault({ fault, applied, delayMs: 50 });
+    expect(await statusOf(desk, 'meets')).toBe(seen[fault]);
+    const mine = async () => (await desk.decisions()).filter((line) => line.reference === 'meets');
+    if (applied === 'no') {
+      expect(await mine()).toMatchObject([{ decision: 'not_applied', fault }]);
+      expect(await desk.byReference('meets')).toEqual([]);
+      return;
+    }
+    await eventually(async () => expect(await desk.byReference('meets')).toHaveLength(1));
+    const [order] = await desk.byReference('meets');
+    const accepted = { decision: 'accepted', fault, orderId: order.orderId };
+    expect(await mine()).toMatchObject(
+      applied === 'yes'
+        ? [accepted]
+        : [
+            { decision: 'deferred', fault },
+            { ...accepted, late: true },
+          ],
+    );
+  });
+
+  it('is counted once per acceptance under its reference, whatever answers went out', async () => {
+    const desk = await orderDesk();
+    await desk.fault({ fault: 'status_500', applied: 'yes' });
+    await desk.placePrediction({ clientOrderRef: 'counted' });
+    await desk.placePrediction({ clientOrderRef: 'counted' });
+    const accepted = (await desk.decisions()).filter((line) => line.decision === 'accepted' && line.reference === 'counted');
+    expect(accepted).toHaveLength(2);
+    expect(await desk.byReference('counted')).toHaveLength(2);
+  });
+
+  it('has its request in the ledger with every byte, before its decision and its answer', async () => {
+    const desk = await orderDesk();
+    await desk.fault({ fault: 'outcome_unknown', applied: 'yes' });
+    const body =
+      '{"accountId":"SIM-1001", "symbol":"AAPL","side":"BUY","type":"LIMIT","qty":"1","timeInForce":"DAY","price":"2","clientId":"é"}';
+    await desk.placeRaw(body);
+    const lines = await controlLines(desk.at, '/ledger?kind=request,decision,answer');
+    const request = lines.find((line) => line.kind === 'request' && line.method === 'POST' && line.url === '/v1/orders');
+    expect(request).toMatchObject({ body, bytes: Buffer.byteLength(body) });
+    const about = lines.filter((line) => line.request === request.seq);
+    expect(about).toMatchObject([
+      { kind: 'decision', decision: 'accepted', reference: 'é' },
+      { kind: 'answer', status: 504, fault: 'outcome_unknown' },
+    ]);
+  });
+
+  it.each([
+    ['outcome_unknown', 504, 'REQUEST_OUTCOME_UNKNOWN', 'timeout'],
+    ['at_capacity', 429, 'ORDER_ENTRY_AT_CAPACITY', 'rate_limit'],
+    ['unavailable', 503, 'ORDER_ENTRY_UNAVAILABLE', 'unavailable'],
+  ])('%s has the documented body on every write of a prediction order', async (fault, status, code, type) => {
+    const desk = await orderDesk();
+    const id = await desk.working();
+    await desk.fault({ fault, times: 3 });
+    for (const answer of [
+      await desk.placePrediction(),
+      await desk.replace(id, { quantity: '20' }),
+      await desk.cancelPrediction(id),
+    ])
+      expect(answer).toMatchObject({ status, json: { success: false, error: { code, type } } });
+  });
+
+  it.each(['status_429', 'status_503', 'status_504', 'status_500'])('%s has none of the documented bodies', async (fault) => {
+    const desk = await orderDesk();
+    await desk.fault({ fault });
+    const { text } = await desk.placePrediction();
+    expect(text).not.toMatch(/ORDER_ENTRY|OUTCOME_UNKNOWN|success/);
+  });
+
+  it('shows another order of the account where the answer is mixed up', async () => {
+    const desk = await orderDesk();
+    await desk.fault({ fault: 'wrong_order', applied: 'yes', times: 2 });
+    const prediction = await desk.placePrediction({ clientOrderRef: 'mine' });
+    expect(prediction.json.data.clientOrderRef).not.toBe('mine');
+    const account = await desk.place({ clientId: 'mine' });
+    expect(account.status).toBe(200);
+    expect(account.json.clOrdId).not.toBe('mine');
+    expect(await desk.byReference('mine')).toHaveLength(2);
+  });
+
+  it('is met only where the rule points: account, stream, kind of write, reference, after those let pass', async () => {
+    const desk = await orderDesk();
+    await desk.fault({
+      fault: 'status_500',
+      reference: 'this',
+      write: 'place',
+      stream: 'account',
+      accountId: 'SIM-1001',
+      skip: 1,
+    });
+    const statuses = [];
+    for (const clientId of ['other', 'this', 'this', 'this']) statuses.push((await desk.place({ clientId })).status);
+    statuses.push((await desk.placePrediction({ clientOrderRef: 'this' })).status);
+    expect(statuses).toEqual([200, 200, 500, 200, 202]);
+  });
+
+  it('that is late is judged when it arrives: it lapses when the order is closed by then', async () => {
+    const desk = await orderDesk();
+    const id = await desk.working();
+    await desk.fault({ fault: 'outcome_unknown', applied: 'late', delayMs: 600_000 });
+    expect((await desk.replace(id, { quantity: '20' })).status).toBe(504);
+    await desk.verb(id, { action: 'cancel' });
+    await control(desk.at, '/heal');
+    expect((await desk.decisions()).at(-1)).toMatchObject({
+      decision: 'lapsed',
+      late: true,
+      code: 'ORDER_NOT_ACTIONABLE',
+      write: 'replace',
+    });
+  });
+
+  it('that is late arrives at once when it heals, and not again', async () => {
+    const desk = await orderDesk();
+    await desk.fault({ fault: 'status_504', applied: 'late', delayMs: 600_000 });
+    await desk.place({ clientId: 'late' });
+    expect(await desk.byReference('late')).toEqual([]);
+    await control(desk.at, '/heal');
+    await control(desk.at, '/heal');
+    expect(await desk.byReference('late')).toHaveLength(1);
+  });
+
+  it('tears the answer at the byte that was asked for, head included', async () => {
+    for (const at of [1, 20, 100, 200]) {
+      const desk = await orderDesk();
+      await desk.fault({ fault: 'torn', at });
+      const bytes = await rawAnswer(desk);
+      expect(bytes.length).toBe(at);
+      expect('HTTP/1.1 200 OK\r\ncontent-type'.startsWith(bytes.slice(0, 20))).toBe(true);
+      expect(await desk.byReference('raw')).toHaveLength(1);
+    }
+  });
+
+  it('is drawn by rate from the seed: the same writes meet the same faults', async () => {
+    const run = async () => {
+      const desk = await orderDesk({ market: { seed: 7 } });
+      await control(desk.at, '/faults', { writes: { outcome_unknown: 0.4, status_500: 0.2 }, lateMs: 0 });
+      const met: unknown[] = [];
+      for (let i = 0; i < 30; i += 1) met.push((await desk.place({ clientId: `d${i}` })).status);
+      const decisions = (await desk.decisions()).filter((line) => line.late !== true);
+      return { met, decisions: decisions.map(({ decision, reference }) => [decision, reference]) };
+    };
+    const first = await run();
+    expect(first.met).toContain(504);
+    expect(first.met).toContain(200);
+    expect(new Set(first.decisions.map(([decision]) => decision))).toEqual(new Set(['accepted', 'not_applied', 'deferred']));
+    expect(await run()).toEqual(first);
+  });
+
+  it('meets nothing after it heals', async () => {
+    const desk = await orderDesk();
+    await control(desk.at, '/faults', { writes: { status_500: 1 } });
+    expect((await desk.place()).status).toBe(500);
+    await control(desk.at, '/heal');
+    expect((await desk.place()).status).toBe(200);
+  });
+});
+
+describe('the rule of a write fault', () => {
+  it.each(writeFaults)('%s may be applied only as its documented answer leaves open', (fault) => {
+    const allowed = applications.filter((applied) => faultRule.safeParse({ on: 'write', fault, applied }).success);
+    expect(new Set(allowed)).toEqual(new Set(applicationsOf[fault]));
+  });
+
+  it('that promises nothing was sent can never be one that was applied', () => {
+    for (const fault of ['at_capacity', 'unavailable'] as const) expect(applicationsOf[fault]).toEqual(['no']);
+  });
+});
+
+describe('the account store that was lost', () => {
+  it('restarts the versions and forgets orders, and writes to the forgotten ones find nothing', async () => {
+    const desk = await orderDesk({ market: { knownOrders: 0, openOrders: 0 } });
+    const gone = await desk.working();
+    const kept = await desk.working();
+    await control(desk.at, '/faults', {
+      now: [{ action: 'unknown_store_lost', accountId: 'SIM-1001', forMs: 600_000, forgotten: 1 }],
+    });
+    expect((await desk.replace(gone, { quantity: '20' })).status).toBe(404);
+    expect((await desk.replace(kept, { quantity: '20' })).status).toBe(409);
+    expect(await desk.order('prediction', kept)).toMatchObject({ state: 'unknown', certainty: 'unknown_store_lost', version: 1 });
+    await control(desk.at, '/heal');
+    expect((await desk.replace(kept, { quantity: '20' })).status).toBe(202);
+  });
+});
+
+async function rawAnswer(desk: Desk): Promise<string> {
+  const { connect } = await import('node:net');
+  const { hostname, port } = new URL(desk.at.platform);
+  const body = JSON.stringify({
+    accountId: 'SIM-1001',
+    symbol: 'AAPL',
+    side: 'BUY',
+    type: 'LIMIT',
+    qty: '1',
+    timeInForce: 'DAY',
+    price: '2',
+    clientId: 'raw',
+  });
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    `POST /v1/orders HTTP/1.1\r\nhost: x\r\nauthorization: ${desk.headers.authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}
