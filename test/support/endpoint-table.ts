@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { z } from 'zod';
+import { accountsPath } from '../../src/platform/wire/accounts.ts';
+import { changeEmailBody, changeEmailPath } from '../../src/platform/wire/change-email.ts';
+import { chartQuotesPath, chartQuotesQuery } from '../../src/platform/wire/chart-quotes.ts';
+import { fdaCalendarPath } from '../../src/platform/wire/fda-calendar.ts';
+import { healthPath } from '../../src/platform/wire/health.ts';
+import { investmentThemePath, investmentThemeQuery } from '../../src/platform/wire/investment-theme.ts';
+import { optionsQuotesPath, optionsQuotesQuery } from '../../src/platform/wire/options-quotes.ts';
+import { listStates, ordersPath, pageLimit, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
+import { ownershipPath, ownershipQuery } from '../../src/platform/wire/ownership.ts';
+import { previousDayPath, previousDayQuery } from '../../src/platform/wire/previous-day.ts';
+import { apiKeyHeader, symbolSearchPath, symbolSearchQuery } from '../../src/platform/wire/symbol-search.ts';
+import { tokenPath } from '../../src/platform/wire/token-response.ts';
+import { deleteSettingsBody, settingDeleteError, settingsPath } from '../../src/platform/wire/user-settings.ts';
+import { stocks } from '../../src/sandbox/data/listings.ts';
+import { optionContract } from '../../src/sandbox/data/option-contracts.ts';
+import type { RunningSandbox } from '../../src/sandbox/start-sandbox.ts';
+
+/** One documented endpoint, as far as requests can be made for it from its schemas. */
+export interface Endpoint {
+  readonly name: string;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly listener: 'platform' | 'staging';
+  /** Undefined: open to everybody. */
+  readonly scope?: string;
+  /** Below the base address. A function where something has to be there first. */
+  readonly path: string | ((sandbox: RunningSandbox) => Promise<string> | string);
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  readonly headers?: (sandbox: RunningSandbox) => Readonly<Record<string, string>>;
+  /** Fields whose values have to exist, or whose shape is narrower than their schema can say. */
+  readonly known?: Readonly<Record<string, fc.Arbitrary<unknown>>>;
+  /** Puts right what fields mean together: a LIMIT order has a price. */
+  readonly complete?: (value: Record<string, unknown>) => Record<string, unknown>;
+  /** Of a valid request. */
+  readonly accepted: readonly number[];
+  /** Of a request that breaks one keyword. `code` undefined: none is promised. */
+  readonly refused: (field: string, keyword: string) => { readonly status: number; readonly code?: string | undefined };
+  /** Breaks that are none here: the endpoint takes such values. */
+  readonly tolerated?: readonly string[];
+  /** A valid request uses something up, so that each needs a sandbox of its own. */
+  readonly fresh?: true;
+}
+
+const refusedAs = (code: string) => () => ({ status: 400, code });
+const symbol = fc.constantFrom(...stocks.map((stock) => stock.symbol));
+const contract = fc.constantFrom('O:AAPL261218C00200000', 'O:KO270115P00064000', 'O:BRKB261218C00460000');
+if (optionContract('KO270115P00064000') === undefined) throw new Error('not listed');
+
+/** The lists' queries (contract); `cursor` is made by the platform, so none can be made up. */
+const listQuery = {
+  accountId: z.string().min(1),
+  updatedAfter: z.iso.datetime().optional(),
+  limit: z.int().min(1).max(pageLimit.max).optional(),
+};
+const clientCredentials = z.object({
+  grant_type: z.enum(['client_credentials']),
+  client_id: z.string().min(1),
+  client_secret: z.string().min(1),
+  scope: z.string().optional(),
+});
+
+const reads: readonly Endpoint[] = [
+  get('GET /v1/health', healthPath),
+  get('GET /v2/users/me/accounts', accountsPath, { scope: 'account:information' }),
+  get('GET /v1/config/{category}/user-settings/{key}', `${settingsPath('display')}/theme`, { scope: 'account:information' }),
+  get('GET /v1/marketdata/search', symbolSearchPath, {
+    scope: 'market:information',
+    query: symbolSearchQuery,
+    headers: ({ description }) => ({ [apiKeyHeader]: description.apiKey }),
+  }),
+  get('GET /v1/chart/quotes', chartQuotesPath, {
+    scope: 'market:information',
+    query: chartQuotesQuery,
+    known: { symbols: fc.array(symbol, { minLength: 1, maxLength: 5 }).map((symbols) => symbols.join(',')) },
+  }),
+  get('GET /v1/options/quotes', optionsQuotesPath, {
+    scope: 'options:information',
+    // A cursor can't be made up either.
+    query: optionsQuotesQuery.omit({ next: true }),
+    known: { ticker: contract, limit: fc.integer({ min: 1, max: 50 }) },
+  }),
+  get('GET /v1/stocks/prev', previousDayPath, {
+    scope: 'market:information',
+    query: previousDayQuery,
+    known: { ticker: symbol },
+  }),
+  get('GET /v1/ownership/data', ownershipPath, { scope: 'market:supplemental', query: ownershipQuery }),
+  get('GET /v1/stock/investment-theme', investmentThemePath, { scope: 'market:supplemental', query: investmentThemeQuery }),
+  get('GET /v1/stock/fda-advisory-committee-calendar', fdaCalendarPath, { scope: 'calendar:information' }),
+  get('GET /v1/orders', ordersPath, {
+    scope: 'order:information',
+    query: z.object({ ...listQuery, clOrdId: z.string().optional(), status: z.enum(listStates).optional() }),
+    known: { accountId: fc.constantFrom('SIM-1001', 'SIM-1002', 'SIM-1003') },
+  }),
+  get('GET /v1/orders/{ordId}', orderPath('account', ordersPath), {
+    scope: 'order:information',
+    query: z.object({ accountId: z.string().min(1) }),
+    known: { accountId: fc.constant('SIM-1001') },
+  }),
+  get('GET /v1/predictions/orders', predictionOrdersPath, {
+    listener: 'staging',
+    scope: 'order:information',
+    query: z.object({ ...listQuery, clientOrderRef: z.string().optional(), state: z.enum(listStates).optional() }),
+    known: { accountId: fc.constantFrom('SIM-1001', 'SIM-1003') },
+    refused: refusedAs('INVALID_ORDER'),
+  }),
+  get('GET /v1/predictions/orders/{orderId}', orderPath('prediction', predictionOrdersPath), {
+    listener: 'staging',
+    scope: 'order:information',
+    query: z.object({ accountId: z.string().min(1) }),
+    known: { accountId: fc.constant('SIM-1001') },
+    refused: refusedAs('INVALID_ORDER'),
+  }),
+];
+
+const writes: readonly Endpoint[] = [
+  {
+    name: 'POST /v1/oauth2/token (client credentials)',
+    method: 'POST',
+    listener: 'platform',
+    path: tokenPath,
+    body: clientCredentials,
+    known: {
+      client_id: fc.constant('sandbox-desk'),
+      client_secret: fc.constant('sandbox-desk-secret'),
+      scope: fc.constantFrom('order:information', 'market:information user:information'),
+    },
+    accepted: [200],
+    refused: (field, keyword) => {
+      if (field === 'grant_type' && keyword === 'enum') return { status: 400, code: 'unsupported_grant_type' };
+      // An empty text counts as absent, and who names no client or secret has not authenticated.
+      const names = field.startsWith('client_') && (keyword === 'required' || keyword === 'minLength');
+      return names ? { status: 401, code: 'invalid_client' } : { status: 400, code: 'invalid_request' };
+    },
+  },
+  {
+    name: 'POST /v1/users/me/email/change',
+    method: 'POST',
+    listener: 'platform',
+    scope: 'user:information',
+    path: changeEmailPath,
+    body: changeEmailBody,
+    accepted: [200],
+    refused: refusedAs('INVALID_EMAIL'),
+    tolerated: ['unheardOf additionalProperties'],
+  },
+  {
+    name: 'DELETE /v1/config/{category}/user-settings',
+    method: 'DELETE',
+    listener: 'platform',
+    scope: 'account:information',
+    path: settingsPath('display'),
+    body: deleteSettingsBody,
+    known: { keys: fc.uniqueArray(fc.constantFrom('theme', 'fontSize', 'columns')) },
+    accepted: [200],
+    refused: refusedAs(settingDeleteError),
+    tolerated: ['unheardOf additionalProperties'],
+    fresh: true,
+  },
+];
+
+/** Writes of order entry: POST and DELETE /v1/orders, POST, PATCH and DELETE /v1/predictions/orders. */
+const orderEntry: readonly Endpoint[] = [];
+
+export const endpoints: readonly Endpoint[] = [...reads, ...writes, ...orderEntry];
+
+function get(name: string, path: Endpoint['path'], more: Partial<Endpoint> = {}): Endpoint {
+  return { name, method: 'GET', listener: 'platform', path, accepted: [200], refused: refusedAs('INVALID_PARAMETER'), ...more };
+}
+
+/** The path of some order of SIM-1001. */
+function orderPath(stream: 'account' | 'prediction', base: string): Endpoint['path'] {
+  return ({ parts }) => {
+    const orders = [...parts.exchange.orders.values()].map(({ terms }) => terms);
+    return `${base}/${orders.find((terms) => terms.stream === stream && terms.account.id === 'SIM-1001')?.orderId}`;
+  };
+}
