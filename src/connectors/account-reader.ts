@@ -47,6 +47,8 @@ const auditRest = 2;
  */
 export class AccountReader {
   private current: AccountRecord;
+  /** The last complete read showed nothing at all. */
+  private wasEmpty = false;
   private tail: Promise<unknown> = Promise.resolve();
   private readonly gets: GetQueue;
   private readonly deps: AccountReaderDeps;
@@ -126,11 +128,9 @@ export class AccountReader {
     const all = { stream, accountId, state: 'all' } as const;
     if (kind === 'complete') return [all];
     if (readUpTo !== undefined) return [{ ...all, updatedAfter: earlier(readUpTo, timings.overlapMs) }];
-    // First start: what is open, however old, and what was closed within the horizon.
-    return [
-      { ...all, state: 'open' },
-      { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) },
-    ];
+    // First start: what is open, however old, and what was closed within the horizon. Where there was nothing, what comes is within the horizon.
+    const recent = { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) };
+    return this.wasEmpty ? [recent] : [{ ...all, state: 'open' }, recent];
   }
 
   private async page({ rows, bytes }: Page, progress: ReadProgress): Promise<void> {
@@ -158,14 +158,17 @@ export class AccountReader {
     if (progress.highest === undefined || compareInstants(updatedAt, progress.highest) > 0) progress.highest = updatedAt;
   }
 
-  /** A row from the future would blind every later read, so the mark never passes our own clock by more than the overlap. */
+  /**
+   * The mark is the platform's own word. A list that shows nothing leaves none: one by our clock, should that be fast, would hide what comes next from every later
+   * read, and to read nothing from the horizon on again costs nothing. A row from the future would blind them too, so the mark never passes our own clock by
+   * more than the overlap.
+   */
   private async remember({ highest, startedMs }: ReadProgress): Promise<void> {
+    this.wasEmpty = highest === undefined;
+    if (highest === undefined) return;
     const { readUpTo } = this.current;
     const cap = formatInstant(startedMs + this.options.timings.overlapMs);
-    // A list without a row is complete as well. Without a mark every read would begin at the horizon, as the first does.
-    const shown =
-      highest ?? (readUpTo === undefined ? earlier(formatInstant(startedMs), this.options.timings.overlapMs) : readUpTo);
-    const next = compareInstants(shown, cap) > 0 ? cap : shown;
+    const next = compareInstants(highest, cap) > 0 ? cap : highest;
     if (readUpTo !== undefined && compareInstants(next, readUpTo) <= 0) return;
     await this.save({ ...this.current, readUpTo: next });
   }

@@ -61,6 +61,8 @@ export class AccountSession {
   private lastAuditMs: number | undefined;
   private lastError: string | undefined;
   private attached: Connection | undefined;
+  /** Subscriptions that the platform has not answered yet. */
+  private attaching = 0;
   private retryAtMs = Number.NEGATIVE_INFINITY;
   private gapAtMs = Number.NEGATIVE_INFINITY;
   /** Aborts when the account leaves the connection: reads that were to make it live, and audits, prove nothing then. */
@@ -100,12 +102,17 @@ export class AccountSession {
     const { retryAtMs } = this;
     if (this.life.signal.aborted || this.deps.clock.monotonicMs() < retryAtMs) return;
     this.retryAtMs = Number.NEGATIVE_INFINITY;
+    this.attaching += 1;
     const outcome = await connection.subscribe(this.accountId);
+    this.attaching -= 1;
     if (this.life.signal.aborted) return;
-    if (outcome.kind === 'ended') {
+    // Answer and end may come in one piece: then the end was told before we got here.
+    if (outcome.kind === 'ended' || !connection.isOpen) {
       this.retryAtMs = retryAtMs;
       return;
     }
+    // The newer connection was quicker, and the older one is about to be closed.
+    if (this.attached !== undefined && this.attached.token.generation > connection.token.generation) return;
     if (outcome.kind === 'refused') {
       this.refused({ code: outcome.code, message: outcome.message, status: 403, retryable: false, sent: 'yes' });
       return;
@@ -265,9 +272,9 @@ export class AccountSession {
     this.enter(notEnrolled ? 'not_enrolled' : 'login_required', `${error.code ?? error.status ?? ''}: ${error.message}`);
   }
 
-  /** Whether a refused account is due to be asked for again. */
+  /** Whether the account is to be subscribed again on the present connection: it was refused long enough ago, or the connection that was to replace this one ended. */
   dueAgain(nowMs: number): boolean {
-    return this.attached === undefined && this.state !== 'frozen' && nowMs >= this.retryAtMs && Number.isFinite(this.retryAtMs);
+    return this.attached === undefined && this.attaching === 0 && nowMs >= this.retryAtMs;
   }
 
   private leave(lastSignMs: number, reason: string): void {

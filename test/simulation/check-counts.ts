@@ -9,6 +9,6 @@ export function checkCounts({ services }: World): string[] {
 function offersAddUp({ host, keeper, coverage, ingest }: SimulatedService): string[] {
   if (keeper.state !== 'held') return [];
   const { offered, settledOnce } = coverage;
-  if (ingest.depth > 0 || offered - settledOnce === 0) return [];
-  return [`${host.name}: ${offered} observations were offered, ${settledOnce} ended`];
+  if (ingest.depth === 0 && offered === settledOnce) return [];
+  return [`${host.name}: ${offered} observations were offered, ${settledOnce} ended, ${ingest.depth} are queued`];
 }

@@ -6,7 +6,10 @@ import type { Clock } from '../../src/runtime/clock.ts';
 import type { MemorySocket } from './memory-socket.ts';
 
 interface Account {
-  /** Subscribed without a break since; one socket may have taken over from another. */
+  /**
+   * Subscribed since, as far as the process can know: one socket may have taken over from another, and one that has been dead for a moment counts until that is
+   * found out.
+   */
   coveredSinceMs: number | undefined;
   readonly sockets: Set<MemorySocket>;
   /** When the first request of the list began that has been answered to its end. */
@@ -37,7 +40,7 @@ export class CoverageWatch {
     account.sockets.add(socket);
   }
 
-  gone(socket: MemorySocket): void {
+  left(socket: MemorySocket): void {
     for (const account of this.accounts.values()) {
       if (account.sockets.delete(socket) && account.sockets.size === 0) account.coveredSinceMs = undefined;
     }

@@ -13,7 +13,10 @@ export interface SocketPeer {
   /** How the upgrade is answered; `hang`: never. */
   upgrade(socket: MemorySocket): SocketEnd | 'open' | 'hang';
   message(socket: MemorySocket, text: string): void;
+  /** Nothing can be sent on it any more. */
   gone(socket: MemorySocket): void;
+  /** The process knows that it has ended, by being told or by its own doing. */
+  left(socket: MemorySocket): void;
 }
 
 /**
@@ -31,6 +34,7 @@ export class MemorySocket implements Socket {
   silent = false;
   delivered = 0;
   private wire: 'opening' | 'open' | 'ended' = 'opening';
+  private toldOpen = false;
   private toldEnd = false;
   private paused = false;
   private readonly unread: string[] = [];
@@ -54,6 +58,7 @@ export class MemorySocket implements Socket {
     this.handlers = options.handlers;
     deps.host.onCrash.push(() => this.terminate());
     this.clock.after(this.latencyMs(), () => this.upgrade());
+    this.clock.after(handshakeMs, () => this.host.deliver(() => this.handshakeMissed()));
   }
 
   get open(): boolean {
@@ -71,7 +76,7 @@ export class MemorySocket implements Socket {
     this.wire = 'ended';
     this.peer.gone(this);
     if (this.silent) return;
-    if (lose) this.silent = true;
+    this.silent = lose;
     const tell = () => this.host.deliver(() => this.tellEnd(end));
     if (lose) this.clock.after(this.latencyMs(), tell);
     else this.carry(tell);
@@ -108,6 +113,7 @@ export class MemorySocket implements Socket {
 
   terminate(): void {
     this.toldEnd = true;
+    this.peer.left(this);
     if (this.wire === 'ended') return;
     this.wire = 'ended';
     this.peer.gone(this);
@@ -120,15 +126,23 @@ export class MemorySocket implements Socket {
   private upgrade(): void {
     if (this.wire !== 'opening') return;
     const verdict = this.peer.upgrade(this);
-    if (verdict === 'hang') {
-      const end: SocketEnd = { kind: 'failed', code: 'timeout', message: 'no answer to the upgrade' };
-      this.clock.after(handshakeMs, () => this.endBy(end, true));
-    } else if (verdict === 'open') {
-      this.wire = 'open';
-      this.carry(() => this.host.deliver(() => this.toldEnd || this.handlers.onOpen()));
-    } else {
+    if (verdict === 'hang') return;
+    if (verdict !== 'open') {
       this.endBy(verdict, true);
+      return;
     }
+    this.wire = 'open';
+    this.carry(() => this.host.deliver(() => this.opened()));
+  }
+
+  private opened(): void {
+    if (this.toldEnd) return;
+    this.toldOpen = true;
+    this.handlers.onOpen();
+  }
+
+  private handshakeMissed(): void {
+    if (!this.toldOpen) this.tellEnd({ kind: 'failed', code: 'timeout', message: 'no answer to the upgrade' });
   }
 
   private latencyMs(): number {
@@ -168,6 +182,7 @@ export class MemorySocket implements Socket {
     if (this.wire !== 'ended') this.peer.gone(this);
     this.toldEnd = true;
     this.wire = 'ended';
+    this.peer.left(this);
     this.handlers.onEnd(end);
   }
 }

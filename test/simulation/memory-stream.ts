@@ -32,9 +32,9 @@ const foreignAccount = 'acct-foreign';
 export class MemoryStream implements SocketPeer {
   faults: StreamFaults = noStreamFaults;
   down = false;
-  /** Told when a process is told that its subscription stands, and when it ends. */
+  /** Told when a subscription is acknowledged, and when the process knows that its connection has ended. */
   onAcknowledged: (socket: MemorySocket, name: string) => void = () => {};
-  onGone: (socket: MemorySocket) => void = () => {};
+  onLeft: (socket: MemorySocket) => void = () => {};
   private readonly sockets = new Set<MemorySocket>();
   private readonly deps: MemoryStreamDeps;
 
@@ -121,7 +121,10 @@ export class MemoryStream implements SocketPeer {
 
   gone(socket: MemorySocket): void {
     this.sockets.delete(socket);
-    this.onGone(socket);
+  }
+
+  left(socket: MemorySocket): void {
+    this.onLeft(socket);
   }
 
   private deliver(socket: MemorySocket, text: string): void {

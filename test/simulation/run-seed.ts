@@ -79,7 +79,7 @@ async function live(world: World): Promise<string[]> {
   await clock.advance(quietMs);
   const left = await untilAgreed(world);
   if (left.length > 0) return [...world.breaches(), ...left.map((what) => `not healed: ${what}`)];
-  return [...world.breaches(), ...checkCounts(world), ...(await end(world))];
+  return [...world.breaches(), ...(await end(world))];
 }
 
 function heal(world: World): void {
@@ -102,7 +102,7 @@ async function untilAgreed(world: World): Promise<string[]> {
       if (service?.exitCode !== undefined) world.leave(slot);
       world.startIn(slot);
     }
-    const left = disagreements(world);
+    const left = [...disagreements(world), ...checkCounts(world)];
     if (platform.lostOrders().length > 0 && left.length === 0) {
       platform.restoreCertainty();
       continue;

@@ -149,7 +149,7 @@ export class World {
     };
     broker.onSend = (from) => this.mustHold(from);
     platform.stream.onAcknowledged = (socket, name) => this.serviceOf(socket)?.coverage.acknowledged(socket, name);
-    platform.stream.onGone = (socket) => this.serviceOf(socket)?.coverage.gone(socket);
+    platform.stream.onLeft = (socket) => this.serviceOf(socket)?.coverage.left(socket);
   }
 
   /** Who sends has been told lately that the lane is its own (invariants.md 24), by the database's account and not by its own. */
