@@ -1,25 +1,30 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../support/connectors-rig.ts';
 
-const account = { stream: 'account' as const, accountId: 'acct-1' };
-
 // Found by the simulator, seed 1540: the token was renewed while a subscription was still waiting. The new connection answered first, the old one last, and the account
 // counted as being on the old one, which was then closed: it stayed without a connection, though the new one carried it.
 it('stays on the newer connection when the older one answers its subscription later', async () => {
-  const rig = connectorsRig({ predictionStreamUrl: 'ws://prediction' });
+  const rig = connectorsRig();
+  rig.platform.accounts = ['acct-1', 'acct-2'].map((accountId) => ({ accountId, isOpen: true, isSim: true }));
   rig.platform.subscription = () => 'silent';
   await rig.connectors.begin();
   onTestFinished(() => rig.connectors.end());
   await rig.clock.advance(500);
   const older = rig.socket('account');
-  rig.platform.subscription = () => 'acknowledge';
+  const answer = (id: string, accountId: string) =>
+    `{"type":"subscribed","id":"${id}","payload":{"topic":"account","target":"account:${accountId}"}}`;
+  // The second account's answer comes last of all: until then both connections are open.
+  rig.platform.subscription = (_, accountId) => (accountId === 'acct-1' ? 'acknowledge' : 'silent');
   rig.platform.renewToken();
   await rig.until('account', 'live');
-  expect(rig.socket('account')).not.toBe(older);
+  older.deliver(answer('sub-1', 'acct-1'));
+  await rig.clock.advance(10);
+  rig.socket('account').deliver(answer('sub-2', 'acct-2'));
 
-  older.deliver('{"type":"subscribed","id":"sub-1","payload":{"topic":"account","target":"account:acct-1"}}');
-  await rig.clock.advance(10_000);
-  expect(rig.state(account.stream)).toBe('live');
+  await rig.until('account', 'live', 'acct-2');
+  await rig.clock.advance(1_500);
+  expect(older.state).toBe('ended');
+  expect(rig.state('account', 'acct-1')).toBe('live');
 });
 
 // Found by the simulator, seed 3990: the connection that was to replace the present one ended after it had answered for the account, and nobody asked the present one.
@@ -27,10 +32,7 @@ it('subscribes again on the present connection when the one that was to replace 
   const rig = connectorsRig();
   await rig.connectors.begin();
   onTestFinished(() => rig.connectors.end());
-  rig.platform.accounts = [
-    { accountId: 'acct-1', isOpen: true, isSim: true },
-    { accountId: 'acct-2', isOpen: true, isSim: true },
-  ];
+  rig.platform.accounts = ['acct-1', 'acct-2'].map((accountId) => ({ accountId, isOpen: true, isSim: true }));
   await rig.until('account', 'live');
   // The second account never gets its answer, so the new connection never takes over.
   rig.platform.subscription = (_, accountId) => (accountId === 'acct-2' ? 'silent' : 'acknowledge');
