@@ -119,6 +119,11 @@ export class LaneKeeper implements Service, LaneControl {
       this.holder = answer.holder;
       return;
     }
+    if (this.stopping) {
+      // Asked to stop while the answer was on its way: the tenant would connect to everything only to leave it again.
+      await store.release(lane, answer.epoch);
+      return;
+    }
     this.lost = false;
     this.holder = holder;
     this.confirm(answer.epoch, sentAtMs);
