@@ -32,6 +32,7 @@ export class LaneEndedError extends Error {
 export class Ingest {
   private pipeline: BatchPipeline | undefined;
   private running: Promise<void> = Promise.resolve();
+  private ending: Promise<void> = Promise.resolve();
   private readonly roomListeners = new Set<() => void>();
   private readonly wakeup = new Wakeup();
   private queue: BoundedQueue<Entry>;
@@ -89,16 +90,12 @@ export class Ingest {
   /** Ends the term: what is queued or in flight is forgotten here (a commit may still happen), and every barrier is rejected. */
   async end(): Promise<void> {
     const pipeline = this.pipeline;
-    if (pipeline === undefined) return;
-    this.pipeline = undefined;
-    pipeline.stop();
-    await this.running;
-    this.forget([
-      ...pipeline.unsettled(),
-      ...this.urgent.take(Number.POSITIVE_INFINITY),
-      ...this.queue.take(Number.POSITIVE_INFINITY),
-    ]);
-    this.deps.metrics.queueDepth.set(0);
+    if (pipeline !== undefined) {
+      this.pipeline = undefined;
+      this.ending = this.finish(pipeline);
+    }
+    // The drain and the loss of the lane may both end a term: neither may go on while batches of it are in flight.
+    await this.ending;
   }
 
   /** Settles what is queued, then ends. The sources must have stopped. Gives up at the signal. */
@@ -108,6 +105,17 @@ export class Ingest {
       await Promise.race([this.settled().catch(() => undefined), gaveUp]);
     }
     await this.end();
+  }
+
+  private async finish(pipeline: BatchPipeline): Promise<void> {
+    pipeline.stop();
+    await this.running;
+    this.forget([
+      ...pipeline.unsettled(),
+      ...this.urgent.take(Number.POSITIVE_INFINITY),
+      ...this.queue.take(Number.POSITIVE_INFINITY),
+    ]);
+    this.deps.metrics.queueDepth.set(0);
   }
 
   private take(count: number): Entry[] {
