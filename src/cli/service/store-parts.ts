@@ -19,19 +19,24 @@ export interface StorePartsOptions {
   readonly encryptionKey?: Secret;
 }
 
-/** Everything that speaks Postgres. The lane has two connections of its own: neither a batch nor a renewal may queue behind somebody's list of orders. */
+/**
+ * Everything that speaks Postgres. The lane has connections of its own, neither a batch (nor the heads that it needs) nor a renewal may queue behind somebody's list of
+ * orders: one for batches, one for renewals, one for heads, and one for a missing partition.
+ */
 export function storeParts(deps: { clock: Clock; random: Random; log: Log }, options: StorePartsOptions) {
   const { url, poolSize, encryptionKey } = options;
   const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
-  const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 2 });
+  const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 3 });
   const shared = { ...deps, pool };
-  const tokens: TokenStore =
-    encryptionKey === undefined ? new MemoryTokenStore(deps) : new PostgresTokenStore({ ...shared, key: encryptionKey });
-  const orders = new PostgresOrderStore(shared, { url, partitionRows: defaultPartitionRows });
+  const durable = encryptionKey === undefined ? undefined : new PostgresTokenStore({ ...shared, key: encryptionKey });
+  const tokens: TokenStore = durable ?? new MemoryTokenStore(deps);
+  const orders = new PostgresOrderStore({ ...deps, pool: lanePool }, { url, partitionRows: defaultPartitionRows });
   return {
     pool,
     orders,
     tokens,
+    /** Undefined where tokens live in memory: nobody else can put one there. */
+    credentials: durable,
     lanes: new PostgresLaneStore({ pool: lanePool }),
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared),
