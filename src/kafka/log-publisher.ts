@@ -55,8 +55,9 @@ export class LogPublisher implements Publisher {
     this.options = options;
   }
 
-  async publish(rows: readonly LogRow[]): Promise<void> {
-    for (const piece of splitSends(rows)) {
+  async publish(rows: readonly LogRow[], mayAct: () => boolean = () => true): Promise<void> {
+    for (const [index, piece] of splitSends(rows).entries()) {
+      if (index > 0 && !mayAct()) throw new PublishError('lease', 'the lease grew too old between two pieces of a send');
       if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
       try {
         await withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', this.send(piece));

@@ -19,9 +19,10 @@ export interface Publisher {
    * Resolves once every in-sync replica has every row; rows of one key keep their order. Any number of rows: they leave in
    * pieces of at most 1,000 and 900 kB, each once the one before is acknowledged. At most one call at a time.
    * Rejects with `PublishError` after any error or its own deadline; whatever was sent may or may not have arrived. The next call starts afresh
-   * (a retired producer is never used again).
+   * (a retired producer is never used again). `mayAct` is asked before each piece but the first: who was frozen between two of them may have lost the
+   * lane; code `lease` then.
    */
-  publish(rows: readonly LogRow[]): Promise<void>;
+  publish(rows: readonly LogRow[], mayAct?: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -210,14 +210,15 @@ export class Relay implements Service {
   private async publish(term: RelayTerm, rows: readonly LogRow[]): Promise<boolean> {
     const { clock, lease, metrics, publisher } = this.deps;
     const topic = rows[0]?.topic ?? 'updates';
-    while (!(lease.mayAct() && !term.position.fenced)) {
+    const mayAct = () => lease.mayAct() && !term.position.fenced;
+    while (!mayAct()) {
       if (term.over.signal.aborted) return false;
       await clock.sleep(this.options.leasePollMs, term.over.signal);
     }
     if (term.over.signal.aborted) return false;
     const startedMs = clock.monotonicMs();
     try {
-      await publisher.publish(rows);
+      await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted);
     } catch (err) {
       metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);
