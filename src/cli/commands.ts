@@ -39,6 +39,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./topics.ts')).topicsCommand,
   },
   {
+    name: 'link',
+    summary: 'sign a user in, so that their accounts are followed',
+    load: async () => (await import('./link.ts')).linkCommand,
+  },
+  {
     name: 'doctor',
     summary: 'look at everything that the service needs, and say what mends it',
     load: async () => (await import('./doctor.ts')).doctorCommand,

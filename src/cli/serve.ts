@@ -1,6 +1,7 @@
 import { Command } from 'commander';
+import type { Config, ConfigFault } from '../config/config.ts';
 import type { CliIo } from './io.ts';
-import { readConfig } from './read-config.ts';
+import { configError, readConfig } from './read-config.ts';
 import { assembleService } from './service/assemble-service.ts';
 import { serviceLog } from './start-log.ts';
 
@@ -21,15 +22,24 @@ export function serveCommand(io: CliIo): Command {
     .action(() => runServe(io));
 }
 
+/** One way at least to get a token. Which of them are used is for the settings to say, so no single variable is needed. */
+function requireCredential({ platformCredentials, platformClientSecret, encryptionKey }: Config): void {
+  const faults: ConfigFault[] = [];
+  if (platformCredentials === 'client' && platformClientSecret === undefined)
+    faults.push({ name: 'PLATFORM_CLIENT_SECRET', problem: 'is not set, and PLATFORM_CREDENTIALS asks for the client alone' });
+  if (platformCredentials === 'linked' && encryptionKey === undefined)
+    faults.push({ name: 'TIDEMARK_ENCRYPTION_KEY', problem: 'is not set: linked logins are stored encrypted' });
+  if (platformCredentials === 'both' && platformClientSecret === undefined && encryptionKey === undefined)
+    faults.push({
+      name: 'PLATFORM_CLIENT_SECRET',
+      problem: 'is not set, and neither is TIDEMARK_ENCRYPTION_KEY for linked logins',
+    });
+  if (faults.length > 0) throw configError(faults);
+}
+
 async function runServe(io: CliIo): Promise<void> {
-  const config = readConfig(io, [
-    'databaseUrl',
-    'kafkaBrokers',
-    'platformUrl',
-    'platformStreamUrl',
-    'platformClientId',
-    'platformClientSecret',
-  ]);
+  const config = readConfig(io, ['databaseUrl', 'kafkaBrokers', 'platformUrl', 'platformStreamUrl', 'platformClientId']);
+  requireCredential(config);
   const log = serviceLog(io, config);
   const { clock, random, version } = io;
   const supervisor = assembleService({ clock, random, log, version }, config);

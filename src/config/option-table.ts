@@ -178,7 +178,15 @@ export const optionTable = {
     env: 'PLATFORM_CLIENT_SECRET',
     group: 'Platform',
     shape: 'text',
-    describe: "The client's secret, for the client-credentials grant.",
+    describe: "The client's secret. Without it we are a public client, which follows linked logins only.",
+  }),
+  platformCredentials: oneOf({
+    env: 'PLATFORM_CREDENTIALS',
+    group: 'Platform',
+    words: ['both', 'client', 'linked'],
+    fallback: 'both',
+    describe:
+      "Whose accounts are followed: those that the client's own token sees, those of the logins that `tidemark link` has stored, or both. Linked logins need `TIDEMARK_ENCRYPTION_KEY`.",
   }),
   platformAccounts: list({
     env: 'PLATFORM_ACCOUNTS',

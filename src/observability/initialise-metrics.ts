@@ -100,4 +100,5 @@ function initialiseRelay(relay: Metrics['relay']): void {
 
 function initialisePlatform(platform: Metrics['platform']): void {
   for (const outcome of ['ok', 'refused', 'failed']) platform.tokenRefresh.inc({ outcome }, 0);
+  for (const state of ['held', 'waiting', 'login_required']) platform.credentials.set({ state }, 0);
 }

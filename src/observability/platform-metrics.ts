@@ -12,7 +12,13 @@ export function platformMetrics(registry: Registry) {
     }),
     tokenExpiry: new Gauge({
       name: 'tidemark_token_expiry_timestamp_seconds',
-      help: 'When the access token in use expires',
+      help: 'When the first of the access tokens in use expires',
+      registers,
+    }),
+    credentials: new Gauge({
+      name: 'tidemark_credentials',
+      help: 'Credentials in each state: held, waiting, login_required (a person has to sign in)',
+      labelNames: ['state'] as const,
       registers,
     }),
     tokenRefresh: new Counter({

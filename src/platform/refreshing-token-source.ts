@@ -17,6 +17,22 @@ interface Held extends AccessToken {
   readonly renewAtMs: number;
 }
 
+/**
+ * - `waiting`: no token yet, or none just now; the next attempt is due.
+ * - `held`: there is a good one.
+ * - `login_required`: the platform refuses the credential. A token may be held still; with its end it is over, and a person has to act before.
+ */
+export const tokenStates = ['waiting', 'held', 'login_required'] as const;
+export type TokenState = (typeof tokenStates)[number];
+
+/** For `/status`. */
+export interface TokenStatus {
+  readonly state: TokenState;
+  /** Of the token in use; wall time, milliseconds since the epoch. */
+  readonly expiresAtMs?: number;
+  readonly lastError?: string;
+}
+
 /** Renewed when a fifth of its life is left, at most five minutes ahead. */
 const aheadShare = 0.2;
 const aheadMaxMs = 300_000;
@@ -90,6 +106,23 @@ export class RefreshingTokenSource implements TokenSource, Service {
     return () => this.callbacks.delete(callback);
   }
 
+  /** A person has signed in again: what was refused before may be good now. */
+  retryNow(): void {
+    this.notBeforeMs = Number.NEGATIVE_INFINITY;
+    this.backoff.reset();
+    void this.renewal();
+  }
+
+  status(): TokenStatus {
+    const held = this.usable();
+    const ended = this.lastError?.code === 'LOGIN_REQUIRED';
+    return {
+      state: ended ? 'login_required' : held === undefined ? 'waiting' : 'held',
+      ...(held !== undefined && { expiresAtMs: held.expiresAtMs }),
+      ...(this.lastError !== undefined && { lastError: this.lastError.message }),
+    };
+  }
+
   private usable(): Held | undefined {
     const held = this.held;
     if (held === undefined || held.generation <= this.rejectedGeneration) return undefined;
@@ -123,7 +156,6 @@ export class RefreshingTokenSource implements TokenSource, Service {
     };
     this.lastError = undefined;
     this.backoff.reset();
-    this.metrics.tokenExpiry.set(token.expiresAtMs / 1000);
     this.arm();
     for (const callback of this.callbacks) callback(this.held);
     return { ok: true, token: this.held };

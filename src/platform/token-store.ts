@@ -34,3 +34,20 @@ export interface TokenStore {
    */
   save(credential: string, replaces: number, token: Token): Promise<boolean>;
 }
+
+/** A credential whose tokens are stored. `generation` rises with each save; it begins again at 1 when the credential was forgotten in between. */
+export interface StoredCredential {
+  readonly credential: string;
+  readonly generation: number;
+}
+
+/** The credentials of a store, so that a login that somebody linked meanwhile is found. Every call has a deadline; rejects when the store can't be reached. */
+export interface CredentialList {
+  /** Those whose name begins so, sorted by name. */
+  stored(prefix: string): Promise<StoredCredential[]>;
+  /** Drops the tokens; a refresh under way saves nothing any more. False: there was nothing. */
+  forget(credential: string): Promise<boolean>;
+}
+
+/** Before the name of a login that a user gave us by `tidemark link`. */
+export const loginPrefix = 'login:';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { StoredToken, Token, TokenStore } from '../platform/token-store.ts';
+import type { CredentialList, StoredCredential, StoredToken, Token, TokenStore } from '../platform/token-store.ts';
 import { Secret } from '../runtime/secret.ts';
 import { seal, unseal } from './encrypt.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
@@ -18,10 +18,10 @@ export interface TokenStoreDeps extends RetryDeps {
 }
 
 /**
- * The port `TokenStore` in Postgres. Every call is one statement: a claim is a name and an instant in the row, never a lock held while somebody else answers.
+ * The ports `TokenStore` and `CredentialList` in Postgres. Every call is one statement: a claim is a name and an instant in the row, never a lock held while somebody else answers.
  * Tokens are sealed for their credential and generation; a row that another key sealed rejects with a `SealError`.
  */
-export class PostgresTokenStore implements TokenStore {
+export class PostgresTokenStore implements TokenStore, CredentialList {
   private readonly deps: TokenStoreDeps;
 
   constructor(deps: TokenStoreDeps) {
@@ -82,6 +82,24 @@ export class PostgresTokenStore implements TokenStore {
        on conflict (credential) do update set generation = excluded.generation, sealed = excluded.sealed, updated_at = now()
        where c.generation = excluded.generation - 1 or c.sealed = excluded.sealed`,
       [credential, generation, sealed],
+    );
+  }
+
+  async stored(prefix: string): Promise<StoredCredential[]> {
+    const { rows } = await retryTransaction(this.deps, () =>
+      this.deps.pool.query<{ credential: string; generation: string }>(
+        'select credential, generation from public.credentials where sealed is not null and starts_with(credential, $1) order by credential',
+        [prefix],
+      ),
+    );
+    return rows.map(({ credential, generation }) => ({ credential, generation: Number(generation) }));
+  }
+
+  /** The row stays, for whoever holds the claim; generation 0 makes every save that is under way come too late. */
+  forget(credential: string): Promise<boolean> {
+    return this.changes(
+      'update public.credentials set sealed = null, generation = 0, updated_at = now() where credential = $1 and sealed is not null',
+      [credential],
     );
   }
 

@@ -98,3 +98,31 @@ describe('a token', () => {
     await expect(rig.tokens.load('client')).rejects.toMatchObject({ code: 'UNREADABLE' });
   });
 });
+
+describe('the list of credentials', () => {
+  it('has those with tokens, by the beginning of their names, and their generations', async () => {
+    await using rig = await tokenRig();
+    await rig.tokens.save('client', 0, token('1'));
+    await rig.tokens.save('login:b', 0, token('1'));
+    await rig.tokens.save('login:a', 0, token('1'));
+    await rig.tokens.save('login:a', 1, token('2'));
+    await rig.tokens.claim('login:claimed-only', 'one', 1_000);
+    expect(await rig.tokens.stored('login:')).toEqual([
+      { credential: 'login:a', generation: 2 },
+      { credential: 'login:b', generation: 1 },
+    ]);
+    expect(await rig.tokens.stored('login:%')).toEqual([]);
+  });
+
+  it('loses one that was forgotten, for which a refresh under way saves nothing any more', async () => {
+    await using rig = await tokenRig();
+    await rig.tokens.save('login:a', 0, token('1'));
+    expect(await rig.tokens.forget('login:a')).toBe(true);
+    expect(await rig.tokens.forget('login:a')).toBe(false);
+    expect(await rig.tokens.stored('login:')).toEqual([]);
+    expect(await rig.tokens.load('login:a')).toBeUndefined();
+    expect(await rig.tokens.save('login:a', 1, token('2'))).toBe(false);
+    expect(await rig.tokens.save('login:a', 0, token('3'))).toBe(true);
+    expect((await rig.tokens.load('login:a'))?.refreshToken?.reveal()).toBe('refresh-3');
+  });
+});

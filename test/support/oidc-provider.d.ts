@@ -18,5 +18,6 @@ declare module 'oidc-provider' {
     }) => { addOIDCScope(scope: string): void; save(): Promise<string> };
   }
 
+  // biome-ignore lint/style/noDefaultExport: this is how the package exports it
   export { Provider as default };
 }

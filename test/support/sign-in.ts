@@ -63,3 +63,31 @@ export async function accountsOf(sandbox: SandboxDescription, accessToken: strin
   const accounts: { trading_account_id: string }[] = answer.json?.accounts ?? [];
   return { status: answer.status, ids: accounts.map((account) => account.trading_account_id) };
 }
+
+/**
+ * What a browser without script does with the address of the screen: reads the form, fills it in, follows it up to the redirect, whose address is the answer.
+ * It is not fetched: that is the client's own.
+ */
+export async function signInByForms(
+  address: string,
+  user: { username: string; password: string },
+  options: { mfaCode?: string; decision?: 'deny' } = {},
+): Promise<string> {
+  const { origin } = new URL(address);
+  const page = await ask(address);
+  const { mfaCode, ...decision } = options;
+  let answer = await postForm(`${origin}/v1/oauth2/authorize`, { ...hiddenFields(page.text), ...user, ...decision });
+  if (mfaCode !== undefined) {
+    const code = { ...hiddenFields(answer.text), verification_code: mfaCode };
+    answer = await postForm(`${origin}/v1/oauth2/authorize/mfa`, code);
+    answer = await postForm(`${origin}/v1/oauth2/authorize/confirm`, hiddenFields(answer.text));
+  }
+  const location = answer.headers.get('location');
+  if (location === null) throw new Error(`${answer.status} ${answer.text}`);
+  return location;
+}
+
+function hiddenFields(html: string): Record<string, string> {
+  const fields = html.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g);
+  return Object.fromEntries([...fields].map(([, name, value]) => [name, value]));
+}

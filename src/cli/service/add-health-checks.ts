@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
-import type { Connectors } from '../../connectors/connectors.ts';
 import type { LaneKeeper } from '../../ingest/lane-keeper.ts';
 import type { CheckResult, HealthRegistry } from '../../observability/health.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
+import type { CredentialSources } from './credential-sources.ts';
 import type { SchemaGate } from './schema-gate.ts';
 
 export interface HealthParts {
@@ -12,7 +12,7 @@ export interface HealthParts {
   readonly schema: SchemaGate;
   readonly keeper: LaneKeeper;
   readonly lease: Lease;
-  readonly connectors: Connectors;
+  readonly sources: CredentialSources;
   readonly checkTopics: () => Promise<CheckResult>;
   readonly draining: () => boolean;
 }
@@ -22,7 +22,7 @@ const topicsMaxAgeMs = 15_000;
 
 /** What `/readyz` is made of. A source that is down only degrades: it does not take reads away. */
 export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
-  const { pool, schema, keeper, lease, connectors, draining } = parts;
+  const { pool, schema, keeper, lease, sources, draining } = parts;
   health.add({
     name: 'draining',
     effect: 'unready',
@@ -49,12 +49,21 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
       };
     },
   });
-  health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(keeper, connectors) });
+  health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(keeper, sources) });
+  health.add({ name: 'credentials', effect: 'degraded', check: async () => credentialsCheck(sources) });
 }
 
-function sourcesCheck(keeper: LaneKeeper, connectors: Connectors): CheckResult {
+function credentialsCheck(sources: CredentialSources): CheckResult {
+  const all = sources.credentials();
+  const over = all.filter(({ state }) => state === 'login_required');
+  if (all.length === 0) return { ok: false, detail: 'nobody is signed in: `tidemark link` does it' };
+  if (over.length === 0) return { ok: true, detail: `${all.length} in use` };
+  return { ok: false, detail: `LOGIN_REQUIRED for ${over.map(({ credential }) => credential).join(', ')}` };
+}
+
+function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources): CheckResult {
   if (keeper.state !== 'held') return { ok: true, detail: 'the holder of the lane follows them' };
-  const accounts = connectors.status().flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
+  const accounts = sources.status().flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   if (accounts.length === 0) return { ok: false, detail: 'no account is followed yet' };
   const [first] = notLive;

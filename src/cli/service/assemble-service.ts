@@ -1,6 +1,4 @@
 import type { ConfigWith } from '../../config/config.ts';
-import { Connectors } from '../../connectors/connectors.ts';
-import { wsSocketFactory } from '../../connectors/ws-socket.ts';
 import { AdminServer } from '../../http/admin-server.ts';
 import { Ingest } from '../../ingest/ingest.ts';
 import { LaneKeeper } from '../../ingest/lane-keeper.ts';
@@ -20,6 +18,7 @@ import { Supervisor } from '../../runtime/supervisor.ts';
 import { kafkaOptions } from '../kafka-options.ts';
 import { addHealthChecks } from './add-health-checks.ts';
 import { closing } from './closing.ts';
+import { credentialSources } from './credential-parts.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { kafkaParts } from './kafka-parts.ts';
 import { LaneParts } from './lane-parts.ts';
@@ -27,11 +26,8 @@ import { holderName, platformParts } from './platform-parts.ts';
 import { SchemaGate } from './schema-gate.ts';
 import { statusDocument } from './status-document.ts';
 import { storeParts } from './store-parts.ts';
-import { predictionStream, streamTimings } from './stream-settings.ts';
 
-export type ServeConfig = ConfigWith<
-  'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId' | 'platformClientSecret'
->;
+export type ServeConfig = ConfigWith<'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
 
 export interface AssembleDeps {
   readonly clock: Clock;
@@ -98,25 +94,9 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
     },
     { ...config, lane },
   );
-  const connectors = new Connectors(
-    {
-      ...shared,
-      reads: platform.reads,
-      tokens: platform.tokens,
-      registry: store.accounts,
-      openSocket: wsSocketFactory(clock),
-      sink: ingest,
-      metrics: metrics.source,
-    },
-    {
-      streamUrl: config.platformStreamUrl,
-      ...predictionStream(config),
-      timings: streamTimings(config),
-      ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
-    },
-  );
+  const sources = credentialSources({ ...shared, store, platform, ingest }, config);
   const schema = new SchemaGate({ pool: store.pool, log });
-  const tenant = new LaneParts({ checkSchema: () => schema.assertCurrent(), sources: connectors, ingest, relay, stateWriter });
+  const tenant = new LaneParts({ checkSchema: () => schema.assertCurrent(), sources, ingest, relay, stateWriter });
   const keeper: LaneKeeper = new LaneKeeper(
     { store: store.lanes, lease, tenant, clock, metrics: metrics.ingest, log },
     { lane, holder, renewEveryMs: config.leaseRenewMs, expireAfterMs: config.leaseExpireMs, acquireEveryMs: 1000 },
@@ -132,7 +112,7 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
   );
 
   const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
-  const parts = { clock, version, lane, keeper, lease, ingest, relay, connectors, schema };
+  const parts = { clock, version, lane, keeper, lease, ingest, relay, sources, schema };
   const eventLoop = new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 });
   const admin = new AdminServer(
     { clock, log, metrics, health, eventLoop, status: () => statusDocument(parts) },
@@ -153,25 +133,23 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
         storeStep,
         housekeeping,
         httpStep,
-        platform.tokens,
         kafkaStep,
         kafka.canary,
         relay,
         stateWriter,
         ingestStep,
-        connectors,
+        sources,
         keeper,
       ],
       // The way of the data: no new input, then each part empties into the next; the lane is given back when nothing of ours can write any more.
       drainOrder: [
-        connectors,
+        sources,
         ingestStep,
         relay,
         stateWriter,
         keeper,
         kafka.canary,
         kafkaStep,
-        platform.tokens,
         httpStep,
         housekeeping,
         schema,

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { ConfigWith } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import type { CredentialOptions } from '../../platform/acquire-token.ts';
 import { PlatformReads } from '../../platform/platform-reads.ts';
 import { RefreshingTokenSource } from '../../platform/refreshing-token-source.ts';
 import type { TokenStore } from '../../platform/token-store.ts';
@@ -9,7 +10,7 @@ import { UndiciHttp } from '../../platform/undici-http.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 
-export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId' | 'platformClientSecret'>;
+export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
 
 export interface PlatformPartsDeps {
   readonly clock: Clock;
@@ -29,11 +30,14 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
   const { clock, random, log, store } = deps;
   const metrics = deps.metrics.platform;
   const http = new UndiciHttp({ clock });
-  const credential = { clientId: config.platformClientId, clientSecret: config.platformClientSecret };
-  const tokens = new RefreshingTokenSource(
-    { http, clock, store, random, log, metrics },
-    { name: 'client', holder, baseUrl: config.platformUrl, credential, grant: 'client_credentials' },
-  );
-  const addresses = { platformUrl: config.platformUrl, stagingUrl: config.platformStagingUrl ?? config.platformUrl };
-  return { http, tokens, reads: new PlatformReads({ http, clock, random, tokens, metrics }, addresses) };
+  const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
+  const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
+  const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };
+  /** The tokens of one credential, and the reads that use them. */
+  const signedIn = (name: string, grant: CredentialOptions['grant']) => {
+    const options = { name, holder, baseUrl, credential: client, grant };
+    const tokens = new RefreshingTokenSource({ http, clock, store, random, log, metrics }, options);
+    return { tokens, reads: new PlatformReads({ http, clock, random, tokens, metrics }, addresses) };
+  };
+  return { http, signedIn };
 }

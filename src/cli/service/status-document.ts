@@ -1,10 +1,9 @@
-import type { Connectors } from '../../connectors/connectors.ts';
-import type { SourceStatus } from '../../connectors/source-status.ts';
 import type { Ingest } from '../../ingest/ingest.ts';
 import type { LaneKeeper } from '../../ingest/lane-keeper.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
+import type { CredentialSource, CredentialSources } from './credential-sources.ts';
 
 export interface StatusParts {
   readonly clock: Clock;
@@ -14,13 +13,13 @@ export interface StatusParts {
   readonly lease: Lease;
   readonly ingest: Ingest;
   readonly relay: Relay;
-  readonly connectors: Connectors;
+  readonly sources: CredentialSources;
 }
 
 /** The body of `/status`, for people: instants as ISO 8601, nothing secret, nothing that needs a query. */
 export function statusDocument(parts: StatusParts): Record<string, unknown> {
-  const { clock, version, lane, keeper, lease, ingest, relay, connectors } = parts;
-  const sources = connectors.status();
+  const { clock, version, lane, keeper, lease, ingest, relay, sources } = parts;
+  const followed = sources.status();
   return {
     version,
     at: iso(clock.nowMs()),
@@ -32,14 +31,24 @@ export function statusDocument(parts: StatusParts): Record<string, unknown> {
     },
     ingest: { queued: ingest.depth, paused: ingest.full },
     relay: relay.status(),
-    sources: sources.map(sourceRow),
-    accounts: sources.flatMap(accountRows),
+    credentials: sources.credentials().map(({ expiresAtMs, ...rest }) => ({ ...rest, expires: iso(expiresAtMs) })),
+    sources: followed.map(sourceRow),
+    accounts: followed.flatMap(accountRows),
   };
 }
 
-function sourceRow({ stream, connected, paused, lastFrameMs, lastEventMs, lastEnd }: SourceStatus): Record<string, unknown> {
+function sourceRow({
+  credential,
+  stream,
+  connected,
+  paused,
+  lastFrameMs,
+  lastEventMs,
+  lastEnd,
+}: CredentialSource): Record<string, unknown> {
   const end = lastEnd === undefined ? null : `${lastEnd.reason}: ${lastEnd.detail}`;
   return {
+    credential,
     stream,
     connected,
     paused,
@@ -50,9 +59,10 @@ function sourceRow({ stream, connected, paused, lastFrameMs, lastEventMs, lastEn
   };
 }
 
-function accountRows({ stream, accounts }: SourceStatus): Record<string, unknown>[] {
+function accountRows({ credential, stream, accounts }: CredentialSource): Record<string, unknown>[] {
   return accounts.map((account) => ({
     account: account.accountId,
+    credential,
     stream,
     state: account.state,
     since: iso(account.sinceMs),

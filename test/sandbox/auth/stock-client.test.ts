@@ -2,7 +2,7 @@ import * as client from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import { runningSandbox } from '../../support/sandbox.ts';
-import { accountsOf, alice, bob, postForm } from '../../support/sign-in.ts';
+import { accountsOf, alice, bob, signInByForms } from '../../support/sign-in.ts';
 
 /** openid-client, which finds the sandbox by its metadata (RFC 8414). */
 function discover(sandbox: SandboxDescription, open = false): Promise<client.Configuration> {
@@ -16,22 +16,6 @@ function discover(sandbox: SandboxDescription, open = false): Promise<client.Con
   });
 }
 
-/** What a browser does with the address that openid-client made: reads the form, fills it in, follows it to the redirect. */
-async function signInAs(user: { username: string; password: string }, address: URL, mfaCode?: string): Promise<URL> {
-  const fieldsOf = (html: string) =>
-    Object.fromEntries(
-      [...html.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]),
-    );
-  const page = await (await fetch(address)).text();
-  let answer = await postForm(`${address.origin}/v1/oauth2/authorize`, { ...fieldsOf(page), ...user });
-  if (mfaCode !== undefined) {
-    const code = { ...fieldsOf(answer.text), verification_code: mfaCode };
-    answer = await postForm(`${address.origin}/v1/oauth2/authorize/mfa`, code);
-    answer = await postForm(`${address.origin}/v1/oauth2/authorize/confirm`, fieldsOf(answer.text));
-  }
-  return new URL(answer.headers.get('location') ?? '');
-}
-
 async function completes(sandbox: SandboxDescription, open: boolean, user: typeof alice, mfaCode?: string) {
   const config = await discover(sandbox, open);
   const pkceCodeVerifier = client.randomPKCECodeVerifier();
@@ -43,7 +27,7 @@ async function completes(sandbox: SandboxDescription, open: boolean, user: typeo
     code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
     code_challenge_method: 'S256',
   });
-  const callback = await signInAs(user, address, mfaCode);
+  const callback = new URL(await signInByForms(address.href, user, mfaCode === undefined ? {} : { mfaCode }));
   const tokens = await client.authorizationCodeGrant(config, callback, { pkceCodeVerifier, expectedState });
   return { config, tokens };
 }

@@ -1,0 +1,137 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { ConfigWith } from '../config/config.ts';
+import type { Token } from '../platform/token-store.ts';
+import { loginPrefix } from '../platform/token-store.ts';
+import { UndiciHttp } from '../platform/undici-http.ts';
+import { createPool } from '../store/pool.ts';
+import { PostgresTokenStore } from '../store/token-store.ts';
+import { CliError } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { type LinkDeps, linkLogin } from './link/link-login.ts';
+import { listAccountsWith } from './link/list-accounts-with.ts';
+import { openBrowser } from './link/open-browser.ts';
+import { readConfig } from './read-config.ts';
+import { holderName } from './service/platform-parts.ts';
+import { commandLog } from './start-log.ts';
+
+const examples = `
+Examples:
+  $ tidemark link                     opens the platform's sign-in screen, and follows what that user may see
+  $ tidemark link --name desk-2       another user beside the first
+  $ tidemark link --no-open           only prints the address
+  $ tidemark link --list
+  $ tidemark link --remove desk-2
+
+The app must have the redirect URI http://127.0.0.1:8787/callback registered, or the one of --redirect-port. Without PLATFORM_CLIENT_SECRET it signs in as a public
+client. A running service follows the accounts within seconds. The tokens are stored encrypted, with TIDEMARK_ENCRYPTION_KEY.`;
+
+interface Flags {
+  readonly name: string;
+  readonly redirectPort: number;
+  readonly timeout: number;
+  readonly open: boolean;
+  readonly list?: true;
+  readonly remove?: string;
+  readonly json?: true;
+}
+
+/** Signs a user in, so that their accounts are followed. */
+export function linkCommand(io: CliIo): Command {
+  return new Command('link')
+    .description("Signs a user in through the platform's own screen, in a browser, and keeps the login for the service.")
+    .option('--name <name>', 'of the login; the same name again replaces it', loginName, 'default')
+    .option('--redirect-port <port>', 'on which the browser comes back; 0 takes any free one', port, 8787)
+    .option('--timeout <seconds>', 'how long to wait for the user', seconds, 300)
+    .option('--no-open', 'only print the address, open no browser')
+    .option('--list', 'print the logins that are linked')
+    .option('--remove <name>', 'forget a login; its accounts are left within seconds', loginName)
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', examples)
+    .action((flags: Flags) => runLink(io, flags));
+}
+
+type StoreConfig = ConfigWith<'databaseUrl' | 'encryptionKey'>;
+type LinkConfig = StoreConfig & ConfigWith<'platformUrl' | 'platformAuthUrl' | 'platformClientId'>;
+
+async function runLink(io: CliIo, flags: Flags): Promise<void> {
+  const { remove } = flags;
+  const stored = ['databaseUrl', 'encryptionKey'] as const;
+  if (flags.list === true) return withStore(io, readConfig(io, stored), (store) => printLogins(io, store, flags));
+  if (remove !== undefined) return withStore(io, readConfig(io, stored), (store) => removeLogin(io, store, remove));
+  const config = readConfig(io, [...stored, 'platformUrl', 'platformAuthUrl', 'platformClientId']);
+  return withStore(io, config, (store) => link(io, config, store, flags));
+}
+
+async function withStore(io: CliIo, config: StoreConfig, work: (store: PostgresTokenStore) => Promise<void>): Promise<void> {
+  const { clock, random } = io;
+  const url = config.databaseUrl.reveal();
+  const pool = createPool({ log: commandLog(io, config) }, { url, applicationName: 'tidemark-link', maxConnections: 2 });
+  try {
+    await work(new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey }));
+  } finally {
+    await pool.end();
+  }
+}
+
+async function printLogins(io: CliIo, store: PostgresTokenStore, flags: Flags): Promise<void> {
+  const names = (await store.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
+  io.stdout.write(flags.json === true ? `${JSON.stringify({ logins: names })}\n` : names.map((name) => `${name}\n`).join(''));
+}
+
+async function removeLogin(io: CliIo, store: PostgresTokenStore, name: string): Promise<void> {
+  if (await store.forget(`${loginPrefix}${name}`)) io.stdout.write(`Forgot the login ${name}.\n`);
+  else throw new CliError(`there is no login ${name}`, { code: 'NO_LOGIN', mend: '`tidemark link --list` shows them.' });
+}
+
+async function link(io: CliIo, config: LinkConfig, store: PostgresTokenStore, flags: Flags): Promise<void> {
+  const { platformUrl, platformAuthUrl, platformClientId, platformClientSecret } = config;
+  const http = new UndiciHttp({ clock: io.clock });
+  const interrupted = new AbortController();
+  const unsubscribe = io.onSignal(() => interrupted.abort());
+  const onAddress: LinkDeps['onAddress'] = (address) => {
+    io.stderr.write(`Sign in here:\n\n  ${address}\n\nWaiting for the browser to come back …\n`);
+    if (flags.open) openBrowser(address);
+  };
+  try {
+    const token = await linkLogin(
+      { http, clock: io.clock, store, onAddress },
+      {
+        platformUrl,
+        authUrl: platformAuthUrl,
+        credential: { clientId: platformClientId, ...(platformClientSecret && { clientSecret: platformClientSecret }) },
+        storedAs: `${loginPrefix}${flags.name}`,
+        holder: holderName(io.random),
+        redirectPort: flags.redirectPort,
+        timeoutMs: flags.timeout * 1000,
+      },
+      interrupted.signal,
+    );
+    await tell(io, flags, token, { http, platformUrl });
+  } finally {
+    unsubscribe();
+    await http.close();
+  }
+}
+
+async function tell(io: CliIo, flags: Flags, token: Token, platform: { http: UndiciHttp; platformUrl: string }): Promise<void> {
+  if (token.refreshToken === undefined)
+    io.stderr.write('tidemark: warning: the platform gave no refresh token: this login ends with its access token\n');
+  const accounts = await listAccountsWith({ ...platform, clock: io.clock, random: io.random }, token);
+  if (flags.json === true) io.stdout.write(`${JSON.stringify({ name: flags.name, accounts: accounts ?? null })}\n`);
+  else io.stdout.write(`Linked ${flags.name}${accounts === undefined ? '' : `: ${accounts.join(', ') || 'no accounts'}`}.\n`);
+}
+
+function loginName(text: string): string {
+  if (/^[A-Za-z0-9._-]{1,50}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be up to 50 of A-Z a-z 0-9 . _ -');
+}
+
+function port(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
+}
+
+function seconds(text: string): number {
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number of seconds above 0.');
+}

@@ -1,0 +1,58 @@
+import { AccountClaims } from '../../connectors/account-claims.ts';
+import { Connectors } from '../../connectors/connectors.ts';
+import type { ObservationSink } from '../../connectors/observation-sink.ts';
+import { SourceGauges } from '../../connectors/source-gauges.ts';
+import { wsSocketFactory } from '../../connectors/ws-socket.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { CredentialSources } from './credential-sources.ts';
+import type { PlatformConfig, platformParts } from './platform-parts.ts';
+import type { storeParts } from './store-parts.ts';
+import { predictionStream, streamTimings } from './stream-settings.ts';
+
+export interface CredentialPartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly store: Pick<ReturnType<typeof storeParts>, 'accounts' | 'credentials'>;
+  readonly platform: ReturnType<typeof platformParts>;
+  readonly ingest: ObservationSink;
+}
+
+/** How soon a login that was linked is followed. One short statement each time. */
+const lookEveryMs = 2_000;
+
+/** The sources of every credential that the settings allow. What several of them share is made once. */
+export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
+  const { store, platform, ingest, ...shared } = deps;
+  const metrics = shared.metrics.source;
+  const common = { gauges: new SourceGauges(metrics), registry: store.accounts, openSocket: wsSocketFactory(shared.clock) };
+  const options = {
+    streamUrl: config.platformStreamUrl,
+    ...predictionStream(config),
+    timings: streamTimings(config),
+    claims: new AccountClaims(),
+    ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
+  };
+  const withClient = config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined;
+  const list = config.platformCredentials === 'client' ? undefined : store.credentials;
+  return new CredentialSources(
+    {
+      ...shared,
+      metrics: shared.metrics.platform,
+      ...(list !== undefined && { list }),
+      partsFor: (credential, grant) => {
+        const { tokens, reads } = platform.signedIn(credential, grant);
+        const log = shared.log.child({ credential });
+        return {
+          tokens,
+          connectors: new Connectors({ ...shared, ...common, log, metrics, reads, tokens, sink: ingest }, options),
+        };
+      },
+    },
+    { withClient, lookEveryMs },
+  );
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Token, TokenStore } from './token-store.ts';
+
+export interface StoreLoginDeps {
+  readonly clock: Clock;
+  readonly store: TokenStore;
+}
+
+const claimMs = 20_000;
+const patienceMs = 30_000;
+const pollMs = 100;
+
+/**
+ * Puts the tokens of a sign-in in the place of what the credential had. Under its claim, like a refresh: one that is under way would otherwise find its own
+ * save refused, or replace the new login by the old. False: somebody held the claim all the time.
+ */
+export async function storeLogin(deps: StoreLoginDeps, credential: string, holder: string, token: Token): Promise<boolean> {
+  const { clock, store } = deps;
+  const giveUpMs = clock.monotonicMs() + patienceMs;
+  while (!(await store.claim(credential, holder, claimMs))) {
+    if (clock.monotonicMs() >= giveUpMs) return false;
+    await clock.sleep(pollMs);
+  }
+  try {
+    const before = await store.load(credential);
+    return await store.save(credential, before?.generation ?? 0, token);
+  } finally {
+    await store.unclaim(credential, holder);
+  }
+}
