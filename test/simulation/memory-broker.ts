@@ -136,15 +136,25 @@ export class MemoryBroker {
   }
 
   private async transact(rows: readonly LogRow[], producer: Producer, writer: number | undefined, from: string): Promise<void> {
-    const { lostAnswer, torn } = this.faults;
+    const { lostAnswer, torn, late, slowMs } = this.faults;
     await this.travel(producer, 'begin');
-    await this.pass(this.faults.slowMs * 3);
-    if (writer !== undefined && writer !== this.writers) throw new PublishError('fenced', 'a newer writer took over');
+    await this.pass(slowMs * 3);
     const dice = this.random.next();
-    if (dice < torn) throw new PublishError('not_leader', 'aborted');
-    for (const row of rows) this.put('state', row, from);
-    if (dice < torn + lostAnswer) throw new PublishError('timeout', 'the answer to the commit was lost');
+    if (dice < late) {
+      // The request lies somewhere; the writer gives up, and is a newer writer by the time it arrives.
+      this.clock.after(this.random.next() * 5000, () => this.commit(rows, writer, from));
+      throw new PublishError('timeout', 'no answer in time');
+    }
+    if (dice < late + torn) throw new PublishError('not_leader', 'aborted');
+    if (!this.commit(rows, writer, from)) throw new PublishError('fenced', 'a newer writer took over');
+    if (dice < late + torn + lostAnswer) throw new PublishError('timeout', 'the answer to the commit was lost');
     await this.pass(2);
+  }
+
+  private commit(rows: readonly LogRow[], writer: number | undefined, from: string): boolean {
+    if (writer !== undefined && writer !== this.writers) return false;
+    for (const row of rows) this.put('state', row, from);
+    return true;
   }
 
   private async travel(producer: Producer, what: string): Promise<void> {

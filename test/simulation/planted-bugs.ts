@@ -25,29 +25,34 @@ function replaced<T extends object>(of: { readonly prototype: T }, name: keyof T
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'the position is saved before Kafka has acknowledged',
+    shows: /says complete before|not on its topic|updates topic|shows revision/,
     deps: ({ publisher }) => ({
       publisher: { ...publisher, publish: (rows) => publisher.publish(rows).catch(() => undefined) },
     }),
   },
   {
     name: 'heads stay cached after the batch that changed them failed',
+    shows: /goes from revision/,
     plant: replaced(HeadCache, 'evict', () => undefined),
   },
   {
     name: 'an account is live before its orders were read',
+    shows: /is live though no list/,
     plant: replaced(AccountReader, 'read', async () => ({ complete: true, rows: 0 })),
   },
   {
     name: 'a process acts on a lease that is long gone',
+    shows: /behind its last renewal/,
     plant: replaced(Lease, 'mayAct', () => true),
   },
   {
     name: 'the state topic takes what a fenced writer sends',
+    shows: /on the state topic behind/,
     deps: ({ host }, { broker }) => ({ statePublisher: broker.statePublisher(host, { fencing: false }) }),
-    plant: replaced(Lease, 'mayAct', () => true),
   },
   {
     name: 'after a lost answer nothing is reclaimed: it is taken for a rollback',
+    shows: /goes from (revision|version)|twice|not healed/,
     deps: ({ database }) => ({
       database: {
         ...database,
@@ -63,6 +68,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'after a lost answer nothing is reclaimed: it is taken for a commit',
+    shows: /not healed|goes from/,
     deps: ({ database }) => ({
       database: {
         ...database,
@@ -78,6 +84,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'batches are written whatever the epoch',
+    shows: /goes from revision|twice|epoch .* commits behind/,
     deps: ({ database }, world) => ({
       database: {
         ...database,
@@ -93,24 +100,29 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the relay follows memory over a gap',
+    shows: /says complete before|not on its topic|updates topic|shows revision/,
     plant: replaced(Seam, 'reread', () => undefined),
   },
   {
     name: 'the state writer trusts its memory over a gap',
+    shows: /state topic/,
     plant: replaced(NewestByOrder, 'fail', () => undefined),
   },
   {
     name: 'the relay begins behind what is committed, not behind what is acknowledged',
+    shows: /updates topic/,
     plant: replaced(Position, 'load', async function (this: Position) {
       this.advance(1_000_000n);
     }),
   },
   {
     name: 'sources go on after the lane is lost',
+    shows: /leaves .* behind|connections are left/,
     plant: replaced(Connectors, 'end', async () => undefined),
   },
   {
     name: 'versions go through a JavaScript number',
+    shows: /version|conflict|not healed/,
     deps: () => ({
       intoIngest: (sink) =>
         passing(sink, (item) => {
@@ -121,10 +133,12 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a full queue drops what comes',
+    shows: /./,
     deps: () => ({ intoIngest: (sink) => passing(sink, (item) => (sink.full ? undefined : item)) }),
   },
   {
     name: 'an event that repeats a known instant is dropped',
+    shows: /./,
     deps: () => {
       const seen = new Set<string>();
       return {

@@ -27,6 +27,8 @@ export interface RunResult {
   readonly updates: number;
   readonly commits: number;
   readonly processes: number;
+  /** How often the lane's epoch rose: taken, reclaimed or given back. */
+  readonly terms: number;
 }
 
 /** How long the service may take to be right again once nothing goes wrong any more: a lease, a reconnect, and two audits with all their corrections. */
@@ -50,6 +52,7 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
       updates: world.database.log.length,
       commits: world.commits,
       processes: world.processes,
+      terms: Number(world.database.holdOf(world.settings.ingest.lane).epoch),
     };
   } finally {
     unplant?.();
@@ -107,7 +110,7 @@ async function untilAgreed(world: World): Promise<string[]> {
       platform.restoreCertainty();
       continue;
     }
-    if (left.length === 0 || clock.monotonicMs() >= deadlineMs) return left;
+    if (left.length === 0 || clock.monotonicMs() >= deadlineMs || world.breaches().length > 0) return left;
     await clock.advance(1_000);
   }
 }

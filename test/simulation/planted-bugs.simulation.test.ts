@@ -1,0 +1,16 @@
+import { describe, expect, it } from 'vitest';
+import { catchBug } from './catch-bug.ts';
+import { plantedBugs } from './planted-bugs.ts';
+
+/** Far more than any of them needs: the slowest is caught by the 44th. */
+const most = 200;
+
+describe('the simulator notices when', () => {
+  it.each(plantedBugs.map((bug) => [bug.name, bug] as const))(
+    '%s',
+    async (_, bug) => {
+      expect(await catchBug(bug, most)).toMatchObject({ failure: expect.stringMatching(bug.shows) });
+    },
+    300_000,
+  );
+});
