@@ -148,7 +148,7 @@ export class AccountSession {
   /** A connection ended. */
   ended(connection: Connection, end: ConnectionEnd): void {
     if (connection !== this.attached) return;
-    this.leave(connection.lastByteAtMs, end.reason);
+    this.leave(connection.lastFrameAtMs, end.reason);
     if (this.state !== 'frozen') this.enter('connecting', end.detail);
   }
 
@@ -159,7 +159,7 @@ export class AccountSession {
   }
 
   stop(): void {
-    this.leave(this.attached?.lastByteAtMs ?? this.deps.clock.nowMs(), 'stopped');
+    this.leave(this.attached?.lastFrameAtMs ?? this.deps.clock.nowMs(), 'stopped');
     this.life.abort();
     this.checks.stop();
     this.timers.stop();
@@ -219,7 +219,7 @@ export class AccountSession {
     this.enter('live');
     this.continuity.live();
     const { auditMs, heartbeatMs } = this.options.timings;
-    const beat = async () => this.continuity.heartbeat(this.attached?.lastByteAtMs ?? this.sinceMs);
+    const beat = async () => this.continuity.heartbeat(this.attached?.lastFrameAtMs ?? this.sinceMs);
     this.timers.repeat(() => heartbeatMs, beat, signal);
     this.timers.repeat(
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),
@@ -239,7 +239,7 @@ export class AccountSession {
   private withholds(observation: Observation): boolean {
     if (!this.storeLost.isNews(observation)) return false;
     this.storeLost.freeze(observation);
-    this.leave(this.attached?.lastByteAtMs ?? this.deps.clock.nowMs(), 'store_lost');
+    this.leave(this.attached?.lastFrameAtMs ?? this.deps.clock.nowMs(), 'store_lost');
     this.enter('frozen', 'the platform lost its store');
     this.deps.log.error(this.about({ orderId: observation.view.orderId }), 'the platform lost its store: account frozen');
     // Not from within the frame that told: closing the connection under the hands of who delivers it would reorder what follows.
@@ -252,7 +252,7 @@ export class AccountSession {
     if (this.state !== 'live' || this.attached === undefined || nowMs - this.gapAtMs < gapRestMs) return;
     this.gapAtMs = nowMs;
     const connection = this.attached;
-    this.leave(connection.lastByteAtMs, 'unknown_gap');
+    this.leave(connection.lastFrameAtMs, 'unknown_gap');
     this.attached = connection;
     this.coverage = new AbortController();
     void this.resync(connection, this.coverage.signal);
@@ -268,7 +268,7 @@ export class AccountSession {
     const waitMs = notEnrolled ? notEnrolledMs : refusedMs;
     this.retryAtMs = this.deps.clock.monotonicMs() + waitMs;
     const connection = this.attached;
-    this.leave(connection?.lastByteAtMs ?? this.deps.clock.nowMs(), 'refused');
+    this.leave(connection?.lastFrameAtMs ?? this.deps.clock.nowMs(), 'refused');
     this.enter(notEnrolled ? 'not_enrolled' : 'login_required', `${error.code ?? error.status ?? ''}: ${error.message}`);
   }
 

@@ -49,9 +49,11 @@ const checkEveryMs = 1_000;
  */
 export class Connection {
   readonly token: AccessToken;
-  /** Wall time of the last whole message and of the last sign of life, milliseconds since the epoch; of the opening at first. */
+  /**
+   * Wall time of the last whole message, milliseconds since the epoch; of the opening at first. Up to here nothing that the peer sent is missing. The last byte says
+   * less: it may be one of a message that is not whole yet.
+   */
   lastFrameAtMs: number;
-  lastByteAtMs: number;
   private state: 'opening' | 'open' | 'ended' = 'opening';
   private readonly pending = new Map<string, Pending>();
   private readonly socket: Socket;
@@ -72,7 +74,7 @@ export class Connection {
     this.options = options;
     this.handlers = handlers;
     this.token = options.token;
-    this.lastFrameAtMs = this.lastByteAtMs = deps.clock.nowMs();
+    this.lastFrameAtMs = deps.clock.nowMs();
     this.byteMs = this.frameMs = this.pingedMs = deps.clock.monotonicMs();
     this.socket = deps.openSocket(options.url, options.token.secret, {
       onOpen: () => this.opened(),
@@ -146,7 +148,7 @@ export class Connection {
   private received(text: string): void {
     if (this.state !== 'open') return;
     this.frameMs = this.byteMs = this.clock.monotonicMs();
-    this.lastFrameAtMs = this.lastByteAtMs = this.clock.nowMs();
+    this.lastFrameAtMs = this.clock.nowMs();
     const frame = decodeFrame(text);
     if (frame.kind === 'event') this.handlers.onEvent(frame, text, this);
     else if (frame.kind === 'unreadable') this.handlers.onUnreadable(frame, text);
@@ -191,7 +193,6 @@ export class Connection {
     if (bytes !== this.bytesSeen) {
       this.bytesSeen = bytes;
       this.byteMs = nowMs;
-      this.lastByteAtMs = this.clock.nowMs();
     }
     if (this.paused) return;
     const verdict = this.verdict(nowMs);

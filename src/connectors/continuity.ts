@@ -36,7 +36,7 @@ export class Continuity {
     this.mark('live', {});
   }
 
-  /** `fromMs`: the last sign of life. Says nothing when the account was not live: the interval is open already. */
+  /** `fromMs`: the last whole message. Says nothing when the account was not live: the interval is open already. */
   lost(fromMs: number, reason: string): boolean {
     if (!this.isLive) return false;
     this.isLive = false;
@@ -45,7 +45,7 @@ export class Continuity {
     return true;
   }
 
-  /** Complete up to `atMs`: the last sign of life of a connection that carries the account without a gap. */
+  /** Complete up to `atMs`: the last whole message of a connection that carries the account without a gap. */
   heartbeat(atMs: number): void {
     if (this.isLive) this.mark('heartbeat', { atMs });
   }
