@@ -1,0 +1,19 @@
+import { predictionReading } from './read-prediction-reply.ts';
+import { predictionOrdersPath } from './wire/order-pages.ts';
+import type { PredictionOrderWire } from './wire/prediction-order.ts';
+import { isPathSegment, notSendable, type WriteDeps, type WriteOptions, writePlatform } from './write-platform.ts';
+import type { WriteResult } from './write-result.ts';
+
+/** `DELETE /v1/predictions/orders/{orderId}?accountId=` (contract), on staging. `accepted`: the cancel awaits the venue. */
+export async function cancelPredictionOrder(
+  deps: WriteDeps,
+  baseUrl: string,
+  accountId: string,
+  orderId: string,
+  options: WriteOptions = {},
+): Promise<WriteResult<PredictionOrderWire>> {
+  if (accountId === '' || !isPathSegment(orderId)) return notSendable('accountId and orderId must name something');
+  const url = `${baseUrl}${predictionOrdersPath}/${encodeURIComponent(orderId)}?${new URLSearchParams({ accountId })}`;
+  const reading = predictionReading({ orderId, accountId });
+  return writePlatform(deps, 'cancel_prediction_order', { method: 'DELETE', url }, reading, options);
+}

@@ -1,0 +1,184 @@
+import { isUtf8 } from 'node:buffer';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Clock } from '../runtime/clock.ts';
+import { Secret } from '../runtime/secret.ts';
+import type { HttpOutcome } from './http.ts';
+import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-lines.ts';
+
+export interface SocketWriteOptions {
+  readonly connectMs?: number;
+  /** From the first byte to the last of the answer. Above the platform's own deadline, so that its 504 is seen. */
+  readonly totalMs?: number;
+  readonly maxBodyBytes?: number;
+}
+
+/**
+ * `WriteLines` by a socket of its own for each write, spoken to by Node's HTTP client. Not by undici, which serves the reads: it may take a request that it
+ * judges idempotent (DELETE) from a kept-alive socket that died to a fresh one, and its queue decides when the bytes leave. Here the socket is connected
+ * before, used once, and closed; Node's client repeats nothing. It costs one connection set-up for each write, which is over before the attempt is recorded.
+ */
+export class SocketWriteLines implements WriteLines {
+  private readonly clock: Clock;
+  private readonly options: Required<SocketWriteOptions>;
+
+  constructor(deps: { clock: Clock }, options: SocketWriteOptions = {}) {
+    this.clock = deps.clock;
+    this.options = { connectMs: 2_000, totalMs: 10_000, maxBodyBytes: 1024 * 1024, ...options };
+  }
+
+  open(url: string, signal?: AbortSignal): Promise<OpenLine> {
+    if (signal?.aborted) return Promise.resolve({ open: false, message: 'given up by the caller' });
+    const { socket, readyEvent } = dial(new URL(url));
+    const { clock, options } = this;
+    return new Promise((resolve) => {
+      const fail = (message: string) => {
+        settle({ open: false, message });
+        socket.destroy();
+      };
+      const onAbort = () => fail('given up by the caller');
+      const settle = (result: OpenLine) => {
+        timer.cancel();
+        signal?.removeEventListener('abort', onAbort);
+        resolve(result);
+      };
+      const timer = clock.after(options.connectMs, () => fail(`no connection within ${options.connectMs} ms`));
+      signal?.addEventListener('abort', onAbort, { once: true });
+      // Stays on: an idle line that breaks must not take the process with it.
+      socket.on('error', (error) => fail(error.message));
+      socket.once('close', () => fail('the connection was closed'));
+      socket.once(readyEvent, () => settle({ open: true, line: new SocketWriteLine({ clock, socket }, options) }));
+    });
+  }
+}
+
+function dial(url: URL): { socket: Socket; readyEvent: 'connect' | 'secureConnect' } {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const isSecure = url.protocol === 'https:';
+  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
+  if (!isSecure) return { socket: connect({ host, port, noDelay: true }), readyEvent: 'connect' };
+  const socket = connectTls({ host, port, ALPNProtocols: ['http/1.1'], ...(isIP(host) === 0 && { servername: host }) });
+  socket.setNoDelay(true);
+  return { socket, readyEvent: 'secureConnect' };
+}
+
+/**
+ * States: open → sending → closed. Invariant: the socket carries at most one request, and none once its other side has ended.
+ */
+class SocketWriteLine implements WriteLine {
+  private used = false;
+  private readonly clock: Clock;
+  private readonly socket: Socket;
+  private readonly options: Required<SocketWriteOptions>;
+
+  constructor(deps: { clock: Clock; socket: Socket }, options: Required<SocketWriteOptions>) {
+    this.clock = deps.clock;
+    this.socket = deps.socket;
+    this.options = options;
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  async send(request: WriteRequest, signal?: AbortSignal): Promise<HttpOutcome> {
+    if (this.used) throw new Error('a write line carries one request');
+    this.used = true;
+    const { socket } = this;
+    // Bytes that came before the request (a 408 to an idle line) cannot be its answer.
+    if (signal?.aborted || socket.destroyed || socket.readableEnded || socket.readableLength > 0 || !socket.writable) {
+      socket.destroy();
+      return failed('connect', 'the connection had ended before the request was written', 'no');
+    }
+    const before = socket.bytesWritten;
+    try {
+      return await this.exchange(request, signal);
+    } catch (error) {
+      const { message, code } = error as Error & { code?: string };
+      // Bytes that only wait in a buffer count as moved: too careful is harmless.
+      const sent = socket.bytesWritten > before ? 'maybe' : 'no';
+      return failed(code === 'DEADLINE' ? 'deadline' : code === 'TOO_LARGE' ? 'too_large' : 'broken', message, sent);
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  private exchange(request: WriteRequest, signal: AbortSignal | undefined): Promise<HttpOutcome> {
+    const { totalMs, maxBodyBytes } = this.options;
+    return new Promise((resolve, reject) => {
+      const written = this.write(request);
+      const end = (error: unknown) => {
+        timer.cancel();
+        signal?.removeEventListener('abort', onAbort);
+        reject(error);
+        written.destroy();
+      };
+      const onAbort = () => end(coded('ABORTED', 'given up by the caller'));
+      const timer = this.clock.after(totalMs, () => end(coded('DEADLINE', `no whole answer within ${totalMs} ms`)));
+      signal?.addEventListener('abort', onAbort, { once: true });
+      written.on('error', end);
+      // An upgrade that nobody asked for, or an end without an answer.
+      written.on('close', () => end(coded('CLOSED', 'the connection ended without a whole answer')));
+      written.on('response', (answer) => {
+        readBody(answer, maxBodyBytes).then((body) => {
+          timer.cancel();
+          signal?.removeEventListener('abort', onAbort);
+          resolve(answered(answer, body));
+        }, end);
+      });
+    });
+  }
+
+  private write({ method, url, headers, body }: WriteRequest): ClientRequest {
+    const { host, pathname, search } = new URL(url);
+    const bytes = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const request = httpRequest({
+      createConnection: () => this.socket,
+      method,
+      path: `${pathname}${search}`,
+      headers: { host, ...revealed(headers), ...bytes, connection: 'close' },
+      setHost: false,
+      maxHeaderSize: 16_384,
+    });
+    // Head and body leave in one write.
+    request.end(body);
+    return request;
+  }
+}
+
+async function readBody(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw coded('TOO_LARGE', `the answer has more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  if (!answer.complete) throw coded('TORN', 'the answer was torn');
+  return Buffer.concat(chunks);
+}
+
+function answered(answer: IncomingMessage, body: Buffer): HttpOutcome {
+  if (!isUtf8(body)) return failed('bad_utf8', 'the answer is not UTF-8', 'maybe');
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(answer.headers)) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) headers[name] = first;
+  }
+  return { kind: 'answered', status: answer.statusCode ?? 0, headers, text: body.toString('utf8') };
+}
+
+function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcome {
+  return { kind: 'failed', code, message, sent };
+}
+
+function coded(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+function revealed(headers: WriteRequest['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
+  );
+}

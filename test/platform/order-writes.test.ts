@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { cancelOrder } from '../../src/platform/cancel-order.ts';
+import { cancelPredictionOrder } from '../../src/platform/cancel-prediction-order.ts';
+import { placeOrder } from '../../src/platform/place-order.ts';
+import { placePredictionOrder } from '../../src/platform/place-prediction-order.ts';
+import { replacePredictionOrder } from '../../src/platform/replace-prediction-order.ts';
+import { applicationsOf, writeFaults } from '../../src/sandbox/faults/fault-shapes.ts';
+import { enrolled, limitOrder, orderDesk, predictionOrder } from '../support/order-entry.ts';
+import { fixedToken, writeDeps } from '../support/order-writes.ts';
+import { eventually } from '../support/poll.ts';
+import { control } from '../support/sandbox.ts';
+
+async function client(input: Parameters<typeof orderDesk>[0] = {}) {
+  const desk = await orderDesk(input);
+  const deps = writeDeps(fixedToken(desk.headers.authorization.slice('Bearer '.length)));
+  const { platform, staging } = desk.at;
+  return {
+    desk,
+    deps,
+    place: (over: object = {}) => placeOrder(deps, platform, { ...limitOrder, clientId: 'a-1', ...over }),
+    cancel: (ordId: string) => cancelOrder(deps, platform, enrolled, ordId),
+    placePrediction: (over: object = {}) =>
+      placePredictionOrder(deps, staging, { ...predictionOrder, clientOrderRef: 'a-1', ...over }),
+    replace: (orderId: string, terms: object) =>
+      replacePredictionOrder(deps, staging, orderId, { accountId: enrolled, ...terms }),
+    cancelPrediction: (orderId: string) => cancelPredictionOrder(deps, staging, enrolled, orderId),
+  };
+}
+
+describe('the client writes to the platform', () => {
+  it('an equity order, and asks for its cancel', async () => {
+    const { desk, place, cancel } = await client();
+    expect(await place()).toMatchObject({ verdict: 'accepted', answer: { clOrdId: 'a-1', status: 'NEW', success: true } });
+    const [{ ordId }] = await desk.byReference('a-1');
+    expect(await cancel(ordId)).toMatchObject({ verdict: 'accepted', answer: { ordId, ordStatus: 'PENDING_CANCEL' } });
+  });
+
+  it('options with one leg and with several', async () => {
+    const { place } = await client();
+    const leg = { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
+    for (const legs of [[leg], [leg, { ...leg, symbol: 'AAPL261218C00210000', side: 'SELL' }]])
+      expect(await place({ legs, price: '9', clientId: `legs-${legs.length}` })).toMatchObject({ verdict: 'accepted' });
+  });
+
+  it('a prediction order, a replace and a cancel, each seen pending', async () => {
+    const { desk, placePrediction, replace, cancelPrediction } = await client();
+    const placed = await placePrediction();
+    expect(placed).toMatchObject({ verdict: 'accepted', answer: { state: 'pending_new', clientOrderRef: 'a-1', version: '1' } });
+    const [{ orderId }] = await desk.byReference('a-1');
+    await eventually(async () => expect((await desk.order('prediction', orderId)).state).toBe('new'));
+    expect(await replace(orderId, { quantity: '20' })).toMatchObject({
+      verdict: 'accepted',
+      answer: { pendingAction: 'replace' },
+    });
+    await eventually(async () => expect((await desk.order('prediction', orderId)).pendingAction).toBe('none'));
+    expect(await cancelPrediction(orderId)).toMatchObject({ verdict: 'accepted', answer: { pendingAction: 'cancel' } });
+  });
+
+  it('and learns of a rejection by success, text and ordRejReason', async () => {
+    const { place } = await client({ venue: { orderLimit: '1' } });
+    const answer = { success: false, status: 'REJECTED', ordRejReason: 'INSUFFICIENT_BUYING_POWER', text: expect.any(String) };
+    expect(await place()).toMatchObject({ verdict: 'rejected', answer });
+  });
+
+  it('and is refused with the platform’s own code where nothing was done', async () => {
+    const { desk, place, cancel, placePrediction, replace, cancelPrediction } = await client();
+    const id = await desk.working();
+    const refused = (status: number, code: string) => ({
+      verdict: 'refused',
+      error: { status, code, sent: 'yes', retryable: false },
+    });
+    expect(await place({ symbol: 'NOPE' })).toMatchObject(refused(400, 'INVALID_ORDER'));
+    expect(await place({ accountId: 'nobody' })).toMatchObject(refused(403, 'FORBIDDEN'));
+    expect(await cancel('nothing')).toMatchObject(refused(404, 'ORDER_NOT_FOUND'));
+    expect(await placePrediction({ price: '2' })).toMatchObject(refused(400, 'INVALID_ORDER'));
+    expect(await placePrediction({ accountId: 'SIM-1002' })).toMatchObject(refused(403, 'FORBIDDEN'));
+    expect(await replace(id, { quantity: '10' })).toMatchObject(refused(400, 'INVALID_ORDER'));
+    expect(await replace('nothing', { quantity: '20' })).toMatchObject(refused(404, 'ORDER_NOT_FOUND'));
+    await desk.verb(id, { action: 'cancel' });
+    expect(await cancelPrediction(id)).toMatchObject(refused(409, 'ORDER_NOT_ACTIONABLE'));
+  });
+
+  it('and is told not sent by the documented 429 and 503 of prediction orders', async () => {
+    const { desk, placePrediction, replace, cancelPrediction } = await client();
+    const id = await desk.working();
+    for (const [change, code] of [
+      [{ session: 'down' }, 'ORDER_ENTRY_UNAVAILABLE'],
+      [{ session: 'up', capacity: 0 }, 'ORDER_ENTRY_AT_CAPACITY'],
+    ] as const) {
+      await desk.venue(change);
+      for (const result of [await placePrediction(), await replace(id, { quantity: '20' }), await cancelPrediction(id)])
+        expect(result).toMatchObject({ verdict: 'not_sent', error: { code, retryable: true } });
+    }
+    expect(await desk.byReference('a-1')).toEqual([]);
+  });
+
+  it('never what the specification does not accept', async () => {
+    const { desk, deps, place, placePrediction, replace } = await client();
+    const invalid = { verdict: 'not_sent', error: { code: 'INVALID_REQUEST', sent: 'no', retryable: false } };
+    for (const over of [
+      { clientId: 'x'.repeat(51) },
+      { clientId: undefined },
+      { side: 'buy' },
+      { surprise: 1 },
+      { legs: [1, 2, 3, 4, 5] },
+    ])
+      expect(await place(over)).toMatchObject(invalid);
+    for (const over of [{ clientOrderRef: 'a b' }, { clientOrderRef: undefined }, { outcome: 'MAYBE' }, { surprise: 1 }])
+      expect(await placePrediction(over)).toMatchObject(invalid);
+    expect(await replace('x', { symbol: 'X' })).toMatchObject(invalid);
+    for (const id of ['', '.', '..']) {
+      expect(await replace(id, { quantity: '1' })).toMatchObject(invalid);
+      expect(await cancelOrder(deps, desk.at.platform, enrolled, id)).toMatchObject(invalid);
+      expect(await cancelPredictionOrder(deps, desk.at.staging, enrolled, id)).toMatchObject(invalid);
+    }
+    expect(await desk.decisions()).toEqual([]);
+  });
+});
+
+describe('the client judges every fault of a write as the table says', () => {
+  const combinations = writeFaults.flatMap((fault) => applicationsOf[fault].map((applied) => [fault, applied] as const));
+
+  it.each(combinations)('%s, applied %s: what is not known is never called refused or not sent', async (fault, applied) => {
+    const { desk, place, placePrediction } = await client();
+    await desk.fault({ fault, applied, delayMs: 0, times: 2 });
+    // A hanging answer ends by the cut of the healing.
+    const healing = fault === 'hang' ? healWhenHanging(desk.at, 2) : undefined;
+    const [account, prediction] = await Promise.all([place({ clientId: 'acc' }), placePrediction({ clientOrderRef: 'pred' })]);
+    await healing;
+    const promised = fault === 'at_capacity' || fault === 'unavailable';
+    expect(account.verdict).toBe('unknown');
+    expect(prediction.verdict).toBe(promised ? 'not_sent' : 'unknown');
+    for (const reference of ['acc', 'pred']) {
+      await eventually(async () => expect(await desk.byReference(reference)).toHaveLength(applied === 'no' ? 0 : 1));
+      const accepted = (await desk.decisions()).filter((line) => line.decision === 'accepted' && line.reference === reference);
+      expect(accepted).toHaveLength(applied === 'no' ? 0 : 1);
+    }
+  });
+});
+
+async function healWhenHanging(at: Awaited<ReturnType<typeof orderDesk>>['at'], count: number): Promise<void> {
+  const { controlLines } = await import('../support/sandbox.ts');
+  await eventually(async () => {
+    const hanging = (await controlLines(at, '/ledger?kind=answer')).filter((line) => line.fault === 'hang');
+    expect(hanging).toHaveLength(count);
+  });
+  await control(at, '/heal');
+}
