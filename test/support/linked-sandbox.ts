@@ -1,8 +1,32 @@
+import { runProgram } from '../../src/cli/program.ts';
 import { freePort } from '../../src/devstack/free-port.ts';
 import { scopes } from '../../src/platform/wire/token-response.ts';
 import type { SandboxInput } from '../../src/sandbox/sandbox-options.ts';
 import type { RunningSandbox } from '../../src/sandbox/start-sandbox.ts';
-import { runningSandbox } from './sandbox.ts';
+import { cliIo } from './cli-io.ts';
+import { eventually } from './poll.ts';
+import { ask, runningSandbox } from './sandbox.ts';
+import { signInByForms } from './sign-in.ts';
+
+/** Something that signs in by itself: `tidemark link` in this process, with the forms filled in as a browser without script does. */
+export async function linkAs(
+  user: { username: string; password: string },
+  env: Record<string, string>,
+  port: number,
+  name = 'default',
+): Promise<string> {
+  const io = cliIo(env);
+  const run = runProgram(io, ['link', '--no-open', '--redirect-port', String(port), '--name', name]);
+  const address = await eventually(() => {
+    const found = /http:\S+\/oauth2\/authorize\?\S+/.exec(io.err())?.[0];
+    if (found === undefined) throw new Error(io.err());
+    return found;
+  });
+  await ask(await signInByForms(address, user));
+  await run;
+  if (io.code() !== 0) throw new Error(io.err());
+  return io.out();
+}
 
 /** A sandbox whose apps have the callback on a port registered that nobody else has at the moment: tests run side by side. */
 export async function linkedSandbox(input: SandboxInput = {}): Promise<{ sandbox: RunningSandbox; port: number }> {

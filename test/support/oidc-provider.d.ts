@@ -7,7 +7,7 @@ declare module 'oidc-provider' {
     readonly params: { readonly client_id: string; readonly scope?: string };
   }
 
-  class Provider {
+  export class Provider {
     constructor(issuer: string, configuration: object);
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
     interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<InteractionDetails>;
@@ -17,7 +17,4 @@ declare module 'oidc-provider' {
       clientId: string;
     }) => { addOIDCScope(scope: string): void; save(): Promise<string> };
   }
-
-  // biome-ignore lint/style/noDefaultExport: this is how the package exports it
-  export { Provider as default };
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Provider from 'oidc-provider';
+import { Provider } from 'oidc-provider';
 import { onTestFinished } from 'vitest';
 
 export const stockClient = { id: 'tidemark', secret: 'stock-secret', redirectUri: 'http://127.0.0.1:8787/callback' };
