@@ -15,33 +15,8 @@ import { tokenPath } from '../../src/platform/wire/token-response.ts';
 import { deleteSettingsBody, settingDeleteError, settingsPath } from '../../src/platform/wire/user-settings.ts';
 import { stocks } from '../../src/sandbox/data/listings.ts';
 import { optionContract } from '../../src/sandbox/data/option-contracts.ts';
-import type { RunningSandbox } from '../../src/sandbox/start-sandbox.ts';
-
-/** One documented endpoint, as far as requests can be made for it from its schemas. */
-export interface Endpoint {
-  readonly name: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  readonly listener: 'platform' | 'staging';
-  /** Undefined: open to everybody. */
-  readonly scope?: string;
-  /** Below the base address. A function where something has to be there first. */
-  readonly path: string | ((sandbox: RunningSandbox) => Promise<string> | string);
-  readonly query?: z.ZodObject;
-  readonly body?: z.ZodObject;
-  readonly headers?: (sandbox: RunningSandbox) => Readonly<Record<string, string>>;
-  /** Fields whose values have to exist, or whose shape is narrower than their schema can say. */
-  readonly known?: Readonly<Record<string, fc.Arbitrary<unknown>>>;
-  /** Puts right what fields mean together: a LIMIT order has a price. */
-  readonly complete?: (value: Record<string, unknown>) => Record<string, unknown>;
-  /** Of a valid request. */
-  readonly accepted: readonly number[];
-  /** Of a request that breaks one keyword. `code` undefined: none is promised. */
-  readonly refused: (field: string, keyword: string) => { readonly status: number; readonly code?: string | undefined };
-  /** Breaks that are none here: the endpoint takes such values. */
-  readonly tolerated?: readonly string[];
-  /** A valid request uses something up, so that each needs a sandbox of its own. */
-  readonly fresh?: true;
-}
+import { accountQuery, type Endpoint } from './endpoint.ts';
+import { orderEntryEndpoints } from './order-entry-endpoints.ts';
 
 const refusedAs = (code: string) => () => ({ status: 400, code });
 const symbol = fc.constantFrom(...stocks.map((stock) => stock.symbol));
@@ -96,7 +71,7 @@ const reads: readonly Endpoint[] = [
   }),
   get('GET /v1/orders/{ordId}', orderPath('account', ordersPath), {
     scope: 'order:information',
-    query: z.object({ accountId: z.string().min(1) }),
+    query: accountQuery,
     known: { accountId: fc.constant('SIM-1001') },
   }),
   get('GET /v1/predictions/orders', predictionOrdersPath, {
@@ -109,7 +84,7 @@ const reads: readonly Endpoint[] = [
   get('GET /v1/predictions/orders/{orderId}', orderPath('prediction', predictionOrdersPath), {
     listener: 'staging',
     scope: 'order:information',
-    query: z.object({ accountId: z.string().min(1) }),
+    query: accountQuery,
     known: { accountId: fc.constant('SIM-1001') },
     refused: refusedAs('INVALID_ORDER'),
   }),
@@ -161,10 +136,8 @@ const writes: readonly Endpoint[] = [
   },
 ];
 
-/** Writes of order entry: POST and DELETE /v1/orders, POST, PATCH and DELETE /v1/predictions/orders. */
-const orderEntry: readonly Endpoint[] = [];
-
-export const endpoints: readonly Endpoint[] = [...reads, ...writes, ...orderEntry];
+/** Every documented endpoint but the screens of the sign-in, which have forms of their own (test/sandbox/auth). */
+export const endpoints: readonly Endpoint[] = [...reads, ...writes, ...orderEntryEndpoints];
 
 function get(name: string, path: Endpoint['path'], more: Partial<Endpoint> = {}): Endpoint {
   return { name, method: 'GET', listener: 'platform', path, accepted: [200], refused: refusedAs('INVALID_PARAMETER'), ...more };

@@ -7,7 +7,8 @@ import { seededRandom } from '../../../src/runtime/random.ts';
 import { readState } from '../../../src/sandbox/control/read-state.ts';
 import { type RunningSandbox, startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { arbitraryOf, breaksOf, schemaOf } from '../../support/arbitrary-schema.ts';
-import { type Endpoint, endpoints } from '../../support/endpoint-table.ts';
+import type { Endpoint } from '../../support/endpoint.ts';
+import { endpoints } from '../../support/endpoint-table.ts';
 import { type Answer, ask, signedIn } from '../../support/sandbox.ts';
 import { silentLog } from '../../support/silent-log.ts';
 
@@ -17,7 +18,8 @@ type Send = (sandbox: RunningSandbox, values: Values | string, token?: Record<st
 
 const start = () =>
   startSandbox(
-    { market: { rate: 0, openOrders: 20, knownOrders: 40 } },
+    // The venue answers nobody by itself, so that nothing changes but by the request that is looked at.
+    { market: { rate: 0, openOrders: 20, knownOrders: 40 }, venue: { answerMs: 'manual' } },
     { clock: systemClock, random: seededRandom(1), log: silentLog },
   );
 
@@ -42,10 +44,15 @@ function stateOf({ parts }: RunningSandbox): string {
   return [...readState(parts.exchange, {})].join('') + parts.users.snapshot();
 }
 
+/** Makes what the path needs, if it isn't there. */
+async function pathOf({ path }: Endpoint, sandbox: RunningSandbox): Promise<string> {
+  return typeof path === 'string' ? path : path(sandbox);
+}
+
 function sender(endpoint: Endpoint): Send {
   return async (sandbox, values, token) => {
     const { description } = sandbox;
-    const path = typeof endpoint.path === 'string' ? endpoint.path : await endpoint.path(sandbox);
+    const path = await pathOf(endpoint, sandbox);
     const good = token ?? (endpoint.scope === undefined ? {} : await signedIn(description, endpoint.scope));
     const headers = { ...good, ...endpoint.headers?.(sandbox) };
     const url = `${description[endpoint.listener]}${path}`;
@@ -108,6 +115,7 @@ describe.each(endpoints)('$name', (endpoint) => {
       const broken = fc
         .constantFrom(...breaks)
         .chain((it) => fc.record({ valid: validOf(endpoint), how: fc.constant(it), value: it.values }));
+      await pathOf(endpoint, shared);
       const before = stateOf(shared);
       await fc.assert(
         fc.asyncProperty(broken, async ({ valid, how: { field, keyword }, value }) => {
@@ -134,6 +142,7 @@ describe.each(endpoints)('$name', (endpoint) => {
     );
     await fc.assert(
       fc.asyncProperty(anything, async (values) => {
+        await pathOf(endpoint, shared);
         const before = stateOf(shared);
         const answer = await send(shared, values);
         expect(answer.status).toBeLessThan(500);
@@ -145,6 +154,7 @@ describe.each(endpoints)('$name', (endpoint) => {
 
   if (endpoint.scope !== undefined) {
     it('lets nobody in without a good token of its scope, and changes nothing', async () => {
+      await pathOf(endpoint, shared);
       const before = stateOf(shared);
       const [values = {}] = fc.sample(validOf(endpoint), 1);
       const others = await signedIn(shared.description, 'watchlist:management');
