@@ -32,6 +32,13 @@ export class PendingWatch {
     this.flying = parcel;
   }
 
+  /** The lane is lost: what is pending is another's to show, and what we last knew would stay for ever. */
+  clear(): void {
+    this.flying = undefined;
+    this.askedMs = Number.NEGATIVE_INFINITY;
+    this.show(0, undefined);
+  }
+
   /** True: rows lay in the log that nobody was going to hand over, and the term was sent back to read them. Never rejects. */
   async refresh(term: RelayTerm): Promise<boolean> {
     if (!term.seam.reading) this.showMemory(term);

@@ -91,6 +91,7 @@ export class Relay implements Service {
   end(): void {
     this.term?.over.abort();
     this.term = undefined;
+    this.pending.clear();
     this.wakeup.wake();
   }
 

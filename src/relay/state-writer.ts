@@ -100,6 +100,8 @@ export class StateWriter implements Service {
   end(): void {
     this.term?.over.abort();
     this.term = undefined;
+    // What is pending is the next holder's to show.
+    this.show(0, undefined);
     this.wakeup.wake();
   }
 
@@ -154,6 +156,8 @@ export class StateWriter implements Service {
         this.trouble.passed();
       } catch (err) {
         this.failed(term, err);
+        // Without the database the gauges keep their last value.
+        if (loaded) await this.showPending(term).catch(() => undefined);
         if (!last) await clock.sleep(this.backoff.nextMs(), signal);
       }
       if (last) return;
@@ -199,7 +203,7 @@ export class StateWriter implements Service {
     }
     const flushed = await this.flush(term, [...merged.values()], upTo);
     if (flushed && caughtUp) newest.endRead(upTo);
-    await this.showPending(position.reached);
+    await this.showPending(term);
     return flushed && !newest.whole;
   }
 
@@ -243,9 +247,9 @@ export class StateWriter implements Service {
     if (err instanceof PublishError) term.owner = false;
   }
 
-  private async showPending(reached: bigint): Promise<void> {
-    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.options.lane, reached);
-    this.show(rows, oldestMs);
+  private async showPending(term: Term): Promise<void> {
+    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.options.lane, term.position.reached);
+    if (!term.over.signal.aborted) this.show(rows, oldestMs);
   }
 
   private show(rows: number, oldestMs: number | undefined): void {
