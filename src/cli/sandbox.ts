@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { createLog } from '../observability/create-log.ts';
 import type { SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions } from '../sandbox/sandbox-options.ts';
+import { scenarioSchema } from '../sandbox/scenario-schema.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
@@ -27,6 +28,7 @@ interface Flags {
   readonly accounts?: number;
   readonly ledger?: 'full' | 'brief';
   readonly scenario?: string;
+  readonly schema?: true;
   readonly json?: true;
 }
 
@@ -47,12 +49,17 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--accounts <count>', 'accounts that the client may see', wholeNumber)
     .addOption(new Option('--ledger <detail>', 'what the ledger keeps of each change').choices(['full', 'brief']))
     .option('--scenario <file>', 'JSON with any of the options, accounts, clients and a timeline of faults; flags win over it')
+    .option('--schema', 'print the JSON Schema of scenario files, and end')
     .option('--json', 'print one line of JSON with addresses, client and users, and nothing else')
     .addHelpText('after', examples)
     .action((flags: Flags) => runSandbox(io, flags));
 }
 
 async function runSandbox(io: CliIo, flags: Flags): Promise<void> {
+  if (flags.schema === true) {
+    io.stdout.write(`${JSON.stringify(scenarioSchema(), undefined, 2)}\n`);
+    return;
+  }
   const options = checked(optionsOf(io, flags));
   const log = createLog({ destination: io.stderr }, { level: 'warn', version: io.version, pretty: io.isTerminal, secrets: [] });
   const sandbox = await startSandbox(options, { clock: io.clock, random: io.random, log });

@@ -54,6 +54,8 @@ const moment = z.strictObject({
  * cast (`default-cast.ts`).
  */
 export const sandboxOptions = z.strictObject({
+  /** For editors: the address of `scenario.schema.json`. */
+  $schema: z.string().optional(),
   /** 0: any free port. */
   ports: z.strictObject({ platform: port, staging: port, auth: port, control: port }).prefault({}),
   market: z
