@@ -49,6 +49,7 @@ export class LaneKeeper implements Service, LaneControl {
   private holder: string | undefined;
   private lost = false;
   private stopping = false;
+  private failing = false;
   private readonly wakeup = new Wakeup();
   private serial: Promise<unknown> = Promise.resolve();
   private running: Promise<void> = Promise.resolve();
@@ -101,8 +102,12 @@ export class LaneKeeper implements Service, LaneControl {
       try {
         if (this.current === 'standby') await this.tryToAcquire();
         else await this.keep();
+        if (this.failing) this.deps.log.info({ state: this.current }, 'the lane can be asked for again');
+        this.failing = false;
       } catch (error) {
-        this.deps.log.warn({ err: error, state: this.current }, 'the lane could not be asked for; trying again');
+        if (!this.failing)
+          this.deps.log.warn({ err: error, state: this.current }, 'the lane could not be asked for; trying again');
+        this.failing = true;
       }
       if (this.stopping) return;
       await this.rest(this.current === 'held' ? this.options.renewEveryMs : this.options.acquireEveryMs);

@@ -49,8 +49,16 @@ export class Housekeeping implements Service {
 
   private async every(intervalMs: number, what: string, work: () => Promise<void>): Promise<void> {
     const { clock, log } = this.deps;
+    let failing = false;
     while (!this.over.signal.aborted) {
-      await work().catch((error: unknown) => log.warn({ err: error }, `${what} failed; it is tried again`));
+      try {
+        await work();
+        if (failing) log.info({}, `${what} works again`);
+        failing = false;
+      } catch (error) {
+        if (!failing) log.warn({ err: error }, `${what} failed; it is tried again`);
+        failing = true;
+      }
       await clock.sleep(intervalMs, this.over.signal);
     }
   }
