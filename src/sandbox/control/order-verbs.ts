@@ -67,6 +67,8 @@ function refusalOf(order: ExchangeOrder, verb: OrderVerb): string | undefined {
   if (verb.action === 'fill' && leavesOf(order) === 0n) return 'nothing is left to fill';
   const waiting = order.state === 'pending_new' || order.pendingAction !== 'none';
   if ((verb.action === 'accept' || verb.action === 'refuse') && !waiting) return 'the venue has nothing to answer';
+  if (verb.action === 'accept' && order.asked?.quantity !== undefined && order.asked.quantity < order.cumQty)
+    return 'more was filled meanwhile than the amend would leave';
   if (verb.action === 'resume' && order.state !== 'suspended' && order.state !== 'done_for_day')
     return 'the order is not resting';
   if (verb.action === 'suspend' && order.terms.stream === 'prediction') return 'prediction orders are never suspended';

@@ -24,7 +24,7 @@ export const venueOptions = z
     depth: fields.depth.default(500),
     capacity: fields.capacity.default(1000),
     session: fields.session.default('up'),
-    orderLimit: fields.orderLimit.default('10000000'),
+    orderLimit: fields.orderLimit.default('1000000000'),
   })
   .prefault({});
 

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
+import { orderDesk } from '../../support/order-entry.ts';
+import { eventually } from '../../support/poll.ts';
+import { ask, control, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { StreamClient } from '../../support/stream-client.ts';
+
+describe('POST /venue of the control port', () => {
+  it('changes what it names, keeps the rest, and answers with all of it', async () => {
+    const { description: at } = await runningSandbox({ venue: { depth: 7 } });
+    expect((await control(at, '/venue', { answerMs: 'manual' })).json).toMatchObject({
+      answerMs: 'manual',
+      depth: 7,
+      session: 'up',
+    });
+    expect((await control(at, '/venue', { capacity: 3 })).json).toMatchObject({ answerMs: 'manual', capacity: 3 });
+  });
+
+  it.each([
+    { answerMs: -1 },
+    { session: 'asleep' },
+    { refuseShare: 2 },
+    { orderLimit: '0' },
+    { orderLimit: 5 },
+    { mood: 'good' },
+  ])('refuses %j', async (change) => {
+    const { description: at } = await runningSandbox();
+    expect((await control(at, '/venue', change)).status).toBe(400);
+  });
+
+  it('can be a moment of a scenario', async () => {
+    const desk = await orderDesk({ timeline: [{ atMs: 0, venue: { session: 'down' } }] });
+    await eventually(async () => expect((await desk.placePrediction()).status).toBe(503));
+    expect(sandboxOptions.safeParse({ timeline: [{ atMs: 0, venue: { session: 'asleep' } }] }).success).toBe(false);
+  });
+});
+
+describe('POST /prices of the control port', () => {
+  it('sets the price of an equity or a prediction, and refuses what cannot be one', async () => {
+    const { description: at } = await runningSandbox();
+    expect((await control(at, '/prices', { symbol: 'AAPL', price: '221.5' })).json).toEqual({ symbol: 'AAPL', ticks: 22_150 });
+    expect((await control(at, '/prices', { symbol: 'FED-CUT-DEC26', price: '0.5' })).json).toMatchObject({ ticks: 50 });
+    expect((await control(at, '/prices', { symbol: 'FED-CUT-DEC26', price: '1' })).status).toBe(409);
+    expect((await control(at, '/prices', { symbol: 'NOPE', price: '1' })).status).toBe(404);
+    for (const price of [1, '-1', '1e3', '1.234', ''])
+      expect((await control(at, '/prices', { symbol: 'AAPL', price })).status).toBe(400);
+  });
+});
+
+describe('the venue', () => {
+  it('answers each ask once, whoever comes first: the control port or its own delay', async () => {
+    const desk = await orderDesk();
+    const id = await desk.working();
+    await desk.venue({ answerMs: 100 });
+    await desk.replace(id, { quantity: '20' });
+    await desk.verb(id, { action: 'refuse', reason: 'FIRST' });
+    const { version } = await desk.order('prediction', id);
+    const witness = await desk.working();
+    expect(witness).not.toBe(id);
+    expect(await desk.order('prediction', id)).toMatchObject({ version, workingQuantity: '10', rejectReason: 'FIRST' });
+  });
+
+  it('answers nothing while the order is out of sight, and then does', async () => {
+    const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
+    const id = await desk.working();
+    await desk.venue({ answerMs: 50 });
+    await desk.replace(id, { quantity: '20' });
+    await control(desk.at, '/faults', { now: [{ action: 'unknown_gap', accountId: 'SIM-1001', forMs: 600_000 }] });
+    // Two answers' time: another order is asked about and answered meanwhile.
+    await desk.working({ clientOrderRef: 'witness' });
+    expect(await desk.order('prediction', id)).toMatchObject({
+      state: 'unknown',
+      pendingAction: 'replace',
+      workingQuantity: '10',
+    });
+    await control(desk.at, '/heal');
+    await eventually(async () => expect((await desk.order('prediction', id)).workingQuantity).toBe('20'));
+  });
+
+  it('leaves an order alone that a script took over', async () => {
+    const desk = await orderDesk();
+    await desk.place({ clientId: 'mine' });
+    const [{ ordId }] = await desk.byReference('mine');
+    await desk.verb(ordId, { action: 'fill', quantity: '1' });
+    await desk.price('AAPL', '150');
+    expect(await desk.byReference('mine')).toMatchObject([{ cumQty: '1', ordStatus: 'PARTIALLY_FILLED' }]);
+  });
+
+  it('does not let a script agree to an amend below what was filled meanwhile', async () => {
+    const desk = await orderDesk({ venue: { answerMs: 'manual' } });
+    const { orderId } = (await desk.placePrediction()).json.data;
+    await desk.verb(orderId, { action: 'accept' });
+    await desk.replace(orderId, { quantity: '2' });
+    await desk.verb(orderId, { action: 'fill', quantity: '4' });
+    expect((await desk.verb(orderId, { action: 'accept' })).status).toBe(409);
+    expect((await desk.verb(orderId, { action: 'refuse' })).json).toMatchObject({ cumQty: '4', workingQuantity: '10' });
+  });
+
+  it('trades the orders that people placed when the market does, and leaves the story of the market as it is', async () => {
+    const story = async (withOrders: boolean) => {
+      const desk = await orderDesk({ market: { seed: 5, openOrders: 30 } });
+      for (let i = 0; i < (withOrders ? 10 : 0); i += 1) await desk.place({ type: 'STOP', stopPrice: '221.6', price: undefined });
+      await control(desk.at, '/burst', { count: 300 });
+      await eventually(() =>
+        expect(JSON.parse(JSON.stringify(desk.sandbox.controls.status())).changes).toBeGreaterThanOrEqual(300),
+      );
+      const orders = [...desk.sandbox.parts.exchange.orders.values()].filter((order) => /^(desk-|P)/.test(order.terms.clOrdId));
+      return orders.map((order) => [order.terms.orderId, order.state, String(order.cumQty), String(order.workingQuantity)]);
+    };
+    expect(await story(true)).toEqual(await story(false));
+  });
+
+  it('tells every follower of the account of each change that an order goes through', async () => {
+    const desk = await orderDesk();
+    const stream = await StreamClient.open(desk.at.stagingStream, { authorization: desk.headers.authorization });
+    await stream.ask('subscribe', 'prediction', 'account:SIM-1001');
+    const id = await desk.working({ price: '0.70', quantity: '1' });
+    await eventually(() => {
+      const states = stream.events().filter((order) => order.orderId === id);
+      expect(states.map(({ state }) => state)).toEqual(['pending_new', 'new', 'filled']);
+    });
+  });
+});
+
+describe('the order lists', () => {
+  it('show what order entry did at once, with no event needed', async () => {
+    const desk = await orderDesk();
+    await desk.placePrediction({ clientOrderRef: 'listed' });
+    const headers = await signedIn(desk.at);
+    const { json } = await ask(`${desk.at.staging}/v1/predictions/orders?accountId=SIM-1001&clientOrderRef=listed`, { headers });
+    expect(json.data.orders).toHaveLength(1);
+  });
+});
