@@ -158,7 +158,9 @@ export class StateWriter implements Service {
         this.failed(term, err);
         // Without the database the gauges keep their last value.
         if (loaded) await this.showPending(term).catch(() => undefined);
-        if (!last) await clock.sleep(this.backoff.nextMs(), signal);
+        await this.backOff(term);
+        // While draining the first failure is the last, also one from before: the log keeps what is left for the next start.
+        if (this.draining) return;
       }
       if (last) return;
       if (!again && !this.draining) await this.rest(term, this.options.flushEveryMs - (clock.monotonicMs() - startedMs));
@@ -255,6 +257,15 @@ export class StateWriter implements Service {
   private show(rows: number, oldestMs: number | undefined): void {
     this.deps.metrics.pending.set({ topic: 'state' }, rows);
     this.deps.metrics.oldestPending.set({ topic: 'state' }, oldestMs === undefined || rows === 0 ? 0 : oldestMs / 1000);
+  }
+
+  /** A drain ends it, nothing else that wakes us does. */
+  private async backOff(term: Term): Promise<void> {
+    const { clock } = this.deps;
+    const untilMs = clock.monotonicMs() + this.backoff.nextMs();
+    while (!this.draining && !term.over.signal.aborted && clock.monotonicMs() < untilMs) {
+      await this.rest(term, untilMs - clock.monotonicMs());
+    }
   }
 
   private async rest(term: Term, forMs: number): Promise<void> {
