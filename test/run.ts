@@ -2,12 +2,14 @@
  * `npm test`: every project of vitest.config.ts, on the Node that runs this file, then one plain last line `N passed, N failed`.
  * Arguments go through to vitest (`npm test -- --project unit test/domain`).
  *
- * A skipped or todo test counts as failed, and so does a run without a test: silence must not look like success.
+ * A skipped or todo test counts as failed, and so does a run without a test: silence must not look like success. A whole run fails, too, when a test that
+ * docs/platform.md names as proof did not pass in it.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { namedTests, notPassed } from './support/named-tests.ts';
 import { isFiltered, type RunReport, summarise } from './support/summarise-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
@@ -42,8 +44,13 @@ function readReport(): RunReport | undefined {
 }
 
 const code = await runVitest();
-const summary = summarise(readReport(), code, isFiltered(process.argv));
+const report = readReport();
+const summary = summarise(report, code, isFiltered(process.argv));
 rmSync(folder, { recursive: true, force: true });
+const isWhole = process.argv.length === 2;
+const unproven = isWhole && report !== undefined ? notPassed(report, namedTests(readFileSync('docs/platform.md', 'utf8'))) : [];
+const failed = summary.failed + unproven.length;
 for (const line of summary.complaints) console.error(line);
-console.log(`${summary.passed} passed, ${summary.failed} failed`);
-process.exitCode = summary.failed === 0 ? 0 : 1;
+for (const { file, title } of unproven) console.error(`docs/platform.md names what did not pass: ${file} › ${title}`);
+console.log(`${summary.passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;

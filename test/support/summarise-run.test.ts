@@ -7,7 +7,7 @@ function report(over: Partial<RunReport> = {}): RunReport {
 const file = (status: string, tests: string[]) => ({
   name: 'a.test.ts',
   status,
-  assertionResults: tests.map((one) => ({ status: one })),
+  assertionResults: tests.map((one) => ({ status: one, title: 'a test' })),
 });
 
 it('counts what passed and what failed', () => {

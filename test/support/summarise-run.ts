@@ -7,7 +7,7 @@ export interface RunReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly status: string }[];
+    readonly assertionResults: readonly { readonly status: string; readonly title: string }[];
   }[];
 }
 
