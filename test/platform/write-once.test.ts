@@ -112,16 +112,19 @@ describe.each(Object.entries(writes))('%s on the wire', (_name, write) => {
     expect(wire.requests).toBe(0);
   });
 
-  it('is not sent when nobody listens, when the name is unknown, and when nothing answers the handshake in time', async () => {
+  it('is not sent when nobody listens, when the name is unknown, and when TLS fails or is not answered in time', async () => {
     for (const url of ['http://127.0.0.1:1', 'http://no-such-host.invalid', 'https://127.0.0.1:1'])
       expect(await write.run(patient, url)).toMatchObject({
         verdict: 'not_sent',
         error: { code: 'NO_ANSWER', sent: 'no', retryable: true },
       });
-    const wire = await scriptedWire({});
-    const secure = wire.url.replace('http:', 'https:');
-    expect(await write.run(hasty(), secure)).toMatchObject({ verdict: 'not_sent', error: { sent: 'no' } });
-    expect(wire.requests).toBe(0);
+    const silent = await scriptedWire({});
+    const plain = await scriptedWire({ onBytes: (socket) => socket.end(httpAnswer(400, '')) });
+    for (const wire of [silent, plain]) {
+      const secure = wire.url.replace('http:', 'https:');
+      expect(await write.run(hasty(), secure)).toMatchObject({ verdict: 'not_sent', error: { sent: 'no' } });
+      expect([wire.connections, wire.requests]).toEqual([1, 0]);
+    }
   });
 
   it('is asked for permission once the connection stands, and is not sent without it', async () => {
