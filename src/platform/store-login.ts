@@ -1,9 +1,9 @@
 import type { Clock } from '../runtime/clock.ts';
-import type { Token, TokenStore } from './token-store.ts';
+import type { CredentialList, Token, TokenStore } from './token-store.ts';
 
 export interface StoreLoginDeps {
   readonly clock: Clock;
-  readonly store: TokenStore;
+  readonly store: TokenStore & CredentialList;
 }
 
 const claimMs = 20_000;
@@ -22,7 +22,8 @@ export async function storeLogin(deps: StoreLoginDeps, credential: string, holde
     await clock.sleep(pollMs);
   }
   try {
-    const before = await store.load(credential);
+    // Not by `load`: what was sealed with a key that is gone can be replaced all the same.
+    const before = (await store.stored(credential)).find((known) => known.credential === credential);
     return await store.save(credential, before?.generation ?? 0, token);
   } finally {
     await store.unclaim(credential, holder);

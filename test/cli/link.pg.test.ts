@@ -86,6 +86,17 @@ describe('tidemark link', () => {
     }
   });
 
+  it('replaces a login that was sealed with a key that is gone', async () => {
+    const { port, env, store } = await rig();
+    const token = { accessToken: new Secret('a'), expiresAtMs: 1 };
+    await store.save('login:default', 0, token);
+    const newKey = { ...env, TIDEMARK_ENCRYPTION_KEY: randomBytes(32).toString('base64') };
+    const { io, run, address } = await started(newKey, port);
+    await ask(await signInByForms(address, alice));
+    await run;
+    expect([io.code(), await store.stored('login:')]).toEqual([0, [{ credential: 'login:default', generation: 2 }]]);
+  });
+
   it('stores nothing when the user says no', async () => {
     const { port, env, store } = await rig();
     const { io, run, address } = await started(env, port);

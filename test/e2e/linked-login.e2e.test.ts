@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { cliIo } from '../support/cli-io.ts';
 import { linkAs, linkedSandbox } from '../support/linked-sandbox.ts';
 import { eventually } from '../support/poll.ts';
 import { control, controlLines } from '../support/sandbox.ts';
 import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
-import { alice } from '../support/sign-in.ts';
+import { alice, bob } from '../support/sign-in.ts';
 
 /** Tokens that last 10 s are renewed every 8 s: a run of half a minute sees several rotations. */
 const shortLived = { tokens: { lifetimeSeconds: 10 }, market: { rate: 30, openOrders: 40, knownOrders: 80 } } as const;
@@ -93,6 +95,43 @@ describe('a service that has nothing but a linked login', () => {
     await service.waitLive();
     await control(sandbox, '/rate', { rate: 0 });
     expect(await world.settledProof(sandbox)).toMatchObject(nothingWrong);
+    expect(await service.stop()).toBe(0);
+  });
+});
+
+describe('a service with a client of its own and logins beside it', () => {
+  it('follows each account once, whoever sees it, and leaves those of a login that was removed', async () => {
+    const { sandbox, port } = await linkedSandbox({ market: { rate: 30 } });
+    const { description } = sandbox;
+    const env = { TIDEMARK_ENCRYPTION_KEY: randomBytes(32).toString('base64') };
+    const world = await World.create({ platform: platformOf(description), env });
+    const settings = { DATABASE_URL: world.databaseUrl, ...platformOf(description), ...env };
+    const service = await world.serve();
+    const followed = (wanted: Record<string, string>) =>
+      eventually(
+        async () => {
+          const rows: { account: string; credential: string; state: string }[] = (await service.status()).accounts;
+          // An account has a row for each stream.
+          expect(new Set(rows.map(({ account, credential }) => `${account} ${credential}`))).toEqual(
+            new Set(Object.entries(wanted).map((pair) => pair.join(' '))),
+          );
+          expect(rows).toHaveLength(2 * Object.keys(wanted).length);
+        },
+        { deadlineMs: 30_000, everyMs: 200 },
+      );
+    const own = { 'SIM-1001': 'client', 'SIM-1002': 'client' };
+    await followed(own);
+    expect(await linkAs(alice, settings, port, 'alice')).toContain('SIM-1001');
+    await service.waitMetric('tidemark_credentials', { state: 'held' }, 2);
+    expect(await linkAs(bob, settings, port, 'bob', '246810')).toContain('SIM-1003');
+    await followed({ ...own, 'SIM-1003': 'login:bob' });
+    await service.waitLive();
+    const io = cliIo(settings);
+    await runProgram(io, ['link', '--remove', 'bob']);
+    expect(io.code()).toBe(0);
+    await followed(own);
+    await control(description, '/rate', { rate: 0 });
+    expect(await world.settledProof(description)).toMatchObject(nothingWrong);
     expect(await service.stop()).toBe(0);
   });
 });

@@ -14,6 +14,7 @@ export async function linkAs(
   env: Record<string, string>,
   port: number,
   name = 'default',
+  mfaCode?: string,
 ): Promise<string> {
   const io = cliIo(env);
   const run = runProgram(io, ['link', '--no-open', '--redirect-port', String(port), '--name', name]);
@@ -22,7 +23,7 @@ export async function linkAs(
     if (found === undefined) throw new Error(io.err());
     return found;
   });
-  await ask(await signInByForms(address, user));
+  await ask(await signInByForms(address, user, mfaCode === undefined ? {} : { mfaCode }));
   await run;
   if (io.code() !== 0) throw new Error(io.err());
   return io.out();

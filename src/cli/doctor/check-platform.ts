@@ -5,7 +5,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { checkAccounts } from './check-accounts.ts';
 import { checkClock } from './check-clock.ts';
-import { type Finding, fail, ok } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 export interface PlatformFindings {
   readonly findings: readonly Finding[];
@@ -21,6 +21,11 @@ export interface PlatformCheckDeps {
 /** Reach, clock, sign-in by client credentials, accounts and order lists. */
 export async function checkPlatform(config: Config, { http, clock }: PlatformCheckDeps): Promise<PlatformFindings> {
   const { platformUrl, platformClientId: clientId, platformClientSecret: clientSecret } = config;
+  if (platformUrl !== undefined && clientSecret === undefined && config.encryptionKey !== undefined) {
+    const mend = '`tidemark link --list` shows them, and `tidemark status` how they are.';
+    const detail = 'no client secret: only linked logins are followed, and those are not tried here';
+    return { findings: [await checkClock(platformUrl, http, clock), warn('sign-in', detail, mend)] };
+  }
   if (platformUrl === undefined || clientId === undefined || clientSecret === undefined) {
     const mend = 'Set PLATFORM_URL, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET to what the client center shows for this app.';
     return { findings: [fail('sign-in', 'the platform or the credentials for it are not set', mend)] };

@@ -3,7 +3,7 @@ import { type Credential, exchangeToken } from '../../platform/exchange-token.ts
 import type { Http } from '../../platform/http.ts';
 import type { PlatformError } from '../../platform/platform-error.ts';
 import { storeLogin } from '../../platform/store-login.ts';
-import type { Token, TokenStore } from '../../platform/token-store.ts';
+import type { CredentialList, Token, TokenStore } from '../../platform/token-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { CallbackListener } from './callback-listener.ts';
@@ -11,7 +11,7 @@ import { CallbackListener } from './callback-listener.ts';
 export interface LinkDeps {
   readonly http: Http;
   readonly clock: Clock;
-  readonly store: TokenStore;
+  readonly store: TokenStore & CredentialList;
   /** Told the address where the user signs in. */
   readonly onAddress: (address: string) => void;
 }
