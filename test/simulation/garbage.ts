@@ -18,6 +18,8 @@ const spoils: readonly Spoil[] = [
   (event) => event.replace(/"version":\d+/, '"version":-1').replace(/"qty":"[^"]*"/, '"qty":null'),
   (event) => event.replace(/"version":\d+/, '"version":1e3').replace(/"symbol":"[^"]*"/, '"symbol":7'),
   (event) => event.replace(/"target":"[^"]*"/, '"target":"acct"'),
+  // What the memory database takes for a text that Postgres refuses.
+  (event) => event.replace(/"clOrdId":"[^"]*"/, '"clOrdId":"POISON"'),
   (event) => event.replace(/"data":\{.*\}\}\}$/, '"data":null}}'),
 ];
 

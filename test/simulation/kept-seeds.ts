@@ -23,4 +23,5 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [5958, 'as 1994'],
   [6256, 'as 1994'],
   [6390, 'as 1994'],
+  [11040, 'as 321'],
 ]);

@@ -37,6 +37,7 @@ export class MemoryPlatform {
   readonly storesLost = new Set<string>();
   /** Orders whose fills were taken back. */
   readonly corrected = new Set<ExchangeOrder>();
+  private readonly gapUntilMs = new Map<string, number>();
   private readonly market: Market;
   private readonly uncertainty: Uncertainty;
   private readonly clock: Clock;
@@ -90,7 +91,9 @@ export class MemoryPlatform {
   /** The order session of an account had a gap: its open prediction orders are unknown for a while. */
   gap(forMs: number): void {
     const account = this.drawEnrolled();
-    if (account !== undefined && !this.storesLost.has(account.id)) this.uncertainty.gap(account, forMs);
+    if (account === undefined || this.storesLost.has(account.id)) return;
+    this.uncertainty.gap(account, forMs);
+    this.gapUntilMs.set(account.id, Math.max(this.gapUntilMs.get(account.id) ?? 0, this.clock.monotonicMs() + forMs));
   }
 
   /**
@@ -105,7 +108,7 @@ export class MemoryPlatform {
     );
     const forgotten = below(this.random, 2);
     // A gap that ends would call certain what a lost store has not said yet.
-    if (open.length <= forgotten || open.some(({ certainty }) => certainty === 'unknown_gap')) return;
+    if (open.length <= forgotten || this.clock.monotonicMs() <= (this.gapUntilMs.get(account.id) ?? -1)) return;
     this.storesLost.add(account.id);
     this.http.storeLostMs.set(account.id, this.clock.monotonicMs());
     this.uncertainty.storeLost(account, 1e9, forgotten);

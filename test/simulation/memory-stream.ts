@@ -36,6 +36,7 @@ export class MemoryStream implements SocketPeer {
   onAcknowledged: (socket: MemorySocket, name: string) => void = () => {};
   onLeft: (socket: MemorySocket) => void = () => {};
   private readonly sockets = new Set<MemorySocket>();
+  private readonly everOpened: MemorySocket[] = [];
   private readonly deps: MemoryStreamDeps;
 
   constructor(deps: MemoryStreamDeps) {
@@ -46,12 +47,19 @@ export class MemoryStream implements SocketPeer {
   socketFactory(host: Host): SocketFactory {
     return (url, token, handlers) => {
       const options = { url, token: token.reveal(), handlers };
-      return new MemorySocket({ ...this.deps, peer: this, host }, options);
+      const socket = new MemorySocket({ ...this.deps, peer: this, host }, options);
+      this.everOpened.push(socket);
+      return socket;
     };
   }
 
   get connections(): number {
     return this.sockets.size;
+  }
+
+  /** Frames that a process was handed, over all its connections. */
+  framesTo(host: Host): number {
+    return this.everOpened.filter((socket) => socket.host === host).reduce((sum, { delivered }) => sum + delivered, 0);
   }
 
   /** A change of an order, to everybody who follows its account. */

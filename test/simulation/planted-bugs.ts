@@ -1,6 +1,8 @@
 import { AccountReader } from '../../src/connectors/account-reader.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
+import { Corrections } from '../../src/connectors/corrections.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
+import { StoreLost } from '../../src/connectors/store-lost.ts';
 import type { IngestItem } from '../../src/domain/observation.ts';
 import { HeadCache } from '../../src/ingest/head-cache.ts';
 import { NewestByOrder } from '../../src/relay/newest-by-order.ts';
@@ -34,6 +36,21 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'heads stay cached after the batch that changed them failed',
     shows: /goes from revision/,
     plant: replaced(HeadCache, 'evict', () => undefined),
+  },
+  {
+    name: 'the cache lets go of a head that a batch in flight has changed',
+    shows: /would hold .* twice/,
+    plant: replaced(HeadCache, 'pin', () => undefined),
+  },
+  {
+    name: 'a correction is never looked for',
+    shows: /not healed: account/,
+    plant: replaced(Corrections, 'suspect', () => undefined),
+  },
+  {
+    name: 'a lost store is taken for any other uncertainty',
+    shows: /not healed: prediction/,
+    plant: replaced(StoreLost, 'isNews', () => false),
   },
   {
     name: 'an account is live before its orders were read',

@@ -1,7 +1,7 @@
 import type { Log } from '../../src/observability/log.ts';
 import { oneOf } from '../../src/sandbox/market/draw.ts';
 import { silentLog } from '../support/silent-log.ts';
-import { checkCounts } from './check-counts.ts';
+import { checkCounts, checkFrames } from './check-counts.ts';
 import { disagreements } from './check-healed.ts';
 import { happen } from './incident.ts';
 import { noBrokerFaults } from './memory-broker.ts';
@@ -82,7 +82,7 @@ async function live(world: World): Promise<string[]> {
   await clock.advance(quietMs);
   const left = await untilAgreed(world);
   if (left.length > 0) return [...world.breaches(), ...left.map((what) => `not healed: ${what}`)];
-  return [...world.breaches(), ...(await end(world))];
+  return end(world);
 }
 
 function heal(world: World): void {
@@ -131,6 +131,7 @@ async function end(world: World): Promise<string[]> {
     }),
     ...(platform.stream.connections > 0 ? [`${platform.stream.connections} connections are left open`] : []),
     ...world.watch.missing().map((row) => `stopped cleanly without publishing ${row}`),
+    ...(await checkFrames(world)),
     ...world.breaches(),
   ];
 }
