@@ -34,6 +34,7 @@ interface Term {
 export class Connectors implements Service {
   readonly name = 'connectors';
   private term: Term | undefined;
+  private ending: Promise<void> = Promise.resolve();
   private readonly deps: ConnectorsDeps;
   private readonly options: ConnectorsOptions;
 
@@ -67,15 +68,22 @@ export class Connectors implements Service {
   /** The lane is lost, or about to be given back: closes everything at once. */
   async end(): Promise<void> {
     const { term } = this;
-    if (term === undefined) return;
-    this.term = undefined;
-    term.stop.abort();
-    await Promise.all([term.following, ...term.sources.map((source) => source.stop())]);
-    this.options.claims?.releaseAll(term.follower);
+    if (term !== undefined) {
+      this.term = undefined;
+      this.ending = this.finish(term);
+    }
+    // The drain and the loss of the lane may both end a term, and the next one may begin once either was told that it has.
+    await this.ending;
   }
 
   /** One entry a stream; empty while the lane is not held. */
   status(): readonly SourceStatus[] {
     return this.term?.sources.map((source) => source.status()) ?? [];
+  }
+
+  private async finish(term: Term): Promise<void> {
+    term.stop.abort();
+    await Promise.all([term.following, ...term.sources.map((source) => source.stop())]);
+    this.options.claims?.releaseAll(term.follower);
   }
 }

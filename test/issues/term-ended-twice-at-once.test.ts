@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ApplyResult } from '../../src/ingest/order-store.ts';
+import { connectorsRig } from '../support/connectors-rig.ts';
 import { ingestRig, orderAt } from '../support/ingest-rig.ts';
 import { observe } from '../support/observe.ts';
 
@@ -20,4 +21,17 @@ it('has ended for nobody before its batches in flight are answered', async () =>
   answer.resolve({ kind: 'lane_lost' });
   await rig.clock.advance(100);
   expect(ended).toEqual(['drain', 'lane lost']);
+});
+
+it('has ended for nobody before the sources have', async () => {
+  const rig = connectorsRig();
+  await rig.connectors.begin();
+  const ended: string[] = [];
+  void rig.connectors.end().then(() => ended.push('drain'));
+  void rig.connectors.end().then(() => ended.push('lane lost'));
+  await rig.clock.settle();
+  expect(ended).toEqual([]);
+  await rig.clock.advance(100);
+  expect(ended).toEqual(['drain', 'lane lost']);
+  expect(rig.clock.armed).toBe(0);
 });
