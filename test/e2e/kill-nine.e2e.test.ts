@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { FaultOrder } from '../../src/sandbox/faults/fault-shapes.ts';
+import { kafkaBehindProxy, proxyTo, through } from '../support/network.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
 import { nothingWrong, platformOf, World } from '../support/service-under-test.ts';
@@ -23,18 +24,26 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
   const random = printedRandom('kill-nine');
   const sandbox = await runningSandbox({ market: { rate: 400, openOrders: 200, knownOrders: 300 } });
   const { description } = sandbox;
+  // Answers on their way are what a kill falls between: a commit, or an acknowledgement, that is true and not yet known.
+  const kafkaNetwork = await kafkaBehindProxy();
   const world = await World.create({
+    brokers: [kafkaNetwork.address],
     platform: platformOf(description),
     // Most of a round is the wait for the lease of the process that was killed.
     env: { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_ACT_MS: '600', TIDEMARK_LEASE_EXPIRE_MS: '1000' },
   });
   const committed = async () => Number((await world.query<{ count: string }>('select count(*) from order_updates'))[0]?.count);
 
+  const databaseNetwork = await proxyTo(world.databaseUrl);
+  const throughNetwork = { DATABASE_URL: through(databaseNetwork, world.databaseUrl) };
+  databaseNetwork.behave({ kind: 'delay', ms: 15 }, 'toClient');
+  kafkaNetwork.behave({ kind: 'delay', ms: 60 }, 'toClient');
+
   for (let round = 0; round < atStart + atWork; round += 1) {
     await control(description, '/heal');
     await control(description, '/faults', faults[round % faults.length]);
     const before = await committed();
-    const service = await world.serve();
+    const service = await world.serve(throughNetwork);
     if (round < atStart) {
       await systemClock.sleep(random.next() * longestStartMs);
     } else {
@@ -48,6 +57,7 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
   }
 
   await control(description, '/heal');
+  for (const network of [databaseNetwork, kafkaNetwork]) network.behave({ kind: 'pass' });
   const last = await world.serve();
   await last.waitLive();
   await control(description, '/rate', { rate: 0 });

@@ -6,13 +6,14 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { cacheDir } from '../support/cache-dir.ts';
+import { proxyTo, through } from '../support/network.ts';
 import { onServer } from '../support/on-server.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
 import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
 import { silentLog } from '../support/silent-log.ts';
 import type { Behaviour } from '../support/tcp-pipe.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
+import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { printedRandom } from '../support/test-seed.ts';
 
 const quiet = { clock: systemClock, log: silentLog };
@@ -44,19 +45,6 @@ async function reconnecting(network: TcpProxy, fault: Behaviour): Promise<void> 
   network.behave({ kind: 'pass' });
 }
 
-async function proxyTo(port: number): Promise<TcpProxy> {
-  const proxy = await TcpProxy.start({ targetPort: port });
-  onTestFinished(() => proxy.stop());
-  return proxy;
-}
-
-/** The same address by way of the proxy. */
-function through(proxy: TcpProxy, address: string): string {
-  const url = new URL(address);
-  url.host = proxy.address;
-  return url.href.replace(/\/$/, '');
-}
-
 it('Postgres killed, its sessions ended, its network half open and cut in the middle of answers: nothing is lost', async () => {
   const random = printedRandom('outages of Postgres');
   const postgres = await startEmbeddedPostgres(quiet, { fast: false });
@@ -64,7 +52,7 @@ it('Postgres killed, its sessions ended, its network half open and cut in the mi
   await migrate({ url: postgres.url, ...quiet });
   const { description } = await runningSandbox(underLoad);
   const world = await World.create({ databaseUrl: postgres.url, platform: platformOf(description) });
-  const network = await proxyTo(Number(new URL(postgres.url).port));
+  const network = await proxyTo(postgres.url);
   const service = await world.serve({ DATABASE_URL: through(network, postgres.url) });
   await service.waitLive();
 
@@ -112,7 +100,7 @@ it('a Kafka that is killed, and one that freezes for longer than a request may t
 
 it('a platform that cuts, resets, tears frames apart, falls silent or is gone for a while: nothing is lost', async () => {
   const { description } = await runningSandbox(underLoad);
-  const [production, staging] = [await proxyTo(portOf(description.platform)), await proxyTo(portOf(description.staging))];
+  const [production, staging] = [await proxyTo(description.platform), await proxyTo(description.staging)];
   const world = await World.create({
     platform: {
       ...platformOf(description),
@@ -151,10 +139,6 @@ it('a platform that cuts, resets, tears frames apart, falls silent or is gone fo
   await expectRecovery(service);
   await expectNothingWrong(world, service, description);
 }, 180_000);
-
-function portOf(address: string): number {
-  return Number(new URL(address).port);
-}
 
 async function reconnects(service: RunningService): Promise<number> {
   return sumOf(await service.metrics(), 'tidemark_source_reconnects_total', {});
