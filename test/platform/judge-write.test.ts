@@ -53,7 +53,7 @@ describe('what is observed of a write of a prediction order', () => {
     ['500', answered(500, ''), 'unknown'],
     ['no answer, nothing sent', { kind: 'failed', code: 'connect', message: 'm', sent: 'no' } as const, 'not_sent'],
     ['no answer, perhaps sent', { kind: 'failed', code: 'deadline', message: 'm', sent: 'maybe' } as const, 'unknown'],
-  ])('%s', (_what, outcome, verdict) => {
+  ])('judges %s', (_what, outcome, verdict) => {
     const result = judgeWrite(outcome, prediction);
     expect(result.verdict).toBe(verdict);
     if (result.kind === 'answered') return;
@@ -80,7 +80,7 @@ describe('what is observed of POST /v1/orders', () => {
     ['409', answered(409, nested('X')), 'unknown'],
     ['429 even with the prediction code', answered(429, envelope('ORDER_ENTRY_AT_CAPACITY')), 'unknown'],
     ['503 even with the prediction code', answered(503, envelope('ORDER_ENTRY_UNAVAILABLE')), 'unknown'],
-  ])('%s', (_what, outcome, verdict) => {
+  ])('judges %s', (_what, outcome, verdict) => {
     expect(judgeWrite(outcome, account).verdict).toBe(verdict);
   });
 });

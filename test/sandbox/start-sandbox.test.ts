@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { join, join } from 'node:path';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ZodError } from 'zod';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
@@ -13,7 +14,18 @@ import { ask, askToken, controlLines, runningSandbox, signedIn } from '../suppor
 import { silentLog } from '../support/silent-log.ts';
 
 const deps = { clock: systemClock, random: seededRandom(1), log: silentLog };
-const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('tidemark-sandbox-'));
+/** A temporary folder of this test's own: other tests start sandboxes at the same moment. */
+function ownTemporaryFolder(): string {
+  const usual = process.env['TMPDIR'];
+  const own = mkdtempSync(join(tmpdir(), 'tidemark-own-'));
+  process.env['TMPDIR'] = own;
+  onTestFinished(() => {
+    if (usual === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = usual;
+    rmSync(own, { recursive: true });
+  });
+  return own;
+}
 
 describe('a sandbox', () => {
   it('describes itself as the contract shapes it', async () => {
@@ -43,10 +55,11 @@ describe('a sandbox', () => {
   });
 
   it('leaves no file behind when it stops, and may be stopped twice', async () => {
-    const before = folders();
+    const own = ownTemporaryFolder();
     const sandbox = await startSandbox({}, deps);
+    expect(readdirSync(own)).toHaveLength(1);
     await Promise.all([sandbox.stop(), sandbox.stop()]);
-    expect(folders().filter((name) => !before.includes(name))).toEqual([]);
+    expect(readdirSync(own)).toEqual([]);
   });
 
   it('does not start on a port that is taken, and leaves nothing behind', async () => {
@@ -55,7 +68,9 @@ describe('a sandbox', () => {
     await once(taken, 'listening');
     onTestFinished(() => void taken.close());
     const ports = { control: (taken.address() as AddressInfo).port };
+    const own = ownTemporaryFolder();
     await expect(startSandbox({ ports }, deps)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    expect(readdirSync(own)).toEqual([]);
   });
 
   it('refuses options that make no sense', async () => {
