@@ -270,16 +270,6 @@ describe('PATCH /v1/predictions/orders/{orderId}', () => {
     expect((await desk.verb(orderId, { action: 'accept' })).json).toMatchObject({ state: 'filled', leavesQty: '0', cumQty: '4' });
   });
 
-  it('is refused by the venue when more was filled meanwhile than it would leave', async () => {
-    const desk = await orderDesk();
-    const id = await desk.working();
-    await desk.venue({ answerMs: 300 });
-    await desk.replace(id, { quantity: '2' });
-    await desk.verb(id, { action: 'fill', quantity: '4' });
-    await eventually(async () => expect((await desk.order('prediction', id)).pendingAction).toBe('none'));
-    expect(await desk.order('prediction', id)).toMatchObject({ rejectReason: 'TOO_LATE', workingQuantity: '10', cumQty: '4' });
-  });
-
   it.each([
     ['EMPTY_BODY', 'no bytes', ''],
     ['EMPTY_BODY', 'blanks', ' \n'],

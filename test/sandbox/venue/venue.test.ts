@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { fixed, whole } from '../../../src/sandbox/exchange/fixed.ts';
+import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
 import { orderDesk } from '../../support/order-entry.ts';
 import { eventually } from '../../support/poll.ts';
@@ -48,33 +50,36 @@ describe('POST /prices of the control port', () => {
 });
 
 describe('the venue', () => {
+  // The ask and what overtakes it happen in one turn of the event loop, so that the venue cannot come first.
   it('answers each ask once, whoever comes first: the control port or its own delay', async () => {
     const desk = await orderDesk();
-    const id = await desk.working();
-    await desk.venue({ answerMs: 100 });
-    await desk.replace(id, { quantity: '20' });
-    await desk.verb(id, { action: 'refuse', reason: 'FIRST' });
-    const { version } = await desk.order('prediction', id);
-    const witness = await desk.working();
-    expect(witness).not.toBe(id);
-    expect(await desk.order('prediction', id)).toMatchObject({ version, workingQuantity: '10', rejectReason: 'FIRST' });
+    const { order, ask: askFor } = await asking(desk);
+    askFor('20');
+    desk.sandbox.controls.moveOrder(order.terms.orderId, { action: 'refuse', reason: 'FIRST', text: 'no' });
+    const { version } = order;
+    await desk.working({ clientOrderRef: 'witness' });
+    expect(order).toMatchObject({ version, workingQuantity: whole(10), rejectReason: 'FIRST' });
+  });
+
+  it('refuses an amend when more was filled meanwhile than it would leave', async () => {
+    const desk = await orderDesk();
+    const { order, ask: askFor } = await asking(desk);
+    askFor('2');
+    fillOrder(desk.sandbox.parts.exchange, order, whole(4), whole(1) / 2n);
+    await eventually(() => expect(order.pendingAction).toBe('none'));
+    expect(order).toMatchObject({ rejectReason: 'TOO_LATE', workingQuantity: whole(10), cumQty: whole(4) });
   });
 
   it('answers nothing while the order is out of sight, and then does', async () => {
     const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
-    const id = await desk.working();
-    await desk.venue({ answerMs: 50 });
-    await desk.replace(id, { quantity: '20' });
-    await control(desk.at, '/faults', { now: [{ action: 'unknown_gap', accountId: 'SIM-1001', forMs: 600_000 }] });
-    // Two answers' time: another order is asked about and answered meanwhile.
+    const { order, ask: askFor } = await asking(desk);
+    askFor('20');
+    const gap = { action: 'unknown_gap', accountId: 'SIM-1001', forMs: 600_000 } as const;
+    desk.sandbox.controls.faults({ now: [gap] });
     await desk.working({ clientOrderRef: 'witness' });
-    expect(await desk.order('prediction', id)).toMatchObject({
-      state: 'unknown',
-      pendingAction: 'replace',
-      workingQuantity: '10',
-    });
+    expect(order).toMatchObject({ state: 'unknown', pendingAction: 'replace', workingQuantity: whole(10) });
     await control(desk.at, '/heal');
-    await eventually(async () => expect((await desk.order('prediction', id)).workingQuantity).toBe('20'));
+    await eventually(() => expect(order.workingQuantity).toBe(whole(20)));
   });
 
   it('leaves an order alone that a script took over', async () => {
@@ -121,6 +126,13 @@ describe('the venue', () => {
     });
   });
 });
+
+async function asking(desk: Awaited<ReturnType<typeof orderDesk>>) {
+  const { exchange, entry } = desk.sandbox.parts;
+  const order = exchange.orders.get(await desk.working());
+  if (order === undefined) throw new Error('the order is gone');
+  return { order, ask: (quantity: string) => entry.venue.ask(order, 'replace', { quantity: fixed(quantity) }) };
+}
 
 describe('the order lists', () => {
   it('show what order entry did at once, with no event needed', async () => {
