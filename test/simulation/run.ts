@@ -7,10 +7,12 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     from: { type: 'string', default: '1' },
     count: { type: 'string', default: '100' },
-    bugs: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
   },
 });
+
+// Whoever reads along may stop reading (`| head`).
+process.stdout.on('error', () => process.exit());
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
