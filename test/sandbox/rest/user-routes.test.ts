@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { flatError } from '../../../src/platform/wire/error-bodies.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { codeFor, exchange } from '../../support/sign-in.ts';
 
 const setting = (it: SandboxDescription, category: string, key: string) =>
   `${it.platform}/v1/config/${category}/user-settings/${key}`;
@@ -105,6 +106,17 @@ describe('POST /v1/users/me/email/change', () => {
     expect([answer.status, answer.text]).toEqual([200, '{}']);
     expect(parts.users.emailOf(`client:${it.clientId}`)).toBe('new@desk.example');
     expect(parts.users.emailOf('user:alice')).toBe('user%3Aalice@sandbox.example');
+  });
+
+  it('changes the address of the signed-in user alone, whose sign-in name stays', async () => {
+    const { description: it, parts } = await runningSandbox();
+    const { json } = await exchange(it, await codeFor(it));
+    const headers = { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' };
+    const answer = await ask(`${it.platform}${path}`, { method: 'POST', headers, body: '{"email":"alice@new.example"}' });
+    expect(answer.status).toBe(200);
+    expect(parts.users.emailOf('user:alice')).toBe('alice@new.example');
+    expect(parts.users.emailOf(`client:${it.clientId}`)).not.toBe('alice@new.example');
+    expect((await exchange(it, await codeFor(it))).status).toBe(200);
   });
 
   it.each([
