@@ -79,6 +79,7 @@ describe('known series', () => {
     'tidemark_producer_replaced_total{reason="missing_ack"} 0',
     'tidemark_source_reconnects_total{source="account",reason="idle"} 0',
     'tidemark_token_refresh_total{outcome="refused"} 0',
+    'tidemark_credentials{state="login_required"} 0',
     'tidemark_build_info{version="1.2.3"} 1',
   ])('exist from the first scrape: %s', (line) => {
     expect(text.split('\n')).toContain(line);
