@@ -1,5 +1,5 @@
 import type { Random } from '../../runtime/random.ts';
-import { dayMs, newYorkDay } from '../data/trading-days.ts';
+import { newYorkDay } from '../data/trading-days.ts';
 import { accountStatus } from '../exchange/encode-account-order.ts';
 import type { ExchangeAccount } from '../exchange/exchange-account.ts';
 import { type ExchangeOrder, leavesOf, type OrderTerms } from '../exchange/exchange-order.ts';
@@ -64,8 +64,7 @@ function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRe
   const today = newYorkDay(deps.clock.nowMs());
   const dead = request.legs.find((leg) => (parseContract(leg.symbol)?.expires ?? today) < today);
   if (dead === undefined) return undefined;
-  const expired = new Date((parseContract(dead.symbol)?.expires ?? 0) * dayMs).toISOString().slice(0, 10);
-  return { reason: 'CONTRACT_EXPIRED', text: `${dead.symbol} expired on ${expired}` };
+  return { reason: 'CONTRACT_EXPIRED', text: `${dead.symbol} has expired` };
 }
 
 /** Specification, "Equity or option order response". All fields are there but `text` and `ordRejReason` (contract, "Orders"). */

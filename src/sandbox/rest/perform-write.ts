@@ -54,7 +54,7 @@ function attempt(parts: SandboxParts, request: FastifyRequest, write: Write, mor
   return result;
 }
 
-export function answer(reply: FastifyReply, write: Write, result: ExchangeOrder | Refusal): FastifyReply {
+function answer(reply: FastifyReply, write: Write, result: ExchangeOrder | Refusal): FastifyReply {
   if (isRefusal(result)) return sendRefusal(reply, result);
   return reply.code(write.answer.status).type('application/json').send(write.answer.body(result));
 }
