@@ -2,11 +2,8 @@ import { expect, it } from 'vitest';
 import { control, runningSandbox } from '../support/sandbox.ts';
 import { nothingWrong, platformOf, World } from '../support/service-under-test.ts';
 
-/** The way of the data, then what it stood on. */
-const steps = [
-  ...['connectors', 'ingest', 'relay', 'state-writer', 'lane-keeper', 'canary-reader', 'kafka', 'token-source', 'platform-http'],
-  ...['housekeeping', 'schema-gate', 'database', 'admin'],
-];
+/** Input first, then each part empties into the next; the lane is given back when nothing of ours can write any more. What stands between is free to change. */
+const wayOfTheData = ['credentials', 'ingest', 'relay', 'state-writer', 'lane-keeper', 'kafka', 'database', 'admin'];
 
 it('SIGTERM under load drains step by step and loses nothing; asked twice, it ends at once and loses nothing either', async () => {
   const { description } = await runningSandbox({ market: { rate: 500, openOrders: 200, knownOrders: 300 } });
@@ -18,7 +15,9 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   const end = await polite.awaitLog('the end of the drain', ({ msg }) => msg === 'drained');
   expect(end).toMatchObject({ ms: expect.any(Number), unclean: [] });
   const drained = polite.process.log().filter(({ msg }) => msg === 'drain step');
-  expect(drained.map(({ service }) => service)).toEqual(steps);
+  const steps = drained.map(({ service }) => String(service));
+  expect(steps.filter((step) => wayOfTheData.includes(step))).toEqual(wayOfTheData);
+  expect([steps.at(0), steps.at(-1)]).toEqual(['credentials', 'admin']);
   for (const step of drained) expect(step).toMatchObject({ ms: expect.any(Number), outcome: 'drained' });
   // What it had committed, it had published; and the lane is free for whoever comes next.
   const rest = await world.query(
