@@ -12,11 +12,12 @@ import type { OptionsQuote } from '../../src/platform/wire/options-quotes.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import type { SandboxInput } from '../../src/sandbox/sandbox-options.ts';
 import { allOf } from '../support/all-of.ts';
+import { listedOption } from '../support/listed-option.ts';
 import { platformDeps } from '../support/platform-deps.ts';
 import { runningSandbox } from '../support/sandbox.ts';
 
 const signal = new AbortController().signal;
-const ticker = 'O:AAPL261218C00200000';
+const ticker = `O:${listedOption('C', 200)}`;
 
 async function client(input: SandboxInput = {}) {
   const { description } = await runningSandbox(input);

@@ -5,9 +5,10 @@ import { optionsQuotes } from '../../../src/platform/wire/options-quotes.ts';
 import { previousDay } from '../../../src/platform/wire/previous-day.ts';
 import { dayText, newYorkDay, tradingDayBefore } from '../../../src/sandbox/data/trading-days.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { listedOption } from '../../support/listed-option.ts';
 import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
 
-const ticker = 'O:AAPL261218C00200000';
+const ticker = `O:${listedOption('C', 200)}`;
 
 async function asker({ description: it }: RunningSandbox, path: string) {
   const headers = await signedIn(it);

@@ -3,6 +3,7 @@ import { chartQuotes } from '../../../src/platform/wire/chart-quotes.ts';
 import { flatError, nestedError } from '../../../src/platform/wire/error-bodies.ts';
 import { foundSymbols } from '../../../src/platform/wire/symbol-search.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { listedOption } from '../../support/listed-option.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
 
@@ -109,7 +110,7 @@ describe('GET /v1/chart/quotes', () => {
 
   it('quotes options by the price of their stock', async () => {
     const quotes = await asker(await runningSandbox(), path);
-    const [call, put] = await Promise.all(['AAPL261218C00100000', 'AAPL261218P00100000'].map((symbols) => quotes({ symbols })));
+    const [call, put] = await Promise.all([listedOption('C', 100), listedOption('P', 100)].map((symbols) => quotes({ symbols })));
     expect(call?.json.d[0].v.lp).toBeGreaterThan(100);
     expect(put?.json.d[0].v.lp).toBeLessThan(5);
   });
