@@ -9,6 +9,8 @@ describe('GET /v2/users/me/accounts', () => {
     const answer = await ask(`${it.platform}/v2/users/me/accounts`, { headers: await signedIn(it) });
     expect(answer.status).toBe(200);
     const ids = userAccounts.parse(answer.json).accounts.map((account) => account.trading_account_id);
+    const fields = ['trading_account_id', 'broker_account_id', 'status', 'is_sim', 'account_type', 'account_class'];
+    expect(Object.keys(answer.json.accounts[0])).toEqual(fields);
     const [carol, ...others] = [...it.users].reverse();
     expect(carol?.username).toBe('carol');
     expect(ids.sort()).toEqual(others.flatMap((user) => user.accounts.map(({ id }) => id)).sort());
