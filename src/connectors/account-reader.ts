@@ -25,6 +25,7 @@ export interface AccountReaderDeps {
   readonly log: Log;
   /** Shared by all accounts. */
   readonly gate: ReadGate;
+  readonly auditGate: ReadGate;
 }
 
 export interface AccountReaderOptions {
@@ -36,8 +37,14 @@ export interface AccountReaderOptions {
   readonly onAudited: (observation: Observation, outcome: Outcome) => void;
 }
 
-/** An audit waits this many times as long as a page took before it asks for the next, at most a second: a third of one core at the worst. */
-const auditRest = 2;
+/**
+ * An audit is slow on purpose. Its pages are small, each goes through ingest before it rests nine times as long as that took, and one account is audited at a
+ * time: a tenth of what the process can do at the most. With pages of 500, a rest by the time of decoding alone and all accounts at once, audits took a third
+ * of the throughput, and held up one event in a hundred by 75 ms at 1,000 updates a second.
+ */
+const auditPageRows = 100;
+const auditRest = 9;
+const auditRestMaxMs = 2_000;
 
 /**
  * The one reader of an account: resync, audit and single orders wait for each other, so that the platform sees one careful reader whatever happens.
@@ -69,7 +76,8 @@ export class AccountReader {
   read(kind: ReadKind, signal: AbortSignal): Promise<ReadOutcome> {
     return this.serially(async () => {
       try {
-        return await this.deps.gate.run(() => this.readNow(kind, signal));
+        const gate = kind === 'audit' ? this.deps.auditGate : this.deps.gate;
+        return await gate.run(() => this.readNow(kind, signal));
       } catch (error) {
         // The lane ended, or the database could not be asked. What was read is safe to read again.
         const message = error instanceof Error ? error.message : String(error);
@@ -127,7 +135,8 @@ export class AccountReader {
     const { stream, timings } = this.options;
     const all = { stream, accountId, state: 'all' } as const;
     if (kind === 'complete') return [all];
-    if (readUpTo !== undefined) return [{ ...all, updatedAfter: earlier(readUpTo, timings.overlapMs) }];
+    const pages = kind === 'audit' ? { pageRows: auditPageRows } : {};
+    if (readUpTo !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(readUpTo, timings.overlapMs) }];
     // First start: what is open, however old, and what was closed within the horizon. Where there was nothing, what comes is within the horizon.
     const recent = { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) };
     return this.wasEmpty ? [recent] : [{ ...all, state: 'open' }, recent];
@@ -139,7 +148,8 @@ export class AccountReader {
     for (const row of rows) this.row(row, Math.ceil(bytes / rows.length), startedMs, progress);
     await roomIn(sink, progress.signal);
     if (progress.kind === 'audit') {
-      await clock.sleep(Math.min(1_000, (clock.monotonicMs() - startedMs) * auditRest), progress.signal);
+      await sink.settled();
+      await clock.sleep(Math.min(auditRestMaxMs, (clock.monotonicMs() - startedMs) * auditRest), progress.signal);
     }
   }
 

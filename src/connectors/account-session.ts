@@ -32,6 +32,7 @@ export interface SessionDeps {
   readonly metrics: Metrics['source'];
   readonly log: Log;
   readonly gate: ReadGate;
+  readonly auditGate: ReadGate;
 }
 
 export interface SessionOptions {

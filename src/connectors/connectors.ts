@@ -5,7 +5,7 @@ import { Source, type SourceDeps } from './source.ts';
 import type { SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
 
-export type ConnectorsDeps = Omit<SourceDeps, 'gate'>;
+export type ConnectorsDeps = Omit<SourceDeps, 'gate' | 'auditGate'>;
 
 export interface ConnectorsOptions extends AccountsFollowerOptions {
   /** Whole address of the production stream: account orders. */
@@ -55,7 +55,7 @@ export class Connectors implements Service {
     if (this.term !== undefined) return;
     const { streamUrl, predictionStreamUrl } = this.options;
     const timings = { ...streamTimingDefaults, ...this.options.timings };
-    const deps = { ...this.deps, gate: new ReadGate(readsAtOnce) };
+    const deps = { ...this.deps, gate: new ReadGate(readsAtOnce), auditGate: new ReadGate(1) };
     const sources = [new Source(deps, { stream: 'account', url: streamUrl, timings })];
     if (predictionStreamUrl !== undefined)
       sources.push(new Source(deps, { stream: 'prediction', url: predictionStreamUrl, timings }));

@@ -38,7 +38,7 @@ export async function listOrders(
 
 function address(baseUrl: string, request: ListRequest, cursor: string | undefined): string {
   const prediction = request.stream === 'prediction';
-  const query = new URLSearchParams({ accountId: request.accountId, limit: String(pageLimit.max) });
+  const query = new URLSearchParams({ accountId: request.accountId, limit: String(request.pageRows ?? pageLimit.max) });
   query.set(prediction ? 'state' : 'status', request.state);
   if (request.updatedAfter !== undefined) query.set('updatedAfter', request.updatedAfter);
   if (request.reference !== undefined) query.set(prediction ? 'clientOrderRef' : 'clOrdId', request.reference);

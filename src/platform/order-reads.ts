@@ -10,6 +10,8 @@ export interface ListRequest {
   readonly updatedAfter?: string;
   /** Our reference: `clientOrderRef` of prediction orders, `clOrdId` of account orders. */
   readonly reference?: string;
+  /** Rows of a page, at most 500, which it is when left out. */
+  readonly pageRows?: number;
 }
 
 /**

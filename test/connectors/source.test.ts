@@ -54,6 +54,7 @@ async function following(
       openSocket: wsSocketFactory(systemClock, { ...wsSocketDefaults, openMs: 2_000, closeMs: 500 }),
       tokens: platform,
       gate: new ReadGate(8),
+      auditGate: new ReadGate(1),
     },
     {
       stream: 'account',
