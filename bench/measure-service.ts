@@ -1,12 +1,22 @@
 import { systemClock } from '../src/runtime/clock.ts';
+import type { LagVerdict } from './lag.ts';
 import { searchRate } from './search-rate.ts';
 import { type LoadFigures, untilCaughtUp, type Watched, watchLoad } from './watch-load.ts';
+
+export interface ProbeFigures {
+  readonly rate: number;
+  readonly seconds: number;
+  readonly publishedPerSecond: number;
+  readonly bounded: boolean;
+  readonly lag: LagVerdict;
+  readonly elsewherePercent: number;
+}
 
 export interface CapacityFigures {
   /** Updates a second from socket to acknowledgement with as much load as the sockets took: the first guess, and no capacity. */
   readonly unpacedPerSecond: number;
   /** The rates tried, each for `probeSeconds`. */
-  readonly probes: readonly { readonly rate: number; readonly publishedPerSecond: number; readonly bounded: boolean }[];
+  readonly probes: readonly ProbeFigures[];
   /** The highest rate that was kept up, with what it took. Absent when none was: the machine is busy with something else. */
   readonly sustained?: LoadFigures;
 }
@@ -18,7 +28,9 @@ export interface CapacityOptions {
 }
 
 const warmUpMs = 3_000;
-const downBy = 0.95;
+/** Paced load costs more than unpaced: batches are smaller when nothing waits. */
+const firstShare = 0.9;
+const downBy = 0.93;
 const maxSustainTries = 6;
 
 /**
@@ -31,19 +43,18 @@ export async function measureCapacity(watched: Watched, { seconds, probeSeconds 
   const probe = async (rate: number, forSeconds: number) => {
     const figures = await loadAt(watched, rate, forSeconds);
     await settle(watched);
-    return { rate, publishedPerSecond: figures.publishedPerSecond, bounded: isSustained(rate, figures), figures };
+    return { rate, bounded: isSustained(rate, figures), figures };
   };
-  const short = { startRate: unpaced.publishedPerSecond, factor: downBy, maxProbes: 10 };
+  const short = { startRate: unpaced.publishedPerSecond * firstShare, factor: downBy, maxProbes: 10 };
   const quick = await searchRate(short, (rate) => probe(rate, probeSeconds));
   const long = { startRate: quick.found?.rate ?? 0, factor: downBy, maxProbes: quick.found === undefined ? 0 : maxSustainTries };
   const sustained = await searchRate(long, (rate) => probe(rate, seconds));
   return {
     unpacedPerSecond: unpaced.publishedPerSecond,
-    probes: [...quick.probes, ...sustained.probes].map(({ rate, publishedPerSecond, bounded }) => ({
-      rate,
-      publishedPerSecond,
-      bounded,
-    })),
+    probes: [...quick.probes, ...sustained.probes].map(({ rate, bounded, figures }) => {
+      const { seconds: forSeconds, publishedPerSecond, lag, elsewherePercent } = figures;
+      return { rate, seconds: forSeconds, publishedPerSecond, bounded, lag, elsewherePercent };
+    }),
     ...(sustained.found === undefined ? {} : { sustained: sustained.found.figures }),
   };
 }

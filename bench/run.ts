@@ -8,7 +8,7 @@ import { Cleanup } from './cleanup.ts';
 import { describeMachine } from './machine.ts';
 import { type BareFigures, measureBare } from './measure-bare.ts';
 import { measureKnownOrders } from './measure-known-orders.ts';
-import { measureLatency } from './measure-latency.ts';
+import { type LatencyFigures, measureLatency } from './measure-latency.ts';
 import { measureNaive } from './measure-naive.ts';
 import { measureProfile } from './measure-profile.ts';
 import { loadAt, measureCapacity, settle } from './measure-service.ts';
@@ -18,6 +18,7 @@ import { judge, type Report } from './report.ts';
 import { startSandboxProcess } from './sandbox-process.ts';
 import { readStoredSizes, startServiceProcess } from './service-process.ts';
 import { type Stack, startStack } from './stack.ts';
+import type { Watched } from './watch-load.ts';
 
 /** Orders that the market moves at a time; each change is one of a random one of them. */
 const openOrders = 1000;
@@ -80,16 +81,26 @@ async function measureStart(stack: Stack): Promise<{ real: RealRows; liveAfterMs
 }
 
 async function measureWhole(stack: Stack, { only, seconds }: Arguments): Promise<Pick<Report, 'latency' | 'capacity'>> {
-  if (!only.has('latency') && !only.has('service')) return {};
+  const latency: LatencyFigures[] = [];
+  if (only.has('latency')) {
+    await withService(stack, 'latency', async (watched) => {
+      for (const rate of latencyRates) latency.push(await measureLatency(watched, rate, latencySeconds));
+    });
+  }
+  const capacity = only.has('service')
+    ? await withService(stack, 'service', (watched) => measureCapacity(watched, { seconds, probeSeconds }))
+    : undefined;
+  return { ...(latency.length === 0 ? {} : { latency }), ...(capacity === undefined ? {} : { capacity }) };
+}
+
+/** A platform, a database, topics and a service of its own for each part: none pays for the history of another. */
+async function withService<T>(stack: Stack, part: string, work: (watched: Watched) => Promise<T>): Promise<T> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders, knownOrders: openOrders });
-  const service = await startServiceProcess(cleanup, stack, sandbox, { part: 'service' });
-  const watched = { stack, sandbox, service };
-  const latency = [];
-  if (only.has('latency')) for (const rate of latencyRates) latency.push(await measureLatency(watched, rate, latencySeconds));
-  const capacity = only.has('service') ? await measureCapacity(watched, { seconds, probeSeconds }) : undefined;
+  const service = await startServiceProcess(cleanup, stack, sandbox, { part });
+  const result = await work({ stack, sandbox, service });
   await service.stop();
   await sandbox.stop();
-  return { ...(latency.length === 0 ? {} : { latency }), ...(capacity === undefined ? {} : { capacity }) };
+  return result;
 }
 
 function joined(before: BareFigures, after: BareFigures | undefined): BareFigures {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { SandboxDescription } from '../src/sandbox/describe-sandbox.ts';
 import { type Child, startChild } from './child.ts';
 import type { Cleanup } from './cleanup.ts';
@@ -25,6 +26,8 @@ export interface SandboxProcess {
   stop(): Promise<void>;
 }
 
+const memoryFolder = '/dev/shm';
+
 /** Starts it with the market at rest. */
 export async function startSandboxProcess(cleanup: Cleanup, load: SandboxLoad): Promise<SandboxProcess> {
   const flags = ['--json', '--rate', '0', '--open-orders', String(load.openOrders), '--known-orders', String(load.knownOrders)];
@@ -32,7 +35,8 @@ export async function startSandboxProcess(cleanup: Cleanup, load: SandboxLoad): 
     name: 'sandbox',
     script: 'bin/tidemark.js',
     args: ['sandbox', ...flags],
-    env: {},
+    // Its ledger is a record for tests: on the disk it would stand between Postgres and each of its syncs.
+    env: existsSync(memoryFolder) ? { TMPDIR: memoryFolder } : {},
   });
   const description = (await child.firstJson) as SandboxDescription;
   return {
