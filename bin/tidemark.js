@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 // V8 sizes its heap by the machine: with 24 GB the young generation grows to 134 MB, and the old one to four times what lives in it. The service then takes
-// 590 MB resident under full load; with these 400 MB, no slower, and with pauses half as long. Only `serve`: a sandbox with millions of orders needs more.
+// 590 MB resident under full load; with these 400 to 500 MB, and with pauses half as long. Only `serve`: a sandbox with millions of orders needs more.
 const serviceHeap = ['--max-semi-space-size=16', '--max-old-space-size=1024'];
 const heapOptions = /--(max|min|initial)[-_](semi|old|heap)/;
 
