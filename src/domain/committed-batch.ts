@@ -5,6 +5,11 @@ export interface LogRow {
   /** `<stream>:<orderId>`; for continuity marks the account id. */
   readonly key: string;
   readonly payload: string;
+  /**
+   * Of an order that a command of ours placed; on a first revision also of one that only carries the reference of a command, with another account, symbol or side.
+   * For the reconciler, who would have to parse every payload otherwise. Not known of rows read back from the log.
+   */
+  readonly commandId?: string;
 }
 
 /** A batch that just committed, handed from ingest to the relay in memory. `rows` is in the order of seq; `lastSeq` is the seq of the last. */

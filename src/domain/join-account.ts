@@ -2,7 +2,7 @@ import { type AccountJoin, compareViews, joinOfView, mergeJoins } from './accoun
 import { type AccountMemory, type Correction, memoryOf, recallJoin } from './account-memory.ts';
 import { carriedFields, joinRegisters } from './account-registers.ts';
 import { changedFields } from './changed-fields.ts';
-import { firstSeen, ownFields } from './compose-order.ts';
+import { type OwnFields, ownFields } from './compose-order.ts';
 import { compareDecimals } from './decimal.ts';
 import { deriveFill } from './fill.ts';
 import type { Head, Reduction } from './head.ts';
@@ -16,9 +16,9 @@ import { presentAccount } from './present-account.ts';
  * Account orders (equities and options, unversioned): the new view joins all before it, and a revision is made when the order that the join shows has changed.
  * Stream events and list rows are treated alike.
  */
-export function joinAccount(head: Head | undefined, observation: Observation): Reduction {
+export function joinAccount(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
   const { view } = observation;
-  if (head === undefined) return firstRevision(view);
+  if (head === undefined) return firstRevision(view, own);
   const contradiction = contradictedIdentity(head.order, view);
   if (contradiction !== undefined) {
     return { outcome: 'conflict', reason: 'identity_changed', detail: `${contradiction} differs from the one first seen` };
@@ -40,9 +40,9 @@ export function joinAccount(head: Head | undefined, observation: Observation): R
   return { outcome: 'applied', head: next, changed, ...fill };
 }
 
-function firstRevision(view: OrderView): Reduction {
+function firstRevision(view: OrderView, own: OwnFields): Reduction {
   const joined = joinOfView(view);
-  const order = presentAccount(joined, firstSeen);
+  const order = presentAccount(joined, own);
   const head: Head = { order, revision: 1, join: memoryOf(joined, order, undefined) };
   return { outcome: 'applied', head, changed: changedFields(undefined, order), ...fillOf(undefined, order) };
 }

@@ -20,6 +20,23 @@ export type OrderStatus =
   | 'suspended'
   | 'unknown';
 
+const statuses = {
+  pending_new: true,
+  new: true,
+  partially_filled: true,
+  filled: true,
+  canceled: true,
+  rejected: true,
+  expired: true,
+  replaced: true,
+  done_for_day: true,
+  suspended: true,
+  unknown: true,
+} as const satisfies Record<OrderStatus, true>;
+
+/** Every status: the compiler holds it to the type. */
+export const orderStatuses = Object.keys(statuses) as [OrderStatus, ...OrderStatus[]];
+
 export type TerminalStatus = 'filled' | 'replaced' | 'canceled' | 'expired' | 'rejected';
 
 export interface Leg {

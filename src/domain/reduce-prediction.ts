@@ -1,5 +1,5 @@
 import { changedFields, contradictedFields } from './changed-fields.ts';
-import { composeOrder, firstSeen, type OwnFields, ownFields } from './compose-order.ts';
+import { composeOrder, type OwnFields, ownFields } from './compose-order.ts';
 import { deriveFill } from './fill.ts';
 import type { Head, Reduction } from './head.ts';
 import { contradictedIdentity } from './identity.ts';
@@ -18,8 +18,8 @@ interface PredictionMemory {
  * Prediction orders (reconciliation.md): the highest (source epoch, version) stays, and everything at or below it is ignored. An observation without a
  * version is below every versioned one, of any epoch: an unversioned reply must not open an epoch, or the complete list read before it would be refused.
  */
-export function reducePrediction(head: Head | undefined, observation: Observation): Reduction {
-  if (head === undefined) return accept(undefined, observation);
+export function reducePrediction(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
+  if (head === undefined) return accept(undefined, observation, own);
   const contradiction = contradictedIdentity(head.order, observation.view);
   if (contradiction !== undefined) {
     return { outcome: 'conflict', reason: 'identity_changed', detail: `${contradiction} differs from the one first seen` };
@@ -28,15 +28,15 @@ export function reducePrediction(head: Head | undefined, observation: Observatio
   const { sourceVersion } = observation;
   if (sourceVersion === undefined)
     return held === undefined ? joinUnversioned(head, observation) : belowVersioned(head, observation);
-  if (held === undefined) return accept(head, observation);
+  if (held === undefined) return accept(head, observation, ownFields(head.order));
 
   const heldEpoch = head.order.sourceEpoch ?? 0;
   if (observation.sourceEpoch !== heldEpoch) {
-    return observation.sourceEpoch > heldEpoch ? accept(head, observation) : { outcome: 'stale' };
+    return observation.sourceEpoch > heldEpoch ? accept(head, observation, ownFields(head.order)) : { outcome: 'stale' };
   }
   const { openedAt } = head.join as PredictionMemory;
   if (openedAt !== undefined && compareInstants(observation.view.updatedAt, openedAt) < 0) return { outcome: 'stale' };
-  if (sourceVersion > held) return accept(head, observation);
+  if (sourceVersion > held) return accept(head, observation, ownFields(head.order));
   return sourceVersion === held ? sameVersion(head, observation) : { outcome: 'stale' };
 }
 
@@ -66,13 +66,13 @@ function joinUnversioned(head: Head, observation: Observation): Reduction {
     observation.sourceEpoch - (head.order.sourceEpoch ?? 0) ||
     compareInstants(view.updatedAt, head.order.updatedAt) ||
     compareText(predictionContent(view), predictionContent(head.order));
-  if (newer > 0) return accept(head, observation);
+  if (newer > 0) return accept(head, observation, ownFields(head.order));
   return { outcome: newer === 0 ? 'duplicate' : 'stale' };
 }
 
-function accept(head: Head | undefined, observation: Observation): Reduction {
+function accept(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
   const { view, sourceVersion, sourceEpoch } = observation;
-  const order = composeOrder(view, ownFieldsIn(head, sourceEpoch));
+  const order = composeOrder(view, inEpoch(own, sourceEpoch));
   const next: Head = {
     order,
     revision: (head?.revision ?? 0) + 1,
@@ -84,8 +84,7 @@ function accept(head: Head | undefined, observation: Observation): Reduction {
   return fill === undefined ? { outcome: 'applied', head: next, changed } : { outcome: 'applied', head: next, changed, fill };
 }
 
-function ownFieldsIn(head: Head | undefined, sourceEpoch: number): OwnFields {
-  const own: OwnFields = head === undefined ? firstSeen : ownFields(head.order);
+function inEpoch(own: OwnFields, sourceEpoch: number): OwnFields {
   if ((own.sourceEpoch ?? 0) === sourceEpoch) return own;
   const { sourceEpoch: _left, ...rest } = own;
   return sourceEpoch === 0 ? rest : { ...rest, sourceEpoch };

@@ -1,0 +1,94 @@
+import type { Baseline, Command, Reason } from './command.ts';
+import { compareInstants } from './instant.ts';
+import type { Order } from './order.ts';
+import type { Because, Fact, SettlingUpdate } from './settling.ts';
+
+/**
+ * The updates that may be evidence: above the baseline, each once, in the order in which the order went through them. Arrival order and repeats are lost here, so
+ * no verdict can depend on them.
+ */
+export function aboveBaseline(baseline: Baseline, updates: readonly SettlingUpdate[]): SettlingUpdate[] {
+  const byRevision = new Map<number, SettlingUpdate>();
+  for (const update of updates) if (isNews(baseline, update)) byRevision.set(update.revision, update);
+  return [...byRevision.values()].sort((a, b) => a.revision - b.revision);
+}
+
+function isNews(baseline: Baseline, update: SettlingUpdate): boolean {
+  if (update.revision <= baseline.revision || update.sourceEpoch < baseline.sourceEpoch) return false;
+  const comparable = update.sourceEpoch === baseline.sourceEpoch;
+  const { sourceVersion: held } = baseline;
+  return !comparable || held === undefined || update.sourceVersion === undefined || update.sourceVersion > held;
+}
+
+/** Anything but `certain` means that the state could not be confirmed (specification, "Prediction order"): no verdict is read off it. */
+export function isConfirmed(order: Order): boolean {
+  return order.certainty === 'certain' && order.status !== 'unknown';
+}
+
+/** Where a command was seen in the platform's hands. `updatedAt` only where the update itself is at hand. */
+export type SeenPending = NonNullable<Command['seenPendingAt']> & { readonly updatedAt?: string };
+
+/**
+ * Whether we had heard of the update before a byte of the command can have left: what it shows pending is somebody else's, mostly another command of ours on the
+ * same order. Both times are of the clock of whoever held the lane; where it was set back in between, too much counts as somebody else's, and nothing is concluded.
+ */
+export function isBeforeSend({ attempts }: Pick<Command, 'attempts'>, { observedAtMs }: SettlingUpdate): boolean {
+  if (observedAtMs === undefined) return false;
+  const mayBeSent = attempts.filter(({ state }) => state !== 'not_sent' && state !== 'refused');
+  return mayBeSent.every(({ sendingAtMs }) => sendingAtMs === undefined || observedAtMs < sendingAtMs);
+}
+
+/**
+ * Where it is seen pending, after one more update that shows it so: the first such place is kept. `rival`: somebody else's was pending at the baseline and
+ * has not been answered, so this one may still be that.
+ */
+export function pendingAfter(pending: SeenPending | undefined, update: SettlingUpdate, rival: boolean): SeenPending | undefined {
+  const { revision, sourceVersion, order } = update;
+  if (pending === undefined)
+    return rival
+      ? undefined
+      : { revision, ...(sourceVersion === undefined ? {} : { sourceVersion }), updatedAt: order.updatedAt };
+  // What was recorded of it has no instant; here it is again.
+  return pending.revision === revision ? { ...pending, updatedAt: order.updatedAt } : pending;
+}
+
+/**
+ * Whether an update says more than where the command was seen pending. A version is compared with versions alone: an accepted reply is seen pending at its own version,
+ * and what the stream tells afterwards may be older. Account orders have none: there a view of the same instant proves nothing.
+ */
+export function isAbove(update: SettlingUpdate, pending: SeenPending): boolean {
+  if (pending.sourceVersion !== undefined)
+    return update.sourceVersion !== undefined && update.sourceVersion > pending.sourceVersion;
+  if (update.revision <= pending.revision) return false;
+  return pending.updatedAt === undefined || compareInstants(update.order.updatedAt, pending.updatedAt) > 0;
+}
+
+/** The update as evidence. */
+export function factOf(because: Because | 'seen_pending' | 'source_epoch_changed', update: SettlingUpdate): Fact {
+  const { order, revision, sourceVersion, sourceEpoch, cause } = update;
+  return {
+    kind: 'update',
+    code: because,
+    detail: {
+      stream: order.stream,
+      orderId: order.orderId,
+      revision,
+      ...(sourceVersion === undefined ? {} : { sourceVersion: String(sourceVersion) }),
+      ...(sourceEpoch === 0 ? {} : { sourceEpoch }),
+      cause,
+      status: order.status,
+      pendingAction: order.pendingAction,
+      working: order.working,
+      cumQty: order.cumQty,
+    },
+  };
+}
+
+const longestMessage = 500;
+
+/** The venue's own words: "most rejections carry useful detail only" in the text (specification, "Prediction order"). */
+export function recordedReason(order: Order, what: string): Reason {
+  const { rejectReason, rejectText } = order;
+  const message = rejectText ?? rejectReason ?? `the venue refused the ${what} without a word`;
+  return { code: rejectReason ?? 'VENUE_REFUSED', message: message.slice(0, longestMessage) };
+}

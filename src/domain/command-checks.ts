@@ -1,0 +1,106 @@
+import { isConfirmed } from './above-baseline.ts';
+import { type Command, type CommandRequest, isFinal, isUnresolved, type ReplaceTerms } from './command.ts';
+import { compareDecimals } from './decimal.ts';
+import type { Order } from './order.ts';
+import { canonicalTerms } from './request-text.ts';
+import { isTerminal } from './terminal.ts';
+
+type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
+type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
+
+/** Why a command is declined by what we know of its order and account: nothing is journaled, nothing was sent (reconciliation.md, "Sending a command" 1). */
+export interface LocalRefusal {
+  readonly code:
+    | 'UNRESOLVED_PRIOR_COMMAND'
+    | 'SUPERSEDED_NOT_ABSENT'
+    | 'ORDER_CLOSED'
+    | 'ORDER_ACTION_PENDING'
+    | 'QUANTITY_BELOW_FILLED'
+    | 'NO_CHANGE';
+  readonly message: string;
+}
+
+/**
+ * A place whose terms equal those of an unresolved place on the same account and symbol may be the same order a second time. Only a caller or operator can tell:
+ * by naming, in `supersedes`, the one that is presumed absent.
+ * `priors`: commands of the account that are not final.
+ */
+export function checkPlace(
+  request: PlaceRequest,
+  priors: readonly Command[],
+  supersedes: string | undefined,
+): LocalRefusal | undefined {
+  const places = priors.filter((prior) => prior.request.kind === 'place' && isUnresolved(prior.state));
+  if (supersedes !== undefined && !mayBeSuperseded(places, supersedes, request))
+    return refusal('SUPERSEDED_NOT_ABSENT', `command ${supersedes} is no place of this account that is presumed absent`);
+  const released = releasedBy(places, supersedes);
+  const terms = canonicalTerms(request);
+  const same = places.find((prior) => !released.has(prior.commandId) && canonicalTerms(prior.request) === terms);
+  if (same === undefined) return undefined;
+  return refusal('UNRESOLVED_PRIOR_COMMAND', `command ${same.commandId} placed the same, and its outcome is not known`);
+}
+
+/**
+ * What depends on the order as we know it; the platform has the last word on everything else. `priors` as above, of the same account.
+ */
+export function checkReplace(request: ReplaceRequest, order: Order, priors: readonly Command[]): LocalRefusal | undefined {
+  const { terms } = request;
+  if (isKnownToHaveEnded(order)) return refusal('ORDER_CLOSED', `the order is ${order.status}`);
+  if (order.pendingAction !== 'none')
+    return refusal('ORDER_ACTION_PENDING', `a ${order.pendingAction} of the order still awaits the venue`);
+  const outstanding = priors.find((prior) => isOutstandingOn(request, prior));
+  if (outstanding !== undefined) {
+    const { commandId, state, request: earlier } = outstanding;
+    return refusal('ORDER_ACTION_PENDING', `command ${commandId}, a ${earlier.kind} of the same order, is ${state}`);
+  }
+  if (terms.quantity !== undefined && compareDecimals(terms.quantity, order.cumQty) < 0)
+    return refusal('QUANTITY_BELOW_FILLED', `${order.cumQty} are filled already`);
+  return changesNothing(terms, order) ? refusal('NO_CHANGE', 'the order works on these very terms already') : undefined;
+}
+
+/** A cancel is never refused here but for an order that is known to have ended: whoever wants out must be let out. */
+export function checkCancel(order: Order): LocalRefusal | undefined {
+  return isKnownToHaveEnded(order) ? refusal('ORDER_CLOSED', `the order is ${order.status}`) : undefined;
+}
+
+function isKnownToHaveEnded(order: Order): boolean {
+  return isTerminal(order.status) && isConfirmed(order);
+}
+
+function isOutstandingOn({ stream, orderId }: ReplaceRequest, { state, request }: Command): boolean {
+  return request.kind !== 'place' && request.stream === stream && request.orderId === orderId && !isFinal(state);
+}
+
+/**
+ * By value: decimals are canonical. Stop price, time in force and expiry are shown as they were submitted, and an amend of them never shows: what equals the
+ * submitted term may be a change back, so it is left to the platform.
+ */
+function changesNothing({ quantity, price, ...hidden }: ReplaceTerms, order: Order): boolean {
+  if (Object.values(hidden).some((term) => term !== undefined)) return false;
+  const { working } = order;
+  return (
+    (quantity === undefined || quantity === working.quantity) && (price === undefined || price === (working.price ?? order.price))
+  );
+}
+
+function mayBeSuperseded(places: readonly Command[], supersedes: string, { accountId, stream }: PlaceRequest): boolean {
+  const named = places.find(({ commandId }) => commandId === supersedes);
+  if (named?.state !== 'unknown' || !named.presumedAbsent) return false;
+  return named.request.accountId === accountId && named.request.stream === stream;
+}
+
+/** The one that is named, and those that it took the place of itself: each was released when its successor was let through. */
+function releasedBy(places: readonly Command[], supersedes: string | undefined): ReadonlySet<string> {
+  const released = new Set<string>();
+  let next = supersedes;
+  while (next !== undefined && !released.has(next)) {
+    released.add(next);
+    const commandId: string = next;
+    next = places.find((place) => place.commandId === commandId)?.supersedes;
+  }
+  return released;
+}
+
+function refusal(code: LocalRefusal['code'], message: string): LocalRefusal {
+  return { code, message };
+}

@@ -1,0 +1,101 @@
+import type { Command, CommandKind, CommandState } from './command.ts';
+
+/** A command's state, with the label of an unknown one told apart: an order of it that appears after all has landed late. */
+export type Standing = CommandState | 'presumed_absent';
+
+/**
+ * What can happen to a command.
+ *
+ * - `repeated`: its attempt came to nothing by the platform's documented word, and another one is prepared.
+ * - `answered_*`: what became of its attempt, now or learnt late; `taken_over_*`: where a takeover found its attempt.
+ * - `bound`: an order that carries one of its attempt ids, with account, symbol and side as ours, is there (place). `bound_undecided`: and nobody has accepted it yet,
+ *   `bound_rejected`: and it was rejected, `bound_denied`: although the platform's answer to that very attempt was that nothing was done.
+ * - `reached`: the platform was seen to have it in hand. `verdict_*`: what `settleCommand` found. `presumed_absent`: enough complete reads missed it.
+ * - `person_*`: an operator's word.
+ */
+export const commandEvents = [
+  'repeated',
+  'answered_accepted',
+  'answered_rejected',
+  'answered_refused',
+  'answered_not_sent',
+  'answered_unknown',
+  'taken_over_sending',
+  'taken_over_prepared',
+  'reached',
+  'bound',
+  'bound_undecided',
+  'bound_rejected',
+  'bound_denied',
+  'verdict_applied',
+  'verdict_rejected',
+  'verdict_moot',
+  'verdict_conflict',
+  'presumed_absent',
+  'person_applied',
+  'person_rejected',
+  'person_not_sent',
+  'person_moot',
+] as const;
+export type CommandEvent = (typeof commandEvents)[number];
+
+/** `late_landing`: an order is there that was not supposed to be. Its account stops placing until a person has looked. */
+export type CommandAlarm = 'late_landing';
+
+/** `ignored`: true, and evidence, but no step. `impossible`: whoever says so is mistaken; nothing is written. */
+export type Transition = { readonly to: CommandState; readonly alarm?: CommandAlarm } | 'ignored' | 'impossible';
+
+/** `denied`: the platform denies an order that we have seen. For a place as bad as a late landing; what a replace or a cancel asked for may have come about otherwise. */
+type Cell = CommandState | 'late' | 'denied' | '·' | '!';
+
+/**
+ * Every standing × every event. `·` is ignored, `!` impossible, `late` applied with the alarm. Read by column:
+ *
+ * - a final state is left by a late landing alone; `refused` also for `moot`, since a cancel that was refused gets one look at its order;
+ * - a person may settle what is unknown, accepted or in conflict, and nothing else; in a conflict nobody but a person may;
+ * - nothing here is brought about by time: `presumed_absent` is a label.
+ *
+ * `open` does not take `rejected` for a verdict: its write may not have left yet, so whatever was refused was somebody else's.
+ */
+// biome-ignore format: a table
+const table: Readonly<Record<CommandEvent, Readonly<Record<Standing, Cell>>>> = {
+  repeated:            { open: 'open',     unknown: '!',        presumed_absent: '!',        accepted: '!',        refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: '!' },
+  answered_accepted:   { open: 'accepted', unknown: 'accepted', presumed_absent: 'accepted', accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  answered_rejected:   { open: 'rejected', unknown: 'rejected', presumed_absent: 'rejected', accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  answered_refused:    { open: 'refused',  unknown: 'refused',  presumed_absent: 'refused',  accepted: '·',        refused: '·',    not_sent: '·',    applied: 'denied', rejected: '·',    moot: '·',    conflict: '·' },
+  answered_not_sent:   { open: 'not_sent', unknown: 'not_sent', presumed_absent: 'not_sent', accepted: '·',        refused: '·',    not_sent: '·',    applied: 'denied', rejected: '·',    moot: '·',    conflict: '·' },
+  answered_unknown:    { open: 'unknown',  unknown: '·',        presumed_absent: '·',        accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  taken_over_sending:  { open: 'unknown',  unknown: '·',        presumed_absent: '·',        accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  taken_over_prepared: { open: 'not_sent', unknown: '·',        presumed_absent: '·',        accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  reached:             { open: 'open',     unknown: 'unknown',  presumed_absent: 'unknown',  accepted: 'accepted', refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  bound:               { open: 'applied',  unknown: 'applied',  presumed_absent: 'late',     accepted: 'applied',  refused: 'late', not_sent: 'late', applied: '·',      rejected: 'late', moot: 'late', conflict: '·' },
+  bound_undecided:     { open: 'applied',  unknown: 'applied',  presumed_absent: 'late',     accepted: 'applied',  refused: 'late', not_sent: 'late', applied: '·',      rejected: '·',    moot: 'late', conflict: '·' },
+  bound_rejected:      { open: 'applied',  unknown: 'applied',  presumed_absent: 'late',     accepted: 'applied',  refused: 'late', not_sent: 'late', applied: '·',      rejected: '·',    moot: 'late', conflict: '·' },
+  bound_denied:        { open: 'late',     unknown: 'late',     presumed_absent: 'late',     accepted: 'late',     refused: 'late', not_sent: 'late', applied: 'denied', rejected: 'late', moot: 'late', conflict: '·' },
+  verdict_applied:     { open: 'applied',  unknown: 'applied',  presumed_absent: 'applied',  accepted: 'applied',  refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  verdict_rejected:    { open: '!',        unknown: 'rejected', presumed_absent: 'rejected', accepted: 'rejected', refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  verdict_moot:        { open: 'moot',     unknown: 'moot',     presumed_absent: 'moot',     accepted: 'moot',     refused: 'moot', not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  verdict_conflict:    { open: 'conflict', unknown: 'conflict', presumed_absent: 'conflict', accepted: 'conflict', refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  presumed_absent:     { open: '!',        unknown: 'unknown',  presumed_absent: '·',        accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  person_applied:      { open: '!',        unknown: 'applied',  presumed_absent: 'applied',  accepted: 'applied',  refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'applied' },
+  person_rejected:     { open: '!',        unknown: 'rejected', presumed_absent: 'rejected', accepted: 'rejected', refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'rejected' },
+  person_not_sent:     { open: '!',        unknown: 'not_sent', presumed_absent: 'not_sent', accepted: 'not_sent', refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'not_sent' },
+  person_moot:         { open: '!',        unknown: 'moot',     presumed_absent: 'moot',     accepted: 'moot',     refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'moot' },
+};
+
+export function standingOf({ state, presumedAbsent }: Pick<Command, 'state' | 'presumedAbsent'>): Standing {
+  return state === 'unknown' && presumedAbsent ? 'presumed_absent' : state;
+}
+
+/**
+ * Where an event takes a command (reconciliation.md, "Sending a command", "Settling unknown"). The only judge of that: every step of the journal asks here first.
+ * The same event again is ignored or leads to where the command is already, so hearing something twice never matters.
+ */
+export function commandTransition(kind: CommandKind, standing: Standing, event: CommandEvent): Transition {
+  const cell = table[event][standing];
+  if (cell === '·') return 'ignored';
+  if (cell === '!') return 'impossible';
+  if (cell === 'late') return { to: 'applied', alarm: 'late_landing' };
+  if (cell === 'denied') return kind === 'place' ? { to: 'applied', alarm: 'late_landing' } : 'ignored';
+  return { to: cell };
+}

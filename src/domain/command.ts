@@ -1,0 +1,186 @@
+import type { Decimal } from './decimal.ts';
+import type { Leg, OrderStatus, Stream, WorkingTerms } from './order.ts';
+
+export type CommandKind = 'place' | 'replace' | 'cancel';
+
+/** Body of `POST /v1/orders` (specification, "Equity or option order request") without `clientId`, whose place our attempt's id takes. Decimals canonical. */
+export interface AccountPlaceTerms {
+  readonly symbol: string;
+  readonly side: string;
+  readonly type: string;
+  readonly qty: Decimal;
+  readonly timeInForce: string;
+  readonly price?: Decimal;
+  readonly stopPrice?: Decimal;
+  readonly currency?: string;
+  readonly exDestination?: string;
+  readonly legs?: readonly Leg[];
+}
+
+/** Body of `POST /v1/predictions/orders` without `clientOrderRef`, whose place our attempt's id takes. Decimals canonical. */
+export interface PredictionPlaceTerms {
+  readonly symbol: string;
+  readonly outcome: string;
+  readonly side: string;
+  readonly orderType: string;
+  readonly timeInForce: string;
+  readonly quantity: Decimal;
+  readonly price?: Decimal;
+  readonly stopPx?: Decimal;
+  readonly expireTime?: string;
+}
+
+/** Body of `PATCH /v1/predictions/orders/{orderId}` (specification, "Replace prediction order request"). A term left out keeps its working value. */
+export interface ReplaceTerms {
+  readonly quantity?: Decimal;
+  readonly price?: Decimal;
+  readonly stopPx?: Decimal;
+  readonly timeInForce?: string;
+  readonly expireTime?: string;
+}
+
+/** What a caller asked for. Account orders have no replace in the specification. */
+export type CommandRequest =
+  | { readonly kind: 'place'; readonly stream: 'account'; readonly accountId: string; readonly terms: AccountPlaceTerms }
+  | { readonly kind: 'place'; readonly stream: 'prediction'; readonly accountId: string; readonly terms: PredictionPlaceTerms }
+  | {
+      readonly kind: 'replace';
+      readonly stream: 'prediction';
+      readonly accountId: string;
+      readonly orderId: string;
+      readonly terms: ReplaceTerms;
+    }
+  | { readonly kind: 'cancel'; readonly stream: Stream; readonly accountId: string; readonly orderId: string };
+
+/**
+ * Where a command is. `open`: journaled, its attempt not answered yet. The others are outcomes, in the order in which they are usually reached:
+ *
+ * - `refused`: the platform (or we) said no before anything existed. `not_sent`: no byte left, or the platform's documented word is that nothing was sent.
+ * - `accepted`: the platform took it. `unknown`: nobody here knows, and nothing is guessed.
+ * - `applied`: it took effect. `rejected`: it never did. `moot`: the order ended by other means first. `conflict`: what was observed contradicts the command; a person decides.
+ */
+export const commandStates = [
+  'open',
+  'refused',
+  'not_sent',
+  'accepted',
+  'unknown',
+  'applied',
+  'rejected',
+  'moot',
+  'conflict',
+] as const;
+export type CommandState = (typeof commandStates)[number];
+
+/** What a caller is told. An open command is told as `unknown`: that is what its outcome is. */
+export type CommandOutcome = Exclude<CommandState, 'open'>;
+
+/** One write to the platform. `abandoned` attempts are `not_sent`. */
+export const attemptStates = ['prepared', 'sending', 'not_sent', 'refused', 'rejected', 'accepted', 'unknown'] as const;
+export type AttemptState = (typeof attemptStates)[number];
+
+export interface Attempt {
+  /** Our reference on the order: `clientId` / `clientOrderRef`. Starts with `attemptPrefix`. */
+  readonly attemptId: string;
+  /** 1, 2, 3 … within the command; n + 1 exists only when n is `not_sent` (or was refused for a token that had grown old). */
+  readonly number: number;
+  readonly state: AttemptState;
+  /** Lane epoch under which it was prepared. */
+  readonly epoch: bigint;
+  readonly preparedAtMs: number;
+  /** Committed before the one write. */
+  readonly sendingAtMs?: number;
+  readonly answeredAtMs?: number;
+  readonly reason?: Reason;
+}
+
+/** Every attempt id begins so: ingest looks an order's reference up only then, so foreign orders cost nothing. Not a proof: only a row of the journal is. */
+export const attemptPrefix = 'tm-';
+
+/** Why something is as it is: a short stable code, and a sentence for people (cut at 500 characters, no secrets). `status` is the platform's HTTP status where there was one. */
+export interface Reason {
+  readonly code: string;
+  readonly message: string;
+  readonly status?: number;
+}
+
+/** What an order was when a replace or cancel of it was journaled. Only what is above it is evidence. */
+export interface Baseline {
+  readonly revision: number;
+  readonly sourceEpoch: number;
+  readonly sourceVersion?: bigint;
+  readonly status: OrderStatus;
+  readonly working: WorkingTerms;
+  readonly cumQty: Decimal;
+  readonly pendingAction: string;
+  readonly rejectReason?: string;
+  readonly rejectText?: string;
+}
+
+export interface Command {
+  /** A UUID. */
+  readonly commandId: string;
+  readonly lane: number;
+  /** Who asked: the name of a principal. */
+  readonly principal: string;
+  /** Unique per principal for 7 days. */
+  readonly idempotencyKey: string;
+  /** Hash of the request, to tell the same body from another. */
+  readonly requestHash: string;
+  readonly request: CommandRequest;
+  /** The caller's own reference, carried on the order's updates. */
+  readonly callerRef?: string;
+  /** The presumed absent command that this one takes the place of. */
+  readonly supersedes?: string;
+  readonly state: CommandState;
+  /** Rises by one with every step: what a compare-and-set compares. */
+  readonly version: number;
+  /** Placed: the order that carries one of our attempt ids, once one was observed. Replace, cancel: the order that was named. */
+  readonly orderId?: string;
+  readonly reason?: Reason;
+  /** `unknown` only: enough complete reads missed it. A label: nothing is freed by it but `supersedes`. */
+  readonly presumedAbsent: boolean;
+  /** Replace and cancel: the platform was seen to have it in hand (pendingAction), at this version or revision. */
+  readonly seenPendingAt?: { readonly revision: number; readonly sourceVersion?: bigint };
+  /** Complete reads that missed it so far, since the last possible send. Durable, so that a restart does not begin to count anew. */
+  readonly misses: number;
+  readonly baseline?: Baseline;
+  /** Wall time until which attempts that were not sent may be followed by others. */
+  readonly deadlineAtMs: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** When its outcome became final (`isFinal`). */
+  readonly settledAtMs?: number;
+  readonly attempts: readonly Attempt[];
+}
+
+/**
+ * What is known about a command, one fact a row, append only: a verdict can be computed again from these and `order_updates` alone.
+ *
+ * - `answer`: what the platform's socket answered. `update`: a revision of an order (by key and revision). `read`: a read that was complete and did or did not show it.
+ * - `note`: what we did ourselves (prepared, sending, abandoned, taken over, escalated). `person`: an operator's word.
+ */
+export const evidenceKinds = ['answer', 'update', 'read', 'note', 'person'] as const;
+export type EvidenceKind = (typeof evidenceKinds)[number];
+
+export interface Evidence {
+  /** Rises within a command. */
+  readonly number: number;
+  readonly kind: EvidenceKind;
+  /** Short and stable: `accepted`, `timeout`, `landed`, `missed`, `seen_pending`, `terms_working`, `taken_over`, `settled` … */
+  readonly code: string;
+  /** Plain JSON; decimals and int64 as strings. No secrets. */
+  readonly detail: Readonly<Record<string, unknown>>;
+  readonly attemptId?: string;
+  readonly atMs: number;
+}
+
+/** Nothing but news changes it: a late landing, or a person. `accepted` still waits for its effect to be observed, `conflict` for a person. */
+export function isFinal(state: CommandState): boolean {
+  return state !== 'open' && state !== 'unknown' && state !== 'accepted' && state !== 'conflict';
+}
+
+/** Nobody knows its outcome, or a person has to say it: it counts as exposure and against the limits of halts, and REST answers 202. */
+export function isUnresolved(state: CommandState): boolean {
+  return state === 'open' || state === 'unknown' || state === 'conflict';
+}

@@ -1,0 +1,55 @@
+import type { Attempt, Command, CommandOutcome } from './command.ts';
+import { formatInstant } from './instant.ts';
+
+export const commandOutcomeSchema = 'tidemark.command-outcome.v1';
+
+/** What a caller is told: an open command's outcome is not known, and that is the word for it. */
+export function outcomeOf({ state }: Pick<Command, 'state'>): CommandOutcome {
+  return state === 'open' ? 'unknown' : state;
+}
+
+/**
+ * The command as it was after one step: the text that goes to `tidemark.command-outcomes.v1` (design, "Kafka"). `version` rises by one with every step, so
+ * (commandId, version) tells a repeat and a hole. int64 and decimals are strings; who asked, and under which key, stays with us.
+ */
+export function encodeCommandOutcome(command: Command): string {
+  const { commandId, version, request, orderId, callerRef, supersedes, seenPendingAt, reason, settledAtMs } = command;
+  const seen = seenPendingAt && {
+    revision: seenPendingAt.revision,
+    ...(seenPendingAt.sourceVersion === undefined ? {} : { sourceVersion: String(seenPendingAt.sourceVersion) }),
+  };
+  return JSON.stringify({
+    eventId: `${commandId}:${version}`,
+    schema: commandOutcomeSchema,
+    commandId,
+    version,
+    kind: request.kind,
+    stream: request.stream,
+    accountId: request.accountId,
+    orderId,
+    callerRef,
+    supersedes,
+    outcome: outcomeOf(command),
+    state: command.state,
+    presumedAbsent: command.presumedAbsent ? true : undefined,
+    seenPendingAt: seen,
+    reason,
+    terms: request.kind === 'cancel' ? undefined : request.terms,
+    attempts: command.attempts.map(attemptRecord),
+    createdAt: formatInstant(command.createdAtMs),
+    at: formatInstant(command.updatedAtMs),
+    settledAt: settledAtMs === undefined ? undefined : formatInstant(settledAtMs),
+  });
+}
+
+function attemptRecord({ attemptId, number, state, preparedAtMs, sendingAtMs, answeredAtMs, reason }: Attempt): object {
+  return {
+    attemptId,
+    number,
+    state,
+    preparedAt: formatInstant(preparedAtMs),
+    sendingAt: sendingAtMs === undefined ? undefined : formatInstant(sendingAtMs),
+    answeredAt: answeredAtMs === undefined ? undefined : formatInstant(answeredAtMs),
+    reason,
+  };
+}

@@ -1,0 +1,81 @@
+import type { AttemptState, Command, CommandState, Evidence } from './command.ts';
+import { commandTransition, standingOf } from './command-machine.ts';
+import { settleCommand } from './settle-command.ts';
+import type { Because, BoundOrder, Settling, SettlingUpdate } from './settling.ts';
+
+export interface RecomputedVerdict {
+  readonly state: CommandState;
+  /** What it rests on: a rule of settling, a person's word, the answer to the last attempt, or a refusal of our own. */
+  readonly because: Because | 'person' | 'answer' | 'refused_here';
+  /** False: what is recorded does not follow from what is known now, and a person should look. Updates that are older than the log's retention are not known any more. */
+  readonly agrees: boolean;
+}
+
+/**
+ * The verdict again, from the command's attempts, its evidence and the updates of its order alone, forgetting the state that is recorded. `tidemark command show`
+ * prints it.
+ */
+export function recomputeVerdict(
+  command: Command,
+  evidence: readonly Evidence[],
+  updates: readonly SettlingUpdate[],
+): RecomputedVerdict {
+  const told = (state: CommandState, because: RecomputedVerdict['because']): RecomputedVerdict => ({
+    state,
+    because,
+    agrees: state === command.state,
+  });
+  const { orderId: _recorded, ...rest } = command;
+  const answered: Command = {
+    ...(command.request.kind === 'place' ? rest : command),
+    state: answeredState(command),
+    presumedAbsent: false,
+  };
+  const finding = settleCommand({ command: answered, updates, ...lookedUp(command, evidence) });
+  if (finding.kind === 'verdict' && finding.because === 'landed') {
+    // An order that is there outweighs whatever a person said before it appeared.
+    const transition = commandTransition('place', standingOf(answered), finding.event);
+    if (typeof transition !== 'string') return told(transition.to, finding.because);
+  }
+  const word = personsWord(evidence);
+  if (word !== undefined) return told(word, 'person');
+  if (finding.kind === 'verdict') return told(finding.outcome, finding.because);
+  return told(answered.state, command.attempts.length === 0 ? 'refused_here' : 'answer');
+}
+
+/** As it was when the last attempt had been answered, and nothing observed yet. */
+function answeredState({ attempts }: Command): CommandState {
+  const last = attempts.at(-1);
+  return last === undefined ? 'refused' : answeredStates[last.state];
+}
+
+const answeredStates: Readonly<Record<AttemptState, CommandState>> = {
+  prepared: 'open',
+  sending: 'open',
+  not_sent: 'not_sent',
+  refused: 'refused',
+  rejected: 'rejected',
+  accepted: 'accepted',
+  unknown: 'unknown',
+};
+
+function lookedUp({ commandId }: Command, evidence: readonly Evidence[]): Pick<Settling, 'bound' | 'successor'> {
+  const bound: BoundOrder[] = [];
+  let successor: Settling['successor'];
+  for (const { code, attemptId, detail } of evidence) {
+    const orderId = detail['orderId'];
+    if (code === 'no_successor') successor = {};
+    if (typeof orderId !== 'string') continue;
+    if (code === 'successor_found') successor = { orderId };
+    if (attemptId !== undefined && (code === 'landed' || code === 'other_identity'))
+      bound.push({ attemptId, commandId, orderId, matches: code === 'landed' });
+  }
+  return successor === undefined ? { bound } : { bound, successor };
+}
+
+const personsOutcomes: ReadonlySet<unknown> = new Set<CommandState>(['applied', 'rejected', 'not_sent', 'moot']);
+
+function personsWord(evidence: readonly Evidence[]): CommandState | undefined {
+  const outcome = evidence.findLast(({ kind }) => kind === 'person')?.detail['outcome'];
+  return personsOutcomes.has(outcome) ? (outcome as CommandState) : undefined;
+}

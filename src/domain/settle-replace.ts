@@ -1,0 +1,108 @@
+import {
+  aboveBaseline,
+  isAbove,
+  isBeforeSend,
+  isConfirmed,
+  pendingAfter,
+  recordedReason,
+  type SeenPending,
+} from './above-baseline.ts';
+import { type Baseline, isFinal, type Reason, type ReplaceTerms } from './command.ts';
+import { flaggedBy, reachedBy, verdictBy } from './findings.ts';
+import type { Order } from './order.ts';
+import { type Finding, nothing, type Settling, type SettlingUpdate } from './settling.ts';
+import { isTerminal } from './terminal.ts';
+
+/**
+ * A replace (reconciliation.md, "Settling unknown"), judged version by version above the baseline; the first that proves something is the verdict, so that
+ * what happens to the order later can't reverse it.
+ *
+ * While the command is open its write may not have left: what was seen pending, refused or changed to other terms may be somebody else's, and nothing but its own
+ * terms at work, or the end of the order, is a verdict.
+ */
+export function settleReplace({ command, updates, successor }: Settling): Finding {
+  const { request, baseline, state } = command;
+  if (request.kind !== 'replace' || baseline === undefined || isFinal(state) || state === 'conflict') return nothing;
+  let pending: SeenPending | undefined = command.seenPendingAt;
+  let news: SettlingUpdate | undefined;
+  let rivalPending = baseline.pendingAction === 'replace';
+  let anotherAction = false;
+  for (const update of aboveBaseline(baseline, updates)) {
+    const { order } = update;
+    if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
+    if (!isConfirmed(order)) continue;
+    if (order.pendingAction === 'replace' && !isTerminal(order.status)) {
+      if (isBeforeSend(command, update)) rivalPending = true;
+      const before: SeenPending | undefined = pending;
+      pending = pendingAfter(before, update, rivalPending);
+      if (before === undefined && pending !== undefined) news = update;
+      continue;
+    }
+    const shown = workingTerms(request.terms, baseline, order);
+    if (shown === 'asked') return verdictBy(update, 'applied', 'terms_working');
+    if (isTerminal(order.status)) return ended(update, successor);
+    if (order.pendingAction !== 'none') {
+      anotherAction = true;
+      continue;
+    }
+    rivalPending = false;
+    if (state === 'open') continue;
+    // What is not above the place where it was seen pending was so before the venue had it.
+    if (pending !== undefined && !isAbove(update, pending)) continue;
+    if (shown === 'other') return verdictBy(update, 'conflict', 'other_terms', otherTerms(order));
+    if (pending === undefined) continue;
+    if (shown === 'old') return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'replace'));
+    // A cancel was in hand meanwhile: a reason that is new since then may be the reason why that was refused.
+    return isReasonNew(baseline, order) && !anotherAction
+      ? verdictBy(update, 'rejected', 'reason_recorded', recordedReason(order, 'replace'))
+      : verdictBy(update, 'conflict', 'nothing_to_tell_by', nothingToTellBy);
+  }
+  // Told once it is answered: before, whose it is can't be known.
+  return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
+}
+
+/** The platform shows these two of the terms at work; stop price, time in force and expiry only as they were submitted, and that never changes. */
+const shownTerms = ['quantity', 'price'] as const;
+
+/**
+ * What the venue works on, over the terms that were asked for and differ from the baseline: all of them as `asked`, all as before (`old`), something else
+ * (`other`), or there is no such term (`unseen`). One new and one old is `other`: an amend is granted whole, so somebody else had a hand in it.
+ */
+function workingTerms(terms: ReplaceTerms, baseline: Baseline, order: Order): 'asked' | 'old' | 'other' | 'unseen' {
+  // Not acknowledged yet, a venue works on what was submitted.
+  const before = { quantity: baseline.working.quantity, price: baseline.working.price ?? order.price };
+  const now = { quantity: order.working.quantity, price: order.working.price ?? order.price };
+  const wanted = shownTerms.filter((name) => terms[name] !== undefined && terms[name] !== before[name]);
+  if (wanted.length === 0) return 'unseen';
+  const asked = wanted.some((name) => now[name] === terms[name]);
+  const old = wanted.filter((name) => now[name] === before[name]).length;
+  if (asked) return old === 0 ? 'asked' : 'other';
+  return old === wanted.length ? 'old' : 'other';
+}
+
+function ended(update: SettlingUpdate, successor: Settling['successor']): Finding {
+  const { order } = update;
+  if (successor === undefined) {
+    const reference = order.clientOrderRef ?? order.clOrdId;
+    return { kind: 'look_for_successor', orderId: order.orderId, ...(reference === undefined ? {} : { reference }) };
+  }
+  if (successor.orderId === undefined)
+    return verdictBy(update, 'moot', 'ended', { code: 'ORDER_ENDED', message: `the order was ${order.status} first` });
+  const message = `the order was ${order.status}, and order ${successor.orderId} took its place`;
+  return verdictBy(update, 'conflict', 'successor', { code: 'SUCCESSOR_FOUND', message });
+}
+
+function isReasonNew(baseline: Baseline, { rejectReason, rejectText }: Order): boolean {
+  const isNew = (now: string | undefined, before: string | undefined) => now !== undefined && now !== before;
+  return isNew(rejectReason, baseline.rejectReason) || isNew(rejectText, baseline.rejectText);
+}
+
+const nothingToTellBy: Reason = {
+  code: 'NOTHING_TO_TELL_BY',
+  message: 'the venue has answered, but what was to change is not shown at work, and no reason was recorded',
+};
+
+function otherTerms({ working }: Order): Reason {
+  const price = working.price === undefined ? '' : ` at ${working.price}`;
+  return { code: 'OTHER_TERMS', message: `the venue works on ${working.quantity}${price}: neither the old terms nor the new` };
+}

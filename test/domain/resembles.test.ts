@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import type { Order } from '../../src/domain/order.ts';
+import { resembles } from '../../src/domain/resembles.ts';
+import { settleCommand } from '../../src/domain/settle-command.ts';
+import {
+  cancelOf,
+  commandOf,
+  equityOrder,
+  placeEquity,
+  placePrediction,
+  predictionOrder,
+  updateAt,
+} from '../support/settling.ts';
+
+const unknown = commandOf(placePrediction);
+const order = (over: Partial<Order> = {}): Order => ({ ...predictionOrder, ...over });
+
+describe('an order of equal terms', () => {
+  it('resembles an unknown place in whose time it was made', () => {
+    expect(resembles(unknown, order())).toBe(true);
+    expect(resembles(commandOf(placeEquity), equityOrder)).toBe(true);
+    expect(resembles(unknown, order({ createdAt: '2026-11-21T13:05:00+01:00' }))).toBe(true);
+  });
+
+  it.each<Partial<Order>>([
+    { accountId: 'acct-2' },
+    { side: 'sell' },
+    { quantity: '11' },
+    { price: '0.41' },
+    { stopPrice: '0.3' },
+    { orderType: 'market' },
+    { timeInForce: 'day' },
+    { instrument: { kind: 'prediction', symbol: 'FED-CUT', outcome: 'NO' } },
+    { instrument: { kind: 'prediction', symbol: 'FED-HIKE', outcome: 'YES' } },
+    { createdAt: '2026-11-21T11:58:59Z' },
+    { createdAt: '2026-11-21T12:11:03Z' },
+    { origin: 'tidemark' },
+    { clientOrderRef: 'of-somebody' },
+  ])('does not with %j', (over) => {
+    expect(resembles(unknown, order(over))).toBe(false);
+  });
+
+  it('resembles no place whose outcome is known, and nothing that is no place', () => {
+    for (const state of ['open', 'accepted', 'applied', 'not_sent', 'conflict'] as const)
+      expect(resembles({ ...unknown, state }, order())).toBe(false);
+    expect(resembles(commandOf(cancelOf(predictionOrder)), order())).toBe(false);
+  });
+
+  it('is a hint and never a verdict', () => {
+    expect(settleCommand({ command: unknown, updates: [updateAt(1)] })).toEqual({ kind: 'nothing' });
+  });
+});
