@@ -1,21 +1,7 @@
 import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
 import { isInstant } from '../domain/instant.ts';
-import type { Order, OrderStatus } from '../domain/order.ts';
-
-const statuses = {
-  pending_new: true,
-  new: true,
-  partially_filled: true,
-  filled: true,
-  canceled: true,
-  rejected: true,
-  expired: true,
-  replaced: true,
-  done_for_day: true,
-  suspended: true,
-  unknown: true,
-} as const satisfies Record<OrderStatus, true>;
+import { type Order, orderStatuses } from '../domain/order.ts';
 
 /** A canonical decimal: equal values have equal text. The pattern is for JSON Schema, which cannot ask the parser; a fraction never ends in zero. */
 export const decimal = z
@@ -62,7 +48,7 @@ export const normalisedOrder = z
     side: z.string(),
     orderType: z.string(),
     timeInForce: z.string(),
-    status: z.enum(Object.keys(statuses) as [OrderStatus, ...OrderStatus[]]),
+    status: z.enum(orderStatuses),
     statusRaw: z.string().describe("The platform's own word"),
     certainty: z.string().describe('certain, unknown_unacked, unknown_gap, unknown_store_lost, or a word that we do not know'),
     certaintyReason: z.string().optional(),

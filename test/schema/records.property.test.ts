@@ -2,15 +2,19 @@ import fc from 'fast-check';
 import Fastify from 'fastify';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { attemptStates, type Command, commandStates } from '../../src/domain/command.ts';
+import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
 import { encodeContinuity } from '../../src/domain/encode-continuity.ts';
 import { encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
 import type { ContinuityMark, Observation } from '../../src/domain/observation.ts';
+import { commandOutcomeRecord } from '../../src/schema/command-outcome.ts';
 import { continuityRecord } from '../../src/schema/continuity-record.ts';
 import { toJsonSchema } from '../../src/schema/json-schema.ts';
 import { normalisedOrder } from '../../src/schema/normalised-order.ts';
 import { updateRecord } from '../../src/schema/update-record.ts';
 import { accountObservations, predictionObservations } from '../support/arbitrary-orders.ts';
 import { fold } from '../support/observe.ts';
+import { attemptOf, cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/settling.ts';
 
 type Validate = (value: unknown) => boolean;
 
@@ -32,7 +36,7 @@ async function validators(shapes: Readonly<Record<string, z.ZodType>>): Promise<
 
 let valid: Record<string, Validate>;
 beforeAll(async () => {
-  valid = await validators({ updateRecord, continuityRecord, normalisedOrder });
+  valid = await validators({ updateRecord, continuityRecord, normalisedOrder, commandOutcomeRecord });
 });
 
 function updatesOf(observations: readonly Observation[]): string[] {
@@ -86,6 +90,45 @@ describe('what is published', () => {
       { requiredKeys: ['kind', 'markId', 'stream', 'accountId', 'event', 'atMs'] },
     );
     fc.assert(fc.property(marks, (mark) => expectShape(continuityRecord, 'continuityRecord', encodeContinuity(mark))));
+  });
+
+  it('of a step of any command satisfies the outcome shape, in zod and in JSON Schema', () => {
+    const reason = fc.record(
+      { code: fc.string(), message: fc.string(), status: fc.nat({ max: 599 }) },
+      { requiredKeys: ['code', 'message'] },
+    );
+    const commands: fc.Arbitrary<Command> = fc
+      .record(
+        {
+          request: fc.constantFrom(placeEquity, placePrediction, cancelOf(predictionOrder), replaceOf({ price: '0.5' })),
+          state: fc.constantFrom(...commandStates),
+          version: fc.integer({ min: 1, max: 1_000 }),
+          presumedAbsent: fc.boolean(),
+          attempts: fc.array(fc.record({ state: fc.constantFrom(...attemptStates), reason }), { maxLength: 3 }),
+          updatedAtMs: fc.integer({ min: 0, max: 4_102_444_800_000 }),
+          orderId: fc.string(),
+          callerRef: fc.string(),
+          supersedes: fc.uuid(),
+          reason,
+          seenPendingAt: fc.record({
+            revision: fc.integer({ min: 1 }),
+            sourceVersion: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
+          }),
+          settledAtMs: fc.integer({ min: 0, max: 4_102_444_800_000 }),
+        },
+        { requiredKeys: ['request', 'state', 'version', 'presumedAbsent', 'attempts', 'updatedAtMs'] },
+      )
+      .map(({ request, attempts, ...rest }) =>
+        commandOf(request, {
+          ...rest,
+          attempts: attempts.map((each, i) => ({ ...attemptOf(each.state, i + 1), reason: each.reason })),
+        }),
+      );
+    fc.assert(
+      fc.property(commands, (command) =>
+        expectShape(commandOutcomeRecord, 'commandOutcomeRecord', encodeCommandOutcome(command)),
+      ),
+    );
   });
 
   it.each([

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { compareDecimals, parseDecimal } from '../domain/decimal.ts';
+import { isInstant } from '../domain/instant.ts';
+
+// Fields of the bodies that callers send. The messages are read by the people who wrote the caller: each says what would have passed.
+
+/** ECMA-262 spelling of `parseDecimal`'s grammar, for JSON Schema; the parser itself decides. */
+const decimalPattern = /^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,12})?$/;
+const decimalWords = 'must be a decimal string like "12.5": at most 18 + 12 digits, no exponent, no plus sign, no leading zero';
+
+const isDecimal = (text: string): boolean => parseDecimal(text) !== undefined;
+
+/** By the parsed value: `compareDecimals` knows canonical text only. */
+function isBetween(text: string, low: string, high?: string): boolean {
+  const value = parseDecimal(text);
+  if (value === undefined) return false;
+  return compareDecimals(value, low) > 0 && (high === undefined || compareDecimals(value, high) < 0);
+}
+
+/** Exact decimal as text (specification, "General conventions"). A JSON number is refused: it has lost digits before we see it. */
+export const decimalText = z.string(decimalWords).regex(decimalPattern, decimalWords).refine(isDecimal, decimalWords);
+
+/** Quantities and prices: "greater than zero" (specification, "Limits"). */
+export const positiveDecimal = decimalText.refine((text) => isBetween(text, '0'), 'must be greater than zero');
+
+/** Price of a prediction contract: in (0, 1) (contract, "Prediction orders"). */
+export const probability = decimalText.refine((text) => isBetween(text, '0', '1'), 'must lie between 0 and 1');
+
+/** A real instant: `2026-02-30` is none, nor is a year of six digits. */
+export const instantText = z
+  .string('must be an ISO 8601 date-time')
+  .refine(isInstant, 'must be an ISO 8601 date-time with Z or an offset, and a day that the calendar has')
+  .meta({ format: 'date-time' });
+
+/**
+ * Account ids and symbols have a length in the specification and no grammar. Visible ASCII is ours: a blank, a quote of another script or a letter that only
+ * looks Latin can't name an account or a market, and is better refused here than by a platform that has been asked.
+ */
+export const accountIdText = z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters');
+
+export const symbolText = (longest: number) =>
+  z
+    .string()
+    .regex(/^[A-Za-z0-9^$][A-Za-z0-9._:/^$+=-]*$/, 'must be a symbol: letters, digits and . _ : / ^ $ + = -')
+    .max(longest, `must have at most ${longest} characters`);
+
+/**
+ * Text for people or for the caller's own use: stored, logged and sent on, so it has to survive Postgres (no NUL), UTF-8 (no lone surrogate) and one line of
+ * a log (no control characters). Lengths count characters as JSON Schema does, not UTF-16 units.
+ */
+export function plainText(shortest: number, longest: number) {
+  const length = shortest === 0 ? `at most ${longest}` : `${shortest} to ${longest}`;
+  return z
+    .string()
+    .refine(isPlain, 'must be well-formed text without control characters')
+    .refine((text) => {
+      const characters = [...text].length;
+      return characters >= shortest && characters <= longest;
+    }, `must have ${length} characters`)
+    .meta(shortest === 0 ? { maxLength: longest } : { minLength: shortest, maxLength: longest });
+}
+
+function isPlain(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text);
+}

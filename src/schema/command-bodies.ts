@@ -1,0 +1,210 @@
+import { z } from 'zod';
+import type { AccountPlaceTerms, PredictionPlaceTerms, ReplaceTerms } from '../domain/command.ts';
+import { type Decimal, parseDecimal } from '../domain/decimal.ts';
+import type { Leg } from '../domain/order.ts';
+import { accountIdText, decimalText, instantText, plainText, positiveDecimal, probability, symbolText } from './body-fields.ts';
+import { type BodyResult, parseBody } from './parse-body.ts';
+
+// The bodies of the specification, as our callers send them: strict, every rule that does not depend on an order's state judged before anything is journaled.
+
+const supersedes = z
+  .guid('must be the id of a command')
+  .optional()
+  .describe('The presumed absent command that this one takes the place of (not sent to the platform)');
+
+const accountSides = ['BUY', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'] as const;
+const predictionTimesInForce = ['day', 'gtc', 'ioc', 'fok', 'gtd'] as const;
+
+const legBody = z.strictObject({
+  symbol: symbolText(20).describe('Compact OCC option symbol'),
+  side: z.enum(accountSides),
+  ratioQty: positiveDecimal,
+  positionEffect: z.enum(['OPEN', 'CLOSE']),
+});
+
+/** `POST /v1/orders`: specification, "Equity or option order request" and the rules beside the endpoint; legs by the contract. */
+export const placeAccountBody = z
+  .strictObject({
+    accountId: accountIdText.optional().describe('Required, unless tradingAccountId is given'),
+    tradingAccountId: accountIdText.optional().describe('Another name of accountId'),
+    symbol: symbolText(20),
+    side: z.enum(accountSides),
+    type: z.enum(['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT']),
+    qty: positiveDecimal,
+    timeInForce: z.enum(['DAY', 'GTC', 'IOC', 'FOK']),
+    clientId: plainText(0, 50).optional().describe("The caller's own reference: carried as callerRef, the platform sees ours"),
+    price: decimalText.optional().describe('LIMIT and STOP_LIMIT only, and required there'),
+    stopPrice: decimalText.optional().describe('STOP and STOP_LIMIT only, and required there'),
+    currency: z
+      .string()
+      .regex(/^[A-Za-z]{3}$/, 'must be a code of 3 letters')
+      .optional(),
+    exDestination: z
+      .string()
+      .regex(/^[!-~]{0,10}$/, 'must be at most 10 visible ASCII characters')
+      .optional(),
+    legs: z.array(legBody).max(4, 'must have at most 4 legs').optional().describe('None: equity; 1: option; 2 to 4: multi-leg'),
+    supersedes,
+  })
+  .superRefine(checkAccountRules)
+  .meta({ id: 'PlaceOrder', title: 'Equity or option order request' });
+
+/** `POST /v1/predictions/orders` (contract, "Prediction orders"). */
+export const placePredictionBody = z
+  .strictObject({
+    accountId: accountIdText,
+    symbol: symbolText(64),
+    outcome: z.enum(['YES', 'NO']),
+    side: z.enum(['buy', 'sell']),
+    orderType: z.enum(['market', 'limit', 'stop', 'stop_limit']),
+    timeInForce: z.enum(predictionTimesInForce),
+    quantity: positiveDecimal,
+    price: probability.optional().describe('limit and stop_limit only, and required there'),
+    stopPx: probability.optional().describe('stop and stop_limit only, and required there'),
+    expireTime: instantText.optional().describe('gtd only, and required there'),
+    clientOrderRef: z
+      .string()
+      .regex(/^[A-Za-z0-9._:-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ : -')
+      .optional()
+      .describe("The caller's own reference: carried as callerRef, the platform sees ours"),
+    supersedes,
+  })
+  .superRefine((body, context) => {
+    const { orderType, timeInForce } = body;
+    belongs(context, 'price', body.price, orderType.endsWith('limit'), `a ${orderType} order`);
+    belongs(context, 'stopPx', body.stopPx, orderType.startsWith('stop'), `a ${orderType} order`);
+    belongs(context, 'expireTime', body.expireTime, timeInForce === 'gtd', `time in force ${timeInForce}`);
+  })
+  .meta({ id: 'PlacePredictionOrder', title: 'Prediction order request' });
+
+/** `PATCH /v1/predictions/orders/{orderId}`: specification, "Replace prediction order request". */
+export const replaceBody = z
+  .strictObject({
+    accountId: accountIdText,
+    quantity: positiveDecimal.optional().describe('New total quantity'),
+    price: probability.optional(),
+    stopPx: probability.optional(),
+    timeInForce: z.enum(predictionTimesInForce).optional(),
+    expireTime: instantText.optional().describe('New expiry of a gtd order'),
+  })
+  .superRefine((body, context) => {
+    const { accountId: _account, ...terms } = body;
+    if (Object.values(terms).every((term) => term === undefined)) fault(context, [], 'must name at least one term to change');
+    if (body.expireTime !== undefined && body.timeInForce !== undefined && body.timeInForce !== 'gtd')
+      fault(context, ['expireTime'], `does not belong to time in force ${body.timeInForce}`);
+  })
+  .meta({ id: 'ReplacePredictionOrder', title: 'Replace prediction order request' });
+
+interface Placed<Terms> {
+  readonly accountId: string;
+  readonly terms: Terms;
+  readonly callerRef?: string;
+  readonly supersedes?: string;
+}
+
+export function parsePlaceAccount(body: unknown): BodyResult<Placed<AccountPlaceTerms>> {
+  return parseBody(placeAccountBody, body, (value) => {
+    const { accountId, tradingAccountId, clientId, supersedes: named, qty, price, stopPrice, legs, ...words } = value;
+    const terms = {
+      ...words,
+      qty: canonical(qty),
+      ...whenGiven('price', price, canonical),
+      ...whenGiven('stopPrice', stopPrice, canonical),
+      ...(legs === undefined || legs.length === 0 ? {} : { legs: legs.map(legOf) }),
+    };
+    return placed(accountId ?? tradingAccountId ?? '', present(terms), clientId, named);
+  });
+}
+
+export function parsePlacePrediction(body: unknown): BodyResult<Placed<PredictionPlaceTerms>> {
+  return parseBody(placePredictionBody, body, (value) => {
+    const { accountId, clientOrderRef, supersedes: named, quantity, price, stopPx, ...words } = value;
+    const terms = {
+      ...words,
+      quantity: canonical(quantity),
+      ...whenGiven('price', price, canonical),
+      ...whenGiven('stopPx', stopPx, canonical),
+    };
+    return placed(accountId, present(terms), clientOrderRef, named);
+  });
+}
+
+export function parseReplace(body: unknown): BodyResult<{ readonly accountId: string; readonly terms: ReplaceTerms }> {
+  return parseBody(replaceBody, body, ({ accountId, quantity, price, stopPx, ...words }) => ({
+    accountId,
+    terms: present({
+      ...words,
+      ...whenGiven('quantity', quantity, canonical),
+      ...whenGiven('price', price, canonical),
+      ...whenGiven('stopPx', stopPx, canonical),
+    }),
+  }));
+}
+
+type Context = z.core.$RefinementCtx;
+
+/** What the rules look at. Spelt out, since the shape's own type would depend on the check that is part of it. */
+interface AccountFields {
+  readonly accountId?: string | undefined;
+  readonly tradingAccountId?: string | undefined;
+  readonly type: string;
+  readonly side: string;
+  readonly price?: string | undefined;
+  readonly stopPrice?: string | undefined;
+  readonly legs?: readonly { readonly side: string }[] | undefined;
+}
+
+function checkAccountRules(body: AccountFields, context: Context): void {
+  const { accountId, tradingAccountId, type, side, legs = [] } = body;
+  if (accountId === undefined && tradingAccountId === undefined) fault(context, ['accountId'], 'is missing');
+  if (accountId !== undefined && tradingAccountId !== undefined && accountId !== tradingAccountId)
+    fault(context, ['tradingAccountId'], 'names another account than accountId');
+  belongs(context, 'price', body.price, type.endsWith('LIMIT'), `a ${type} order`);
+  belongs(context, 'stopPrice', body.stopPrice, type.startsWith('STOP'), `a ${type} order`);
+  // Several legs have a net price, and a credit is negative: the specification says "decimal", so it is left to the platform there.
+  if (legs.length < 2) {
+    for (const name of ['price', 'stopPrice'] as const)
+      if (body[name] !== undefined && !positiveDecimal.safeParse(body[name]).success)
+        fault(context, [name], 'must be greater than zero');
+  }
+  if (legs[0] !== undefined && legs[0].side !== side) fault(context, ['side'], 'must be the side of the first leg');
+}
+
+function belongs(context: Context, name: string, value: unknown, wanted: boolean, where: string): void {
+  if (wanted && value === undefined) fault(context, [name], `is required for ${where}`);
+  if (!wanted && value !== undefined) fault(context, [name], `does not belong to ${where}`);
+}
+
+function fault(context: Context, path: string[], message: string): void {
+  context.addIssue({ code: 'custom', path, message });
+}
+
+function placed<Terms>(accountId: string, terms: Terms, callerRef: string | undefined, named: string | undefined): Placed<Terms> {
+  return {
+    accountId,
+    terms,
+    // An empty reference refers to nothing.
+    ...(callerRef === undefined || callerRef === '' ? {} : { callerRef }),
+    ...(named === undefined ? {} : { supersedes: named.toLowerCase() }),
+  };
+}
+
+function legOf(leg: z.infer<typeof legBody>): Leg {
+  return { ...leg, ratioQty: canonical(leg.ratioQty) };
+}
+
+/** The shape has proven that it parses. */
+function canonical(text: string): Decimal {
+  return parseDecimal(text) ?? text;
+}
+
+function whenGiven<K extends string>(name: K, value: string | undefined, read: (text: string) => string): { [P in K]?: string } {
+  return value === undefined ? {} : ({ [name]: read(value) } as { [P in K]?: string });
+}
+
+type Present<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** zod keeps `undefined` where a caller in this process passed it: absent is absent. */
+function present<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { attemptStates, type CommandOutcome, commandStates } from '../domain/command.ts';
+import { commandOutcomeSchema } from '../domain/encode-command-outcome.ts';
+import { instant } from './normalised-order.ts';
+import { reason } from './rest-answers.ts';
+
+const outcomes = commandStates.filter((state): state is CommandOutcome => state !== 'open');
+
+const attemptRecord = z.object({
+  attemptId: z.string().describe('Our reference on the order: clientId, clientOrderRef'),
+  number: z.int().positive(),
+  state: z.enum(attemptStates),
+  preparedAt: instant,
+  sendingAt: instant.optional().describe('Committed before the one write'),
+  answeredAt: instant.optional(),
+  reason: reason.optional(),
+});
+
+/** One step of a command, as it goes to `tidemark.command-outcomes.v1`. Readers keep the highest version of each command and drop what is at or below it. */
+export const commandOutcomeRecord = z
+  .object({
+    eventId: z.string().describe('<commandId>:<version>'),
+    schema: z.literal(commandOutcomeSchema),
+    commandId: z.string(),
+    version: z.int().positive().describe('Per command 1, 2, 3 … without a hole'),
+    kind: z.enum(['place', 'replace', 'cancel']),
+    stream: z.enum(['account', 'prediction']),
+    accountId: z.string(),
+    orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
+    callerRef: z.string().optional(),
+    supersedes: z.string().optional(),
+    outcome: z.enum(outcomes),
+    state: z.enum(commandStates).describe('As the outcome, but `open` while its attempt is not answered'),
+    presumedAbsent: z.literal(true).optional().describe('Enough complete reads missed it; absent: no'),
+    seenPendingAt: z
+      .object({
+        revision: z.int().positive(),
+        sourceVersion: z
+          .string()
+          .regex(/^(?:0|[1-9][0-9]{0,18})$/)
+          .optional(),
+      })
+      .optional(),
+    reason: reason.optional(),
+    terms: z.record(z.string(), z.unknown()).optional().describe('What was asked for; decimals in canonical form, as strings'),
+    attempts: z.array(attemptRecord),
+    createdAt: instant,
+    at: instant.describe('When this step was taken'),
+    settledAt: instant.optional(),
+  })
+  .meta({ id: 'CommandOutcome', title: 'A step of a command' });

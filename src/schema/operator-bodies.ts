@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { plainText } from './body-fields.ts';
+import { type BodyResult, parseBody } from './parse-body.ts';
+
+/** Recorded with who said it and when. Blank text is no reason. */
+const reason = plainText(1, 500)
+  .refine((text) => text.trim() !== '', 'must say why')
+  .describe('Why: recorded in the audit trail');
+
+/** What a person may say became of a command. Not `refused` or `unknown`: those are the platform's word, and nobody's. */
+export const settledOutcomes = ['applied', 'rejected', 'not_sent', 'moot'] as const;
+export type SettledOutcome = (typeof settledOutcomes)[number];
+
+/** `POST /v1/commands/{id}/settlement`. */
+export const settlementBody = z
+  .strictObject({ outcome: z.enum(settledOutcomes), reason })
+  .meta({ id: 'Settlement', title: 'What a person knows about a command' });
+
+/** `POST /v1/accounts/{id}/halt|resume|cancel-all` and the same for the service. */
+export const reasonBody = z.strictObject({ reason }).meta({ id: 'OperatorReason', title: 'Why an operator acts' });
+
+export function parseSettlement(body: unknown): BodyResult<{ readonly outcome: SettledOutcome; readonly reason: string }> {
+  return parseBody(settlementBody, body, (value) => ({ outcome: value.outcome, reason: value.reason.trim() }));
+}
+
+export function parseReason(body: unknown): BodyResult<{ readonly reason: string }> {
+  return parseBody(reasonBody, body, (value) => ({ reason: value.reason.trim() }));
+}

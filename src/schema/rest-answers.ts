@@ -1,0 +1,229 @@
+import { z } from 'zod';
+import { attemptStates, type CommandOutcome, commandStates, evidenceKinds } from '../domain/command.ts';
+import { decimal, instant, normalisedOrder } from './normalised-order.ts';
+import { updateRecord } from './update-record.ts';
+
+// What REST answers. Objects are open: a field that a later minor version adds must not break a reader of this one.
+
+const stream = z.enum(['account', 'prediction']);
+const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
+
+/** Why something is as it is. */
+export const reason = z
+  .object({
+    code: z.string().describe('Short and stable'),
+    message: z.string(),
+    status: z.int().optional().describe("The platform's HTTP status, where there was one"),
+  })
+  .meta({ id: 'Reason', title: 'Why something is as it is' });
+
+export const orderAnswer = z
+  .object({
+    stream,
+    orderId: z.string(),
+    accountId: z.string(),
+    revision: z.int().positive().describe('The ETag of the order'),
+    sourceVersion: int64.optional().describe("The platform's version, int64 as text"),
+    order: normalisedOrder,
+  })
+  .meta({ id: 'Order', title: 'An order in its newest state' });
+
+const next = z.string().optional().describe('Cursor of the next page; absent on the last');
+
+export const orderPage = z.object({ items: z.array(orderAnswer), next }).meta({ id: 'OrderPage', title: 'A page of orders' });
+
+export const updatePage = z
+  .object({
+    items: z.array(updateRecord),
+    next: z.string().optional().describe('`after` of the next page; absent on the last'),
+  })
+  .meta({ id: 'UpdatePage', title: 'Updates of one order by revision, oldest first' });
+
+export const attempt = z
+  .object({
+    attemptId: z.string().describe('Our reference on the order: clientId, clientOrderRef'),
+    number: z.int().positive(),
+    state: z.enum(attemptStates),
+    epoch: int64.describe('Term of the lane under which it was prepared'),
+    preparedAt: instant,
+    sendingAt: instant.optional().describe('Committed before the one write'),
+    answeredAt: instant.optional(),
+    reason: reason.optional(),
+  })
+  .meta({ id: 'Attempt', title: 'One write to the platform' });
+
+export const evidence = z
+  .object({
+    number: z.int().describe('Rises within a command'),
+    kind: z.enum(evidenceKinds),
+    code: z.string().describe('Short and stable'),
+    attemptId: z.string().optional(),
+    at: instant,
+    detail: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Evidence', title: 'One fact that is known about a command' });
+
+const outcomes = commandStates.filter((state): state is CommandOutcome => state !== 'open');
+
+const position = { revision: z.int().positive(), sourceVersion: int64.optional() };
+
+const baseline = z
+  .object({
+    ...position,
+    sourceEpoch: z.int(),
+    status: normalisedOrder.shape.status,
+    working: normalisedOrder.shape.working,
+    cumQty: decimal,
+    pendingAction: z.string(),
+    rejectReason: z.string().optional(),
+    rejectText: z.string().optional(),
+  })
+  .meta({ id: 'Baseline', title: 'An order as it was when its replace or cancel was journaled' });
+
+const links = z.object({ self: z.string(), order: z.string().optional() });
+
+const commandFields = z.object({
+  commandId: z.string(),
+  kind: z.enum(['place', 'replace', 'cancel']),
+  stream,
+  accountId: z.string(),
+  orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
+  outcome: z.enum(outcomes),
+  state: z.enum(commandStates).describe('As the outcome, but `open` while its attempt is not answered'),
+  unresolved: z.boolean().describe('Nobody knows its outcome, or a person has to say it'),
+  presumedAbsent: z.boolean().describe('Enough complete reads missed it: a new command may supersede it, nothing else follows'),
+  reason: reason.optional(),
+  terms: z.record(z.string(), z.unknown()).optional().describe('What was asked for; decimals in canonical form'),
+  callerRef: z.string().optional(),
+  supersedes: z.string().optional(),
+  principal: z.string(),
+  idempotencyKey: z.string(),
+  version: z.int().describe('Rises by one with every step'),
+  misses: z.int().describe('Complete reads that did not show it, since the last possible send'),
+  baseline: baseline.optional().describe('Replace and cancel: what the order was. Only what is above it is evidence'),
+  seenPendingAt: z
+    .object(position)
+    .optional()
+    .describe('Replace and cancel: where the platform was first seen to have it in hand'),
+  createdAt: instant,
+  updatedAt: instant,
+  deadlineAt: instant.describe('Until then attempts that were not sent may be followed by others'),
+  settledAt: instant.optional(),
+  attempts: z.array(attempt),
+  evidence: z.array(evidence).optional(),
+  links,
+});
+
+export const commandAnswer = commandFields.meta({ id: 'Command', title: 'A command and where it stands' });
+
+const ofAttempt = { at: instant, attemptId: z.string(), number: z.int().positive() };
+
+const timelineEntry = z.discriminatedUnion('what', [
+  z.object({ what: z.literal('prepared'), ...ofAttempt }),
+  z.object({ what: z.literal('sending'), ...ofAttempt }),
+  z.object({ what: z.literal('answered'), ...ofAttempt, state: z.enum(attemptStates), reason: reason.optional() }),
+  z.object({ what: z.literal('evidence'), ...evidence.shape }),
+]);
+
+export const commandHistory = commandFields
+  .extend({
+    evidence: z.array(evidence),
+    hints: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Unknown places: ids of orders with the same terms and no reference that explains them. Never a verdict: somebody else may have placed the same',
+      ),
+    timeline: z.array(timelineEntry).describe('Attempts and evidence in one order of time'),
+  })
+  .meta({ id: 'CommandHistory', title: 'A command with everything that is known about it' });
+
+export const commandPage = z
+  .object({ items: z.array(commandAnswer), next })
+  .meta({ id: 'CommandPage', title: 'A page of commands, newest first' });
+
+export const accountList = z
+  .object({ items: z.array(z.object({ stream, accountId: z.string(), isSim: z.boolean(), openOrders: z.int() })) })
+  .meta({ id: 'AccountList', title: 'Accounts that are followed' });
+
+const exposureRow = z.object({
+  accountId: z.string(),
+  stream,
+  symbol: z.string(),
+  outcome: z.string().optional().describe('Prediction markets only'),
+  side: z.string(),
+  openOrders: z.int(),
+  openQuantity: decimal.describe('Sum of leavesQty of open orders'),
+  unresolvedCommands: z.int(),
+  unresolvedQuantity: decimal.describe('What unresolved places and replaces would add, had they been applied'),
+});
+
+export const exposureList = z
+  .object({ items: z.array(exposureRow) })
+  .meta({ id: 'Exposure', title: 'Open and unresolved as if live' });
+
+const haltScope = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('service') }),
+  z.object({ kind: z.literal('account'), accountId: z.string() }),
+]);
+
+const halt = z.object({
+  haltId: z.string(),
+  scope: haltScope,
+  cause: z.string().describe('unresolved, late_landing, rate, operator'),
+  reason: z.string(),
+  by: z.string(),
+  since: instant,
+});
+
+export const haltList = z
+  .object({ halts: z.array(halt) })
+  .meta({ id: 'Halts', title: 'Halts in force: placing and replacing are refused there, cancels pass' });
+
+const sweptOrder = z.object({
+  accountId: z.string(),
+  stream,
+  orderId: z.string(),
+  commandId: z.string().optional(),
+  outcome: z.enum(outcomes).optional(),
+  state: z.enum(commandStates).optional(),
+  attempts: z.array(attempt).optional(),
+  links: links.optional(),
+  code: z.string().optional().describe('Why there is no command'),
+  detail: z.string().optional().describe('The same for people'),
+});
+
+export const cancelAllAnswer = z
+  .object({
+    orders: z.array(sweptOrder),
+    declined: z
+      .array(z.object({ accountId: z.string(), code: z.string(), detail: z.string() }))
+      .describe('Accounts of which nothing was cancelled'),
+  })
+  .meta({ id: 'CancelAll', title: 'A cancel for each open order' });
+
+export const reconcileAnswer = z
+  .object({
+    unresolved: z.int(),
+    probes: z.int(),
+    settled: z.array(z.object({ commandId: z.string(), outcome: z.enum(outcomes) })),
+    plan: z
+      .array(z.object({ accountId: z.string(), stream: z.string(), read: z.string(), commands: z.array(z.string()) }))
+      .describe('What would be read, or was'),
+  })
+  .meta({ id: 'Reconcile', title: 'One look of the reconciler' });
+
+const fault = z.object({ path: z.string(), message: z.string() });
+
+export const problemAnswer = z
+  .object({
+    type: z.literal('about:blank'),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().describe('One sentence for people'),
+    code: z.string().describe('Short and stable'),
+    retryable: z.boolean().describe('True: the same request may succeed later'),
+    requestId: z.string(),
+    faults: z.array(fault).optional().describe('Each fault of the body or the parameters'),
+  })
+  .meta({ id: 'Problem', title: 'Problem (RFC 9457)' });
