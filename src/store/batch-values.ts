@@ -3,12 +3,16 @@ import { type Allocate, bigintArray, textArray } from './binary-array.ts';
 
 const maxRawCharacters = 64 * 1024;
 
-/** The parameters of `apply_batch`, in its order. Throws a RangeError or SyntaxError when a number is none that Postgres could store. */
-export function batchValues({ lane, epoch, number, heads, updates, quarantine }: Batch, allocate: Allocate): unknown[] {
+/**
+ * The parameters of `apply_batch`, in its order, or of `apply_batch_with_bindings` where there are bindings. Throws a RangeError or SyntaxError when a number
+ * is none that Postgres could store.
+ */
+export function batchValues(batch: Batch, allocate: Allocate): unknown[] {
+  const { lane, epoch, number, heads, updates, quarantine, bindings = [] } = batch;
   const texts = (values: (string | null)[]) => textArray(values, 'text', allocate);
   const jsons = (values: string[]) => textArray(values, 'json', allocate);
   const bigints = (values: (number | string | null)[]) => bigintArray(values, allocate);
-  return [
+  const values: unknown[] = [
     lane,
     epoch.toString(),
     number.toString(),
@@ -35,6 +39,15 @@ export function batchValues({ lane, epoch, number, heads, updates, quarantine }:
     texts(quarantine.map((row) => storable(row.raw))),
     bigints(quarantine.map((row) => storableMs(row.observedAtMs))),
   ];
+  if (bindings.length === 0) return values;
+  values.push(
+    texts(bindings.map((row) => row.stream)),
+    texts(bindings.map((row) => row.orderId)),
+    texts(bindings.map((row) => row.attemptId)),
+    texts(bindings.map((row) => row.commandId)),
+    bigints(bindings.map((row) => (row.matches ? 1 : 0))),
+  );
+  return values;
 }
 
 // Quarantine takes everything: a row that it refused would be found poisonous, put in quarantine, and refused again.

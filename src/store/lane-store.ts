@@ -4,6 +4,7 @@ import type { AcquireResult, LaneHold, LaneStore } from '../ingest/lane-store.ts
 interface HoldRow {
   epoch: string;
   batch: string;
+  generation: number;
 }
 
 interface LaneRow {
@@ -17,10 +18,12 @@ interface LaneRow {
  */
 export class PostgresLaneStore implements LaneStore {
   private readonly pool: Pool;
+  private readonly generationFloor: number;
 
-  /** `pool`: not the one that serves reads, a renewal must not queue behind them. */
-  constructor(deps: { readonly pool: Pool }) {
+  /** `pool`: not the one that serves reads, a renewal must not queue behind them. `generationFloor`: who takes the lane raises its generation to it, for good. */
+  constructor(deps: { readonly pool: Pool }, options: { readonly generationFloor?: number } = {}) {
     this.pool = deps.pool;
+    this.generationFloor = options.generationFloor ?? 1;
   }
 
   async acquire(lane: number, holder: string, expireAfterMs: number): Promise<AcquireResult> {
@@ -44,7 +47,7 @@ export class PostgresLaneStore implements LaneStore {
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
     // One statement is both: the update waits for the row, then reads it again, so the number is the one that the orphan left.
     const { rows } = await this.pool.query<HoldRow>(
-      `update public.lanes set epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2 returning epoch, batch`,
+      `update public.lanes set epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2 returning epoch, batch, generation`,
       [lane, epoch.toString()],
     );
     return holdOf(rows);
@@ -64,22 +67,23 @@ export class PostgresLaneStore implements LaneStore {
    */
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<LaneHold | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
-      `update public.lanes set holder = $2, epoch = epoch + 1, renewed_at = clock_timestamp()
+      `update public.lanes set holder = $2, epoch = epoch + 1, renewed_at = clock_timestamp(), generation = greatest(generation, $4)
        where lane = $1 and (holder is null or holder = $2
          or abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 >= $3::double precision)
-       returning epoch, batch`,
-      [lane, holder, expireAfterMs],
+       returning epoch, batch, generation`,
+      [lane, holder, expireAfterMs, this.generationFloor],
     );
     return holdOf(rows);
   }
 
-  /** The lane's first holder makes its row; of two that try, one finds it made. */
+  /** The lane's first holder makes its row; of two that try, one finds it made. A new lane has the generation of the others: they share the topics. */
   private async found(lane: number, holder: string): Promise<LaneHold | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
-      `insert into public.lanes (lane, holder, epoch, batch, renewed_at)
-       select $1, $2, 1, 0, clock_timestamp() where not exists (select from public.lanes where lane = $1)
-       on conflict do nothing returning epoch, batch`,
-      [lane, holder],
+      `insert into public.lanes (lane, holder, epoch, batch, renewed_at, generation)
+       select $1, $2, 1, 0, clock_timestamp(), greatest($3, (select max(generation) from public.lanes))
+       where not exists (select from public.lanes where lane = $1)
+       on conflict do nothing returning epoch, batch, generation`,
+      [lane, holder, this.generationFloor],
     );
     return holdOf(rows);
   }
@@ -87,5 +91,6 @@ export class PostgresLaneStore implements LaneStore {
 
 function holdOf(rows: readonly HoldRow[]): LaneHold | undefined {
   const [row] = rows;
-  return row === undefined ? undefined : { epoch: BigInt(row.epoch), batch: BigInt(row.batch) };
+  if (row === undefined) return undefined;
+  return { epoch: BigInt(row.epoch), batch: BigInt(row.batch), generation: row.generation };
 }

@@ -1,11 +1,12 @@
 import type { Pool } from 'pg';
 import type { Head } from '../domain/head.ts';
-import type { ApplyResult, Batch, OrderStore } from '../ingest/order-store.ts';
+import type { ApplyResult, Batch, Binding, OrderStore } from '../ingest/order-store.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { applyBatch } from './apply-batch.ts';
 import { LaneConnection } from './lane-connection.ts';
+import { readBindings } from './read-bindings.ts';
 import { readHeads } from './read-heads.ts';
 import { retryTransaction } from './retry-transaction.ts';
 import { Scratch } from './scratch.ts';
@@ -41,6 +42,10 @@ export class PostgresOrderStore implements OrderStore {
 
   readHeads(keys: readonly string[]): Promise<Map<string, Head>> {
     return retryTransaction(this.deps, () => readHeads(this.deps.pool, keys));
+  }
+
+  readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
+    return retryTransaction(this.deps, () => readBindings(this.deps.pool, attemptIds));
   }
 
   async applyBatch(batch: Batch): Promise<ApplyResult> {

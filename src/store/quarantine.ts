@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, isNull, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, isNull, max, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import { quarantine } from './schema/quarantine.ts';
@@ -38,4 +38,30 @@ export async function markDealt(pool: Pool, id: bigint): Promise<boolean> {
     .set({ dealtAt: sql`now()` })
     .where(and(eq(quarantine.id, id), isNull(quarantine.dealtAt)));
   return rowCount === 1;
+}
+
+/** One row, dealt with or not; undefined: there is none, or retention has taken it. */
+export async function findQuarantined(pool: Pool, id: bigint): Promise<QuarantinedRow | undefined> {
+  const [row] = await drizzle(pool).select().from(quarantine).where(eq(quarantine.id, id));
+  return row;
+}
+
+/** The newest row about the same order that came after `id` and that nobody has dealt with: the order was quarantined again. */
+export async function quarantinedAgain(
+  pool: Pool,
+  id: bigint,
+  order: { readonly stream: string; readonly orderId: string },
+): Promise<bigint | undefined> {
+  const [row] = await drizzle(pool)
+    .select({ id: max(quarantine.id) })
+    .from(quarantine)
+    .where(
+      and(
+        eq(quarantine.stream, order.stream),
+        eq(quarantine.orderId, order.orderId),
+        isNull(quarantine.dealtAt),
+        gt(quarantine.id, id),
+      ),
+    );
+  return row?.id ?? undefined;
 }

@@ -94,7 +94,7 @@ describe('a batch whose answer was lost is unknown, and reclaiming the lane says
     await rival.query('select pg_terminate_backend($1)', [await rig.laneBlocked()]);
     expect(await result).toMatchObject({ kind: 'unknown' });
     await rival.query('rollback');
-    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 1n });
+    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 1n, generation: 1 });
     expect((await rig.store.applyBatch(batch(rig.epoch + 1n, 2, [['a', 2]]))).kind).toBe('committed');
   });
 
@@ -107,7 +107,7 @@ describe('a batch whose answer was lost is unknown, and reclaiming the lane says
     rig.proxy.cut('reset');
     rig.proxy.behave({ kind: 'pass' });
     expect(await result).toMatchObject({ kind: 'unknown' });
-    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 2n });
+    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 2n, generation: 1 });
     expect((await rig.store.applyBatch(batch(rig.epoch + 1n, 3, [['a', 3]]))).kind).toBe('committed');
   });
 
@@ -125,7 +125,7 @@ describe('a batch whose answer was lost is unknown, and reclaiming the lane says
       expect(waiting).toHaveLength(1);
     });
     await rival.query('commit');
-    expect(await verdict).toEqual({ epoch: rig.epoch + 1n, batch: 2n });
+    expect(await verdict).toEqual({ epoch: rig.epoch + 1n, batch: 2n, generation: 1 });
     expect(await rig.rows(state)).toEqual([{ updates: 2, batch: 2 }]);
   });
 
@@ -138,7 +138,7 @@ describe('a batch whose answer was lost is unknown, and reclaiming the lane says
     rig.proxy.behave({ kind: 'hold' }, 'toTarget');
     // The client gives up after its 5 s and closes; what it sent is under way.
     expect(await rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]]))).toMatchObject({ kind: 'unknown' });
-    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 1n });
+    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 1n, generation: 1 });
     rig.proxy.behave({ kind: 'pass' });
     await eventually(async () => {
       expect(await rig.rows('select from pg_stat_activity where pid = $1', [backend?.pid])).toEqual([]);
@@ -159,7 +159,7 @@ describe('a batch whose answer was lost is unknown, and reclaiming the lane says
     rig.proxy.cut('fin');
     rig.proxy.behave({ kind: 'pass' });
     expect((await results).map((result) => result.kind)).toEqual(['unknown', 'unknown']);
-    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 3n });
+    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 3n, generation: 1 });
   });
 
   it('half of it cannot hold the lane: a torn statement is never begun', async () => {
@@ -167,7 +167,7 @@ describe('a batch whose answer was lost is unknown, and reclaiming the lane says
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
     rig.proxy.behave({ kind: 'after', bytes: 300, ending: 'swallow' }, 'toTarget');
     const result = rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]]));
-    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 1n });
+    expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 1n, generation: 1 });
     expect(await result).toMatchObject({ kind: 'unknown' });
     rig.proxy.behave({ kind: 'pass' });
     expect(await rig.rows(state)).toEqual([{ updates: 1, batch: 1 }]);

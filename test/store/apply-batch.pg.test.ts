@@ -93,7 +93,12 @@ describe('a batch', () => {
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
     // The frozen holder's row is older than the lease by now.
     await rig.pool.query("update lanes set renewed_at = now() - interval '7 seconds'");
-    expect(await rig.lanes.acquire(0, 'second', 6_000)).toEqual({ kind: 'held', epoch: rig.epoch + 1n, batch: 1n });
+    expect(await rig.lanes.acquire(0, 'second', 6_000)).toEqual({
+      kind: 'held',
+      epoch: rig.epoch + 1n,
+      batch: 1n,
+      generation: 1,
+    });
     expect(await rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]]))).toEqual({ kind: 'lane_lost' });
     expect(await rig.store.applyBatch(batch(rig.epoch, 3, [['a', 3]]))).toEqual({ kind: 'lane_lost' });
     expect(await rig.rows(written)).toEqual([{ orders: 1, updates: 1, quarantine: 0, batch: 1 }]);
@@ -183,5 +188,47 @@ describe('heads', () => {
       ]),
     );
     expect(await rig.store.readHeads([])).toEqual(new Map());
+  });
+});
+
+describe('the binding of an order', () => {
+  const binding = {
+    stream: 'prediction',
+    orderId: 'a',
+    attemptId: 'tm-1',
+    commandId: '7f3c1f6e-1f0e-4c57-9f0a-0d5b8a3f2b10',
+    matches: true,
+  } as const;
+  const bindings = 'select stream, order_id, attempt_id, command_id, matches from order_bindings order by order_id';
+  const row = { stream: 'prediction', order_id: 'a', attempt_id: 'tm-1', command_id: binding.commandId, matches: true };
+
+  it('is written with its first revision, or neither is', async () => {
+    await using rig = await storeRig();
+    const bound = batch(
+      rig.epoch,
+      1,
+      [
+        ['a', 1],
+        ['b', 1],
+      ],
+      { bindings: [binding, { ...binding, orderId: 'b', matches: false }] },
+    );
+    const poisoned = { ...bound, updates: [...bound.updates, update('c', 1, { payload: 'NUL: \0' })] };
+    expect((await rig.store.applyBatch(poisoned)).kind).toBe('poison');
+    expect(await rig.rows(bindings)).toEqual([]);
+    expect(await rig.store.applyBatch({ ...bound, epoch: rig.epoch + 1n })).toEqual({ kind: 'lane_lost' });
+    expect(await rig.store.applyBatch(bound)).toMatchObject({ kind: 'committed', lastSeq: expect.any(BigInt) });
+    expect(await rig.rows(bindings)).toEqual([row, { ...row, order_id: 'b', matches: false }]);
+  });
+
+  it('is the first that was written, and goes with batches that have none in flight', async () => {
+    await using rig = await storeRig();
+    const results = await Promise.all([
+      rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]], { bindings: [binding] })),
+      rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]], { bindings: [] })),
+      rig.store.applyBatch(batch(rig.epoch, 3, [['a', 3]], { bindings: [{ ...binding, attemptId: 'tm-2' }] })),
+    ]);
+    expect(results.map(({ kind }) => kind)).toEqual(['committed', 'committed', 'committed']);
+    expect(await rig.rows(bindings)).toEqual([row]);
   });
 });

@@ -5,7 +5,7 @@ import { batch, storeRig } from '../support/store-rig.ts';
 describe('the lane', () => {
   it('is held by the first who asks, from epoch 1 and batch 0 on, and is busy for others', async () => {
     await using rig = await storeRig();
-    expect(await rig.lanes.acquire(1, 'one', 6_000)).toEqual({ kind: 'held', epoch: 1n, batch: 0n });
+    expect(await rig.lanes.acquire(1, 'one', 6_000)).toEqual({ kind: 'held', epoch: 1n, batch: 0n, generation: 1 });
     const answer = await rig.lanes.acquire(1, 'two', 6_000);
     expect(answer).toMatchObject({ kind: 'busy', holder: 'one' });
     expect(answer.kind === 'busy' && answer.ageMs).toBeGreaterThanOrEqual(0);
@@ -19,7 +19,7 @@ describe('the lane', () => {
     }
     await rig.pool.query("update lanes set renewed_at = now() - interval '1 minute'");
     const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => rig.lanes.acquire(1, `taker-${i}`, 6_000)));
-    expect(answers.filter((answer) => answer.kind === 'held')).toEqual([{ kind: 'held', epoch: 2n, batch: 0n }]);
+    expect(answers.filter((answer) => answer.kind === 'held')).toEqual([{ kind: 'held', epoch: 2n, batch: 0n, generation: 1 }]);
   });
 
   it('is taken once nobody renewed it for long enough, with a higher epoch and the batch number that was reached', async () => {
@@ -27,7 +27,12 @@ describe('the lane', () => {
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
     await rig.pool.query("update lanes set renewed_at = now() - interval '5 seconds'");
     expect((await rig.lanes.acquire(0, 'second', 6_000)).kind).toBe('busy');
-    expect(await rig.lanes.acquire(0, 'second', 4_000)).toEqual({ kind: 'held', epoch: rig.epoch + 1n, batch: 1n });
+    expect(await rig.lanes.acquire(0, 'second', 4_000)).toEqual({
+      kind: 'held',
+      epoch: rig.epoch + 1n,
+      batch: 1n,
+      generation: 1,
+    });
     expect(await rig.lanes.renew(0, rig.epoch)).toBe(false);
     expect(await rig.lanes.reclaim(0, rig.epoch)).toBeUndefined();
     expect(await rig.lanes.renew(0, rig.epoch + 1n)).toBe(true);
@@ -53,7 +58,7 @@ describe('the lane', () => {
 
   it('goes back at once to the run that holds it, when the answer to its own taking was lost', async () => {
     await using rig = await storeRig();
-    expect(await rig.lanes.acquire(0, 'first', 6_000)).toEqual({ kind: 'held', epoch: rig.epoch + 1n, batch: 0n });
+    expect(await rig.lanes.acquire(0, 'first', 6_000)).toEqual({ kind: 'held', epoch: rig.epoch + 1n, batch: 0n, generation: 1 });
   });
 
   it('is free at once after a release, which fences what the releaser left behind', async () => {
@@ -87,6 +92,8 @@ describe('the lane', () => {
     // Its own wait for the row ends after 2 s: it rejects, and a rejected call is no verdict.
     await expect(rig.lanes.reclaim(0, rig.epoch)).rejects.toMatchObject({ code: '55P03' });
     await rival.query('rollback');
-    await eventually(async () => expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 0n }));
+    await eventually(async () =>
+      expect(await rig.lanes.reclaim(0, rig.epoch)).toEqual({ epoch: rig.epoch + 1n, batch: 0n, generation: 1 }),
+    );
   });
 });

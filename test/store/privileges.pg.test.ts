@@ -4,17 +4,26 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
+import { PostgresCommandJournal } from '../../src/store/command-journal.ts';
 import { countOrders } from '../../src/store/count-orders.ts';
 import { PostgresLaneStore } from '../../src/store/lane-store.ts';
+import { maintainCommands } from '../../src/store/maintain-commands.ts';
 import { maintainLog } from '../../src/store/maintain-log.ts';
+import { maintainQuarantine } from '../../src/store/maintain-quarantine.ts';
+import { measureStorage } from '../../src/store/measure-storage.ts';
 import { PostgresOrderStore } from '../../src/store/order-store.ts';
+import { PostgresOutcomeLog } from '../../src/store/outcome-log.ts';
 import { createPool } from '../../src/store/pool.ts';
+import { PostgresPrincipalStore } from '../../src/store/principals.ts';
 import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine.ts';
 import { listOrders } from '../../src/store/read-orders.ts';
+import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
+import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
 import { readSchemaVersion } from '../../src/store/schema-version.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { freshDatabase } from '../support/database.ts';
+import { answer, atMs, fence, unknown } from '../support/journal-fixtures.ts';
 import { onServer } from '../support/on-server.ts';
 import { batch, quarantined } from '../support/store-rig.ts';
 import { testLog } from '../support/test-log.ts';
@@ -44,12 +53,12 @@ describe('the service as a mere member of tidemark_app', () => {
     const store = new PostgresOrderStore(deps, { url, partitionRows: 1_000 });
     session.stack.defer(() => store.close());
     const lanes = new PostgresLaneStore({ pool });
-    expect(await lanes.acquire(0, 'app', 6_000)).toEqual({ kind: 'held', epoch: 1n, batch: 0n });
+    expect(await lanes.acquire(0, 'app', 6_000)).toEqual({ kind: 'held', epoch: 1n, batch: 0n, generation: 1 });
     expect(await lanes.renew(0, 1n)).toBe(true);
     const first = batch(1n, 1, [['a', 1]], { quarantine: [quarantined()] });
     expect((await store.applyBatch(first)).kind).toBe('committed');
     expect((await store.readHeads(['prediction:a'])).size).toBe(1);
-    expect(await lanes.reclaim(0, 1n)).toEqual({ epoch: 2n, batch: 1n });
+    expect(await lanes.reclaim(0, 1n)).toEqual({ epoch: 2n, batch: 1n, generation: 1 });
 
     const log = new PostgresUpdateLog(deps);
     const rows = await log.readAfter(0, 0n, 10);
@@ -69,6 +78,11 @@ describe('the service as a mere member of tidemark_app', () => {
     const [stored] = await listQuarantined(pool, 0n, 10);
     expect(await countQuarantined(pool)).toHaveLength(1);
     expect(await markDealt(pool, stored?.id ?? 0n)).toBe(true);
+    expect(await maintainQuarantine(pool, { maxUndealt: 0, retentionMs: 0 })).toBe(0);
+    const request = await askRepair(pool, { kind: 'backfill', stream: 'account', accountId: 'a' });
+    expect(await openRepairs(pool)).toHaveLength(1);
+    expect(await answerRepair(pool, request, { outcome: 'done', detail: 'read' })).toBe(true);
+    expect((await measureStorage(pool)).databaseBytes).toBeGreaterThan(0);
     expect(await countOrders(pool)).toHaveLength(1);
     expect(await listOrders(pool, { stream: 'prediction', accountId: 'acct-1', limit: 10 })).toHaveLength(1);
     expect(await readSchemaVersion(pool)).toEqual({ kind: 'current' });
@@ -91,6 +105,64 @@ describe('the service as a mere member of tidemark_app', () => {
     await lanes.release(0, 2n);
   });
 
+  it('can keep the journal of commands, its outbox and its halts, and read for REST', async () => {
+    await using session = await loggedInAs('tidemark_app');
+    const { pool } = session;
+    const deps = { pool, clock: systemClock, random: systemRandom };
+    const journal = new PostgresCommandJournal(deps);
+    expect(await journal.takeOver(fence, atMs, 0)).toEqual([]);
+    const command = await unknown(journal);
+    await journal.addEvidence(command.commandId, [answer()]);
+    await journal.audit({ atMs, principal: 'ann', action: 'halt' });
+    const halted = { haltId: 'h', scope: { kind: 'service' }, cause: 'rate', reason: 'r', by: 'b', sinceMs: atMs } as const;
+    expect(await journal.raiseHalt(halted, fence)).toEqual(halted);
+    expect(await journal.clearHalts(halted.scope, 'ann', 'over', atMs, fence)).toBe(1);
+    expect(await journal.takeOver({ lane: 0, epoch: 2n }, atMs, 0)).toEqual([command]);
+    expect(await journal.unresolved(10)).toEqual([command]);
+
+    const outbox = new PostgresOutcomeLog(deps);
+    await outbox.markPublished((await outbox.readUnpublished(10)).map(({ id }) => id));
+    expect(await maintainCommands(pool, { retentionMs: -1_000 })).toEqual({ forgotten: 2, freedKeys: 0 });
+
+    const reads = new PostgresOrderReads(deps);
+    const all = { kind: 'all' } as const;
+    expect((await reads.findCommand(all, command.commandId))?.command).toEqual(command);
+    expect((await reads.listCommands(all, {}, undefined, 10)).items).toEqual([command]);
+    expect(await reads.exposure(all, undefined)).toHaveLength(1);
+    expect(await reads.getOrder(all, 'account', 'o-1')).toBeUndefined();
+    expect(await reads.listOrders(all, { open: true }, undefined, 10)).toEqual({ items: [] });
+    expect(await reads.history(all, 'account', 'o-1', 0, 10)).toBeUndefined();
+    expect((await reads.updatesAfter(all, 0n, 10)).updates).toEqual([]);
+    expect(await reads.accounts(all)).toEqual([]);
+    const principals = new PostgresPrincipalStore(deps);
+    expect(await principals.add({ name: 'bot', sha256: 'ab'.repeat(32), scopes: [], accounts: 'all' })).toBe(true);
+    expect(await principals.revoke('bot')).toBe(true);
+  });
+
+  it('can take nothing away from the journal, and bind no order by itself', async () => {
+    await using session = await loggedInAs('tidemark_app');
+    for (const statement of [
+      'delete from commands',
+      'delete from attempts',
+      'delete from evidence',
+      'update evidence set code = code',
+      'truncate evidence',
+      'delete from audit_log',
+      'update audit_log set action = action',
+      'update command_events set snapshot = snapshot',
+      'delete from halts',
+      'update halts set reason = reason',
+      'delete from command_fence',
+      "insert into order_bindings values ('account', 'o', 'tm-1', gen_random_uuid(), true)",
+      'delete from order_bindings',
+      "update principals set scopes = '{}'",
+      'delete from principals',
+      'alter table commands disable trigger commands_guard',
+    ]) {
+      await expect(session.pool.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+    }
+  });
+
   it('can write orders and the log in no other way than through a batch, and can change no table', async () => {
     await using session = await loggedInAs('tidemark_app');
     for (const statement of [
@@ -105,6 +177,7 @@ describe('the service as a mere member of tidemark_app', () => {
       "select nextval('order_updates_seq')",
       "select setval('order_updates_seq', 1)",
       'select enter_lane(0, 1, 1)',
+      "select after_restore(0, 1, 'h', 'me')",
       'delete from lanes',
       'update quarantine set raw = raw',
       'delete from credentials',
@@ -120,10 +193,31 @@ describe('the service as a mere member of tidemark_app', () => {
 describe('a member of tidemark_reader', () => {
   it('can read what the service knows, but no credentials', async () => {
     await using session = await loggedInAs('tidemark_reader');
-    for (const table of ['orders', 'order_updates', 'lanes', 'relay_positions', 'accounts', 'quarantine']) {
+    const journal = [
+      'commands',
+      'attempts',
+      'evidence',
+      'command_events',
+      'command_fence',
+      'order_bindings',
+      'halts',
+      'audit_log',
+    ];
+    for (const table of [
+      'orders',
+      'order_updates',
+      'lanes',
+      'relay_positions',
+      'accounts',
+      'quarantine',
+      'repair_requests',
+      ...journal,
+    ]) {
       expect((await session.pool.query(`select * from ${table}`)).rows).toEqual([]);
     }
     await expect(session.pool.query('select * from credentials')).rejects.toMatchObject({ code: '42501' });
+    expect((await session.pool.query('select name, scopes, accounts, created_at, revoked_at from principals')).rows).toEqual([]);
+    await expect(session.pool.query('select token_sha256 from principals')).rejects.toMatchObject({ code: '42501' });
   });
 
   it('can write nothing', async () => {
@@ -141,6 +235,13 @@ describe('a member of tidemark_reader', () => {
       "select drop_log_partition('0')",
       'select enter_lane(0, 1, 1)',
       `select apply_batch(0, 1, 1, ${Array(21).fill('null').join(', ')})`,
+      `select apply_batch_with_bindings(0, 1, 1, ${Array(26).fill('null').join(', ')})`,
+      "select open_command(0, 1, '{}')",
+      "select mark_sending(0, 1, 'tm-1', 1)",
+      "select step_command(0, 1, '{}')",
+      'select take_over_commands(0, 1, 1)',
+      "select add_command_evidence(gen_random_uuid(), '[]')",
+      "select after_restore(0, 1, 'h', 'me')",
     ];
     for (const call of calls) await expect(session.pool.query(call), call).rejects.toMatchObject({ code: '42501' });
   });

@@ -1,0 +1,123 @@
+import type { Pool } from 'pg';
+import type {
+  AuditEntry,
+  BoundOrder,
+  CommandJournal,
+  CommandStep,
+  Fence,
+  Halt,
+  NewCommand,
+  NewEvidence,
+  OpenOrder,
+  OpenResult,
+  SettlingUpdate,
+  StepResult,
+} from '../commands/command-journal.ts';
+import type { Command, Evidence } from '../domain/command.ts';
+import type { Stream } from '../domain/order.ts';
+import { addAuditEntry, addEvidence } from './add-evidence.ts';
+import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
+import { markSending } from './mark-sending.ts';
+import { openCommand } from './open-command.ts';
+import {
+  readBoundOrders,
+  readCommand,
+  readCommandByKey,
+  readCommandsByAttempts,
+  readEvidence,
+  readUnresolved,
+} from './read-commands.ts';
+import { readOpenOrders } from './read-open-orders.ts';
+import { readSettlingOrder, readSettlingUpdates } from './read-settling-updates.ts';
+import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+import { stepCommand } from './step-command.ts';
+import { takeOverCommands } from './take-over-commands.ts';
+
+/**
+ * The port `CommandJournal` in Postgres: every write one statement, one round trip, one commit, whose rules stand in `drizzle/0004_command_functions.sql`.
+ * Writes reject with `JournalError` and are never repeated once they may have committed; reads are.
+ */
+export class PostgresCommandJournal implements CommandJournal {
+  private readonly deps: RetryDeps & { readonly pool: Pool };
+
+  /** `pool`: one of its own. A caller's command must not queue behind somebody's list of orders, nor a settlement behind callers. */
+  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+    this.deps = deps;
+  }
+
+  open(command: NewCommand, fence: Fence): Promise<OpenResult> {
+    return openCommand(this.deps, command, fence);
+  }
+
+  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean> {
+    return markSending(this.deps, attemptId, atMs, fence);
+  }
+
+  step(step: CommandStep, fence: Fence): Promise<StepResult> {
+    return stepCommand(this.deps, step, fence);
+  }
+
+  addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
+    return addEvidence(this.deps, commandId, evidence);
+  }
+
+  takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]> {
+    return takeOverCommands(this.deps, fence, atMs, recentMs);
+  }
+
+  find(commandId: string): Promise<Command | undefined> {
+    return this.read((pool) => readCommand(pool, commandId));
+  }
+
+  findByKey(principal: string, idempotencyKey: string): Promise<Command | undefined> {
+    return this.read((pool) => readCommandByKey(pool, principal, idempotencyKey));
+  }
+
+  findByAttempts(attemptIds: readonly string[]): Promise<Map<string, Command>> {
+    return this.read((pool) => readCommandsByAttempts(pool, attemptIds));
+  }
+
+  evidenceOf(commandId: string): Promise<Evidence[]> {
+    return this.read((pool) => readEvidence(pool, commandId));
+  }
+
+  unresolved(limit: number): Promise<Command[]> {
+    return this.read((pool) => readUnresolved(pool, limit));
+  }
+
+  boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]> {
+    return this.read((pool) => readBoundOrders(pool, commandIds));
+  }
+
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]> {
+    return this.read((pool) => readSettlingUpdates(pool, stream, orderId, afterRevision, limit));
+  }
+
+  readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined> {
+    return this.read((pool) => readSettlingOrder(pool, stream, orderId));
+  }
+
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]> {
+    return this.read((pool) => readOpenOrders(pool, accountId, after, limit));
+  }
+
+  activeHalts(): Promise<Halt[]> {
+    return this.read(readActiveHalts);
+  }
+
+  raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'> {
+    return raiseHalt(this.deps, halt, fence);
+  }
+
+  clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'> {
+    return clearHalts(this.deps, scope, { by, reason, atMs }, fence);
+  }
+
+  audit(entry: AuditEntry): Promise<void> {
+    return addAuditEntry(this.deps, entry);
+  }
+
+  private read<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
+    return retryTransaction(this.deps, () => work(this.deps.pool));
+  }
+}

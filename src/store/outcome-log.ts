@@ -1,0 +1,50 @@
+import type { Pool } from 'pg';
+import { encodeCommandOutcome } from '../domain/encode-command-outcome.ts';
+import type { OutcomeLog, OutcomeRow } from '../relay/outcome-log.ts';
+import { decodeCommand, type StoredCommand } from './decode-command.ts';
+import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+
+interface Row {
+  readonly id: string;
+  readonly command_id: string;
+  readonly snapshot: StoredCommand;
+  readonly recorded_ms: string;
+}
+
+/**
+ * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower one may appear after a higher one: that is why each row says for
+ * itself whether it was published, and no position is kept. Of one command they appear in order, its row is locked from one step to the next.
+ */
+export class PostgresOutcomeLog implements OutcomeLog {
+  private readonly deps: RetryDeps & { readonly pool: Pool };
+
+  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+    this.deps = deps;
+  }
+
+  async readUnpublished(limit: number): Promise<OutcomeRow[]> {
+    const { rows } = await retryTransaction(this.deps, () =>
+      this.deps.pool.query<Row>(
+        `select id, command_id, snapshot, public.time_to_ms(recorded_at) as recorded_ms
+         from public.command_events where published_at is null order by id limit $1`,
+        [limit],
+      ),
+    );
+    return rows.map(({ id, command_id, snapshot, recorded_ms }) => ({
+      id: BigInt(id),
+      key: command_id,
+      payload: encodeCommandOutcome(decodeCommand(snapshot)),
+      recordedMs: Number(recorded_ms),
+    }));
+  }
+
+  async markPublished(ids: readonly bigint[]): Promise<void> {
+    if (ids.length === 0) return;
+    await retryTransaction(this.deps, () =>
+      this.deps.pool.query(
+        'update public.command_events set published_at = clock_timestamp() where id = any($1::bigint[]) and published_at is null',
+        [ids.map(String)],
+      ),
+    );
+  }
+}

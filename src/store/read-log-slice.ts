@@ -1,0 +1,61 @@
+import type { Pool } from 'pg';
+
+/** Which rows of the log are wanted. What is left out does not narrow it. */
+export interface LogSlice {
+  readonly lane: number;
+  /** Recorded at or after this, milliseconds since the epoch. */
+  readonly sinceMs?: number;
+  readonly order?: { readonly stream: string; readonly orderId: string };
+}
+
+export interface LogSliceRow {
+  readonly seq: bigint;
+  /** `<stream>:<orderId>`. */
+  readonly key: string;
+  readonly payload: string;
+}
+
+/** Rows of one read that are looked at, wanted or not: each read is a short one, however far apart the wanted rows are. */
+const lookedAt = 5_000;
+
+/**
+ * Updates of a lane with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few thousand rows. `lastSeq` is how far was looked, `upToSeq` at the end. Marks
+ * of continuity are left out. Rejects when the database can't be reached.
+ */
+export async function readLogSlice(
+  pool: Pool,
+  { lane, sinceMs, order }: LogSlice,
+  afterSeq: bigint,
+  upToSeq: bigint,
+): Promise<{ readonly rows: readonly LogSliceRow[]; readonly lastSeq: bigint }> {
+  const { rows } = await pool.query<{ seq: string; stream: string; order_id: string; payload: string; last_seq: string }>(
+    `with looked as materialized (
+       select seq, lane, stream, order_id, payload, recorded_at from public.order_updates where seq > $1 and seq <= $2 order by seq limit ${lookedAt}
+     ), bound as (
+       select case when count(*) < ${lookedAt} then $2 else max(seq) end as last_seq from looked
+     )
+     select b.last_seq, l.seq, l.stream, l.order_id, l.payload from bound b left join looked l on l.lane = $3 and l.stream <> 'continuity'
+       and ($4::double precision is null or l.recorded_at >= to_timestamp($4 / 1000)) and ($5::text is null or (l.stream = $5 and l.order_id = $6))
+     order by l.seq`,
+    [afterSeq.toString(), upToSeq.toString(), lane, sinceMs ?? null, order?.stream ?? null, order?.orderId ?? null],
+  );
+  const found = rows.filter(({ seq }) => seq !== null);
+  return {
+    rows: found.map(({ seq, stream, order_id, payload }) => ({ seq: BigInt(seq), key: `${stream}:${order_id}`, payload })),
+    lastSeq: BigInt(rows[0]?.last_seq ?? upToSeq),
+  };
+}
+
+/** The lowest seq that the lane's log still has, and the highest; undefined: it has none. */
+export async function logBounds(
+  pool: Pool,
+  lane: number,
+): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
+  const { rows } = await pool.query<{ first: string | null; last: string | null }>(
+    `select (select seq from public.order_updates where coalesce(lane = $1, false) order by seq limit 1) as first,
+       (select seq from public.order_updates where coalesce(lane = $1, false) order by seq desc limit 1) as last`,
+    [lane],
+  );
+  const { first, last } = rows[0] ?? { first: null, last: null };
+  return first === null || last === null ? undefined : { first: BigInt(first), last: BigInt(last) };
+}

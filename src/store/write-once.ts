@@ -1,0 +1,63 @@
+import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg';
+import { Backoff } from '../runtime/backoff.ts';
+import { JournalError } from './journal-error.ts';
+import type { RetryDeps } from './retry-transaction.ts';
+import { isTransient, sqlstateOf } from './sqlstate.ts';
+
+/** No new try begins later than this: a caller waits for it, and an attempt that was marked has a second to be written. */
+const retryForMs = 500;
+
+const named: Readonly<Record<string, string>> = { TM011: 'FENCED', TM012: 'NO_SUCH_COMMAND' };
+
+/**
+ * One statement, so one transaction and one round trip, that is never repeated unless the database said that it rolled it back. Rejects with `JournalError`
+ * alone; see there what each code means.
+ *
+ * Not `retryTransaction`: it repeats what may have committed, and a step or a mark done twice is another thing than done once.
+ */
+export async function writeOnce<R extends QueryResultRow>(
+  { pool, clock, random }: RetryDeps & { readonly pool: Pool },
+  statement: QueryConfig,
+): Promise<R[]> {
+  const backoff = new Backoff(random, { firstMs: 10, maxMs: 100 });
+  const lastStartMs = clock.monotonicMs() + retryForMs;
+  for (;;) {
+    try {
+      return await tryOnce<R>(pool, statement);
+    } catch (error) {
+      if (!(error instanceof JournalError) || !error.retryable || clock.monotonicMs() >= lastStartMs) throw error;
+      await clock.sleep(backoff.nextMs());
+    }
+  }
+}
+
+async function tryOnce<R extends QueryResultRow>(pool: Pool, statement: QueryConfig): Promise<R[]> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw new JournalError('STORE_UNAVAILABLE', true, error);
+  });
+  // A pool listens only to its idle connections: one that breaks in our hands would end the process. The query rejects besides.
+  const ignore = () => undefined;
+  client.on('error', ignore);
+  let broken = false;
+  try {
+    const { rows } = await client.query<R>(statement);
+    return rows;
+  } catch (error) {
+    const state = sqlstateOf(error);
+    // After FATAL and PANIC the commit may have been durable already (see `applyBatch`): only a session that lived on has rolled back for certain.
+    const rolledBack = state !== undefined && (await survived(client));
+    broken = !rolledBack;
+    if (!rolledBack) throw new JournalError('COMMIT_UNKNOWN', false, error);
+    throw new JournalError(named[state] ?? state, isTransient(error), error);
+  } finally {
+    client.off('error', ignore);
+    client.release(broken);
+  }
+}
+
+function survived(client: PoolClient): Promise<boolean> {
+  return client.query('select').then(
+    () => true,
+    () => false,
+  );
+}

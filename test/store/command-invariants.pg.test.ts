@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { attemptEvents, attemptTransition } from '../../src/domain/attempt-machine.ts';
+import { attemptStates, type CommandState, commandStates } from '../../src/domain/command.ts';
+import { commandEvents, commandTransition, type Standing } from '../../src/domain/command-machine.ts';
+import { answered, atMs, attemptId, fence, newPlace, newReplace, sending, unknown } from '../support/journal-fixtures.ts';
+import { type JournalRig, journalRig } from '../support/journal-rig.ts';
+
+const forbidden = 'TM010';
+
+/** A statement of the database's owner, to whom nothing is forbidden by privilege. */
+function refused(rig: JournalRig, code: string, text: string, values: unknown[] = []): Promise<void> {
+  return expect(rig.pool.query(text, values), text).rejects.toMatchObject({ code });
+}
+
+describe('the database, asked by its owner in plain SQL,', () => {
+  it('keeps one command per principal and key', async () => {
+    await using rig = await journalRig();
+    const command = await unknown(rig.journal);
+    await refused(
+      rig,
+      '23505',
+      `insert into commands select (jsonb_populate_record(c, jsonb_build_object('command_id', gen_random_uuid(), 'state', 'open', 'version', 1))).*
+       from commands c where command_id = $1`,
+      [command.commandId],
+    );
+  });
+
+  it('numbers attempts without a hole, and lets none begin but prepared', async () => {
+    await using rig = await journalRig();
+    const { commandId } = await sending(rig.journal);
+    const insert = `insert into attempts (attempt_id, command_id, number, state, epoch, prepared_at, sending_at) values ($1, $2, $3, $4, 1, now(), $5)`;
+    await refused(rig, forbidden, insert, [attemptId(), commandId, 3, 'prepared', null]);
+    await refused(rig, forbidden, insert, [attemptId(), commandId, 1, 'prepared', null]);
+    await refused(rig, forbidden, insert, [attemptId(), commandId, 2, 'sending', new Date(atMs)]);
+    await refused(rig, '23514', insert, [`x-${randomUUID()}`, commandId, 2, 'prepared', null]);
+  });
+
+  it.each(['sending', 'unknown', 'accepted', 'rejected'] as const)('prepares no attempt behind one that is %s', async (state) => {
+    await using rig = await journalRig();
+    const command = await sending(rig.journal);
+    if (state !== 'sending') await rig.pool.query('update attempts set state = $1', [state]);
+    await refused(
+      rig,
+      '23505',
+      `insert into attempts (attempt_id, command_id, number, state, epoch, prepared_at) values ($1, $2, 2, 'prepared', 1, now())`,
+      [attemptId(), command.commandId],
+    );
+  });
+
+  it('lets an attempt go from prepared to sending once, and says when once', async () => {
+    await using rig = await journalRig();
+    await sending(rig.journal);
+    await refused(rig, forbidden, "update attempts set state = 'sending', sending_at = now()");
+    await refused(rig, forbidden, "update attempts set state = 'sending'");
+    await refused(rig, forbidden, "update attempts set state = 'prepared', sending_at = null");
+    await refused(rig, forbidden, "update attempts set state = 'unknown', sending_at = now()");
+    await refused(rig, forbidden, "update attempts set state = 'unknown', epoch = 9");
+    await rig.pool.query("update attempts set state = 'unknown'");
+    await refused(rig, forbidden, "update attempts set state = 'sending', sending_at = now()");
+  });
+
+  it('allows an attempt the transitions of the domain, and no other', async () => {
+    await using rig = await journalRig();
+    const legal = new Set(
+      attemptStates.flatMap((from) =>
+        attemptEvents
+          .map((event) => attemptTransition(from, event))
+          .flatMap((next) => (typeof next === 'string' ? [] : [`${from}>${next.to}`])),
+      ),
+    );
+    const { attempts } = await sending(rig.journal);
+    for (const from of attemptStates) {
+      for (const to of attemptStates.filter((each) => each !== from)) {
+        await forceState(rig, 'attempts', from);
+        const move = `update attempts set state = '${to}'${to === 'sending' ? ', sending_at = now()' : ''} where attempt_id = $1`;
+        const done = rig.pool.query(move, [attempts[0]?.attemptId]).then(() => true, refusal);
+        expect(await done, `${from}>${to}`).toBe(legal.has(`${from}>${to}`));
+      }
+    }
+  });
+
+  it('allows a command the transitions of the domain, and no other', async () => {
+    await using rig = await journalRig();
+    const standings: readonly Standing[] = [...commandStates, 'presumed_absent'];
+    const legal = new Set(
+      standings.flatMap((from) =>
+        (['place', 'replace', 'cancel'] as const)
+          .flatMap((kind) => commandEvents.map((event) => commandTransition(kind, from, event)))
+          .flatMap((next) => (typeof next === 'string' ? [] : [`${from === 'presumed_absent' ? 'unknown' : from}>${next.to}`])),
+      ),
+    );
+    const { commandId } = await unknown(rig.journal);
+    const settled = (state: CommandState) => (['open', 'unknown', 'accepted', 'conflict'].includes(state) ? 'null' : 'now()');
+    for (const from of commandStates) {
+      for (const to of commandStates.filter((each) => each !== from)) {
+        await forceState(rig, 'commands', from, settled(from));
+        const step = `update commands set state = '${to}', version = version + 1, settled_at = ${settled(to)} where command_id = $1`;
+        const done = rig.pool.query(step, [commandId]).then(() => true, refusal);
+        expect(await done, `${from}>${to}`).toBe(legal.has(`${from}>${to}`));
+      }
+    }
+  });
+
+  it('moves a version by one, and changes nothing of what was asked for', async () => {
+    await using rig = await journalRig();
+    const opened = await rig.journal.open(newReplace('p-1'), fence);
+    expect(opened.kind).toBe('opened');
+    await refused(rig, forbidden, 'update commands set version = version + 2');
+    await refused(rig, forbidden, 'update commands set misses = 1');
+    for (const change of [
+      "principal = 'other'",
+      "idempotency_key = 'other'",
+      "request_hash = 'other'",
+      "account_id = 'other'",
+      "request = '{}'",
+      'baseline = null',
+      "caller_ref = 'other'",
+      "deadline_at = now() + interval '1 hour'",
+      "order_id = 'p-2'",
+      'key_held = false',
+    ]) {
+      await refused(rig, forbidden, `update commands set version = version + 1, ${change}`);
+    }
+  });
+
+  it('settles what is final and only that, and presumes only what is unknown absent', async () => {
+    await using rig = await journalRig();
+    await unknown(rig.journal);
+    const step = 'update commands set version = version + 1,';
+    await refused(rig, '23514', `${step} settled_at = now()`);
+    await refused(rig, '23514', `${step} state = 'applied'`);
+    await refused(rig, '23514', `${step} state = 'accepted', presumed_absent = true`);
+  });
+
+  it('binds an order to one command, and one command to an order of its kind', async () => {
+    await using rig = await journalRig();
+    await unknown(rig.journal, newPlace(), { orderId: 'o-1' });
+    const { commandId } = await unknown(rig.journal);
+    await refused(rig, '23505', "update commands set version = version + 1, order_id = 'o-1' where command_id = $1", [commandId]);
+    await rig.pool.query("insert into order_bindings values ('account', 'o-1', 'tm-1', $1, true)", [commandId]);
+    await refused(rig, '23505', "insert into order_bindings values ('account', 'o-1', 'tm-2', $1, true)", [commandId]);
+    await refused(rig, forbidden, 'update order_bindings set matches = false');
+  });
+
+  it('supersedes a command once', async () => {
+    await using rig = await journalRig();
+    const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
+    await rig.journal.open(newPlace({ supersedes: first.commandId }), fence);
+    await refused(
+      rig,
+      '23505',
+      `insert into commands select (jsonb_populate_record(c, jsonb_build_object('command_id', gen_random_uuid(), 'idempotency_key', 'k'))).*
+       from commands c where supersedes is not null`,
+    );
+  });
+
+  it('only ever adds to evidence and to the audit trail, and takes away nothing of the journal', async () => {
+    await using rig = await journalRig();
+    await unknown(rig.journal);
+    await rig.journal.audit({ atMs, principal: 'ann', action: 'settle', detail: { nul: 'a\0b', big: 1n } });
+    for (const table of ['evidence', 'audit_log']) {
+      await refused(rig, forbidden, `update ${table} set recorded_at = now()`);
+      await refused(rig, forbidden, `delete from ${table}`);
+      await refused(rig, forbidden, `truncate ${table}`);
+    }
+    for (const table of ['commands', 'attempts', 'halts', 'order_bindings']) {
+      await refused(rig, forbidden, `delete from ${table}`);
+      await refused(rig, forbidden, `truncate ${table} cascade`);
+    }
+    await refused(rig, forbidden, 'delete from command_events');
+    await refused(rig, forbidden, "update command_events set snapshot = '{}'");
+    await refused(
+      rig,
+      '23505',
+      'insert into command_events (command_id, version, snapshot) select command_id, version, snapshot from command_events',
+    );
+    expect(await rig.rows('select principal, action, detail::text from audit_log')).toEqual([
+      { principal: 'ann', action: 'settle', detail: '{"nul":"a\u2400b","big":"1"}' },
+    ]);
+  });
+
+  it('clears a halt once, with a name and a reason', async () => {
+    await using rig = await journalRig();
+    const scope = { kind: 'account', accountId: 'acct-1' } as const;
+    await rig.journal.raiseHalt({ haltId: 'h-1', scope, cause: 'rate', reason: 'fast', by: 'breaker', sinceMs: atMs }, fence);
+    await refused(rig, '23505', `insert into halts select 'h-2', account_id, cause, reason, raised_by, since from halts`);
+    await refused(rig, '23514', 'update halts set cleared_at = now()');
+    await refused(rig, '23514', "update halts set cleared_at = now(), cleared_by = 'ann', cleared_reason = ''");
+    await refused(rig, forbidden, "update halts set reason = 'other'");
+    await rig.journal.clearHalts(scope, 'ann', 'looked', atMs, fence);
+    await refused(rig, forbidden, 'update halts set cleared_at = null, cleared_by = null, cleared_reason = null');
+  });
+
+  it('takes what the platform answered whatever is in it', async () => {
+    await using rig = await journalRig();
+    const command = await sending(rig.journal);
+    const detail = { body: '\0\ud800<html>', 'n\0me': [null, { deep: '\udfff' }], revision: 9_007_199_254_740_993n };
+    const evidence = [{ kind: 'answer', code: 'foreign', detail, atMs: atMs + 0.5 }] as const;
+    const step = answered(command, 'unknown', { evidence, reason: { code: 'FOREIGN', message: 'a\0\ud800' } });
+    expect(await rig.journal.step(step, fence)).toMatchObject({
+      kind: 'stepped',
+      command: { reason: { code: 'FOREIGN', message: 'a\u2400\ufffd' } },
+    });
+    expect((await rig.journal.evidenceOf(command.commandId)).at(-1)?.detail).toEqual({
+      body: '\u2400\ufffd<html>',
+      'n\u2400me': [null, { deep: '\ufffd' }],
+      revision: '9007199254740993',
+    });
+  });
+});
+
+/** Any state, past the guards: only a superuser may, and only to prepare a test. */
+async function forceState(rig: JournalRig, table: 'attempts' | 'commands', state: string, settledAt?: string): Promise<void> {
+  const settle = settledAt === undefined ? '' : `, settled_at = ${settledAt}`;
+  await rig.pool.query(
+    `begin; set local session_replication_role = replica; update ${table} set state = '${state}'${settle}; commit`,
+  );
+}
+
+function refusal(error: { code?: string }): false {
+  expect(error.code).toBe(forbidden);
+  return false;
+}
