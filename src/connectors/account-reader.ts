@@ -10,11 +10,11 @@ import type { AccountRecord, AccountRegistry } from './account-registry.ts';
 import { askAfterSilent } from './ask-after-silent.ts';
 import { GetQueue } from './get-queue.ts';
 import type { ObservationSink } from './observation-sink.ts';
-import type { ReadGate } from './read-gate.ts';
 import type { ReadKind, ReadOutcome, ReadProgress } from './read-progress.ts';
 import { roomIn } from './room-in.ts';
 import type { RowIntake } from './row-intake.ts';
 import type { StreamTimings } from './stream-timings.ts';
+import type { Window } from './window.ts';
 
 export interface AccountReaderDeps {
   readonly reads: OrderReads;
@@ -24,8 +24,8 @@ export interface AccountReaderDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Shared by all accounts. */
-  readonly gate: ReadGate;
-  readonly auditGate: ReadGate;
+  readonly gate: Window;
+  readonly auditGate: Window;
 }
 
 export interface AccountReaderOptions {
@@ -47,16 +47,22 @@ const auditRest = 9;
 const auditRestMaxMs = 2_000;
 
 /**
- * The one reader of an account: resync, audit and single orders wait for each other, so that the platform sees one careful reader whatever happens.
+ * The one reader of an account: resync, audit, probes and single orders wait for each other, so that the platform sees one careful reader whatever happens. Only
+ * an audit, which may rest for minutes, lets probes go between its pages: a command of unknown outcome waits for them.
  *
  * Invariant: `record.readUpTo` is the highest updatedAt that a complete read showed, after everything it showed was committed; the stream never moves it.
  * So a read that begins `overlapMs` before it misses nothing that any earlier one missed.
  */
 export class AccountReader {
   private current: AccountRecord;
+  /** Monotonic time at which the newest read began that was complete. */
+  completeSinceMs: number | undefined;
   /** The last complete read showed nothing at all. */
   private wasEmpty = false;
   private tail: Promise<unknown> = Promise.resolve();
+  private readonly urgent: (() => Promise<void>)[] = [];
+  /** Ends the rest between two pages of an audit. */
+  private rest = new AbortController();
   private readonly gets: GetQueue;
   private readonly deps: AccountReaderDeps;
   private readonly options: AccountReaderOptions;
@@ -72,17 +78,29 @@ export class AccountReader {
     return this.current;
   }
 
-  /** Reads what `kind` asks for, through ingest to the commit. Never rejects. */
-  read(kind: ReadKind, signal: AbortSignal): Promise<ReadOutcome> {
-    return this.serially(async () => {
+  /**
+   * Reads what `kind` asks for, through ingest to the commit. Never rejects. `sinceMs`, of a probe: wall time of the oldest thing that it has to show; the read
+   * reaches back to before it, should the mark of the last complete read be later.
+   */
+  read(kind: ReadKind, signal: AbortSignal, sinceMs?: number): Promise<ReadOutcome> {
+    const work = async () => {
       try {
         const gate = kind === 'audit' ? this.deps.auditGate : this.deps.gate;
-        return await gate.run(() => this.readNow(kind, signal));
+        return await gate.run(() => this.readNow(kind, signal, sinceMs));
       } catch (error) {
-        // The lane ended, or the database could not be asked. What was read is safe to read again.
-        const message = error instanceof Error ? error.message : String(error);
-        return incomplete({ code: 'STORE_UNAVAILABLE', message, retryable: true, sent: 'yes' });
+        return incomplete(notSettled(error));
       }
+    };
+    return kind === 'probe' ? this.soon(work) : this.serially(work);
+  }
+
+  /** `work` in its turn, or between two pages of the audit that is under way. `work` never rejects. */
+  soon<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve) => {
+      this.urgent.push(() => work().then(resolve));
+      this.rest.abort();
+      // Whichever comes first does it: this turn, or the audit.
+      void this.serially(() => this.doUrgent());
     });
   }
 
@@ -109,34 +127,58 @@ export class AccountReader {
     return result;
   }
 
-  private async readNow(kind: ReadKind, signal: AbortSignal): Promise<ReadOutcome> {
+  private async doUrgent(): Promise<void> {
+    for (let next = this.urgent.shift(); next !== undefined; next = this.urgent.shift()) await next();
+  }
+
+  private async readNow(kind: ReadKind, signal: AbortSignal, sinceMs: number | undefined): Promise<ReadOutcome> {
     if (signal.aborted) return incomplete(givenUp);
-    const startedMs = this.deps.clock.nowMs();
-    const progress: ReadProgress = { kind, startedMs, signal, shownOpen: new Set(), rows: 0, highest: undefined };
-    for (const request of this.requests(progress)) {
+    const beganMs = this.deps.clock.monotonicMs();
+    const progress = this.begun(kind, signal);
+    for (const request of this.requests(progress, sinceMs)) {
       const list = await this.deps.reads.listOrders(request, (page) => this.page(page, progress), signal);
       if (!list.complete) return incomplete(list.error);
     }
     await this.deps.sink.settled();
     const silent = await askAfterSilent(
-      { ...this.deps, page: (page) => this.page(page, progress) },
+      { ...this.deps, page: (page) => this.page(page, progress), taken: (item) => this.taken(item, progress) },
       this.options.stream,
       this.current.accountId,
       progress,
     );
     if (silent !== undefined) return incomplete(silent);
     if (signal.aborted) return incomplete(givenUp);
+    if (kind === 'probe' && progress.unclear > 0) return incomplete(unclear);
     await this.remember(progress);
-    return { complete: true, rows: progress.rows };
+    this.completeSinceMs = beganMs;
+    const { rows, startedMs, certain, shown } = progress;
+    return { complete: true, rows, startedMs, certain, shown };
   }
 
-  private requests({ kind, startedMs }: ReadProgress): ListRequest[] {
+  private begun(kind: ReadKind, signal: AbortSignal): ReadProgress {
+    const { clock, intake } = this.deps;
+    return {
+      kind,
+      cause: kind === 'probe' ? 'probe' : 'snapshot',
+      startedMs: clock.nowMs(),
+      asked: intake.mark,
+      signal,
+      shownOpen: new Set(),
+      shown: [],
+      rows: 0,
+      unclear: 0,
+      certain: true,
+      highest: undefined,
+    };
+  }
+
+  private requests({ kind, startedMs }: ReadProgress, sinceMs: number | undefined): ListRequest[] {
     const { accountId, readUpTo } = this.current;
     const { stream, timings } = this.options;
     const all = { stream, accountId, state: 'all' } as const;
     if (kind === 'complete') return [all];
     const pages = kind === 'audit' ? { pageRows: auditPageRows } : {};
-    if (readUpTo !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(readUpTo, timings.overlapMs) }];
+    if (readUpTo !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(readUpTo, sinceMs, timings.overlapMs) }];
     // First start: what is open, however old, and what was closed within the horizon. Where there was nothing, what comes is within the horizon.
     const recent = { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) };
     return this.wasEmpty ? [recent] : [{ ...all, state: 'open' }, recent];
@@ -149,23 +191,46 @@ export class AccountReader {
     await roomIn(sink, progress.signal);
     if (progress.kind === 'audit') {
       await sink.settled();
-      await clock.sleep(Math.min(auditRestMaxMs, (clock.monotonicMs() - startedMs) * auditRest), progress.signal);
+      const restMs = Math.min(auditRestMaxMs, (clock.monotonicMs() - startedMs) * auditRest);
+      if (this.urgent.length === 0) await this.restFor(restMs, progress.signal);
+      await this.doUrgent();
     }
+  }
+
+  private async restFor(restMs: number, signal: AbortSignal): Promise<void> {
+    const rest = new AbortController();
+    this.rest = rest;
+    const end = () => rest.abort();
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) rest.abort();
+    await this.deps.clock.sleep(restMs, rest.signal);
+    signal.removeEventListener('abort', end);
   }
 
   private row(row: unknown, bytes: number, receivedMs: number, progress: ReadProgress): void {
     const item = this.deps.intake.take(row, {
-      cause: 'snapshot',
+      cause: progress.cause,
       receivedMs,
       bytes,
       raw: () => JSON.stringify(row),
+      asked: progress.asked,
       ...(progress.kind === 'audit' && { onOutcome: this.options.onAudited }),
     });
+    this.taken(item, progress);
     if (item.kind !== 'order') return;
     progress.rows += 1;
     const { orderId, status, updatedAt } = item.view;
     if (!isTerminal(status)) progress.shownOpen.add(orderId);
     if (progress.highest === undefined || compareInstants(updatedAt, progress.highest) > 0) progress.highest = updatedAt;
+  }
+
+  private taken(item: ReturnType<RowIntake['take']>, progress: ReadProgress): void {
+    if (item.kind !== 'order') {
+      progress.unclear += 1;
+      return;
+    }
+    if (item.view.certainty !== 'certain') progress.certain = false;
+    if (progress.kind === 'probe') progress.shown.push(item.view.orderId);
   }
 
   /**
@@ -191,9 +256,22 @@ const givenUp: PlatformError = {
   sent: 'maybe',
 };
 
-function earlier(instant: string, byMs: number): string {
-  const nanoseconds = parseInstant(instant) ?? 0n;
-  return formatInstant(Number(nanoseconds / 1_000_000n) - byMs);
+const unclear: PlatformError = {
+  code: 'BAD_ANSWER',
+  message: 'the list has rows that cannot be read, or that are of a store that was lost: it shows no absence',
+  retryable: true,
+  sent: 'yes',
+};
+
+function earlier(instant: string, sinceMs: number | undefined, byMs: number): string {
+  const instantMs = Number((parseInstant(instant) ?? 0n) / 1_000_000n);
+  return formatInstant(Math.min(instantMs, sinceMs ?? instantMs) - byMs);
+}
+
+/** The lane ended, or the database could not be asked. What was read is safe to read again. */
+export function notSettled(error: unknown): PlatformError {
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: 'STORE_UNAVAILABLE', message, retryable: true, sent: 'yes' };
 }
 
 function incomplete(error: PlatformError): ReadOutcome {

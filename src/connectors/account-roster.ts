@@ -21,6 +21,10 @@ export class AccountRoster {
     this.options = options;
   }
 
+  get(accountId: string): AccountSession | undefined {
+    return this.sessions.get(accountId);
+  }
+
   get isEmpty(): boolean {
     return this.sessions.size === 0;
   }

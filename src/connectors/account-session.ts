@@ -8,6 +8,8 @@ import type { PlatformError } from '../platform/platform-error.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { AccountAccess } from './account-access.ts';
+import { AccountLooks } from './account-looks.ts';
 import { AccountReader } from './account-reader.ts';
 import type { AccountRecord, AccountRegistry } from './account-registry.ts';
 import { Audit } from './audit.ts';
@@ -15,13 +17,13 @@ import type { Connection } from './connection.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import { Continuity } from './continuity.ts';
 import type { ObservationSink } from './observation-sink.ts';
-import type { ReadGate } from './read-gate.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import { RowIntake } from './row-intake.ts';
 import type { AccountState, AccountStatus } from './source-status.ts';
 import { StoreLost } from './store-lost.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { TimerSet } from './timer-set.ts';
+import type { Window } from './window.ts';
 
 export interface SessionDeps {
   readonly reads: OrderReads;
@@ -31,8 +33,8 @@ export interface SessionDeps {
   readonly random: Random;
   readonly metrics: Metrics['source'];
   readonly log: Log;
-  readonly gate: ReadGate;
-  readonly auditGate: ReadGate;
+  readonly gate: Window;
+  readonly auditGate: Window;
 }
 
 export interface SessionOptions {
@@ -51,10 +53,13 @@ const gapRestMs = 30_000;
  * States: see `AccountState`. connecting → resyncing (acknowledged) → live (a complete read that began after it was committed) → connecting or down
  * (the connection ended) …; besides not_enrolled, login_required (asked again in time) and frozen (`StoreLost`).
  * Invariant: `live` holds only while `attached` is a connection that acknowledged the subscription, without a moment between it and the one before it
- * that no connection covered, since before the last complete read began.
+ * that no connection covered, since before the last complete read began. That the one before it covered the time until its end is proven by its goodbye: one
+ * that was half open already answers none, and the account is read again. Until then nothing becomes live, and nothing is complete beyond its last message.
  */
 export class AccountSession {
   readonly accountId: string;
+  /** For those who send commands and look after them. */
+  readonly access: AccountAccess;
   lastEventMs: number | undefined;
   private state: AccountState = 'connecting';
   private sinceMs: number;
@@ -62,6 +67,11 @@ export class AccountSession {
   private lastAuditMs: number | undefined;
   private lastError: string | undefined;
   private attached: Connection | undefined;
+  /** The connection that `attached` took over from, until its end. */
+  private replaced: Connection | undefined;
+  private whenProven: () => void = () => {};
+  /** Monotonic time of the newest row that said so. A lost store is told by the state `frozen`: its orders say so for as long as they live. */
+  private gapShownMs = Number.NEGATIVE_INFINITY;
   /** Subscriptions that the platform has not answered yet. */
   private attaching = 0;
   private retryAtMs = Number.NEGATIVE_INFINITY;
@@ -96,6 +106,8 @@ export class AccountSession {
     const parts = { ...deps, reader: this.reader, intake: this.intake };
     this.checks = new Audit(parts, { signal, about: this.about({}), source: stream });
     this.storeLost = new StoreLost(parts);
+    const standing = () => ({ live: this.state === 'live', certain: this.isCertain() });
+    this.access = new AccountLooks(parts, { stream, accountId, isSim: record.isSim, signal, standing });
   }
 
   /** Subscribes on the connection, unless the account was refused lately. Resolves when the platform has answered, or the connection has ended. */
@@ -118,10 +130,14 @@ export class AccountSession {
       this.refused({ code: outcome.code, message: outcome.message, status: 403, retryable: false, sent: 'yes' });
       return;
     }
-    const covered = this.attached !== undefined && this.attached !== connection;
+    const before = this.attached;
     this.attached = connection;
-    // Make before break: the old connection delivers until after this acknowledgement, so nothing was missed between the two.
-    if (covered && !this.storeLost.active) return;
+    // Make before break: the old connection delivers until after this acknowledgement, so nothing was missed between the two; its goodbye will prove it.
+    if (before !== undefined && before !== connection && !this.storeLost.active) {
+      this.replaced = before;
+      return;
+    }
+    this.replaced = undefined;
     this.coverage.abort();
     this.coverage = new AbortController();
     this.storeLost.forgetHeld();
@@ -148,6 +164,7 @@ export class AccountSession {
 
   /** A connection ended. */
   ended(connection: Connection, end: ConnectionEnd): void {
+    if (connection === this.replaced) this.replacedEnded(connection, end);
     if (connection !== this.attached) return;
     this.leave(connection.lastFrameAtMs, end.reason);
     if (this.state !== 'frozen') this.enter('connecting', end.detail);
@@ -191,7 +208,8 @@ export class AccountSession {
       if (outcome.complete) {
         this.lastResyncMs = clock.nowMs();
         metrics.resyncSeconds.observe({ source: this.options.stream }, (clock.monotonicMs() - startedMs) / 1000);
-        this.becomeLive(signal);
+        if (this.replaced === undefined) this.becomeLive(signal);
+        else this.whenProven = () => this.becomeLive(signal);
         return;
       }
       if (this.deniesAccount(outcome.error)) {
@@ -216,11 +234,20 @@ export class AccountSession {
     return outcome.resync === true ? this.reader.read('resync', signal) : outcome;
   }
 
+  /** What was missed while nobody knew that it was dead is in no later frame: the account is read again. */
+  private replacedEnded(connection: Connection, { goodbye }: ConnectionEnd): void {
+    this.replaced = undefined;
+    if (goodbye) this.whenProven();
+    else this.readAgain(connection.lastFrameAtMs, 'replaced_unproven');
+  }
+
   private becomeLive(signal: AbortSignal): void {
+    this.whenProven = () => {};
+    if (signal.aborted) return;
     this.enter('live');
     this.continuity.live();
     const { auditMs, heartbeatMs } = this.options.timings;
-    const beat = async () => this.continuity.heartbeat(this.attached?.lastFrameAtMs ?? this.sinceMs);
+    const beat = async () => this.continuity.heartbeat((this.replaced ?? this.attached)?.lastFrameAtMs ?? this.sinceMs);
     this.timers.repeat(() => heartbeatMs, beat, signal);
     this.timers.repeat(
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),
@@ -238,6 +265,7 @@ export class AccountSession {
 
   /** The guard of the intake: looked at before the version of anything that is not certain. */
   private withholds(observation: Observation): boolean {
+    if (observation.view.certainty === 'unknown_gap') this.gapShownMs = this.deps.clock.monotonicMs();
     if (!this.storeLost.isNews(observation)) return false;
     this.storeLost.freeze(observation);
     this.leave(this.attached?.lastFrameAtMs ?? this.deps.clock.nowMs(), 'store_lost');
@@ -252,11 +280,23 @@ export class AccountSession {
     const nowMs = this.deps.clock.monotonicMs();
     if (this.state !== 'live' || this.attached === undefined || nowMs - this.gapAtMs < gapRestMs) return;
     this.gapAtMs = nowMs;
-    const connection = this.attached;
-    this.leave(connection.lastFrameAtMs, 'unknown_gap');
-    this.attached = connection;
+    this.readAgain(this.attached.lastFrameAtMs, 'unknown_gap');
+  }
+
+  /** The connection stays; what it brought since `lastSignMs` may not be all. */
+  private readAgain(lastSignMs: number, reason: string): void {
+    const { attached, replaced } = this;
+    if (attached === undefined) return;
+    this.leave(lastSignMs, reason);
+    this.attached = attached;
+    this.replaced = replaced;
     this.coverage = new AbortController();
-    void this.resync(connection, this.coverage.signal);
+    void this.resync(attached, this.coverage.signal);
+  }
+
+  private isCertain(): boolean {
+    const closed = (this.reader.completeSinceMs ?? this.gapShownMs) > this.gapShownMs;
+    return this.state !== 'frozen' && (closed || this.gapShownMs === Number.NEGATIVE_INFINITY);
   }
 
   private deniesAccount({ status, code }: PlatformError): boolean {
@@ -280,6 +320,8 @@ export class AccountSession {
 
   private leave(lastSignMs: number, reason: string): void {
     this.attached = undefined;
+    this.replaced = undefined;
+    this.whenProven = () => {};
     this.coverage.abort();
     if (this.continuity.lost(lastSignMs, reason)) this.deps.metrics.gaps.inc({ source: this.options.stream });
   }

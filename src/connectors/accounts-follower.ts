@@ -44,6 +44,7 @@ export class AccountsFollower {
   private readonly followed = new Map<string, Set<Stream>>();
   private lastError: string | undefined;
   private loaded = false;
+  private listed = false;
   private readonly deps: AccountsFollowerDeps;
   private readonly sources: readonly AccountFollower[];
   private readonly options: AccountsFollowerOptions;
@@ -54,6 +55,11 @@ export class AccountsFollower {
     this.sources = sources;
     this.options = options;
     this.claims = options.claims ?? new AccountClaims();
+  }
+
+  /** A complete list was read since the beginning: an account that is not followed is none of this credential's. */
+  get hasListed(): boolean {
+    return this.listed;
   }
 
   get error(): string | undefined {
@@ -90,6 +96,7 @@ export class AccountsFollower {
     if (list.complete) {
       this.lastError = undefined;
       await this.apply(list.accounts, signal);
+      this.listed = true;
       return true;
     }
     this.complain(list.error.message);

@@ -17,6 +17,8 @@ export interface AskDeps {
   readonly log: Log;
   /** Takes a page of a list, as the read itself does. */
   readonly page: (page: Page) => Promise<void>;
+  /** Told what became of each single order, as the read itself is of the rows of its pages. */
+  readonly taken: (item: ReturnType<RowIntake['take']>) => void;
 }
 
 const pageSize = 500;
@@ -42,7 +44,7 @@ export async function askAfterSilent(
     silent = silent.filter((orderId) => !progress.shownOpen.has(orderId));
   }
   if (silent.length === 0) return undefined;
-  const error = await getEach(deps, stream, accountId, silent, progress.signal);
+  const error = await getEach(deps, stream, accountId, silent, progress);
   await deps.sink.settled();
   return error;
 }
@@ -64,7 +66,7 @@ async function getEach(
   stream: Stream,
   accountId: string,
   orderIds: readonly string[],
-  signal: AbortSignal,
+  { signal, cause }: ReadProgress,
 ): Promise<PlatformError | undefined> {
   const rest = orderIds.values();
   const absent: string[] = [];
@@ -72,18 +74,22 @@ async function getEach(
   const worker = async () => {
     for (const orderId of rest) {
       if (signal.aborted || failure !== undefined) return;
+      const asked = deps.intake.mark;
       const answer = await deps.reads.getOrder(stream, accountId, orderId, signal);
       // What fails for good (400, say) says nothing of the others and would keep the account from ever being live: like "no such order".
       if (answer.kind === 'failed' && (answer.error.retryable || isOfAccount(answer.error))) failure = answer.error;
       if (answer.kind === 'absent') absent.push(orderId);
       if (answer.kind !== 'found') continue;
       const { row, bytes } = answer;
-      deps.intake.take(row, {
-        cause: 'snapshot',
-        receivedMs: deps.clock.monotonicMs(),
-        bytes,
-        raw: () => JSON.stringify(row),
-      });
+      deps.taken(
+        deps.intake.take(row, {
+          cause,
+          receivedMs: deps.clock.monotonicMs(),
+          bytes,
+          raw: () => JSON.stringify(row),
+          asked,
+        }),
+      );
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));

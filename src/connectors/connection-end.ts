@@ -31,6 +31,8 @@ export interface ConnectionEnd {
   readonly reason: EndReason;
   /** For people. */
   readonly detail: string;
+  /** The peer's own close frame came, so everything that it had sent before was handed over. Without it there may have been more. */
+  readonly goodbye?: true;
 }
 
 /** A socket's end in these terms. */
@@ -39,11 +41,18 @@ export function endOfSocket(end: SocketEnd): ConnectionEnd {
     case 'refused':
       return { reason: refusals.get(end.status) ?? 'refused', detail: `the upgrade was answered with status ${end.status}` };
     case 'closed':
-      return { reason: closeReasons.get(end.code) ?? 'closed', detail: `closed with ${end.code} ${end.reason}`.trimEnd() };
+      return {
+        reason: closeReasons.get(end.code) ?? 'closed',
+        detail: `closed with ${end.code} ${end.reason}`.trimEnd(),
+        ...(end.code !== noCloseFrame && { goodbye: true }),
+      };
     case 'failed':
       return { reason: failures.get(end.code) ?? 'protocol', detail: end.message };
   }
 }
+
+/** RFC 6455, section 7.1.5: the connection ended without a close frame. */
+const noCloseFrame = 1006;
 
 const refusals: ReadonlyMap<number, EndReason> = new Map([
   [401, 'unauthorized'],

@@ -6,6 +6,7 @@ import { type ConnectionEnd, endOfSocket } from './connection-end.ts';
 import { decodeFrame, type Frame } from './decode-frame.ts';
 import type { Socket, SocketFactory } from './socket.ts';
 import type { StreamTimings } from './stream-timings.ts';
+import { Window } from './window.ts';
 
 export type SubscribeOutcome =
   | { readonly kind: 'acknowledged' }
@@ -39,6 +40,8 @@ interface Pending {
 }
 
 const checkEveryMs = 1_000;
+/** A thousand accounts at once would have most of their acknowledgements come after the deadline. */
+const subscriptionsAtOnce = 50;
 
 /**
  * One WebSocket of one stream and credential.
@@ -56,6 +59,7 @@ export class Connection {
   lastFrameAtMs: number;
   private state: 'opening' | 'open' | 'ended' = 'opening';
   private readonly pending = new Map<string, Pending>();
+  private readonly subscribing = new Window(subscriptionsAtOnce);
   private readonly socket: Socket;
   private readonly clock: Clock;
   private readonly options: ConnectionOptions;
@@ -87,8 +91,12 @@ export class Connection {
     return this.state === 'open';
   }
 
-  /** Resolves with the platform's answer, or with `ended`. Never rejects. */
+  /** Resolves with the platform's answer, or with `ended`. Never rejects. At most 50 wait for their answer at a time, the others for their turn. */
   subscribe(accountId: string): Promise<SubscribeOutcome> {
+    return this.subscribing.run(() => this.subscribeNow(accountId));
+  }
+
+  private subscribeNow(accountId: string): Promise<SubscribeOutcome> {
     if (this.state !== 'open') return Promise.resolve({ kind: 'ended' });
     this.subscriptions += 1;
     const id = `sub-${this.subscriptions}`;
@@ -216,7 +224,7 @@ export class Connection {
     this.state = 'ended';
     this.checkTimer?.cancel();
     for (const id of [...this.pending.keys()]) this.answer(id, { kind: 'ended' });
-    this.handlers.onEnd(this.cause ?? end, this);
+    this.handlers.onEnd({ ...(this.cause ?? end), ...(end.goodbye && { goodbye: true }) }, this);
   }
 
   private message(type: 'subscribe' | 'unsubscribe', id: string, accountId: string): string {

@@ -1,9 +1,11 @@
+import type { Stream } from '../domain/order.ts';
 import type { Service } from '../runtime/service.ts';
+import type { AccountAccess } from './account-access.ts';
 import { AccountsFollower, type AccountsFollowerOptions } from './accounts-follower.ts';
-import { ReadGate } from './read-gate.ts';
 import { Source, type SourceDeps } from './source.ts';
 import type { SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
+import { Window } from './window.ts';
 
 export type ConnectorsDeps = Omit<SourceDeps, 'gate' | 'auditGate'>;
 
@@ -55,7 +57,7 @@ export class Connectors implements Service {
     if (this.term !== undefined) return;
     const { streamUrl, predictionStreamUrl } = this.options;
     const timings = { ...streamTimingDefaults, ...this.options.timings };
-    const deps = { ...this.deps, gate: new ReadGate(readsAtOnce), auditGate: new ReadGate(1) };
+    const deps = { ...this.deps, gate: new Window(readsAtOnce), auditGate: new Window(1) };
     const sources = [new Source(deps, { stream: 'account', url: streamUrl, timings })];
     if (predictionStreamUrl !== undefined)
       sources.push(new Source(deps, { stream: 'prediction', url: predictionStreamUrl, timings }));
@@ -74,6 +76,16 @@ export class Connectors implements Service {
     }
     // The drain and the loss of the lane may both end a term, and the next one may begin once either was told that it has.
     await this.ending;
+  }
+
+  /** Whether the accounts were listed in this term: before, one that is not followed may yet be. */
+  get hasListed(): boolean {
+    return this.term?.follower.hasListed ?? false;
+  }
+
+  /** The account as others may use it; undefined when it is not followed on that stream, and while the lane is not held. */
+  account(stream: Stream, accountId: string): AccountAccess | undefined {
+    return this.term?.sources.find((source) => source.stream === stream)?.account(accountId);
   }
 
   /** One entry a stream; empty while the lane is not held. */

@@ -39,11 +39,13 @@ export class GetQueue {
     this.queued.delete(orderId);
     const { reads, intake, clock, log } = this.deps;
     const { stream, signal } = this.options;
-    if (signal.aborted) return;
+    // The complete read that ends the suspension shows every order.
+    if (signal.aborted || intake.suspended) return;
+    const asked = intake.mark;
     const answer = await reads.getOrder(stream, this.accountId, orderId, signal);
     if (answer.kind === 'failed') log.warn({ stream, orderId, code: answer.error.code }, 'an order could not be asked for');
     if (answer.kind !== 'found') return;
     const { row, bytes } = answer;
-    intake.take(row, { cause: 'snapshot', receivedMs: clock.monotonicMs(), bytes, raw: () => JSON.stringify(row) });
+    intake.take(row, { cause: 'snapshot', receivedMs: clock.monotonicMs(), bytes, raw: () => JSON.stringify(row), asked });
   }
 }

@@ -1,23 +1,40 @@
+import type { Cause } from '../domain/observation.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 
 /**
  * `resync`: as fast as it goes, before an account is live. `audit`: in the background, at a low rate. `complete`: every order there is, whatever was read
- * before (a lost store).
+ * before (a lost store). `probe`: for commands that wait for news.
  */
-export type ReadKind = 'resync' | 'audit' | 'complete';
+export type ReadKind = 'resync' | 'audit' | 'complete' | 'probe';
 
 export type ReadOutcome =
-  | { readonly complete: true; readonly rows: number }
+  | {
+      readonly complete: true;
+      readonly rows: number;
+      /** Wall time at which it began. */
+      readonly startedMs: number;
+      /** No row of it was other than `certain`. */
+      readonly certain: boolean;
+      /** The orders that it showed. Of a probe only: the others may be of a million orders, and nobody asks. */
+      readonly shown: readonly string[];
+    }
   | { readonly complete: false; readonly error: PlatformError };
 
 /** What one read has seen so far. */
 export interface ReadProgress {
   readonly kind: ReadKind;
+  readonly cause: Cause;
   /** Wall time, milliseconds since the epoch. */
   readonly startedMs: number;
+  /** `RowIntake.mark` at its beginning. */
+  readonly asked: number;
   readonly signal: AbortSignal;
   /** Orders that were shown and are not terminal: what is shown terminal goes through ingest and is open no more. */
   readonly shownOpen: Set<string>;
+  readonly shown: string[];
   rows: number;
+  /** Rows that could not be read, were of another account, or came from a store that was lost meanwhile: any of them may be the one that is looked for. */
+  unclear: number;
+  certain: boolean;
   highest: string | undefined;
 }

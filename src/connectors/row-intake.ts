@@ -13,11 +13,13 @@ export interface RowSource {
   readonly bytes: number;
   /** The text as it came; asked for only when the row cannot be read. */
   readonly raw: () => string;
+  /** `RowIntake.mark` from before the row was asked for. Left out by stream frames: their connections are closed when the store is lost. */
+  readonly asked?: number;
   readonly correction?: true;
   readonly onOutcome?: (observation: Observation, outcome: Outcome) => void;
 }
 
-/** The row was held back by the guard: nothing of it went to ingest. */
+/** The row was held back: by the guard, or because the platform's store was lost since it was asked for. Nothing of it went to ingest. */
 export interface Withheld {
   readonly kind: 'withheld';
 }
@@ -33,13 +35,18 @@ const rememberedFaults = 1_000;
 
 /**
  * The one way of an account's rows into ingest, from its stream and from its lists. Every row ends as offered, kept in quarantine, dropped because it is
- * of another account (alarmed), or withheld by the guard.
+ * of another account (alarmed), or withheld.
+ *
+ * Invariant: what was asked for before the platform's store was lost, or before the next source epoch was opened, is never given the epoch that came after.
  */
 export class RowIntake {
   /** The source epoch that rows are given from now on. */
   sourceEpoch: number;
   /** Looks at an observation whose certainty is not `certain` before its version counts for anything. True: it is not to be offered. */
   guard: (observation: Observation) => boolean = () => false;
+  /** The store is lost: nothing but the read that opens the next epoch may be offered. */
+  suspended = false;
+  private store = 0;
   private readonly faults = new Map<string, string>();
   private foreignSeen = false;
   private readonly deps: RowIntakeDeps;
@@ -53,7 +60,18 @@ export class RowIntake {
     this.sourceEpoch = options.sourceEpoch;
   }
 
+  /** Names the platform's store as it is known now: taken before a row is asked for, and handed back with it. */
+  get mark(): number {
+    return this.store;
+  }
+
+  /** The store is lost, or another epoch begins: answers that are still under way belong to neither. */
+  outdate(): void {
+    this.store += 1;
+  }
+
   take(row: unknown, source: RowSource): Observation | Unreadable | ForeignRow | Withheld {
+    if (source.asked !== undefined && source.asked !== this.store) return { kind: 'withheld' };
     const item = decodeOrder(row, this.originOf(source), source.raw);
     if (item.kind === 'order') {
       if (item.view.certainty !== 'certain' && this.guard(item)) return { kind: 'withheld' };

@@ -8,6 +8,8 @@ export interface SourceReading {
   readonly states: readonly AccountState[];
   readonly lastFrameMs: number;
   readonly lastEventMs: number;
+  /** Of the live account that was read whole longest ago; left out when none is live. */
+  readonly oldestReadMs?: number;
 }
 
 /**
@@ -43,6 +45,8 @@ export class SourceGauges {
     const frames = readings.filter(({ states, lastFrameMs }) => states.length > 0 && lastFrameMs > 0);
     const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
     if (frames.length > 0) this.metrics.lastFrame.set({ source: stream }, oldest / 1000);
+    const reads = readings.flatMap(({ oldestReadMs }) => (oldestReadMs === undefined ? [] : [oldestReadMs]));
+    this.metrics.lastCompleteRead.set({ source: stream }, reads.length === 0 ? 0 : Math.min(...reads) / 1000);
     const lastEventMs = Math.max(0, ...readings.map((reading) => reading.lastEventMs));
     if (lastEventMs > 0) this.metrics.lastEvent.set({ source: stream }, lastEventMs / 1000);
   }

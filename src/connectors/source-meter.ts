@@ -1,7 +1,7 @@
 import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { SourceGauges } from './source-gauges.ts';
-import type { AccountState } from './source-status.ts';
+import type { AccountStatus } from './source-status.ts';
 
 /**
  * What a source counts, in plain numbers on the hot path, carried over into the metrics once a second: a labelled counter and two gauges a frame would
@@ -27,10 +27,18 @@ export class SourceMeter {
     if (type === 'event') this.lastEventMs = nowMs;
   }
 
-  flush(states: readonly AccountState[]): void {
+  flush(accounts: readonly AccountStatus[]): void {
     const { stream, lastFrameMs, lastEventMs } = this;
     this.count();
-    this.gauges.set(this, { stream, states, lastFrameMs, lastEventMs });
+    const states = accounts.map(({ state }) => state);
+    const oldestReadMs = oldestRead(accounts);
+    this.gauges.set(this, {
+      stream,
+      states,
+      lastFrameMs,
+      lastEventMs,
+      ...(oldestReadMs === undefined ? {} : { oldestReadMs }),
+    });
   }
 
   /** The source is gone: what it counted stays, what it showed goes. */
@@ -45,4 +53,15 @@ export class SourceMeter {
       this.counts[type] = 0;
     }
   }
+}
+
+/** Of live accounts alone: one that is not live is shown by its state, and has no audits that could be late. */
+function oldestRead(accounts: readonly AccountStatus[]): number | undefined {
+  let oldestMs: number | undefined;
+  for (const { state, lastResyncMs = 0, lastAuditMs = 0 } of accounts) {
+    if (state !== 'live') continue;
+    const readMs = Math.max(lastResyncMs, lastAuditMs);
+    oldestMs = oldestMs === undefined ? readMs : Math.min(oldestMs, readMs);
+  }
+  return oldestMs;
 }

@@ -2,6 +2,7 @@ import type { Stream } from '../domain/order.ts';
 import type { AccessToken, TokenSource } from '../platform/token-source.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
+import type { AccountAccess } from './account-access.ts';
 import type { AccountRecord } from './account-registry.ts';
 import { AccountRoster } from './account-roster.ts';
 import type { AccountSession, SessionDeps, SessionOptions } from './account-session.ts';
@@ -109,6 +110,11 @@ export class Source {
     for (const connection of this.connections) connection.unsubscribe(accountId);
   }
 
+  /** The account as others may use it; undefined when it is not followed. */
+  account(accountId: string): AccountAccess | undefined {
+    return this.roster.get(accountId)?.access;
+  }
+
   status(): SourceStatus {
     const { lastFrameMs, lastEventMs } = this.meter;
     return {
@@ -204,7 +210,7 @@ export class Source {
     this.deps.log[level]({ stream: this.options.stream, ...end }, 'stream connection ended');
     if (connection === this.next) this.next = undefined;
     if (connection !== this.current) return;
-    this.lastEnd = { atMs: this.deps.clock.nowMs(), ...end };
+    this.lastEnd = { atMs: this.deps.clock.nowMs(), reason: end.reason, detail: end.detail };
     // The connection that was to replace this one is as good as a new one.
     const { next } = this;
     if (next?.isOpen === true) {
@@ -268,7 +274,7 @@ export class Source {
 
   /** Once a second: metrics, accounts that are due to be asked for again, a newer token whose connection could not be opened the first time. */
   private refresh(): void {
-    this.meter.flush(this.roster.status().map(({ state }) => state));
+    this.meter.flush(this.roster.status());
     if (this.current?.isOpen !== true) return;
     this.roster.attachDue(this.current);
     if (this.newestToken !== undefined && this.deps.clock.monotonicMs() >= this.replaceAtMs) this.replace(this.newestToken);

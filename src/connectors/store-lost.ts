@@ -25,7 +25,6 @@ const restMs = 60_000;
  * That the list can be read to its end is tried before that, so that a platform which is still down does not open an epoch.
  */
 export class StoreLost {
-  private frozen = false;
   private epochOpened = false;
   private overflowed = false;
   private held: HeldFrame[] = [];
@@ -43,7 +42,7 @@ export class StoreLost {
   }
 
   get active(): boolean {
-    return this.frozen;
+    return this.deps.intake.suspended;
   }
 
   /**
@@ -52,7 +51,7 @@ export class StoreLost {
    */
   isNews({ view }: Observation): boolean {
     if (view.certainty !== 'unknown_store_lost') return false;
-    if (this.frozen) {
+    if (this.active) {
       this.noteHandled(view.updatedAt);
       return false;
     }
@@ -64,8 +63,9 @@ export class StoreLost {
 
   /** `cause`: the observation that told. */
   freeze(cause: Observation): void {
-    this.frozen = true;
+    this.deps.intake.suspended = true;
     this.epochOpened = false;
+    this.deps.intake.outdate();
     this.noteHandled(cause.view.updatedAt);
     this.forgetHeld();
   }
@@ -97,7 +97,7 @@ export class StoreLost {
     if (failure !== undefined) return failure;
     const outcome = await reader.read('complete', signal);
     if (!outcome.complete) return outcome;
-    this.frozen = false;
+    this.deps.intake.suspended = false;
     this.handledMs = this.deps.clock.monotonicMs();
     const frames = this.held;
     this.held = [];
@@ -120,6 +120,7 @@ export class StoreLost {
     }
     this.epochOpened = true;
     intake.sourceEpoch = sourceEpoch;
+    intake.outdate();
     return undefined;
   }
 }

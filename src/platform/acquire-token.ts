@@ -53,7 +53,7 @@ export async function acquireToken(
     try {
       return await exchange(deps, options, claim.stored, beyond, pending);
     } finally {
-      await deps.store.unclaim(options.name, options.holder);
+      await giveBack(deps, options);
     }
   } catch (error) {
     return unavailable(`the token store failed: ${error instanceof Error ? error.message : 'unknown'}`);
@@ -65,12 +65,9 @@ type Claim =
   | { readonly kind: 'adopted'; readonly token: StoredToken }
   | { readonly kind: 'busy' };
 
-async function claimOrAdopt(
-  { store, clock }: AcquireDeps,
-  { name, holder }: CredentialOptions,
-  beyond: number,
-  pending: PendingSave,
-): Promise<Claim> {
+async function claimOrAdopt(deps: AcquireDeps, options: CredentialOptions, beyond: number, pending: PendingSave): Promise<Claim> {
+  const { store, clock } = deps;
+  const { name, holder } = options;
   const giveUpMs = clock.monotonicMs() + waitForOthersMs;
   for (;;) {
     const claimed = await store.claim(name, holder, claimMs);
@@ -80,13 +77,18 @@ async function claimOrAdopt(
     }
     const stored = await store.load(name);
     if (stored !== undefined && stored.generation > beyond && stored.expiresAtMs > clock.nowMs() + 1_000) {
-      if (claimed) await store.unclaim(name, holder);
+      if (claimed) await giveBack(deps, options);
       return { kind: 'adopted', token: stored };
     }
     if (claimed) return { kind: 'claimed', stored };
     if (clock.monotonicMs() >= giveUpMs) return { kind: 'busy' };
     await clock.sleep(pollMs);
   }
+}
+
+/** A claim that cannot be given back ends by itself, and the token that was had under it is as good: whether there is one must not depend on this. */
+async function giveBack({ store }: AcquireDeps, { name, holder }: CredentialOptions): Promise<void> {
+  await store.unclaim(name, holder).catch(() => undefined);
 }
 
 async function exchange(

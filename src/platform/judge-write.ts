@@ -32,7 +32,8 @@ export function judgeWrite<T>(outcome: HttpOutcome, reading: WriteReading<T>): W
   }
   const error = errorFromAnswer(status, body);
   if (status === 401 || status === 403) return failedAs('refused', error);
-  if (reading.refusals.has(status) && (text === '' || isDocumented(body))) return failedAs('refused', error);
+  if (reading.refusals.has(status) && (text === '' || isDocumented(body)) && !isOtherConflict(status, body, reading))
+    return failedAs('refused', error);
   if (reading.promisesNotSent && notSentCodes[status] !== undefined && codeOf(body) === notSentCodes[status])
     return failedAs('not_sent', error);
   return failedAs('unknown', error);
@@ -45,6 +46,17 @@ function failedAs(verdict: 'refused' | 'not_sent' | 'unknown', error: PlatformEr
 /** One of the three general shapes (specification, "General error bodies"). A page of a proxy is not. */
 function isDocumented(body: unknown): boolean {
   return nestedError.safeParse(body).success || flatError.safeParse(body).success;
+}
+
+/**
+ * A 409 of the prediction endpoints whose code is not the documented one. "Duplicate" is the classic: said of the only order there is, which shows later.
+ */
+function isOtherConflict(
+  status: number,
+  body: unknown,
+  { promisesNotSent }: Pick<WriteReading<unknown>, 'promisesNotSent'>,
+): boolean {
+  return status === 409 && promisesNotSent && body !== undefined && codeOf(body) !== 'ORDER_NOT_ACTIONABLE';
 }
 
 /** The code of a nested body: a flat one with the same word is somebody else's. */

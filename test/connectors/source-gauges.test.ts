@@ -9,7 +9,10 @@ beforeEach(() => {
   gauges = new SourceGauges(metrics.source);
 });
 
-async function value(gauge: 'state' | 'lastFrame' | 'lastEvent', labels: Record<string, string>): Promise<number | undefined> {
+async function value(
+  gauge: 'state' | 'lastFrame' | 'lastEvent' | 'lastCompleteRead',
+  labels: Record<string, string>,
+): Promise<number | undefined> {
   const { values } = await metrics.source[gauge].get();
   return values.find((entry) => Object.entries(labels).every(([name, wanted]) => Reflect.get(entry.labels, name) === wanted))
     ?.value;
@@ -36,5 +39,18 @@ describe('the gauges of a stream that several credentials follow', () => {
     gauges.set({}, { stream, states: ['connecting'], lastFrameMs: 0, lastEventMs: 0 });
     expect(await value('lastFrame', { source: stream })).toBe(5);
     expect(await value('lastEvent', { source: stream })).toBe(9);
+  });
+
+  it('show the complete read that is longest ago, and none once nothing is live', async () => {
+    const [one, two] = [{}, {}];
+    const reading = { stream, states: ['live'] as const, lastFrameMs: 9000, lastEventMs: 0 };
+    gauges.set(one, { ...reading, oldestReadMs: 7000 });
+    gauges.set(two, { ...reading, oldestReadMs: 4000 });
+    gauges.set({}, { ...reading, states: ['down'] });
+    expect(await value('lastCompleteRead', { source: stream })).toBe(4);
+    gauges.remove(two);
+    expect(await value('lastCompleteRead', { source: stream })).toBe(7);
+    gauges.remove(one);
+    expect(await value('lastCompleteRead', { source: stream })).toBe(0);
   });
 });

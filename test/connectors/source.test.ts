@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
-import { ReadGate } from '../../src/connectors/read-gate.ts';
 import { Source } from '../../src/connectors/source.ts';
 import { type StreamTimings, streamTimingDefaults } from '../../src/connectors/stream-timings.ts';
+import { Window } from '../../src/connectors/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../src/connectors/ws-socket.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -53,8 +53,8 @@ async function following(
       log: silentLog,
       openSocket: wsSocketFactory(systemClock, { ...wsSocketDefaults, openMs: 2_000, closeMs: 500 }),
       tokens: platform,
-      gate: new ReadGate(8),
-      auditGate: new ReadGate(1),
+      gate: new Window(8),
+      auditGate: new Window(1),
     },
     {
       stream: 'account',

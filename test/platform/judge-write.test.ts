@@ -39,6 +39,8 @@ describe('what is observed of a write of a prediction order', () => {
     ['404 with the envelope', answered(404, envelope('ORDER_NOT_FOUND')), 'refused'],
     ['404 with a page', answered(404, '<html>'), 'unknown'],
     ['409 with the envelope', answered(409, envelope('ORDER_NOT_ACTIONABLE')), 'refused'],
+    ['409 with another code', answered(409, nested('DUPLICATE_ORDER')), 'unknown'],
+    ['409 with the flat body', answered(409, flat), 'unknown'],
     ['429 with ORDER_ENTRY_AT_CAPACITY', answered(429, envelope('ORDER_ENTRY_AT_CAPACITY')), 'not_sent'],
     ['429 with another code', answered(429, nested('RATE_LIMITED')), 'unknown'],
     ['429 with the code of 503', answered(429, envelope('ORDER_ENTRY_UNAVAILABLE')), 'unknown'],

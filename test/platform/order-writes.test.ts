@@ -128,8 +128,9 @@ describe('the client judges every fault of a write as the table says', () => {
     const [account, prediction] = await Promise.all([place({ clientId: 'acc' }), placePrediction({ clientOrderRef: 'pred' })]);
     await healing;
     const promised = fault === 'at_capacity' || fault === 'unavailable';
-    expect(account.verdict).toBe('unknown');
-    expect(prediction.verdict).toBe(promised ? 'not_sent' : 'unknown');
+    const refused = fault === 'status_401';
+    expect(account.verdict).toBe(refused ? 'refused' : 'unknown');
+    expect(prediction.verdict).toBe(promised ? 'not_sent' : refused ? 'refused' : 'unknown');
     for (const reference of ['acc', 'pred']) {
       await eventually(async () => expect(await desk.byReference(reference)).toHaveLength(applied === 'no' ? 0 : 1));
       const accepted = (await desk.decisions()).filter((line) => line.decision === 'accepted' && line.reference === reference);

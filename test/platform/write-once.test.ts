@@ -4,21 +4,17 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { fixedToken, writeDeps, writes } from '../support/order-writes.ts';
 import { eventually } from '../support/poll.ts';
-import { httpAnswer, scriptedWire } from '../support/scripted-wire.ts';
+import { httpAnswer, scriptedWire, wholeRequest } from '../support/scripted-wire.ts';
 
 const patient = writeDeps();
 const hasty = () => writeDeps(fixedToken(), { totalMs: 100, connectMs: 100 });
-const isWhole = (bytes: string) => {
-  const end = bytes.indexOf('\r\n\r\n');
-  return end !== -1 && bytes.length >= end + 4 + Number(/content-length: (\d+)/i.exec(bytes)?.[1] ?? 0);
-};
 
 describe.each(Object.entries(writes))('%s on the wire', (_name, write) => {
   it('is one request on a connection of its own, with the bearer token, closed afterwards', async () => {
     let ended = false;
     const wire = await scriptedWire({
       onConnect: (socket) => socket.on('end', () => (ended = true)),
-      onBytes: (socket, bytes) => isWhole(bytes) && socket.write(httpAnswer(write.status, write.answer)),
+      onBytes: (socket, bytes) => wholeRequest(bytes) && socket.write(httpAnswer(write.status, write.answer)),
     });
     expect(await write.run(patient, wire.url)).toMatchObject({ kind: 'answered', verdict: 'accepted' });
     const [head = '', body = ''] = wire.received[0]?.split('\r\n\r\n') ?? [];
@@ -32,7 +28,7 @@ describe.each(Object.entries(writes))('%s on the wire', (_name, write) => {
   it('takes a new connection each time, also where the platform offers to keep the old one, and then kills it', async () => {
     const wire = await scriptedWire({
       onBytes: (socket, bytes) => {
-        if (!isWhole(bytes)) return;
+        if (!wholeRequest(bytes)) return;
         socket.write(httpAnswer(write.status, write.answer, { connection: 'keep-alive', 'keep-alive': 'timeout=60' }));
         setImmediate(() => socket.resetAndDestroy());
       },
@@ -50,7 +46,7 @@ describe.each(Object.entries(writes))('%s on the wire', (_name, write) => {
       let cutAfter = 0;
       const wire = await scriptedWire({
         onBytes: (socket, bytes) => {
-          if (!isWhole(bytes)) return;
+          if (!wholeRequest(bytes)) return;
           socket.write(answer.slice(0, cutAfter), () =>
             how === 'fin' ? socket.end() : setImmediate(() => socket.resetAndDestroy()),
           );
@@ -172,7 +168,7 @@ describe.each(Object.entries(writes))('%s on the wire', (_name, write) => {
     ['a success of another shape', httpAnswer(200, '{"ok":true}')],
   ])('is unknown and never repeated after %s', async (_what, answer) => {
     const wire = await scriptedWire({
-      onBytes: (socket, bytes) => isWhole(bytes) && socket.end(Buffer.from(answer, 'latin1')),
+      onBytes: (socket, bytes) => wholeRequest(bytes) && socket.end(Buffer.from(answer, 'latin1')),
     });
     expect(await write.run(patient, wire.url)).toMatchObject({ kind: 'failed', verdict: 'unknown', error: { retryable: false } });
     expect([wire.connections, wire.requests]).toEqual([1, 1]);
@@ -180,7 +176,7 @@ describe.each(Object.entries(writes))('%s on the wire', (_name, write) => {
 
   it('is refused by 401 without a renewal and without a repetition, and tells which token it was', async () => {
     const wire = await scriptedWire({
-      onBytes: (socket, bytes) => isWhole(bytes) && socket.end(httpAnswer(401, '', { 'www-authenticate': 'Bearer' })),
+      onBytes: (socket, bytes) => wholeRequest(bytes) && socket.end(httpAnswer(401, '', { 'www-authenticate': 'Bearer' })),
     });
     const tokens = fixedToken();
     const result = await write.run(writeDeps(tokens), wire.url);

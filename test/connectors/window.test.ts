@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ReadGate } from '../../src/connectors/read-gate.ts';
+import { Window } from '../../src/connectors/window.ts';
 
-describe('the read gate', () => {
+describe('a window', () => {
   it('lets so many through at a time, in order, also when some of them fail', async () => {
-    const gate = new ReadGate(2);
+    const gate = new Window(2);
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     const all = Array.from({ length: 6 }, (_, i) =>

@@ -1,8 +1,8 @@
 /**
- * At most `atOnce` reads of whole accounts at a time, in the order in which they were asked for. A thousand accounts that connect together would otherwise
- * queue their lists behind a few HTTP connections until the deadlines of most had passed, and begin again.
+ * At most `atOnce` pieces of work at a time, in the order in which they were asked for. A thousand accounts that connect together would otherwise queue their
+ * subscriptions, and their lists behind a few HTTP connections, until the deadlines of most had passed, and begin again.
  */
-export class ReadGate {
+export class Window {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
   private readonly atOnce: number;

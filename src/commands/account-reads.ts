@@ -1,0 +1,127 @@
+import type { Stream } from '../domain/order.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { AccountProbes, ProbeResult } from './account-probes.ts';
+import type { CommandOptions } from './command-options.ts';
+import { runProbe } from './run-probe.ts';
+import { TokenBucket } from './token-bucket.ts';
+
+export interface AccountReadsDeps {
+  readonly probes: AccountProbes;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics['commands'], 'probes'>;
+  /** Wall time of the oldest send that a read of the account is to judge: an order that was hidden for a while comes with the time of then. */
+  readonly oldestSendMs: (stream: Stream, accountId: string) => number | undefined;
+}
+
+/** How a read of an account ended. `calledAtMs`: monotonic time at which it was asked for here. */
+export interface AccountRead {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly calledAtMs: number;
+  readonly result: ProbeResult;
+}
+
+interface Flight {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly done: Promise<AccountRead>;
+  readonly finish: (read: AccountRead) => void;
+}
+
+/**
+ * Everything that is read to find out what became of commands, within one budget.
+ *
+ * States of a read of an account: waiting for its token, in order of asking → running → done. One that is asked for again meanwhile is shared: the read of an account
+ * judges all its commands at once.
+ * Invariant: no more reads begin than the bucket gives tokens; direct reads leave half of it to those of accounts, and give way to any that waits.
+ */
+export class AccountReads {
+  private readonly flights = new Map<string, Flight>();
+  private readonly waiting: Flight[] = [];
+  private readonly bucket: TokenBucket;
+  private timer: Timer | undefined;
+  private stopped = new AbortController();
+  private readonly deps: AccountReadsDeps;
+  private readonly options: Pick<CommandOptions, 'probes' | 'probeDeadlineMs'>;
+
+  constructor(deps: AccountReadsDeps, options: Pick<CommandOptions, 'probes' | 'probeDeadlineMs'>) {
+    this.deps = deps;
+    this.options = options;
+    this.bucket = new TokenBucket(deps.clock, options.probes);
+  }
+
+  begin(): void {
+    this.stopped = new AbortController();
+  }
+
+  /** Ends all reads, running and waiting: each is done, as failed. */
+  end(): void {
+    this.stopped.abort();
+    this.timer?.cancel();
+    this.timer = undefined;
+    for (const flight of this.waiting.splice(0)) {
+      const reason = { code: 'STOPPED', message: 'the term is over' };
+      this.land(flight, { ...flight, calledAtMs: this.deps.clock.monotonicMs(), result: { kind: 'failed', reason } });
+    }
+  }
+
+  /** A complete read of the account by its one reader, shared by all who ask while it waits or runs. Never rejects. */
+  read(stream: Stream, accountId: string): Promise<AccountRead> {
+    const key = `${stream}:${accountId}`;
+    const known = this.flights.get(key);
+    if (known !== undefined) return known.done;
+    let finish: Flight['finish'] = () => {};
+    const done = new Promise<AccountRead>((resolve) => {
+      finish = resolve;
+    });
+    const flight: Flight = { stream, accountId, done, finish };
+    this.flights.set(key, flight);
+    this.waiting.push(flight);
+    this.pump();
+    return done;
+  }
+
+  /** A read of one order or one reference, if the budget has room for it now. Undefined: it has not, and the account's reads will do. */
+  async direct(read: (signal: AbortSignal) => Promise<ProbeResult>, stop: AbortSignal): Promise<ProbeResult | undefined> {
+    const { metrics } = this.deps;
+    if (this.waiting.length > 0 || !this.bucket.take(Math.floor(this.options.probes.burst / 2))) {
+      metrics.probes.inc({ outcome: 'skipped' });
+      return undefined;
+    }
+    return this.run(read, AbortSignal.any([stop, this.stopped.signal]));
+  }
+
+  private pump(): void {
+    if (this.stopped.signal.aborted) this.end();
+    while (this.waiting.length > 0 && this.bucket.take()) {
+      const flight = this.waiting.shift();
+      if (flight !== undefined) void this.fly(flight);
+    }
+    if (this.waiting.length === 0 || this.timer !== undefined) return;
+    this.timer = this.deps.clock.after(Math.max(1, this.bucket.waitMs()), () => {
+      this.timer = undefined;
+      this.pump();
+    });
+  }
+
+  private async fly(flight: Flight): Promise<void> {
+    const { probes, clock } = this.deps;
+    const { stream, accountId } = flight;
+    const calledAtMs = clock.monotonicMs();
+    const sinceMs = this.deps.oldestSendMs(stream, accountId);
+    const result = await this.run((signal) => probes.readAccount(stream, accountId, signal, sinceMs), this.stopped.signal);
+    this.land(flight, { stream, accountId, calledAtMs, result });
+  }
+
+  private land(flight: Flight, read: AccountRead): void {
+    this.flights.delete(`${flight.stream}:${flight.accountId}`);
+    flight.finish(read);
+  }
+
+  private async run(read: (signal: AbortSignal) => Promise<ProbeResult>, stop: AbortSignal): Promise<ProbeResult> {
+    const result = await runProbe(this.deps, read, { deadlineMs: this.options.probeDeadlineMs, stop });
+    this.deps.metrics.probes.inc({ outcome: result.kind });
+    return result;
+  }
+}

@@ -1,0 +1,58 @@
+import { type Command, isFinal } from '../domain/command.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandJournal } from './command-journal.ts';
+
+export interface AwaitDeps {
+  readonly journal: Pick<CommandJournal, 'find'>;
+  readonly book: CommandBook;
+  readonly clock: Clock;
+}
+
+/** How often the journal is asked about a command that this process does not follow: it stands by. */
+const pollMs = 500;
+/** The same for one that it does follow: its term may end while somebody waits. */
+const followedPollMs = 5_000;
+
+/** Nothing more comes by itself: it is final, or a person has to say it. */
+export function isOver(command: Command): boolean {
+  return isFinal(command.state) || command.state === 'conflict';
+}
+
+/**
+ * The command once it is over, or as it is after `waitMs`. Undefined: there is none, or the journal could not be read within the wait. Never rejects.
+ * Where this process follows the command the answer comes with its commit; elsewhere the journal is asked twice a second.
+ */
+export async function awaitCommand(deps: AwaitDeps, commandId: string, waitMs: number): Promise<Command | undefined> {
+  const { book, clock } = deps;
+  const untilMs = clock.monotonicMs() + waitMs;
+  const over = new AbortController();
+  let newest = book.get(commandId)?.command;
+  const stop = book.listen(commandId, (command) => {
+    newest = command;
+    if (isOver(command)) over.abort();
+  });
+  try {
+    for (;;) {
+      const followed = book.get(commandId) !== undefined;
+      if (!followed) {
+        const found = await look(deps, commandId);
+        if (found === 'none') return newest;
+        if (found !== 'unreadable' && (newest === undefined || found.version >= newest.version)) newest = found;
+      }
+      const leftMs = untilMs - clock.monotonicMs();
+      if ((newest !== undefined && isOver(newest)) || leftMs <= 0) return newest;
+      await clock.sleep(Math.min(leftMs, followed ? followedPollMs : pollMs), over.signal);
+    }
+  } finally {
+    stop();
+  }
+}
+
+async function look({ journal }: AwaitDeps, commandId: string): Promise<Command | 'none' | 'unreadable'> {
+  try {
+    return (await journal.find(commandId)) ?? 'none';
+  } catch {
+    return 'unreadable';
+  }
+}

@@ -1,0 +1,145 @@
+import type { Baseline, Command } from '../domain/command.ts';
+import { checkCancel, checkPlace, checkReplace } from '../domain/command-checks.ts';
+import type { SettlingUpdate } from '../domain/settling.ts';
+import type { AccountProbes } from './account-probes.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandJournal } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { Submission, SubmitResult } from './commands.ts';
+import type { Halts } from './halts.ts';
+import type { RateBudget } from './rate-budget.ts';
+
+export type Declined = Extract<SubmitResult, { kind: 'declined' }>;
+
+export interface CheckDeps {
+  readonly journal: Pick<CommandJournal, 'readOrder'>;
+  readonly probes: Pick<AccountProbes, 'standing'>;
+  readonly book: CommandBook;
+  readonly halts: Halts;
+  readonly budget: RateBudget;
+}
+
+export type CheckResult =
+  | { readonly kind: 'passed'; readonly orderId?: string; readonly baseline?: Baseline; readonly tookToken: boolean }
+  | Declined;
+
+/**
+ * Everything for which a command is declined before anything is journaled (reconciliation, "Sending a command" 1). Of a cancel nothing is asked but whether its account may
+ * be traded and its order still lives. Called in the account's turn: nothing of the account is opened between this and the opening. Rejects when the order could not be
+ * read.
+ */
+export async function checkSubmission(deps: CheckDeps, options: CommandOptions, submission: Submission): Promise<CheckResult> {
+  const { request } = submission;
+  const untraded = accountObjection(deps, options, request.stream, request.accountId, request.kind === 'cancel');
+  if (untraded !== undefined) return untraded;
+  if (request.kind !== 'cancel') {
+    const objection = placingObjection(deps, options, submission);
+    if (objection !== undefined) return objection;
+  }
+  const priors = [...deps.book.ofAccount(request.accountId)].map(({ command }) => command);
+  if (request.kind === 'place') {
+    const refusal = checkPlace(request, priors, submission.supersedes);
+    return refusal === undefined ? takeToken(deps, request.accountId, {}) : { kind: 'declined', ...refusal };
+  }
+  const order = await deps.journal.readOrder(request.stream, request.orderId);
+  return orderObjection(submission, order, priors) ?? passed(deps, submission, order);
+}
+
+/** Whether anything of ours may touch the account at all. Also asked for a cancel-all. */
+export function accountObjection(
+  { probes }: Pick<CheckDeps, 'probes'>,
+  { accounts }: Pick<CommandOptions, 'accounts'>,
+  stream: Submission['request']['stream'],
+  accountId: string,
+  mayBeUnknown: boolean,
+): Declined | undefined {
+  const { known, isSim, mayAppear } = probes.standing(stream, accountId);
+  if (accounts.length > 0 && !accounts.includes(accountId))
+    return declined('ACCOUNT_NOT_TRADED', 'the account is not among those that may be traded (TIDEMARK_COMMAND_ACCOUNTS)');
+  if (!known && mayAppear === true && !(mayBeUnknown && accounts.includes(accountId)))
+    return declined('SOURCE_NOT_LIVE', 'the accounts have not been listed yet', 1_000);
+  if (!known && !(mayBeUnknown && accounts.includes(accountId)))
+    return declined('ACCOUNT_NOT_FOUND', 'no account of this id is followed on this stream');
+  if (accounts.length === 0 && !isSim)
+    return declined('ACCOUNT_NOT_TRADED', 'a real account is traded only when it is named in TIDEMARK_COMMAND_ACCOUNTS');
+  return undefined;
+}
+
+function placingObjection(
+  { halts, probes, book }: CheckDeps,
+  options: CommandOptions,
+  { request }: Submission,
+): Declined | undefined {
+  const halt = halts.blocking(request.accountId);
+  if (halt !== undefined)
+    return declined(
+      'PLACING_HALTED',
+      `placing is halted (${halt.cause}): ${halt.reason}. Cancels pass; a person has to resume it`,
+    );
+  if (options.needsLive && !probes.standing(request.stream, request.accountId).live)
+    return declined('SOURCE_NOT_LIVE', 'the order stream of the account is not live: an outcome would be learnt late', 2_000);
+  if (!book.complete) return declined('RATE_LIMITED', 'more commands are unresolved than can be followed', 10_000);
+  return undefined;
+}
+
+function orderObjection(
+  submission: Submission,
+  held: SettlingUpdate | undefined,
+  priors: readonly Command[],
+): Declined | undefined {
+  const { request, ifRevision } = submission;
+  // An order that we have not seen may exist all the same: whoever wants out must be let out.
+  if (held === undefined) {
+    if (request.kind === 'cancel' && ifRevision === undefined) return undefined;
+    return declined('ORDER_NOT_FOUND', 'no such order');
+  }
+  const { order, revision } = held;
+  if (order.accountId !== request.accountId) return declined('ORDER_NOT_FOUND', 'no such order');
+  if (ifRevision !== undefined && ifRevision !== revision)
+    return declined('REVISION_MISMATCH', `the order is at revision ${revision}`);
+  const refusal = request.kind === 'replace' ? checkReplace(request, order, priors) : checkCancel(order);
+  return refusal && { kind: 'declined', ...refusal };
+}
+
+function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate | undefined): CheckResult {
+  if (request.kind === 'place') throw new Error('a place names no order');
+  const named = { orderId: request.orderId, baseline: held === undefined ? unseen : baselineOf(held) };
+  if (request.kind === 'cancel') return { kind: 'passed', ...named, tookToken: false };
+  return takeToken(deps, request.accountId, named);
+}
+
+/** The last of the checks, so that what is declined for another reason costs nothing. */
+function takeToken({ budget }: CheckDeps, accountId: string, named: { orderId?: string; baseline?: Baseline }): CheckResult {
+  const waitMs = budget.take(accountId);
+  if (waitMs === undefined) return { kind: 'passed', ...named, tookToken: true };
+  return declined('RATE_LIMITED', 'the account has used up its rate of commands', waitMs);
+}
+
+/** The cancel of an order that we have never seen: whatever is observed of it is news. */
+const unseen: Baseline = {
+  revision: 0,
+  sourceEpoch: 0,
+  status: 'unknown',
+  working: { quantity: '0' },
+  cumQty: '0',
+  pendingAction: 'none',
+};
+
+function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpdate): Baseline {
+  const { status, working, cumQty, pendingAction, rejectReason, rejectText } = order;
+  return {
+    revision,
+    sourceEpoch,
+    ...(sourceVersion !== undefined && { sourceVersion }),
+    status,
+    working,
+    cumQty,
+    pendingAction,
+    ...(rejectReason !== undefined && { rejectReason }),
+    ...(rejectText !== undefined && { rejectText }),
+  };
+}
+
+export function declined(code: Declined['code'], message: string, retryAfterMs?: number): Declined {
+  return { kind: 'declined', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}

@@ -1,0 +1,221 @@
+import { type Command, isFinal } from '../domain/command.ts';
+import { orderKey } from '../domain/order.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type Watched, watchedFrom } from './watched.ts';
+
+export interface BookOptions {
+  readonly maxWatched: number;
+  readonly recentMs: number;
+}
+
+/** Told of each new version of a watched command. `before`: the version that was known. */
+export type OnChange = (watched: Watched, before: Command) => void;
+
+const maxRecent = 10_000;
+
+/**
+ * The commands of this term that are not over, in memory: what checks, reconciler and waiting callers look at. The journal is the truth; a version seen later wins.
+ *
+ * Invariant: `command` of an entry never goes back to a lower version; an entry leaves when its command is final and no attempt of it is in hand. `complete` is true
+ * only while every command of the lane that is not final is here: only then is "nothing unresolved before it" an answer.
+ */
+export class CommandBook {
+  private readonly watched = new Map<string, Watched>();
+  private readonly byOrder = new Map<string, Set<Watched>>();
+  private readonly byAccount = new Map<string, Set<Watched>>();
+  /** Final ones that came to nothing, and until when (monotonic) an order of theirs is looked for when hand-overs were missed. */
+  private readonly recent = new Map<string, number>();
+  private readonly waiters = new Map<string, Set<(command: Command) => void>>();
+  private overflowed = false;
+  /** Being journaled at this moment: in the journal perhaps, and not here yet. */
+  readonly opening = new Set<string>();
+  private readonly clock: Clock;
+  private readonly options: BookOptions;
+  /** Set once by whoever follows the entries. */
+  onChange: OnChange = () => {};
+  onLeave: (watched: Watched) => void = () => {};
+
+  constructor(clock: Clock, options: BookOptions) {
+    this.clock = clock;
+    this.options = options;
+  }
+
+  get size(): number {
+    return this.watched.size;
+  }
+
+  get room(): number {
+    return Math.max(0, this.options.maxWatched - this.watched.size);
+  }
+
+  get complete(): boolean {
+    return !this.overflowed && this.room > 0;
+  }
+
+  /** Commands of the journal did not fit, or all of them do again. */
+  overflow(overflowed: boolean): void {
+    this.overflowed = overflowed;
+  }
+
+  /** `sentAtMs`: see `Watched`. A command that is watched already is only adopted. */
+  watch(command: Command, sentAtMs: number): Watched {
+    const known = this.watched.get(command.commandId);
+    if (known !== undefined) {
+      this.adopt(command);
+      return known;
+    }
+    const entry = watchedFrom(command, sentAtMs, this.clock.monotonicMs());
+    this.watched.set(command.commandId, entry);
+    add(this.byAccount, command.request.accountId, entry);
+    this.indexOrder(entry);
+    this.markRivals(command);
+    return entry;
+  }
+
+  get(commandId: string): Watched | undefined {
+    return this.watched.get(commandId);
+  }
+
+  all(): Iterable<Watched> {
+    return this.watched.values();
+  }
+
+  ofAccount(accountId: string): Iterable<Watched> {
+    return this.byAccount.get(accountId) ?? [];
+  }
+
+  /** Those that name this order (`<stream>:<orderId>`), or were bound to it. */
+  ofOrder(key: string): Iterable<Watched> {
+    return this.byOrder.get(key) ?? [];
+  }
+
+  watchesOrder(key: string): boolean {
+    return this.byOrder.has(key);
+  }
+
+  /** Two cancels of one order: neither can be told from the other by what the order shows while it is pending. */
+  markRivals({ commandId, request, orderId }: Command): void {
+    if (request.kind !== 'cancel' || orderId === undefined) return;
+    const others = [...this.ofOrder(orderKey(request.stream, orderId))].filter(
+      ({ command }) => command.request.kind === 'cancel' && command.commandId !== commandId,
+    );
+    for (const other of others) other.rivals = true;
+    const entry = this.watched.get(commandId);
+    if (entry !== undefined && others.length > 0) entry.rivals = true;
+  }
+
+  /** A version that was committed. Older ones than ours change nothing. Of a command that is not watched only its waiters learn. */
+  adopt(command: Command): void {
+    const entry = this.watched.get(command.commandId);
+    if (entry === undefined) {
+      this.tell(command);
+      return;
+    }
+    const before = entry.command;
+    if (!isNewer(command, before)) return;
+    entry.command = command;
+    this.indexOrder(entry);
+    this.onChange(entry, before);
+    this.tell(command);
+    this.leaveIfOver(entry);
+  }
+
+  /** It stays here, whatever becomes of it, until `letGo`. */
+  hold(entry: Watched): void {
+    entry.hands += 1;
+  }
+
+  letGo(entry: Watched): void {
+    entry.hands -= 1;
+    this.leaveIfOver(entry);
+  }
+
+  /** Final commands that came to nothing and whose order might still appear. */
+  recentIds(): string[] {
+    const nowMs = this.clock.monotonicMs();
+    for (const [commandId, untilMs] of this.recent) {
+      if (untilMs > nowMs) break;
+      this.recent.delete(commandId);
+    }
+    return [...this.recent.keys()];
+  }
+
+  remember(command: Command): void {
+    if (!mayLandLate(command)) return;
+    if (this.recent.size >= maxRecent) for (const oldest of [...this.recent.keys()].slice(0, 1)) this.recent.delete(oldest);
+    this.recent.delete(command.commandId);
+    this.recent.set(command.commandId, this.clock.monotonicMs() + this.options.recentMs);
+  }
+
+  /** Calls `told` with every committed version from now on, until the returned function is called. */
+  listen(commandId: string, told: (command: Command) => void): () => void {
+    const those = this.waiters.get(commandId) ?? new Set();
+    this.waiters.set(commandId, those);
+    those.add(told);
+    return () => {
+      those.delete(told);
+      if (those.size === 0 && this.waiters.get(commandId) === those) this.waiters.delete(commandId);
+    };
+  }
+
+  /** The term is over. Waiters stay: they have deadlines of their own. */
+  clear(): void {
+    for (const entry of [...this.watched.values()]) this.leave(entry);
+    this.recent.clear();
+    this.overflowed = false;
+  }
+
+  private tell(command: Command): void {
+    for (const told of this.waiters.get(command.commandId) ?? []) told(command);
+  }
+
+  private leaveIfOver(entry: Watched): void {
+    if (entry.hands > 0 || !isFinal(entry.command.state) || this.watched.get(entry.command.commandId) !== entry) return;
+    this.remember(entry.command);
+    this.leave(entry);
+  }
+
+  private leave(entry: Watched): void {
+    this.watched.delete(entry.command.commandId);
+    remove(this.byAccount, entry.command.request.accountId, entry);
+    const key = orderKeyOf(entry.command);
+    if (key !== undefined) remove(this.byOrder, key, entry);
+    this.onLeave(entry);
+  }
+
+  private indexOrder(entry: Watched): void {
+    const key = orderKeyOf(entry.command);
+    if (key !== undefined) add(this.byOrder, key, entry);
+  }
+}
+
+/** Attempts may have moved without a step (prepared to sending): of equal versions the one whose attempts are further on is newer. */
+function isNewer(command: Command, than: Command): boolean {
+  return command.version > than.version || (command.version === than.version && sendings(command) > sendings(than));
+}
+
+function sendings({ attempts }: Command): number {
+  return attempts.filter(({ state }) => state !== 'prepared').length;
+}
+
+function mayLandLate({ request, state, orderId }: Command): boolean {
+  return (
+    request.kind === 'place' && orderId === undefined && (state === 'not_sent' || state === 'refused' || state === 'rejected')
+  );
+}
+
+function orderKeyOf({ request, orderId }: Command): string | undefined {
+  return orderId === undefined ? undefined : orderKey(request.stream, orderId);
+}
+
+function add<K>(index: Map<K, Set<Watched>>, key: K, entry: Watched): void {
+  const those = index.get(key);
+  if (those === undefined) index.set(key, new Set([entry]));
+  else those.add(entry);
+}
+
+function remove<K>(index: Map<K, Set<Watched>>, key: K, entry: Watched): void {
+  const those = index.get(key);
+  those?.delete(entry);
+  if (those?.size === 0) index.delete(key);
+}

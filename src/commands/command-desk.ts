@@ -1,0 +1,342 @@
+import { isUnresolved } from '../domain/command.ts';
+import type { CommittedBatch } from '../domain/committed-batch.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Service } from '../runtime/service.ts';
+import type { AccountProbes } from './account-probes.ts';
+import { AuditTrail } from './audit-trail.ts';
+import { awaitCommand } from './await-command.ts';
+import { type CancelAllWord, cancelAll } from './cancel-all.ts';
+import { accountObjection, declined } from './check-submission.ts';
+import { CommandBook } from './command-book.ts';
+import { CommandGauges } from './command-gauges.ts';
+import type { AuditEntry, CommandJournal, Halt } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import { CommandSteps } from './command-steps.ts';
+import type {
+  Allowance,
+  CancelAllResult,
+  Commands,
+  HaltResult,
+  OperatorWord,
+  ReconcileResult,
+  SettleResult,
+  Submission,
+  SubmitResult,
+} from './commands.ts';
+import type { PersonsOutcome } from './decide-person.ts';
+import { HaltWatch } from './halt-watch.ts';
+import { accountScope, Halts } from './halts.ts';
+import type { OrderEntry } from './order-entry.ts';
+import { RateBreaker } from './rate-breaker.ts';
+import { RateBudget } from './rate-budget.ts';
+import { Reconciler } from './reconciler.ts';
+import { SendAttempts } from './send-attempts.ts';
+import { settleByPerson } from './settle-by-person.ts';
+import { type SendingTerm, SubmitCommand } from './submit-command.ts';
+import type { Term } from './term.ts';
+
+export interface CommandDeskDeps {
+  readonly journal: CommandJournal;
+  readonly entry: OrderEntry;
+  readonly probes: AccountProbes;
+  readonly lease: Lease;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics['commands'];
+  readonly log: Log;
+  /** A step was just committed: its event waits in the outbox. Never waits, never throws. */
+  readonly onStep?: () => void;
+}
+
+/** The command side at a glance, for `/status`. */
+export interface DeskStatus {
+  readonly enabled: boolean;
+  /** Holding the lane. Standing by, nothing is known of what is unresolved. */
+  readonly leading: boolean;
+  readonly unresolved: number;
+  /** Wall time of the last possible send of the oldest of them. */
+  readonly oldestUnresolvedMs: number | undefined;
+}
+
+/** How far back a takeover returns commands that are final: one that came to nothing may have landed while nobody held the lane. */
+const takeOverRecentMs = 120_000;
+/** How often a process that stands by looks at the halts, to show them. */
+const showHaltsEveryMs = 5_000;
+
+/**
+ * The command side: takes commands, sends them, and has them followed until they are settled (reconciliation). The parts do the work; this joins them and keeps the term.
+ *
+ * States: standing by → leading (between `begin` and `end`) → standing by …; draining, from `drain` on, in both.
+ * Invariant: whatever is written or sent belongs to the term under which it began, and nothing of a term is begun once it is over or its lease is not certain. Standing by,
+ * every command is declined before anything happens.
+ */
+export class CommandDesk implements Commands, Service {
+  readonly name = 'commands';
+  private leading: { readonly term: Term; readonly over: AbortController } | undefined;
+  private draining = false;
+  private readonly giveUp = new AbortController();
+  private readonly stopped = new AbortController();
+  private readonly book: CommandBook;
+  private readonly tableOfHalts: Halts;
+  private readonly haltWatch: HaltWatch;
+  private readonly budget: RateBudget;
+  private readonly breaker: RateBreaker;
+  private readonly steps: CommandSteps;
+  private readonly reconciler: Reconciler;
+  private readonly submitter: SubmitCommand;
+  private readonly gauges: CommandGauges;
+  private readonly auditTrail: AuditTrail;
+  private readonly deps: CommandDeskDeps;
+  private readonly options: CommandOptions;
+
+  constructor(deps: CommandDeskDeps, options: CommandOptions) {
+    this.deps = deps;
+    this.options = options;
+    const { clock, onStep = () => {} } = deps;
+    const book = new CommandBook(clock, options);
+    const halts = new Halts(deps);
+    const shared = { ...deps, book, halts, onStep };
+    this.book = book;
+    this.tableOfHalts = halts;
+    this.haltWatch = new HaltWatch(shared, options);
+    this.budget = new RateBudget(clock, options.rate);
+    this.breaker = new RateBreaker(clock, options.breaker);
+    this.steps = new CommandSteps({ ...shared, haltWatch: this.haltWatch }, options);
+    this.reconciler = new Reconciler({ ...shared, steps: this.steps }, options);
+    this.gauges = new CommandGauges(shared);
+    this.auditTrail = new AuditTrail(deps);
+    const sender = new SendAttempts({ ...shared, steps: this.steps }, options);
+    this.submitter = new SubmitCommand(
+      {
+        ...shared,
+        sender,
+        budget: this.budget,
+        breaker: this.breaker,
+        doubt: () => this.reconciler.doubt(),
+        trip: (accountId) => this.trip(accountId),
+      },
+      options,
+    );
+    book.onChange = (watched, before) => {
+      this.gauges.changed(watched, before);
+      this.reconciler.changed(watched, before);
+    };
+  }
+
+  /** Resolves at once: until a term begins only the halts are looked at. */
+  async start(): Promise<void> {
+    void this.showHalts();
+  }
+
+  /** The lane is ours: takes over what the holder before left. Rejects when the journal can't be read or written; the lane is then given back. */
+  async begin({ epoch }: { readonly epoch: bigint }): Promise<void> {
+    await this.end();
+    const { journal, clock, log } = this.deps;
+    const over = new AbortController();
+    const term: Term = { fence: { lane: this.options.lane, epoch }, over: over.signal };
+    const atMs = clock.nowMs();
+    const taken = await journal.takeOver(term.fence, atMs, takeOverRecentMs);
+    await this.tableOfHalts.load(() => true);
+    this.leading = { term, over };
+    this.reconciler.begin(term, taken);
+    this.gauges.begin();
+    const unresolved = taken.filter(({ state }) => isUnresolved(state));
+    if (unresolved.length > 0) log.warn({ commands: unresolved.length }, 'commands of the lane are unresolved');
+    const swept = unresolved.filter(({ updatedAtMs }) => updatedAtMs === atMs);
+    void this.untilDurable(() => this.haltWatch.afterTakeOver(swept, term), term);
+    this.deps.onStep?.();
+  }
+
+  /** The lane is somebody else's, or about to be: nothing more is sent or settled here. What is in hand may still add evidence. */
+  async end(): Promise<void> {
+    this.leading?.over.abort();
+    this.leading = undefined;
+    this.reconciler.end();
+    this.book.clear();
+    this.gauges.end();
+  }
+
+  /** A batch that just committed; see `Reconciler`. */
+  hand(batch: CommittedBatch): void {
+    this.reconciler.hand(batch);
+  }
+
+  /** Batches committed that can't be handed over. */
+  missed(): void {
+    this.reconciler.missed();
+  }
+
+  /** Takes no more commands and finishes those in hand; at the signal it leaves them to the journal. */
+  async drain(signal: AbortSignal): Promise<void> {
+    this.draining = true;
+    this.stopped.abort();
+    await this.submitter.drained(signal);
+    this.giveUp.abort();
+    if (!signal.aborted) await this.auditTrail.drained();
+  }
+
+  async submit(submission: Submission): Promise<SubmitResult> {
+    const { enabled } = this.options;
+    if (!enabled) return declined('COMMANDS_OFF', 'commands are turned off (TIDEMARK_COMMANDS)');
+    if (this.draining) return declined('DRAINING', 'the service is ending', 2_000);
+    const under = this.sendingTerm();
+    if (under === undefined) return declined('NOT_LEADER', 'another process holds the lane', 2_000);
+    const result = await this.submitter.submit(submission, under);
+    const { request, principal, requestId } = submission;
+    const { kind: action, accountId } = request;
+    if (result.kind === 'journaled' && !result.replayed)
+      this.audit({ principal, action, accountId, commandId: result.command.commandId, requestId });
+    return result;
+  }
+
+  wait(commandId: string, waitMs: number) {
+    return awaitCommand({ ...this.deps, book: this.book }, commandId, waitMs);
+  }
+
+  async settle(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
+    const { journal, clock } = this.deps;
+    const term = this.leading?.term;
+    if (term === undefined) return { kind: 'declined', ...notLeader };
+    const deps = { journal, steps: this.steps, nowMs: () => clock.nowMs() };
+    const result = await settleByPerson(deps, commandId, outcome, word, term);
+    const { by: principal, reason, requestId } = word;
+    if (result.kind === 'settled') {
+      const { accountId } = result.command.request;
+      this.audit({ principal, action: 'settle', accountId, commandId, requestId, reason, detail: { outcome } });
+    }
+    return result;
+  }
+
+  async halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+    return this.operate('halt', scope, word, async (term) => {
+      const halt = await this.tableOfHalts.raise(scope, 'operator', word, term);
+      return halt && [halt];
+    });
+  }
+
+  async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+    return this.operate('resume', scope, word, async (term) => {
+      const cleared = await this.tableOfHalts.clear(scope, word, term);
+      if (cleared !== undefined) this.breaker.reset(scope.kind === 'account' ? scope.accountId : undefined);
+      return cleared;
+    });
+  }
+
+  halts(): readonly Halt[] {
+    return this.tableOfHalts.list();
+  }
+
+  status(): DeskStatus {
+    const unresolved = [...this.book.all()].filter(({ command }) => isUnresolved(command.state) && command.state !== 'open');
+    const { clock } = this.deps;
+    const sentAtMs = Math.min(...unresolved.map((watched) => watched.sentAtMs));
+    return {
+      enabled: this.options.enabled,
+      leading: this.leading !== undefined,
+      unresolved: unresolved.length,
+      oldestUnresolvedMs: unresolved.length === 0 ? undefined : clock.nowMs() - (clock.monotonicMs() - sentAtMs),
+    };
+  }
+
+  async cancelAll(accountId: string, word: CancelAllWord): Promise<CancelAllResult> {
+    const { journal } = this.deps;
+    if (!this.options.enabled)
+      return { kind: 'declined', code: 'COMMANDS_OFF', message: 'commands are turned off (TIDEMARK_COMMANDS)' };
+    if (this.draining) return { kind: 'declined', code: 'DRAINING', message: 'the service is ending' };
+    if (this.sendingTerm() === undefined) return { kind: 'declined', ...notLeader };
+    const [first, second] = (['account', 'prediction'] as const).map((stream) =>
+      accountObjection(this.deps, this.options, stream, accountId, true),
+    );
+    if (first !== undefined && second !== undefined) {
+      const { code, message } = [first, second].find((each) => each.code === 'ACCOUNT_NOT_TRADED') ?? first;
+      return { kind: 'declined', code: code === 'ACCOUNT_NOT_TRADED' ? code : 'ACCOUNT_NOT_FOUND', message };
+    }
+    const submit = (submission: Submission) => this.submit(submission);
+    const result = await cancelAll({ journal, submit }, accountId, word, { width: this.options.cancelAllWindow });
+    const { by: principal, reason, requestId } = word;
+    if (result.kind === 'done')
+      this.audit({ principal, action: 'cancel_all', accountId, requestId, reason, detail: { orders: result.orders.length } });
+    return result;
+  }
+
+  async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {
+    if (this.leading === undefined) return { kind: 'declined', ...notLeader };
+    return { kind: 'done', report: await this.reconciler.reconcile(options) };
+  }
+
+  allowance(accountId: string): Allowance {
+    return this.budget.allowance(accountId);
+  }
+
+  private sendingTerm(): SendingTerm | undefined {
+    const { leading, giveUp } = this;
+    if (leading === undefined || !this.deps.lease.mayAct()) return undefined;
+    return { term: leading.term, giveUp: giveUp.signal, draining: () => this.draining };
+  }
+
+  private async operate(
+    action: 'halt' | 'resume',
+    scope: Halt['scope'],
+    word: OperatorWord,
+    work: (term: Term) => Promise<readonly Halt[] | undefined>,
+  ): Promise<HaltResult> {
+    const term = this.leading?.term;
+    if (term === undefined) return { kind: 'declined', ...notLeader };
+    try {
+      const halts = await work(term);
+      if (halts === undefined) return { kind: 'declined', ...notLeader };
+      const { by: principal, reason, requestId } = word;
+      this.audit({ principal, action, requestId, reason, ...(scope.kind === 'account' && { accountId: scope.accountId }) });
+      return { kind: 'done', halts };
+    } catch (err) {
+      this.deps.log.warn({ err, action }, 'a halt could not be written');
+      return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: 'the database could not be reached' };
+    }
+  }
+
+  private trip(accountId: string): void {
+    const term = this.leading?.term;
+    if (term === undefined) return;
+    const { count, windowMs } = this.options.breaker;
+    const reason = `${count} places and replaces within ${windowMs / 1000} s`;
+    void this.untilDurable(
+      async () =>
+        (await this.tableOfHalts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term)) !== undefined,
+      term,
+    );
+  }
+
+  /** A halt holds in memory at once; this makes it durable, however long the database is away. */
+  private async untilDurable(raise: () => Promise<boolean>, term: Term): Promise<void> {
+    const { clock, random, log } = this.deps;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    while (!term.over.aborted) {
+      try {
+        await raise();
+        return;
+      } catch (err) {
+        log.warn({ err }, 'a halt could not be written; trying again');
+        await clock.sleep(backoff.nextMs(), term.over);
+      }
+    }
+  }
+
+  private async showHalts(): Promise<void> {
+    const { clock } = this.deps;
+    while (!this.stopped.signal.aborted) {
+      if (this.leading === undefined) await this.tableOfHalts.load(() => this.leading === undefined).catch(() => undefined);
+      await clock.sleep(showHaltsEveryMs, this.stopped.signal);
+    }
+  }
+
+  private audit(entry: Omit<AuditEntry, 'atMs'>): void {
+    this.auditTrail.record({ atMs: this.deps.clock.nowMs(), ...entry });
+  }
+}
+
+const notLeader = { code: 'NOT_LEADER', message: 'another process holds the lane' } as const;

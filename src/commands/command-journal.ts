@@ -1,0 +1,150 @@
+import type { AttemptState, Baseline, Command, CommandRequest, CommandState, Evidence, Reason } from '../domain/command.ts';
+import type { Stream } from '../domain/order.ts';
+import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
+
+export type { BoundOrder, SettlingUpdate };
+
+/**
+ * Under which term of the lane something is written. Every write of the journal but `addEvidence` carries one, and is refused once a later holder has called
+ * `takeOver`: a fence of the commands' own, so that slow journal transactions never wait for the lane's row, nor it for them.
+ */
+export interface Fence {
+  readonly lane: number;
+  readonly epoch: bigint;
+}
+
+export interface NewCommand {
+  readonly commandId: string;
+  readonly principal: string;
+  readonly idempotencyKey: string;
+  readonly requestHash: string;
+  readonly request: CommandRequest;
+  readonly callerRef?: string;
+  readonly supersedes?: string;
+  readonly orderId?: string;
+  readonly baseline?: Baseline;
+  readonly deadlineAtMs: number;
+  readonly atMs: number;
+  /** Attempt 1, PREPARED. Absent where we refuse it ourselves after all: `refusal` then, and the command is journaled as `refused`. */
+  readonly attemptId?: string;
+  readonly refusal?: Reason;
+}
+
+export type OpenResult =
+  | { readonly kind: 'opened'; readonly command: Command }
+  /** The same key of the same principal with the same request: the command as it is now. Nothing was written. */
+  | { readonly kind: 'replayed'; readonly command: Command }
+  /** The same key with another request. Nothing was written. */
+  | { readonly kind: 'key_reused' }
+  /** `supersedes` names a command that is not presumed absent any more, or has been superseded already. Nothing was written. */
+  | { readonly kind: 'not_superseded' }
+  | { readonly kind: 'fenced' };
+
+export type NewEvidence = Omit<Evidence, 'number'>;
+
+/** One step of one command, in one transaction: its row by compare-and-set on `version`, an attempt's row, evidence, and an event for the outcomes topic. */
+export interface CommandStep {
+  readonly commandId: string;
+  /** The version that the step was decided on. */
+  readonly version: number;
+  readonly to: CommandState;
+  readonly atMs: number;
+  readonly reason?: Reason;
+  readonly orderId?: string;
+  /** Left out: as it was. */
+  readonly presumedAbsent?: boolean;
+  readonly seenPendingAt?: Command['seenPendingAt'];
+  readonly misses?: number;
+  readonly attempt?: {
+    readonly attemptId: string;
+    readonly from: AttemptState;
+    readonly to: AttemptState;
+    readonly reason?: Reason;
+  };
+  /** A further attempt, PREPARED, after `attempt` became `not_sent` (or `refused` for an old token). */
+  readonly nextAttemptId?: string;
+  readonly evidence: readonly NewEvidence[];
+}
+
+export type StepResult =
+  | { readonly kind: 'stepped'; readonly command: Command }
+  /** Somebody else stepped first. The command as it is now: decide again. */
+  | { readonly kind: 'stale'; readonly command: Command }
+  | { readonly kind: 'fenced' };
+
+export interface OpenOrder {
+  readonly stream: Stream;
+  readonly orderId: string;
+}
+
+export interface Halt {
+  readonly haltId: string;
+  /** The whole service, or one account. */
+  readonly scope: { readonly kind: 'service' } | { readonly kind: 'account'; readonly accountId: string };
+  /** `unresolved`, `late_landing`, `rate`, `operator`. */
+  readonly cause: string;
+  /** For people. */
+  readonly reason: string;
+  readonly by: string;
+  readonly sinceMs: number;
+  readonly clearedAtMs?: number;
+  readonly clearedBy?: string;
+  readonly clearedReason?: string;
+}
+
+/**
+ * The journal of commands: durable before anything is acknowledged, and the only memory that survives. Every call has a deadline; rejects when the database
+ * can't be reached or the outcome of its own commit is not known; the caller then knows nothing, and sends nothing.
+ *
+ * Database invariants, whatever the code above does: one command per (principal, key); attempt numbers without a hole; at most one attempt of a command that is not
+ * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command per bound order and kind `place`.
+ */
+export interface CommandJournal {
+  /** One transaction: the command, attempt 1, the first event. */
+  open(command: NewCommand, fence: Fence): Promise<OpenResult>;
+  /** PREPARED → SENDING, committed. Only `true` permits the one write. Rejects when its outcome is not known: nothing may be written then. */
+  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean>;
+  step(step: CommandStep, fence: Fence): Promise<StepResult>;
+  /** True facts may be added by anyone at any time (a late answer at a former holder); they are no verdict. */
+  addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void>;
+  /**
+   * Raises the fence to `epoch`, then, in the same transaction: attempts SENDING → UNKNOWN, PREPARED → `not_sent`, with their commands, evidence and events.
+   * Returns every command that is not final, and those that became so within `recentMs` (a late landing may still come), oldest first.
+   */
+  takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]>;
+  find(commandId: string): Promise<Command | undefined>;
+  /** The command that holds this key as `open` sees it: a key that may be used again is not found. One look-up, nothing is written. */
+  findByKey(principal: string, idempotencyKey: string): Promise<Command | undefined>;
+  /** By the id of one of their attempts; those that are not ours are left out. */
+  findByAttempts(attemptIds: readonly string[]): Promise<Map<string, Command>>;
+  evidenceOf(commandId: string): Promise<Evidence[]>;
+  /** Not final, oldest first, at most `limit`. */
+  unresolved(limit: number): Promise<Command[]>;
+  /** Orders that ingest bound to these commands. */
+  boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]>;
+  /** Updates of one order with a revision above `afterRevision`, oldest first, at most `limit`; from the log. */
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]>;
+  /** The order as it is stored, with what a baseline needs. */
+  readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined>;
+  /** Open orders of one account, both streams, by (stream, orderId), from above `after`. */
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]>;
+  activeHalts(): Promise<Halt[]>;
+  /** Adds the halt unless an active one has the same scope and cause; which is returned then. */
+  raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'>;
+  /** Clears all active halts of the scope. Returns how many. */
+  clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'>;
+  /** Who did what to the command side: halts, resumes, settlements, cancel-all, refusals of authorization. Append only. */
+  audit(entry: AuditEntry): Promise<void>;
+}
+
+export interface AuditEntry {
+  readonly atMs: number;
+  readonly principal: string;
+  /** `place`, `replace`, `cancel`, `halt`, `resume`, `cancel_all`, `settle`. */
+  readonly action: string;
+  readonly accountId?: string;
+  readonly commandId?: string;
+  readonly requestId?: string;
+  readonly reason?: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,64 @@
+import type { BackoffOptions } from '../runtime/backoff.ts';
+import type { BreakerOptions } from './rate-breaker.ts';
+import type { BucketOptions } from './token-bucket.ts';
+
+export interface CommandOptions {
+  readonly lane: number;
+  /** Off: every command is declined with COMMANDS_OFF. What is unresolved is still settled, and an operator may still settle, halt and resume. */
+  readonly enabled: boolean;
+  /** Accounts that may be traded, and no others. Empty: simulated accounts only. */
+  readonly accounts: readonly string[];
+  /** Declines places and replaces while the account's stream is not live. */
+  readonly needsLive: boolean;
+  /** How long attempts that were not sent are followed by others. */
+  readonly deadlineMs: number;
+  readonly rate: BucketOptions;
+  readonly breaker: BreakerOptions;
+  /** So many unresolved commands halt the account, or the service. */
+  readonly haltAt: { readonly account: number; readonly service: number };
+  /** Reads spent on finding out what became of commands. */
+  readonly probes: BucketOptions;
+  readonly probeDeadlineMs: number;
+  /** The write must begin within this time after the commit that permits it. */
+  readonly writeWithinMs: number;
+  /** How long a caller waits for its answer to be recorded while the database does not take it; then it is told what was committed last. */
+  readonly recordPatienceMs: number;
+  /** Between attempts of one command. */
+  readonly attemptBackoff: BackoffOptions;
+  /** Between tries of a write of the journal that failed. */
+  readonly journalBackoff: BackoffOptions;
+  /** Commands kept in memory and followed; the rest is taken from the journal as there is room, and nothing is placed until then. */
+  readonly maxWatched: number;
+  /** Commands of one account that may wait for their checks. */
+  readonly maxWaitingPerAccount: number;
+  /** Cancels of one cancel-all that are under way at the same time. */
+  readonly cancelAllWindow: number;
+  /** Unresolved for so long: a warning, and an error that pages. */
+  readonly warnAfterMs: number;
+  readonly alarmAfterMs: number;
+  /** How long after its end a command that came to nothing is still looked up when hand-overs were missed. */
+  readonly recentMs: number;
+  /** How often the journal is asked for unresolved commands that are not watched. */
+  readonly sweepEveryMs: number;
+}
+
+export const commandDefaults: Omit<CommandOptions, 'lane' | 'enabled' | 'accounts'> = {
+  needsLive: true,
+  deadlineMs: 10_000,
+  rate: { perSecond: 20, burst: 40 },
+  breaker: { count: 1_000, windowMs: 60_000 },
+  haltAt: { account: 3, service: 10 },
+  probes: { perSecond: 5, burst: 20 },
+  probeDeadlineMs: 30_000,
+  writeWithinMs: 1_000,
+  recordPatienceMs: 2_000,
+  attemptBackoff: { firstMs: 200, maxMs: 2_000 },
+  journalBackoff: { firstMs: 50, maxMs: 2_000 },
+  maxWatched: 10_000,
+  maxWaitingPerAccount: 200,
+  cancelAllWindow: 16,
+  warnAfterMs: 10_000,
+  alarmAfterMs: 60_000,
+  recentMs: 3_600_000,
+  sweepEveryMs: 15_000,
+};

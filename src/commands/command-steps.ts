@@ -1,0 +1,113 @@
+import { type Command, isFinal } from '../domain/command.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandJournal } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { Decide, Decision } from './decision.ts';
+import type { HaltWatch } from './halt-watch.ts';
+import type { Term } from './term.ts';
+
+export interface CommandStepsDeps {
+  readonly journal: CommandJournal;
+  readonly book: CommandBook;
+  readonly haltWatch: HaltWatch;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics['commands'];
+  readonly log: Log;
+  readonly onStep: () => void;
+}
+
+export type CommitResult =
+  | { readonly kind: 'stepped'; readonly command: Command; readonly decision: Decision }
+  /** Nothing was left to decide on its newest version. */
+  | { readonly kind: 'nothing'; readonly command: Command }
+  /** The term is over, by a later holder or by our own end: what is unresolved is theirs. */
+  | { readonly kind: 'over' };
+
+/** Each time the journal says that somebody else stepped first, one step has been made: more than this many in a row is a mistake of ours. */
+const maxTries = 50;
+
+/**
+ * The one way in which a command changes: decide on the newest version known, write by compare-and-set, and decide again where another step came first.
+ *
+ * Invariant: nothing is taken as changed that the journal has not committed, and a halt that a step calls for is durable before the step is: a crash between the two
+ * halts once too often, never once too seldom.
+ */
+export class CommandSteps {
+  private readonly deps: CommandStepsDeps;
+  private readonly options: Pick<CommandOptions, 'journalBackoff'>;
+
+  constructor(deps: CommandStepsDeps, options: Pick<CommandOptions, 'journalBackoff'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Rejects when the journal can't be reached, or the outcome of its commit is not known: asking again is safe, since what was written is then found. */
+  async commit(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
+    try {
+      return await this.steps(command, decide, term);
+    } finally {
+      this.deps.haltWatch.afterStep(command);
+    }
+  }
+  /** The same, again and again with backoff until it is written or the term is over. Never rejects. */
+  async commitUntilOver(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
+    const backoff = new Backoff(this.deps.random, this.options.journalBackoff);
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await this.commit(command, decide, term);
+      } catch (err) {
+        if (failures === 0)
+          this.deps.log.warn({ err, commandId: command.commandId }, 'a step of a command could not be written; trying again');
+        await this.deps.clock.sleep(backoff.nextMs(), term.over);
+      }
+    }
+  }
+
+  private async steps(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
+    const { journal, book, haltWatch } = this.deps;
+    let newest = command;
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      if (term.over.aborted) return { kind: 'over' };
+      const decision = decide(newest);
+      if (decision === undefined) return { kind: 'nothing', command: newest };
+      if (!(await haltWatch.beforeStep(newest, decision, term))) return { kind: 'over' };
+      const { commandId, version } = newest;
+      const result = await journal.step({ ...decision.step, commandId, version }, term.fence);
+      if (result.kind === 'fenced') return { kind: 'over' };
+      if (result.kind === 'stepped') {
+        this.told(newest, result.command, decision);
+        book.adopt(result.command);
+        this.deps.onStep();
+        return { kind: 'stepped', command: result.command, decision };
+      }
+      newest = result.command;
+      book.adopt(newest);
+    }
+    throw new Error(`the steps of command ${command.commandId} do not come to an end`);
+  }
+
+  private told(before: Command, after: Command, decision: Decision): void {
+    const { metrics, log, clock, book } = this.deps;
+    const { kind, accountId } = after.request;
+    const { commandId, state: outcome } = after;
+    if (decision.lateLanding) {
+      metrics.lateLandings.inc({ kind });
+      log.error({ commandId, accountId, orderId: after.orderId, was: before.state }, 'an order landed late');
+    }
+    if (decision.alarm !== undefined) log.error({ commandId, accountId, orderId: after.orderId }, decision.alarm);
+    if (before.state === after.state || before.state === 'open' || !(isFinal(outcome) || outcome === 'conflict')) return;
+    metrics.settlements.inc({ kind, outcome, evidence: decision.evidence });
+    const sentAtMs = book.get(commandId)?.sentAtMs;
+    if (sentAtMs !== undefined) metrics.settleSeconds.observe((clock.monotonicMs() - sentAtMs) / 1000);
+    log.info(
+      { commandId, accountId, orderId: after.orderId, outcome, was: before.state, by: decision.evidence },
+      'a command is settled',
+    );
+  }
+}

@@ -1,0 +1,130 @@
+import type { Command, CommandOutcome, CommandRequest, Evidence } from '../domain/command.ts';
+import type { Stream } from '../domain/order.ts';
+import type { Halt } from './command-journal.ts';
+
+export interface Submission {
+  readonly principal: string;
+  readonly idempotencyKey: string;
+  /** Already of the right shape (`schema/command-bodies.ts`); what depends on the order's state is judged here. */
+  readonly request: CommandRequest;
+  readonly callerRef?: string;
+  readonly supersedes?: string;
+  /** Replace and cancel: only at this revision of the order. */
+  readonly ifRevision?: number;
+  readonly requestId: string;
+  /** How long the caller waits for the end (`Prefer: wait`). The answer comes earlier when there is nothing left to wait for; without it as soon as the attempt is answered. */
+  readonly waitMs?: number;
+}
+
+/** Why nothing was journaled: 4xx and 5xx mean just that. */
+export const declineCodes = {
+  NOT_LEADER: 503,
+  DRAINING: 503,
+  STORE_UNAVAILABLE: 503,
+  SOURCE_NOT_LIVE: 503,
+  COMMANDS_OFF: 403,
+  ACCOUNT_NOT_TRADED: 403,
+  ORDER_NOT_FOUND: 404,
+  ACCOUNT_NOT_FOUND: 404,
+  PLACING_HALTED: 409,
+  UNRESOLVED_PRIOR_COMMAND: 409,
+  SUPERSEDED_NOT_ABSENT: 409,
+  ORDER_CLOSED: 409,
+  ORDER_ACTION_PENDING: 409,
+  QUANTITY_BELOW_FILLED: 409,
+  NO_CHANGE: 409,
+  REVISION_MISMATCH: 412,
+  IDEMPOTENCY_KEY_REUSED: 422,
+  RATE_LIMITED: 429,
+} as const;
+export type DeclineCode = keyof typeof declineCodes;
+
+export type SubmitResult =
+  | { readonly kind: 'journaled'; readonly command: Command; readonly replayed: boolean }
+  | { readonly kind: 'declined'; readonly code: DeclineCode; readonly message: string; readonly retryAfterMs?: number };
+
+export interface OperatorWord {
+  readonly by: string;
+  /** Never empty: it is recorded. */
+  readonly reason: string;
+  readonly requestId: string;
+}
+
+export type SettleResult =
+  | { readonly kind: 'settled'; readonly command: Command }
+  | {
+      readonly kind: 'declined';
+      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'COMMAND_NOT_FOUND' | 'ALREADY_SETTLED';
+      readonly message: string;
+    };
+
+export type HaltResult =
+  | { readonly kind: 'done'; readonly halts: readonly Halt[] }
+  | { readonly kind: 'declined'; readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE'; readonly message: string };
+
+/** What one account (or the service) still may send, for RateLimit headers. */
+export interface Allowance {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number;
+}
+
+/** One look of the reconciler, for `reconcile --dry-run` and `/status`. */
+export interface ReconcileReport {
+  readonly unresolved: number;
+  readonly probes: number;
+  readonly settled: readonly { readonly commandId: string; readonly outcome: CommandOutcome }[];
+  /** What would be read, or was. */
+  readonly plan: readonly {
+    readonly accountId: string;
+    readonly stream: string;
+    readonly read: string;
+    readonly commands: readonly string[];
+  }[];
+}
+
+export type ReconcileResult =
+  | { readonly kind: 'done'; readonly report: ReconcileReport }
+  | { readonly kind: 'declined'; readonly code: 'NOT_LEADER'; readonly message: string };
+
+export interface CancelAllEntry {
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly result: SubmitResult;
+}
+
+export type CancelAllResult =
+  | { readonly kind: 'done'; readonly orders: readonly CancelAllEntry[] }
+  /** Nothing was sent or journaled. */
+  | {
+      readonly kind: 'declined';
+      readonly code:
+        | 'NOT_LEADER'
+        | 'DRAINING'
+        | 'STORE_UNAVAILABLE'
+        | 'COMMANDS_OFF'
+        | 'ACCOUNT_NOT_TRADED'
+        | 'ACCOUNT_NOT_FOUND';
+      readonly message: string;
+    };
+
+/** The command side as REST and the assembly see it. No call rejects. */
+export interface Commands {
+  submit(submission: Submission): Promise<SubmitResult>;
+  /** Resolves with the command once it is final, or with what it is after `waitMs`. Undefined: there is none. */
+  wait(commandId: string, waitMs: number): Promise<Command | undefined>;
+  settle(commandId: string, outcome: 'applied' | 'rejected' | 'not_sent' | 'moot', word: OperatorWord): Promise<SettleResult>;
+  halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
+  resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
+  halts(): readonly Halt[];
+  /** Cancels every open order of the account, a command each. The results beside the orders. */
+  cancelAll(accountId: string, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult>;
+  /** Probes everything unresolved at once, within the budget; `dryRun` reads nothing. */
+  reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
+  allowance(accountId: string): Allowance;
+}
+
+export interface CommandWithEvidence {
+  readonly command: Command;
+  readonly evidence: readonly Evidence[];
+}

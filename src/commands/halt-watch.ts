@@ -1,0 +1,82 @@
+import type { Command, CommandState } from '../domain/command.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { Decision } from './decision.ts';
+import { accountScope, type Halts, service } from './halts.ts';
+import type { Term } from './term.ts';
+
+export interface HaltWatchDeps {
+  readonly halts: Halts;
+  readonly book: CommandBook;
+}
+
+/** An attempt in flight is not yet a doubt: three orders sent side by side must not halt an account. */
+function isDoubtful(state: CommandState): boolean {
+  return state === 'unknown' || state === 'conflict';
+}
+
+/**
+ * Raises the halts that commands call for by what becomes of them: too many doubtful ones at once, and an order that landed late.
+ *
+ * It looks at each command that *becomes* doubtful, never at how many there are at rest: a person who lets an account place again with three unknown commands
+ * standing is not overruled by a restart, but by a fourth.
+ */
+export class HaltWatch {
+  /** Steps that would make these doubtful are being written: steps written side by side must see each other. */
+  private readonly becoming = new Map<string, string>();
+  private readonly deps: HaltWatchDeps;
+  private readonly options: Pick<CommandOptions, 'haltAt'>;
+
+  constructor(deps: HaltWatchDeps, options: Pick<CommandOptions, 'haltAt'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Before a step is written. False: the term is over. Rejects when a halt could not be made durable. */
+  async beforeStep(command: Command, { step, lateLanding }: Decision, term: Term): Promise<boolean> {
+    const { accountId } = command.request;
+    if (lateLanding === true) {
+      const reason = `an order of command ${command.commandId} appeared after it was ${command.presumedAbsent ? 'presumed absent' : command.state}`;
+      const raised = await this.deps.halts.raise(accountScope(accountId), 'late_landing', { by: 'tidemark', reason }, term);
+      if (raised === undefined) return false;
+    }
+    if (!isDoubtful(step.to) || isDoubtful(command.state)) return true;
+    this.becoming.set(command.commandId, accountId);
+    return this.doubt(accountId, term);
+  }
+
+  /** The step is written, or came to nothing. */
+  afterStep(command: Command): void {
+    this.becoming.delete(command.commandId);
+  }
+
+  /** After a takeover: those that it made doubtful. */
+  async afterTakeOver(commands: readonly Command[], term: Term): Promise<boolean> {
+    const accounts = new Set(commands.filter(({ state }) => isDoubtful(state)).map(({ request }) => request.accountId));
+    // Side by side: each halts in memory before anything is waited for.
+    const done = await Promise.all([...accounts].map((accountId) => this.doubt(accountId, term)));
+    return !done.includes(false);
+  }
+
+  private async doubt(accountId: string, term: Term): Promise<boolean> {
+    const { halts, book } = this.deps;
+    const { haltAt } = this.options;
+    const by = 'tidemark';
+    if (this.count(book.ofAccount(accountId), accountId) >= haltAt.account) {
+      const reason = `${haltAt.account} commands of the account have an outcome that nobody knows`;
+      if ((await halts.raise(accountScope(accountId), 'unresolved', { by, reason }, term)) === undefined) return false;
+    }
+    if (this.count(book.all(), undefined) >= haltAt.service) {
+      const reason = `${haltAt.service} commands have an outcome that nobody knows`;
+      if ((await halts.raise(service, 'unresolved', { by, reason }, term)) === undefined) return false;
+    }
+    return true;
+  }
+
+  private count(those: Iterable<{ readonly command: Command }>, accountId: string | undefined): number {
+    let doubtful = 0;
+    for (const { command } of those) if (isDoubtful(command.state) && !this.becoming.has(command.commandId)) doubtful += 1;
+    for (const account of this.becoming.values()) if (accountId === undefined || account === accountId) doubtful += 1;
+    return doubtful;
+  }
+}

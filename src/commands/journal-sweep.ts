@@ -1,0 +1,108 @@
+import { attemptTransition } from '../domain/attempt-machine.ts';
+import { type Command, isFinal } from '../domain/command.ts';
+import type { Log } from '../observability/log.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandJournal } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
+import { decideAnswer } from './decide-answer.ts';
+import type { Term } from './term.ts';
+
+export interface JournalSweepDeps {
+  readonly journal: Pick<CommandJournal, 'unresolved'>;
+  readonly book: CommandBook;
+  readonly steps: CommandSteps;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Takes a command that is not watched. */
+  readonly adopt: (command: Command) => void;
+}
+
+/** A transaction of ours whose answer was lost commits within this time or never: the deadlines of the database are shorter. */
+const doubtMs = 60_000;
+
+/**
+ * Asks the journal for commands that are not in memory: those that did not fit, and those whose opening may have committed although its answer was lost.
+ *
+ * An open command that nobody has in hand was never sent (its attempt is PREPARED), or not by a process that still may: it is given up, as a takeover would.
+ */
+export class JournalSweep {
+  private term: Term | undefined;
+  private timer: Timer | undefined;
+  private doubtUntilMs = Number.NEGATIVE_INFINITY;
+  private readonly deps: JournalSweepDeps;
+  private readonly options: Pick<CommandOptions, 'sweepEveryMs' | 'maxWatched'>;
+
+  constructor(deps: JournalSweepDeps, options: Pick<CommandOptions, 'sweepEveryMs' | 'maxWatched'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  begin(term: Term): void {
+    this.term = term;
+    if (!this.deps.book.complete) this.arm();
+  }
+
+  end(): void {
+    this.term = undefined;
+    this.timer?.cancel();
+    this.timer = undefined;
+    this.doubtUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  doubt(): void {
+    this.doubtUntilMs = this.deps.clock.monotonicMs() + doubtMs;
+    this.arm();
+  }
+
+  private arm(): void {
+    if (this.term === undefined || this.timer !== undefined) return;
+    this.timer = this.deps.clock.after(this.options.sweepEveryMs, () => {
+      const { term } = this;
+      if (term === undefined) return;
+      void this.sweep(term).then(() => {
+        if (term !== this.term) return;
+        this.timer = undefined;
+        if (!this.deps.book.complete || this.deps.clock.monotonicMs() < this.doubtUntilMs) this.arm();
+      });
+    });
+  }
+
+  private async sweep(term: Term): Promise<void> {
+    const { journal, book, log, adopt } = this.deps;
+    const { maxWatched } = this.options;
+    let commands: Command[];
+    try {
+      commands = await journal.unresolved(maxWatched);
+    } catch (err) {
+      log.warn({ err }, 'unresolved commands could not be read');
+      return;
+    }
+    if (term !== this.term) return;
+    let left = 0;
+    for (const command of commands) {
+      if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state)) continue;
+      if (command.state === 'open') await this.giveUp(command, term);
+      else if (book.room > 0) adopt(command);
+      else left += 1;
+    }
+    book.overflow(left > 0 || commands.length >= maxWatched);
+  }
+
+  private async giveUp(command: Command, term: Term): Promise<void> {
+    const { steps, clock, log } = this.deps;
+    const attempt = command.attempts.at(-1);
+    if (attempt === undefined) return;
+    const abandoned = attempt.state === 'prepared';
+    const reason = { code: 'ABANDONED', message: 'nobody had this attempt in hand any more' };
+    const result = abandoned ? ({ kind: 'not_sent', reason, mayRepeat: false } as const) : ({ kind: 'unknown', reason } as const);
+    if (attemptTransition(attempt.state, abandoned ? 'abandoned' : 'answered_unknown') === 'ignored') return;
+    const answer = { attemptId: attempt.attemptId, result, abandoned, atMs: clock.nowMs() };
+    try {
+      await steps.commit(command, decideAnswer(answer), term);
+    } catch (err) {
+      log.warn({ err, commandId: command.commandId }, 'a command that was left open could not be given up');
+    }
+  }
+}

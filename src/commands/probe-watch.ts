@@ -1,0 +1,170 @@
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { AccountProbes, ProbeResult } from './account-probes.ts';
+import type { AccountRead, AccountReads } from './account-reads.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandJournal } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import { nextProbe, type ProbeKind } from './probe-schedule.ts';
+import { isFollowed, type Watched } from './watched.ts';
+
+/** A complete read, for the commands that it may judge. */
+export interface CompleteProbe {
+  readonly result: Extract<ProbeResult, { kind: 'complete' }>;
+  readonly by: 'reference' | 'order' | 'account';
+  /** Monotonic. */
+  readonly calledAtMs: number;
+}
+
+export interface ProbeWatchDeps {
+  readonly journal: Pick<CommandJournal, 'addEvidence'>;
+  readonly probes: AccountProbes;
+  readonly reads: AccountReads;
+  readonly book: CommandBook;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Judges these by what a complete read has brought into ingest. Never rejects. */
+  readonly judge: (entries: readonly Watched[], probe: CompleteProbe) => Promise<void>;
+}
+
+/** What one command waits for. */
+interface Wait {
+  timer: Timer | undefined;
+  /** Its try is under way, and arms the next one when it ends. */
+  probing: boolean;
+  /** Ends the read that runs for this command alone. */
+  readonly stop: AbortController;
+}
+
+/**
+ * Asks again and again about commands that nobody has heard of, by the schedule of their age, and tells people when one stays so for long.
+ *
+ * Invariant: a command that is settled has no timer and no read of its own: `forget` ends both, and a read that ends later judges nothing of it.
+ */
+export class ProbeWatch {
+  private readonly waits = new Map<Watched, Wait>();
+  private readonly accounts = new Map<string, Promise<void>>();
+  private readonly deps: ProbeWatchDeps;
+  private readonly options: Pick<CommandOptions, 'warnAfterMs' | 'alarmAfterMs'>;
+
+  constructor(deps: ProbeWatchDeps, options: Pick<CommandOptions, 'warnAfterMs' | 'alarmAfterMs'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Arms its next try, if its state is one that is followed and none is armed. */
+  follow(entry: Watched): void {
+    const wait = this.waits.get(entry);
+    if (!isFollowed(entry.command)) this.forget(entry);
+    else if (wait === undefined || (wait.timer === undefined && !wait.probing)) this.arm(entry);
+  }
+
+  forget(entry: Watched): void {
+    const wait = this.waits.get(entry);
+    this.waits.delete(entry);
+    wait?.timer?.cancel();
+    wait?.stop.abort();
+  }
+
+  /** The term is over. */
+  end(): void {
+    for (const entry of [...this.waits.keys()]) this.forget(entry);
+    this.accounts.clear();
+  }
+
+  /** Reads the account now, within the budget, and judges all its commands of this stream; one read at a time, shared. Never rejects. */
+  readAccount(stream: Stream, accountId: string): Promise<void> {
+    const key = `${stream}:${accountId}`;
+    const known = this.accounts.get(key);
+    if (known !== undefined) return known;
+    const work = this.deps.reads.read(stream, accountId).then((read) => this.judgeAccount(read, key));
+    this.accounts.set(key, work);
+    return work;
+  }
+
+  private arm(entry: Watched): void {
+    const { clock } = this.deps;
+    // In whole milliseconds: a timer that fires a rounding error early must find its own instant reached, or it would be armed for it again and again.
+    const ageMs = Math.round(Math.max(0, clock.monotonicMs() - entry.sentAtMs));
+    const probe = nextProbe(ageMs);
+    const steps = [this.options.warnAfterMs, this.options.alarmAfterMs].filter((at) => at > ageMs);
+    const dueMs = Math.min(probe.atMs, ...steps);
+    const wait = this.waits.get(entry) ?? { timer: undefined, probing: false, stop: new AbortController() };
+    this.waits.set(entry, wait);
+    wait.timer?.cancel();
+    wait.timer = clock.after(dueMs - ageMs, () => {
+      wait.timer = undefined;
+      this.escalate(entry, dueMs);
+      if (dueMs < probe.atMs) this.arm(entry);
+      else void this.probe(entry, probe.kind, wait);
+    });
+    this.escalate(entry, ageMs);
+  }
+
+  private async probe(entry: Watched, kind: ProbeKind, wait: Wait): Promise<void> {
+    const { stream, accountId } = entry.command.request;
+    wait.probing = true;
+    if (kind === 'account') await this.readAccount(stream, accountId);
+    else await this.probeDirectly(entry, wait.stop.signal);
+    wait.probing = false;
+    if (!wait.stop.signal.aborted) this.follow(entry);
+  }
+
+  private async probeDirectly(entry: Watched, stop: AbortSignal): Promise<void> {
+    const { probes, reads, clock, judge } = this.deps;
+    const { request, orderId, attempts } = entry.command;
+    const { stream, accountId } = request;
+    const calledAtMs = clock.monotonicMs();
+    const isPlace = request.kind === 'place';
+    const id = isPlace ? attempts.at(-1)?.attemptId : orderId;
+    if (id === undefined) return;
+    const result = await reads.direct(
+      (signal) => (isPlace ? probes.byReference(stream, accountId, id, signal) : probes.readOrder(stream, accountId, id, signal)),
+      stop,
+    );
+    if (result?.kind !== 'complete' || stop.aborted) return;
+    await judge([entry], { result, by: isPlace ? 'reference' : 'order', calledAtMs });
+  }
+
+  private async judgeAccount({ stream, accountId, result, calledAtMs }: AccountRead, key: string): Promise<void> {
+    const { book, judge } = this.deps;
+    const those = [...book.ofAccount(accountId)].filter(
+      ({ command }) => command.request.stream === stream && isFollowed(command),
+    );
+    if (result.kind === 'complete') await judge(those, { result, by: 'account', calledAtMs });
+    this.accounts.delete(key);
+    for (const entry of those) if (this.waits.has(entry)) this.rearm(entry);
+  }
+
+  /** Its try was this read: the next one counts from now. */
+  private rearm(entry: Watched): void {
+    if (isFollowed(entry.command)) this.arm(entry);
+    else this.forget(entry);
+  }
+
+  private escalate(entry: Watched, ageMs: number): void {
+    const { log, journal, clock } = this.deps;
+    const { warnAfterMs, alarmAfterMs } = this.options;
+    const { commandId, request, state, presumedAbsent } = entry.command;
+    const told = ageMs >= alarmAfterMs ? 'alarmed' : ageMs >= warnAfterMs ? 'warned' : undefined;
+    if (told === undefined || entry.told.has(told)) return;
+    entry.told.add(told);
+    const { kind, stream, accountId } = request;
+    const fields = { commandId, kind, stream, accountId, state, presumedAbsent, ageSeconds: Math.round(ageMs / 1000) };
+    if (told === 'warned') {
+      log.warn(fields, 'a command has no outcome yet');
+      return;
+    }
+    log.error(fields, 'a command still has no outcome; `tidemark command show` says what is known');
+    const evidence = {
+      kind: 'note',
+      code: 'escalated',
+      detail: { state, ageMs: Math.round(ageMs) },
+      atMs: clock.nowMs(),
+    } as const;
+    journal.addEvidence(commandId, [evidence]).catch((err: unknown) => {
+      log.warn({ err, commandId }, 'an escalation could not be recorded');
+    });
+  }
+}

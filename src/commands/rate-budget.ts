@@ -1,0 +1,53 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Allowance } from './commands.ts';
+import { type BucketOptions, TokenBucket } from './token-bucket.ts';
+
+/** A bucket that is full again is as good as a new one, so that forgetting it loses nothing. */
+const sweepAbove = 1_000;
+
+/**
+ * What each account may still place and replace. Cancels take nothing: to be unable to cancel is worse than any rate.
+ *
+ * Invariant: an account that has sent nothing for `burst / perSecond` seconds has no memory here, once there are more than 1,000.
+ */
+export class RateBudget {
+  private readonly buckets = new Map<string, TokenBucket>();
+  private readonly clock: Clock;
+  private readonly options: BucketOptions;
+
+  constructor(clock: Clock, options: BucketOptions) {
+    this.clock = clock;
+    this.options = options;
+  }
+
+  /** Undefined: taken. Else the milliseconds until there is a token. */
+  take(accountId: string): number | undefined {
+    const bucket = this.bucket(accountId);
+    return bucket.take() ? undefined : bucket.waitMs();
+  }
+
+  /** The command was a replay, or declined after all. */
+  giveBack(accountId: string): void {
+    this.buckets.get(accountId)?.giveBack();
+  }
+
+  allowance(accountId: string): Allowance {
+    const { burst } = this.options;
+    const bucket = this.buckets.get(accountId);
+    if (bucket === undefined) return { limit: burst, remaining: burst, resetMs: 0 };
+    return { limit: burst, remaining: bucket.remaining, resetMs: bucket.waitMs(burst) };
+  }
+
+  private bucket(accountId: string): TokenBucket {
+    const known = this.buckets.get(accountId);
+    if (known !== undefined) return known;
+    if (this.buckets.size >= sweepAbove) this.sweep();
+    const made = new TokenBucket(this.clock, this.options);
+    this.buckets.set(accountId, made);
+    return made;
+  }
+
+  private sweep(): void {
+    for (const [accountId, bucket] of this.buckets) if (bucket.remaining >= this.options.burst) this.buckets.delete(accountId);
+  }
+}

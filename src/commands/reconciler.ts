@@ -1,0 +1,223 @@
+import { type Command, isFinal } from '../domain/command.ts';
+import type { CommittedBatch, LogRow } from '../domain/committed-batch.ts';
+import { decodeUpdate } from '../domain/decode-update.ts';
+import { orderKey, type Stream } from '../domain/order.ts';
+import { lastPossibleSendMs } from '../domain/presumed-absent.ts';
+import type { SettlingUpdate } from '../domain/settling.ts';
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { AccountProbes } from './account-probes.ts';
+import { AccountReads } from './account-reads.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandJournal } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
+import type { ReconcileReport } from './commands.ts';
+import { decideMiss } from './decide-miss.ts';
+import { boundBy, catchUp, takeBound, takeUpdate } from './follow-orders.ts';
+import { inParallel } from './in-parallel.ts';
+import { isFirstRevision } from './is-first-revision.ts';
+import { JournalSweep } from './journal-sweep.ts';
+import { lookAfterRefusal, lookForSuccessor } from './look-at-order.ts';
+import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
+import { reconcileNow } from './reconcile-now.ts';
+import { SettleWatched } from './settle-watched.ts';
+import { Strays } from './strays.ts';
+import type { Term } from './term.ts';
+import { isFollowed, type Watched } from './watched.ts';
+
+export interface ReconcilerDeps {
+  readonly journal: CommandJournal;
+  readonly probes: AccountProbes;
+  readonly book: CommandBook;
+  readonly steps: CommandSteps;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: ConstructorParameters<typeof AccountReads>[0]['metrics'];
+  readonly log: Log;
+}
+
+/** Commands judged side by side after one read: each may be a transaction. */
+const judgedAtOnce = 8;
+const longestAgeMs = 365 * 86_400_000;
+
+/**
+ * Finds out what became of commands: by what ingest commits, first of all; by reads of its own, on a schedule, where nothing comes. It never sends anything.
+ *
+ * States: idle → following (between `begin` and `end`: the lane is ours) → idle.
+ * Invariant: every command of the lane that is not final is followed here, or counted as not fitting and taken up as there is room. Verdicts are pure functions of the
+ * domain over what is committed, and written under the fence; a read that failed or was cut short changes nothing.
+ */
+export class Reconciler {
+  private term: Term | undefined;
+  private readonly settling: SettleWatched;
+  private readonly reads: AccountReads;
+  private readonly watch: ProbeWatch;
+  private readonly strays: Strays;
+  private readonly sweep: JournalSweep;
+  private readonly deps: ReconcilerDeps;
+
+  constructor(deps: ReconcilerDeps, options: CommandOptions) {
+    this.deps = deps;
+    const onLookForSuccessor = (entry: Watched, reference: string | undefined) =>
+      void lookForSuccessor({ ...deps, reads: this.reads, settle: (those) => this.settle(those) }, entry, reference);
+    const oldestSendMs = (stream: Stream, accountId: string) => this.oldestSendMs(stream, accountId);
+    this.reads = new AccountReads({ ...deps, oldestSendMs }, options);
+    this.settling = new SettleWatched({ ...deps, onLookForSuccessor }, options);
+    this.watch = new ProbeWatch({ ...deps, reads: this.reads, judge: (those, probe) => this.judge(those, probe) }, options);
+    this.strays = new Strays({ ...deps, settling: this.settling }, options);
+    this.sweep = new JournalSweep({ ...deps, adopt: (command) => this.adopt(command, true) }, options);
+    deps.book.onLeave = (entry) => this.watch.forget(entry);
+  }
+
+  /** The lane is ours, and its commands are those of `taken`: what the takeover returned. Nothing is waited for: each is judged as soon as the journal can be read. */
+  begin(term: Term, taken: readonly Command[]): void {
+    const { book } = this.deps;
+    this.term = term;
+    this.reads.begin();
+    for (const command of taken) {
+      if (!isFinal(command.state) && book.room > 0) this.adopt(command, false);
+      else if (!isFinal(command.state)) book.overflow(true);
+      else book.remember(command);
+    }
+    for (const command of taken) book.markRivals(command);
+    this.missed();
+    this.sweep.begin(term);
+  }
+
+  end(): void {
+    this.term = undefined;
+    this.watch.end();
+    this.reads.end();
+    this.strays.end();
+    this.sweep.end();
+  }
+
+  /** A batch that just committed. Never waits, never fails. Of rows that no command of ours is about nothing but their key is looked at. */
+  hand(batch: CommittedBatch): void {
+    const { term } = this;
+    if (term === undefined) return;
+    for (const row of batch.rows) this.look(row, term);
+  }
+
+  /** Batches committed that can't be handed over: the journal has them. */
+  missed(): void {
+    const { term } = this;
+    if (term === undefined) return;
+    const all = [...this.deps.book.all()];
+    for (const entry of all) entry.behind = true;
+    void this.settleAll(all, term);
+    this.strays.lookUp(term);
+  }
+
+  /** A command may be in the journal although its opening failed: it is looked for, and given up there. */
+  doubt(): void {
+    this.sweep.doubt();
+  }
+
+  /** A version of a watched command was committed. */
+  changed(entry: Watched, before: Command): void {
+    const { term } = this;
+    const { command } = entry;
+    if (term === undefined) return;
+    // An answered command may conclude what an open one may not.
+    if (before.state === 'open' && command.state !== 'open') void this.settling.settle(entry, term);
+    this.watch.follow(entry);
+    if (before.state !== command.state && command.state === 'refused' && command.request.kind === 'cancel')
+      void lookAfterRefusal({ ...this.deps, reads: this.reads, settle: (those) => this.settle(those) }, entry);
+  }
+
+  /** Reads every account with commands that are followed, within the budget, and tells what came of it. */
+  reconcile(scope: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileReport> {
+    return reconcileNow({ ...this.deps, watch: this.watch }, scope);
+  }
+
+  private look(row: LogRow, term: Term): void {
+    const { book } = this.deps;
+    const { commandId, key } = row;
+    const placed = commandId === undefined ? undefined : book.get(commandId);
+    const isStray = commandId !== undefined && placed === undefined && isFirstRevision(row);
+    if (placed === undefined && !isStray && !book.watchesOrder(key)) return;
+    const update = this.parse(row);
+    if (update === undefined) return;
+    if (commandId !== undefined && update.revision === 1) {
+      const bound = boundBy(update, commandId);
+      if (placed === undefined) this.strays.take(bound, update, term);
+      else takeBound(placed, bound);
+    }
+    const touched = new Set(book.ofOrder(orderKey(update.order.stream, update.order.orderId)));
+    if (placed !== undefined) touched.add(placed);
+    for (const entry of touched) if (takeUpdate(entry, update)) void this.settling.settle(entry, term);
+  }
+
+  private parse(row: LogRow): SettlingUpdate | undefined {
+    try {
+      return decodeUpdate(row.payload);
+    } catch (err) {
+      this.deps.log.error({ err, key: row.key }, 'a committed update could not be read; its commands are judged from the log');
+      this.missed();
+      return undefined;
+    }
+  }
+
+  /** Takes a command of the journal into memory. */
+  private adopt(command: Command, behind: boolean): void {
+    const { book, clock } = this.deps;
+    const sentMs = lastPossibleSendMs(command) ?? command.createdAtMs;
+    const ageMs = Math.min(longestAgeMs, Math.max(0, clock.nowMs() - sentMs));
+    const entry = book.watch(command, clock.monotonicMs() - ageMs);
+    this.watch.follow(entry);
+    if (!behind || this.term === undefined) return;
+    entry.behind = true;
+    void this.settling.settle(entry, this.term);
+  }
+
+  private oldestSendMs(stream: Stream, accountId: string): number | undefined {
+    let oldestMs: number | undefined;
+    for (const { command } of this.deps.book.ofAccount(accountId)) {
+      if (command.request.stream !== stream || !isFollowed(command)) continue;
+      if (oldestMs === undefined || command.createdAtMs < oldestMs) oldestMs = command.createdAtMs;
+    }
+    return oldestMs;
+  }
+
+  private settle(entry: Watched): Promise<void> {
+    return this.term === undefined ? Promise.resolve() : this.settling.settle(entry, this.term);
+  }
+
+  private async settleAll(entries: readonly Watched[], term: Term): Promise<void> {
+    try {
+      await catchUp(this.deps.journal, entries);
+    } catch {
+      // Each of them is still behind, and tries for itself.
+    }
+    await inParallel(entries, judgedAtOnce, (entry) => this.settling.settle(entry, term));
+  }
+
+  /** What a complete read has shown is committed by now: whoever is still unknown was missed by it. */
+  private async judge(entries: readonly Watched[], probe: CompleteProbe): Promise<void> {
+    const { term } = this;
+    if (term === undefined) return;
+    for (const entry of entries) entry.behind = true;
+    await this.settleAll(entries, term);
+    await inParallel(entries, judgedAtOnce, (entry) => this.countMiss(entry, probe, term));
+  }
+
+  private async countMiss(entry: Watched, { result, by, calledAtMs }: CompleteProbe, term: Term): Promise<void> {
+    const { clock, steps, log } = this.deps;
+    const isShown = by === 'reference' && result.shown.length > 0;
+    if (by === 'order' || isShown || calledAtMs < entry.sentAtMs || entry.behind || !isFollowed(entry.command)) return;
+    const { startedAtMs, certain } = result;
+    const ageMs = clock.monotonicMs() - Math.max(entry.sentAtMs, entry.watchedSinceMs);
+    const decide = (command: Command) =>
+      entry.bound.length > 0
+        ? undefined
+        : decideMiss(command, { read: { startedAtMs, certain }, by, ageMs, atMs: clock.nowMs() });
+    try {
+      await steps.commit(entry.command, decide, term);
+    } catch (err) {
+      log.warn({ err, commandId: entry.command.commandId }, 'a read that did not show a command could not be recorded');
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import { attemptPrefix, type Command, type CommandRequest, type Reason } from '../domain/command.ts';
+import type { Log } from '../observability/log.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { Random } from '../runtime/random.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandJournal } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
+import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-answer.ts';
+import type { EntryResult, OrderEntry } from './order-entry.ts';
+import type { Term } from './term.ts';
+import type { Watched } from './watched.ts';
+import { WritePermit } from './write-permit.ts';
+
+export interface SendAttemptsDeps {
+  readonly journal: CommandJournal;
+  readonly entry: OrderEntry;
+  readonly lease: Lease;
+  readonly book: CommandBook;
+  readonly steps: CommandSteps;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface Sending {
+  readonly request: CommandRequest;
+  readonly attemptId: string;
+  /** Resolves once the command is committed and watched; undefined: it was not, and nothing may be written. Never rejects. */
+  readonly opened: Promise<Watched | undefined>;
+  readonly term: Term;
+  /** Monotonic; after it no attempt is begun or written. */
+  readonly deadlineMs: number;
+  /** Asks the write under way to give up, and no further attempt is begun: the process is ending. */
+  readonly giveUp: AbortSignal;
+  /** No further attempt is begun: the process is draining. */
+  readonly lastAttempt: () => boolean;
+  /** There is something to tell the caller: it is answered, or it was and that can't be recorded. Called once or more. */
+  readonly tell: () => void;
+}
+
+/**
+ * Sends the attempts of one command, one after the other, each at most once, and records what became of them.
+ *
+ * Invariant 12: an attempt is written only after PREPARED → SENDING is committed for it (`WritePermit`), and another one is prepared only in the step that records that the
+ * one before it was not sent (or was refused for an old token, once). There is no other loop around the socket.
+ */
+export class SendAttempts {
+  private readonly deps: SendAttemptsDeps;
+  private readonly options: CommandOptions;
+
+  constructor(deps: SendAttemptsDeps, options: CommandOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Resolves when no attempt of it is in hand any more. Never rejects. */
+  async run(sending: Sending): Promise<void> {
+    const { book, clock, random } = this.deps;
+    const backoff = new Backoff(random, this.options.attemptBackoff);
+    let { attemptId } = sending;
+    let tokens = 1;
+    for (;;) {
+      const { result, abandoned } = await this.write(sending, attemptId);
+      const watched = await sending.opened;
+      if (watched === undefined) return;
+      watched.sentAtMs = clock.monotonicMs();
+      const oldToken = result.kind === 'refused' && result.staleToken === true && tokens > 0;
+      if (oldToken) tokens -= 1;
+      const delayMs = oldToken ? 0 : backoff.nextMs();
+      const mayRepeat = (oldToken || (result.kind === 'not_sent' && result.mayRepeat)) && this.mayBegin(sending, delayMs);
+      const answer: Answer = {
+        attemptId,
+        result,
+        abandoned,
+        atMs: clock.nowMs(),
+        ...(mayRepeat && { nextAttemptId: `${attemptPrefix}${random.uuid()}` }),
+      };
+      const command = await this.record(watched, answer, sending);
+      const next = command && nextAttempt(command, attemptId);
+      if (next === undefined) {
+        book.letGo(watched);
+        sending.tell();
+        return;
+      }
+      ({ attemptId } = next);
+      await clock.sleep(delayMs, sending.term.over);
+    }
+  }
+
+  private mayBegin(sending: Sending, delayMs: number): boolean {
+    const { term, giveUp, deadlineMs, lastAttempt } = sending;
+    if (term.over.aborted || giveUp.aborted || lastAttempt()) return false;
+    return this.deps.clock.monotonicMs() + delayMs < deadlineMs;
+  }
+
+  private async write(
+    sending: Sending,
+    attemptId: string,
+  ): Promise<{ readonly result: EntryResult; readonly abandoned: boolean }> {
+    const { entry, log } = this.deps;
+    const { request, opened, term, deadlineMs, giveUp } = sending;
+    const permit = new WritePermit(this.deps, this.options, { attemptId, opened, term, deadlineMs, giveUp });
+    let result: EntryResult;
+    try {
+      result = await entry.send(request, attemptId, { mayWrite: () => permit.ask(), signal: giveUp });
+    } catch (err) {
+      log.error({ err, attemptId }, 'order entry rejected, which it must not');
+      result = unknown('ENTRY_FAILED', 'the write ended in an error of ours');
+    }
+    // What was never permitted was never written, whatever the answer says.
+    if (permit.granted) return { result, abandoned: false };
+    const reason = permit.refusal ?? result.reason ?? { code: 'NOT_PERMITTED', message: 'the write was not permitted' };
+    const mayRepeat = permit.refusal === undefined ? result.kind === 'not_sent' && result.mayRepeat : permit.mayAskAgain;
+    return { result: { kind: 'not_sent', reason, mayRepeat }, abandoned: true };
+  }
+
+  /** The command as it stands once the answer is recorded; undefined: the term ended before, and the next holder finds the attempt as it is. */
+  private async record(watched: Watched, answer: Answer, { term, tell }: Sending): Promise<Command | undefined> {
+    const { clock, steps, journal, log } = this.deps;
+    const patience = clock.after(this.options.recordPatienceMs, tell);
+    const result = await steps.commitUntilOver(watched.command, decideAnswer(answer), term);
+    patience.cancel();
+    if (result.kind !== 'over') return result.command;
+    const { commandId } = watched.command;
+    await journal.addEvidence(commandId, [answerEvidence(answer)]).catch((err: unknown) => {
+      log.warn({ err, commandId, answer: answer.result.kind }, 'an answer came when the lane was gone, and could not be kept');
+    });
+    return undefined;
+  }
+}
+
+function unknown(code: string, message: string): EntryResult {
+  const reason: Reason = { code, message };
+  return { kind: 'unknown', reason };
+}

@@ -1,0 +1,120 @@
+import type { Command } from '../domain/command.ts';
+import { settleCommand } from '../domain/settle-command.ts';
+import type { Finding } from '../domain/settling.ts';
+import { isTerminal } from '../domain/terminal.ts';
+import type { Log } from '../observability/log.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { CommandJournal } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
+import { decideFinding } from './decide-finding.ts';
+import { catchUp } from './follow-orders.ts';
+import type { Term } from './term.ts';
+import type { Watched } from './watched.ts';
+
+export interface SettleWatchedDeps {
+  readonly journal: CommandJournal;
+  readonly steps: CommandSteps;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** The order of a replace has ended: somebody has to look whether another took its place. */
+  readonly onLookForSuccessor: (entry: Watched, reference: string | undefined) => void;
+}
+
+interface Run {
+  again: boolean;
+  readonly done: Promise<void>;
+}
+
+/**
+ * Judges watched commands by what has gone through ingest, one judgement of each at a time.
+ *
+ * Invariant: whatever came in before `settle` was called is judged when it resolves, or the term is over. Nothing is concluded from memory that may have a hole: an entry
+ * that is `behind` is caught up from the journal first, again and again until that could be read.
+ */
+export class SettleWatched {
+  private readonly runs = new Map<Watched, Run>();
+  private readonly deps: SettleWatchedDeps;
+  private readonly options: Pick<CommandOptions, 'journalBackoff'>;
+
+  constructor(deps: SettleWatchedDeps, options: Pick<CommandOptions, 'journalBackoff'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Never rejects. */
+  settle(entry: Watched, term: Term): Promise<void> {
+    const running = this.runs.get(entry);
+    if (running !== undefined) {
+      running.again = true;
+      return running.done;
+    }
+    const run: Run = { again: true, done: Promise.resolve().then(() => this.work(entry, run, term)) };
+    this.runs.set(entry, run);
+    return run.done;
+  }
+
+  private async work(entry: Watched, run: Run, term: Term): Promise<void> {
+    const { clock, random, journal, log } = this.deps;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    let failing = false;
+    while ((run.again || entry.behind) && !term.over.aborted) {
+      run.again = false;
+      try {
+        if (entry.behind) await catchUp(journal, [entry]);
+        await this.conclude(entry, run, term);
+      } catch (err) {
+        const { commandId } = entry.command;
+        if (!failing) log.warn({ err, commandId }, 'a command could not be judged; trying again');
+        failing = true;
+        run.again = true;
+        await clock.sleep(backoff.nextMs(), term.over);
+      }
+    }
+    this.runs.delete(entry);
+  }
+
+  private async conclude(entry: Watched, run: Run, term: Term): Promise<void> {
+    const { steps, clock } = this.deps;
+    let finding: Finding = { kind: 'nothing' };
+    const decide = (command: Command) => {
+      finding = findingOf(entry, command);
+      return decideFinding(command, finding, clock.nowMs());
+    };
+    const result = await steps.commit(entry.command, decide, term);
+    // What an open command may not conclude an answered one may, and what was not seen pending one that was.
+    if (result.kind === 'stepped') run.again = true;
+    if (result.kind === 'nothing') this.tell(entry, finding);
+  }
+
+  private tell(entry: Watched, finding: Finding): void {
+    if (finding.kind === 'look_for_successor') this.deps.onLookForSuccessor(entry, finding.reference);
+    if (finding.kind !== 'flagged' && finding.kind !== 'second_order') return;
+    const { journal, log, clock } = this.deps;
+    const { commandId, request } = entry.command;
+    const { code } = finding.evidence;
+    if (entry.told.has(code)) return;
+    entry.told.add(code);
+    const orderId = finding.kind === 'second_order' ? finding.orderId : entry.command.orderId;
+    log.error({ commandId, accountId: request.accountId, orderId, code }, 'a person has to look at this command');
+    journal.addEvidence(commandId, [{ ...finding.evidence, atMs: clock.nowMs() }]).catch((err: unknown) => {
+      log.warn({ err, commandId, code }, 'a fact about a command could not be recorded');
+    });
+  }
+}
+
+/**
+ * What the updates say of it. An unknown cancel with another one beside it is never taken as seen pending, nor as refused after that: it may have been the other, and this
+ * one still be on its way (found by the simulator). Its updates are judged without those that show a cancel pending; the end of the order settles it.
+ */
+export function findingOf({ updates, bound, successor, rivals }: Watched, command: Command): Finding {
+  const { request, state, seenPendingAt } = command;
+  const isAnybodys = rivals && request.kind === 'cancel' && state === 'unknown' && seenPendingAt === undefined;
+  const telling = isAnybodys
+    ? updates.filter(({ order }) => order.pendingAction !== 'cancel' || isTerminal(order.status))
+    : updates;
+  return settleCommand({ command, updates: telling, bound, ...(successor !== undefined && { successor }) });
+}

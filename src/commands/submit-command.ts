@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto';
+import { attemptPrefix, type Command } from '../domain/command.ts';
+import { canonicalRequest } from '../domain/request-text.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { AccountProbes } from './account-probes.ts';
+import { AccountTurns } from './account-turns.ts';
+import { awaitCommand } from './await-command.ts';
+import { checkSubmission, type Declined, declined } from './check-submission.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandJournal, NewCommand, OpenResult } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { Submission, SubmitResult } from './commands.ts';
+import type { Halts } from './halts.ts';
+import type { RateBreaker } from './rate-breaker.ts';
+import type { RateBudget } from './rate-budget.ts';
+import type { SendAttempts } from './send-attempts.ts';
+import type { Term } from './term.ts';
+import type { Watched } from './watched.ts';
+
+export interface SubmitDeps {
+  readonly journal: CommandJournal;
+  readonly probes: AccountProbes;
+  readonly book: CommandBook;
+  readonly halts: Halts;
+  readonly budget: RateBudget;
+  readonly breaker: RateBreaker;
+  readonly sender: SendAttempts;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Pick<Metrics['commands'], 'idempotency'>;
+  readonly log: Log;
+  readonly onStep: () => void;
+  /** A command may be in the journal with nobody to send it. */
+  readonly doubt: () => void;
+  /** The account sends more than it should: halts it, at once. */
+  readonly trip: (accountId: string) => void;
+}
+
+/** One term of sending: what a submission is made under. */
+export interface SendingTerm {
+  readonly term: Term;
+  readonly giveUp: AbortSignal;
+  readonly draining: () => boolean;
+}
+
+type Opened =
+  | { readonly kind: 'opened'; readonly told: Promise<void>; readonly watched: Watched }
+  | { readonly kind: 'replayed'; readonly command: Command }
+  | Declined;
+
+/** Looks for a command whose opening has lost its answer, before the caller is told that it was not journaled. */
+const confirmDelaysMs = [0, 100, 400] as const;
+
+/**
+ * A command from the caller's word to its answer (reconciliation, "Sending a command").
+ *
+ * Invariant: declined means that this call has sent nothing and will send nothing. The checks and the opening of one account's commands never interleave. A command that
+ * was opened is answered with a state that is committed.
+ */
+export class SubmitCommand {
+  private readonly turns: AccountTurns;
+  /** Commands whose attempts are in hand. */
+  private readonly inFlight = new Set<Promise<void>>();
+  private readonly deps: SubmitDeps;
+  private readonly options: CommandOptions;
+
+  constructor(deps: SubmitDeps, options: CommandOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.turns = new AccountTurns({ maxWaiting: options.maxWaitingPerAccount });
+  }
+
+  /** Resolves when nothing is in flight, or the signal aborts. */
+  async drained(signal: AbortSignal): Promise<void> {
+    const gaveUp = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    while (this.inFlight.size > 0 && !signal.aborted) await Promise.race([Promise.allSettled([...this.inFlight]), gaveUp]);
+  }
+
+  /** Never rejects. */
+  async submit(submission: Submission, under: SendingTerm): Promise<SubmitResult> {
+    const { clock, book } = this.deps;
+    const calledAtMs = clock.monotonicMs();
+    const turn = this.turns.run(submission.request.accountId, () => this.open(submission, under, calledAtMs));
+    if (turn === undefined) return declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000);
+    const opened = await turn;
+    if (opened.kind === 'declined') return opened;
+    const waitMs = submission.waitMs ?? 0;
+    let command: Command;
+    if (opened.kind === 'opened') {
+      await opened.told;
+      ({ command } = opened.watched);
+    } else ({ command } = opened);
+    const leftMs = waitMs - (clock.monotonicMs() - calledAtMs);
+    // A replay of one that is in hand waits for nothing without being asked to.
+    if (leftMs > 0) {
+      const newest = await awaitCommand({ ...this.deps, book }, command.commandId, leftMs);
+      if (newest !== undefined && newest.version >= command.version) command = newest;
+    }
+    return { kind: 'journaled', command, replayed: opened.kind === 'replayed' };
+  }
+
+  /** In the account's turn. Never rejects. */
+  private async open(submission: Submission, under: SendingTerm, calledAtMs: number): Promise<Opened> {
+    const { log, budget, journal } = this.deps;
+    const { term, draining } = under;
+    if (draining()) return declined('DRAINING', 'the service is ending', 2_000);
+    if (term.over.aborted) return declined('NOT_LEADER', 'another process holds the lane', 2_000);
+    try {
+      const checked = await checkSubmission(this.deps, this.options, submission);
+      if (checked.kind === 'passed') {
+        const opened = await this.journalIt(submission, checked, under, calledAtMs);
+        if (opened.kind !== 'opened' && checked.tookToken) budget.giveBack(submission.request.accountId);
+        return opened;
+      }
+      // A known key is answered whatever stands in the way of a new command: looked for only here, since most are new and pass.
+      const known = await journal.findByKey(submission.principal, submission.idempotencyKey);
+      return known === undefined ? checked : this.replay(known, submission);
+    } catch (err) {
+      log.warn({ err, requestId: submission.requestId }, 'a command could not be checked against the journal');
+      return declined('STORE_UNAVAILABLE', 'the database could not be reached; nothing was sent', 1_000);
+    }
+  }
+
+  private replay(command: Command, submission: Submission): Opened {
+    const { metrics, book, doubt } = this.deps;
+    if (command.state === 'open' && book.get(command.commandId) === undefined) doubt();
+    const same = command.requestHash === hashOf(submission);
+    metrics.idempotency.inc({ result: same ? 'replayed' : 'reused' });
+    if (same) return { kind: 'replayed', command };
+    return declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another request');
+  }
+
+  private async journalIt(
+    submission: Submission,
+    { orderId, baseline }: { orderId?: string; baseline?: NewCommand['baseline'] },
+    under: SendingTerm,
+    calledAtMs: number,
+  ): Promise<Opened> {
+    const { clock, random, sender, book } = this.deps;
+    const { term, giveUp, draining } = under;
+    const { principal, idempotencyKey, request, callerRef, supersedes } = submission;
+    const atMs = clock.nowMs();
+    const attemptId = `${attemptPrefix}${random.uuid()}`;
+    const command: NewCommand = {
+      commandId: random.uuid(),
+      principal,
+      idempotencyKey,
+      requestHash: hashOf(submission),
+      request,
+      ...(callerRef !== undefined && { callerRef }),
+      ...(supersedes !== undefined && { supersedes }),
+      ...(orderId !== undefined && { orderId }),
+      ...(baseline !== undefined && { baseline }),
+      deadlineAtMs: atMs + this.options.deadlineMs,
+      atMs,
+      attemptId,
+    };
+    book.opening.add(command.commandId);
+    // The socket is connected while the journal writes: `opened` is what the one write waits for.
+    const opening = this.write(command, term);
+    const opened = opening.then((result) => (result.kind === 'opened' ? this.watch(result.command, calledAtMs) : undefined));
+    let tell: () => void = () => {};
+    const told = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    const deadlineMs = calledAtMs + this.options.deadlineMs;
+    const sending = sender
+      .run({ request, attemptId, opened, term, deadlineMs, giveUp, lastAttempt: draining, tell })
+      .finally(() => this.inFlight.delete(sending));
+    this.inFlight.add(sending);
+    const [result, watched] = await Promise.all([opening, opened]);
+    book.opening.delete(command.commandId);
+    return watched === undefined ? this.notOpened(result, submission) : this.isOpened(watched, told);
+  }
+
+  private watch(command: Command, calledAtMs: number): Watched {
+    const { book } = this.deps;
+    const watched = book.watch(command, calledAtMs);
+    book.hold(watched);
+    return watched;
+  }
+
+  private isOpened(watched: Watched, told: Promise<void>): Opened {
+    const { metrics, breaker } = this.deps;
+    const { kind, accountId } = watched.command.request;
+    metrics.idempotency.inc({ result: 'new' });
+    this.deps.onStep();
+    if (kind !== 'cancel' && breaker.count(accountId)) this.deps.trip(accountId);
+    return { kind: 'opened', told, watched };
+  }
+
+  private notOpened(result: OpenResult | Declined, submission: Submission): Opened {
+    if (result.kind === 'declined') return result;
+    if (result.kind === 'replayed') return this.replay(result.command, submission);
+    if (result.kind === 'key_reused') {
+      this.deps.metrics.idempotency.inc({ result: 'reused' });
+      return declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another request');
+    }
+    if (result.kind === 'not_superseded')
+      return declined('SUPERSEDED_NOT_ABSENT', 'the command to be superseded is not presumed absent, or was superseded already');
+    return declined('NOT_LEADER', 'another process holds the lane', 2_000);
+  }
+
+  /** Never rejects. A commit whose outcome was lost is looked for: 4xx and 5xx mean that nothing was journaled. */
+  private async write(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
+    const { journal, clock, log, doubt } = this.deps;
+    try {
+      return await journal.open(command, term.fence);
+    } catch (err) {
+      const { commandId } = command;
+      log.warn({ err, commandId }, 'the journal did not say whether a command is in it');
+      for (const delayMs of confirmDelaysMs) {
+        await clock.sleep(delayMs, term.over);
+        const found = await journal.find(commandId).catch(() => undefined);
+        if (found?.idempotencyKey === command.idempotencyKey) return { kind: 'opened', command: found };
+      }
+      // It may commit yet: then it is found, open and with nobody to send it, and given up.
+      doubt();
+      return declined('STORE_UNAVAILABLE', 'the database could not be reached; nothing was sent', 1_000);
+    }
+  }
+}
+
+function hashOf({ request, callerRef, supersedes }: Submission): string {
+  const text = canonicalRequest({
+    request,
+    ...(callerRef !== undefined && { callerRef }),
+    ...(supersedes !== undefined && { supersedes }),
+  });
+  return createHash('sha256').update(text).digest('hex');
+}

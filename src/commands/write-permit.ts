@@ -1,0 +1,102 @@
+import type { Command, Reason } from '../domain/command.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandJournal } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { Term } from './term.ts';
+import type { Watched } from './watched.ts';
+
+export interface WritePermitDeps {
+  readonly journal: Pick<CommandJournal, 'markSending'>;
+  readonly book: CommandBook;
+  readonly lease: Lease;
+  readonly clock: Clock;
+}
+
+export interface PermitScope {
+  readonly attemptId: string;
+  readonly opened: Promise<Watched | undefined>;
+  readonly term: Term;
+  /** Monotonic. */
+  readonly deadlineMs: number;
+  readonly giveUp: AbortSignal;
+}
+
+/**
+ * The one permission to write one attempt: PREPARED → SENDING, committed under the fence of the term, and then only at once.
+ *
+ * States: not asked → granted, or refused with its reason; asked twice it is refused.
+ * Invariant: `granted` is true only after `markSending` has said true, less than `writeWithinMs` after it was asked, with a lease that may still act. A commit whose
+ * outcome is not known grants nothing.
+ */
+export class WritePermit {
+  granted = false;
+  refusal: Reason | undefined;
+  /** A further attempt may have better luck: nothing but time was against this one. */
+  mayAskAgain = false;
+  private asked = false;
+  private readonly deps: WritePermitDeps;
+  private readonly options: Pick<CommandOptions, 'writeWithinMs'>;
+  private readonly scope: PermitScope;
+
+  constructor(deps: WritePermitDeps, options: Pick<CommandOptions, 'writeWithinMs'>, scope: PermitScope) {
+    this.deps = deps;
+    this.options = options;
+    this.scope = scope;
+  }
+
+  /** True: exactly one write, now. Never rejects. */
+  async ask(): Promise<boolean> {
+    if (this.asked) return this.refuse('ASKED_TWICE', 'an attempt is written once');
+    this.asked = true;
+    const watched = await this.scope.opened;
+    if (watched === undefined) return this.refuse('NOT_JOURNALED', 'the command could not be journaled');
+    const early = this.objection();
+    if (early !== undefined) return this.refuse(...early);
+    const { journal, clock } = this.deps;
+    const { attemptId, term } = this.scope;
+    const askedAtMs = clock.monotonicMs();
+    const atMs = clock.nowMs();
+    let claimed: boolean;
+    try {
+      claimed = await journal.markSending(attemptId, atMs, term.fence);
+    } catch {
+      // It may have committed, or may yet: that permits nothing.
+      return this.refuse('STORE_UNAVAILABLE', 'the database did not say whether the attempt may be sent', true);
+    }
+    if (!claimed) return this.refuse('LANE_LOST', 'another process holds the lane');
+    this.deps.book.adopt(sendingSince(watched.command, attemptId, atMs));
+    // Measured from before the commit: a process that was frozen meanwhile must see it.
+    if (clock.monotonicMs() - askedAtMs >= this.options.writeWithinMs)
+      return this.refuse('TOO_SLOW', 'the database took too long to say that the attempt may be sent', true);
+    const late = this.objection();
+    if (late !== undefined) return this.refuse(...late);
+    this.granted = true;
+    return true;
+  }
+
+  private objection(): [code: string, message: string] | undefined {
+    const { term, deadlineMs, giveUp } = this.scope;
+    if (term.over.aborted || !this.deps.lease.mayAct()) return ['LANE_LOST', 'the hold on the lane was not certain any more'];
+    if (giveUp.aborted) return ['DRAINING', 'the process is ending'];
+    if (this.deps.clock.monotonicMs() >= deadlineMs) return ['DEADLINE', 'the deadline of the command had passed'];
+    return undefined;
+  }
+
+  private refuse(code: string, message: string, mayAskAgain = false): boolean {
+    this.refusal = { code, message };
+    this.mayAskAgain = mayAskAgain;
+    return false;
+  }
+}
+
+/** The command with its attempt on the way, as `markSending` has left it in the journal: no step, so its version is the same. */
+function sendingSince(command: Command, attemptId: string, atMs: number): Command {
+  const attempts = command.attempts.map((attempt) =>
+    attempt.attemptId === attemptId && attempt.state === 'prepared'
+      ? { ...attempt, state: 'sending' as const, sendingAtMs: atMs }
+      : attempt,
+  );
+  return { ...command, attempts };
+}

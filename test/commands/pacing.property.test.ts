@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { nextProbe } from '../../src/commands/probe-schedule.ts';
+import { RateBreaker } from '../../src/commands/rate-breaker.ts';
+import { RateBudget } from '../../src/commands/rate-budget.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const gaps = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 200 });
+
+/** The most of these instants within any window of this length. */
+function busiest(times: readonly number[], windowMs: number): number {
+  return Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + windowMs).length));
+}
+
+describe('the rate budget', () => {
+  it('gives out at most burst + rate · time in any interval, whatever the wall clock does', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        gaps,
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 1, max: 20 }),
+        async (waits, burst, perSecond) => {
+          const clock = new VirtualClock();
+          const budget = new RateBudget(clock, { burst, perSecond });
+          const taken: number[] = [];
+          for (const [i, wait] of waits.entries()) {
+            await clock.advance(wait);
+            if (i % 7 === 0) clock.stepWall(3_600_000);
+            if (budget.take('a') === undefined) taken.push(clock.monotonicMs());
+          }
+          for (const windowMs of [100, 1_000, 5_000])
+            expect(busiest(taken, windowMs)).toBeLessThanOrEqual(burst + (perSecond * windowMs) / 1000 + 1e-6);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it('says how long to wait, and means it', async () => {
+    const clock = new VirtualClock();
+    const budget = new RateBudget(clock, { burst: 1, perSecond: 4 });
+    expect(budget.take('a')).toBeUndefined();
+    const waitMs = budget.take('a') ?? 0;
+    await clock.advance(waitMs - 1);
+    expect(budget.take('a')).toBeGreaterThan(0);
+    await clock.advance(1);
+    expect(budget.take('a')).toBeUndefined();
+    expect(budget.take('b')).toBeUndefined();
+  });
+});
+
+describe('the breaker', () => {
+  it('trips at count within the window, and never below it', async () => {
+    await fc.assert(
+      fc.asyncProperty(gaps, fc.integer({ min: 2, max: 12 }), async (waits, count) => {
+        const clock = new VirtualClock();
+        const windowMs = 1_000;
+        const breaker = new RateBreaker(clock, { count, windowMs });
+        const times: number[] = [];
+        for (const wait of waits) {
+          await clock.advance(wait);
+          times.push(clock.monotonicMs());
+          const tripped = breaker.count('a');
+          const recent = (ms: number) => times.filter((at) => at > clock.monotonicMs() - ms).length;
+          if (recent(windowMs * 0.95) >= count) expect(tripped).toBe(true);
+          if (recent(windowMs * 1.05) < count) expect(tripped).toBe(false);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('counts each account for itself', () => {
+    const breaker = new RateBreaker(new VirtualClock(), { count: 2, windowMs: 1_000 });
+    expect([breaker.count('a'), breaker.count('b'), breaker.count('a')]).toEqual([false, false, true]);
+  });
+});
+
+describe('the schedule of probes', () => {
+  it('always lies ahead, a minute to half an hour apart once two minutes have passed', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1e10, noNaN: true }), (ageMs) => {
+        const { atMs, kind } = nextProbe(ageMs);
+        expect(atMs).toBeGreaterThan(ageMs);
+        if (ageMs >= 2_000) expect(kind).toBe('account');
+        if (ageMs < 120_000) return;
+        expect(atMs - ageMs).toBeGreaterThanOrEqual(60_000 - 1);
+        expect(atMs - ageMs).toBeLessThanOrEqual(30 * 60_000 + 1);
+      }),
+    );
+  });
+});
