@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Service } from '../runtime/service.ts';
 import { answerProblem, answerUnknownPath } from './answer-problem.ts';
+import { observeRequest } from './observe-request.ts';
 import { problem, problemType } from './problem.ts';
 
 export interface AdminServerDeps {
@@ -83,7 +84,7 @@ function buildServer(deps: AdminServerDeps): FastifyInstance {
   server.setNotFoundHandler(answerUnknownPath);
   server.setErrorHandler((error, request, reply) => answerProblem(deps.log, error, request, reply));
   server.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
-  server.addHook('onResponse', async (request, reply) => observe(deps.metrics, request, reply));
+  server.addHook('onResponse', async (request, reply) => observeRequest(deps.metrics, request, reply));
   addRoutes(server, deps);
   return server;
 }
@@ -115,10 +116,4 @@ async function answerReady(health: HealthRegistry, request: FastifyRequest, repl
   const ready = role === 'leader' ? report.leader : report.status !== 'unready';
   const verdict = { status: ready || report.status === 'unready' ? report.status : 'not_leader' };
   return reply.code(ready ? 200 : 503).send(query.has('verbose') ? { ...verdict, checks: report.checks } : verdict);
-}
-
-function observe(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
-  const route = request.routeOptions.url ?? 'unknown';
-  const labels = { method: request.method, route, code_class: `${Math.floor(reply.statusCode / 100)}xx` };
-  metrics.process.httpSeconds.observe(labels, reply.elapsedTime / 1000);
 }

@@ -1,0 +1,51 @@
+import type { JwtResult, JwtVerifier } from './jwt-verifier.ts';
+import { loopbackPrincipal, type Principal } from './principal.ts';
+import type { StaticTokens } from './static-tokens.ts';
+
+export interface AuthenticatorDeps {
+  /** Absent: no JWT is accepted. */
+  readonly jwt?: JwtVerifier;
+  /** Absent: no static token is accepted. Without either everybody is `loopback`, and the server binds to nothing else. */
+  readonly tokens?: StaticTokens;
+}
+
+export type AuthFailure = 'missing' | 'malformed' | 'unknown_token' | 'expired' | 'claims' | 'signature';
+export const authFailures: readonly AuthFailure[] = ['missing', 'malformed', 'unknown_token', 'expired', 'claims', 'signature'];
+
+export type AuthResult =
+  | { readonly kind: 'principal'; readonly principal: Principal }
+  | { readonly kind: 'refused'; readonly reason: AuthFailure }
+  /** Can't be told now: the issuer's keys are out of reach. */
+  | { readonly kind: 'unavailable' };
+
+/** Longer than any token that we know of; headers may have 8 KiB in all. */
+const bearer = /^bearer +([\x21-\x7e]{1,7000})$/i;
+/** Three parts, the first a JSON object in base64url: no static token that we make looks so. */
+const jwtShape = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
+
+const asLoopback: AuthResult = { kind: 'principal', principal: loopbackPrincipal };
+
+/** Who a request is from, by its `Authorization` header (RFC 6750). Never rejects. Answers at once where nothing has to be waited for. */
+export class Authenticator {
+  private readonly deps: AuthenticatorDeps;
+
+  constructor(deps: AuthenticatorDeps) {
+    this.deps = deps;
+  }
+
+  /** False: whoever reaches the port may do everything. */
+  get required(): boolean {
+    return this.deps.jwt !== undefined || this.deps.tokens !== undefined;
+  }
+
+  authenticate(authorization: string | undefined): AuthResult | Promise<JwtResult> {
+    if (!this.required) return asLoopback;
+    if (authorization === undefined) return { kind: 'refused', reason: 'missing' };
+    const token = bearer.exec(authorization)?.[1];
+    if (token === undefined) return { kind: 'refused', reason: 'malformed' };
+    const { jwt, tokens } = this.deps;
+    if (jwt !== undefined && jwtShape.test(token)) return jwt.verify(token);
+    const principal = tokens?.find(token);
+    return principal === undefined ? { kind: 'refused', reason: 'unknown_token' } : { kind: 'principal', principal };
+  }
+}

@@ -1,0 +1,38 @@
+import type { AccountScope } from '../order-reads.ts';
+
+/** What a caller may do. None includes another: a token says each that it has. */
+export const scopes = ['orders:read', 'orders:write', 'ops:read', 'ops:write'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Who calls. */
+export interface Principal {
+  /** In the journal, the audit trail and the logs. Names of JWTs begin with `jwt:`, which no other kind may, so that nobody meets another's idempotency keys. */
+  readonly name: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** Whose orders it may see and move: handed to every read as it is. */
+  readonly accounts: AccountScope;
+  /** Wall time at which its token ends; a stream that was opened with it ends then. */
+  readonly expiresAtMs?: number;
+}
+
+/** `granted` may hold words that we don't know: they grant nothing. */
+export function principalOf(
+  name: string,
+  granted: readonly string[],
+  accounts: 'all' | readonly string[],
+  expiresAtMs?: number,
+): Principal {
+  return {
+    name,
+    scopes: new Set(scopes.filter((scope) => granted.includes(scope))),
+    accounts: accounts === 'all' ? { kind: 'all' } : { kind: 'accounts', accountIds: [...accounts] },
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+  };
+}
+
+/** Everything, for who reaches a port that only this machine can reach. */
+export const loopbackPrincipal = principalOf('loopback', scopes, 'all');
+
+export function maySee(accounts: AccountScope, accountId: string): boolean {
+  return accounts.kind === 'all' || accounts.accountIds.includes(accountId);
+}

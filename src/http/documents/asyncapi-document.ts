@@ -1,0 +1,82 @@
+import type { z } from 'zod';
+import { commandOutcomeRecord } from '../../schema/command-outcome.ts';
+import { continuityRecord } from '../../schema/continuity-record.ts';
+import { updateRecord } from '../../schema/update-record.ts';
+import { componentSchemas, schemaId } from './component-schemas.ts';
+
+const root = '#/components/schemas/';
+
+interface Channel {
+  readonly id: string;
+  readonly address: string;
+  readonly description: string;
+  readonly messages: readonly { readonly name: string; readonly description: string; readonly shape: z.ZodType }[];
+}
+
+const channels: readonly Channel[] = [
+  {
+    id: 'orderUpdates',
+    address: 'tidemark.order-updates.v1',
+    description: 'Every accepted change of every order. Key `<stream>:<orderId>`; drop what has a revision that was seen.',
+    messages: [{ name: 'orderUpdate', description: 'One accepted change', shape: updateRecord }],
+  },
+  {
+    id: 'orderState',
+    address: 'tidemark.order-state.v1',
+    description: 'The newest update of each order, compacted. Key `<stream>:<orderId>`; read it `read_committed`.',
+    messages: [{ name: 'orderState', description: 'The newest change', shape: updateRecord }],
+  },
+  {
+    id: 'continuity',
+    address: 'tidemark.continuity.v1',
+    description: 'What is known of the sources: live, lost, resynchronised, and how far the updates are complete.',
+    messages: [{ name: 'continuityMark', description: 'A statement about one account on one stream', shape: continuityRecord }],
+  },
+  {
+    id: 'commandOutcomes',
+    address: 'tidemark.command-outcomes.v1',
+    description: 'Each step of each command. Key is the command id; keep the highest version.',
+    messages: [{ name: 'commandOutcome', description: 'A step of a command', shape: commandOutcomeRecord }],
+  },
+  {
+    id: 'stream',
+    address: '/v1/stream',
+    description: 'Server-sent events of REST: `event: update` with the same record, resumable by its id.',
+    messages: [{ name: 'streamedUpdate', description: 'One accepted change', shape: updateRecord }],
+  },
+];
+
+/** The topics and the stream of updates as AsyncAPI 3. Names of topics are the defaults: the prefix is the operator's. */
+export function asyncapiDocument(version: string): object {
+  const shapes = channels.flatMap(({ messages }) => messages.map(({ shape }) => shape));
+  return {
+    asyncapi: '3.0.0',
+    info: { title: 'Tidemark', version, description: 'What Tidemark publishes. Decimals and int64 are strings.' },
+    defaultContentType: 'application/json',
+    channels: Object.fromEntries(channels.map((channel) => [channel.id, channelOf(channel)])),
+    operations: Object.fromEntries(
+      channels.map(({ id, messages }) => [
+        `send${id.charAt(0).toUpperCase()}${id.slice(1)}`,
+        {
+          action: 'send',
+          channel: { $ref: `#/channels/${id}` },
+          messages: messages.map(({ name }) => ({ $ref: `#/channels/${id}/messages/${name}` })),
+        },
+      ]),
+    ),
+    components: { schemas: componentSchemas(shapes, root) },
+  };
+}
+
+function channelOf({ address, description, messages }: Channel): object {
+  return {
+    address,
+    description,
+    messages: Object.fromEntries(
+      messages.map(({ name, description: summary, shape }) => [
+        name,
+        { name, summary, contentType: 'application/json', payload: { $ref: `${root}${schemaId(shape) ?? ''}` } },
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { problemAnswer } from '../../schema/rest-answers.ts';
+import { idPattern } from '../path-ids.ts';
+import type { Answer, Route } from '../route.ts';
+import { componentSchemas, type JsonSchema, schemaId } from './component-schemas.ts';
+import { requestHeaders, responseHeaders } from './header-words.ts';
+
+const root = '#/components/schemas/';
+
+/** Every route of the table as OpenAPI 3.1: the shapes are those that the handlers parse by and the tests validate answers against. */
+export function openapiDocument(routes: readonly Route[], version: string): OpenapiDocument {
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
+  const shapes = routes.flatMap(({ body, answers }) => [body, ...Object.values(answers).map(({ schema }) => schema)]);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tidemark',
+      version,
+      description:
+        'Orders in their newest state, and commands that are never sent twice. 4xx and 5xx mean that nothing was journaled or sent; once a command has an id, the answer is 200 or 202 with its state. Decimals and int64 are strings.',
+    },
+    paths,
+    components: {
+      schemas: componentSchemas([problemAnswer, ...shapes.filter((shape) => shape !== undefined)], root),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A JWT of the configured issuer, or a static token' },
+      },
+    },
+  };
+}
+
+export interface OpenapiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly securitySchemes: object };
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+}
+
+export interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly security: readonly object[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+function operationOf(route: Route): Operation {
+  const parameters = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)];
+  const { scopes } = route;
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...(route.describe === undefined ? {} : { description: route.describe }),
+    tags: [route.tag],
+    // One requirement for each scope: any of them is enough. Roles are allowed there for `http` schemes since 3.1.
+    security: scopes === 'public' ? [{}] : scopes.map((scope) => ({ bearer: [scope] })),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined
+      ? {}
+      : { requestBody: { required: true as const, content: { 'application/json': { schema: refTo(route.body) } } } }),
+    responses: { ...answersOf(route), ...problemsOf(route) },
+  };
+}
+
+function pathParameters({ params = {} }: Route): Parameter[] {
+  return Object.entries(params).map(([name, kind]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', pattern: idPattern(kind) },
+  }));
+}
+
+function queryParameters({ query }: Route): Parameter[] {
+  if (query === undefined) return [];
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' });
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = typeof property === 'boolean' ? {} : property;
+    return {
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema,
+    };
+  });
+}
+
+function headerParameters({ headers = [] }: Route): Parameter[] {
+  return headers.map((name) => {
+    const { description, schema, required = false } = requestHeaders[name];
+    return { name, in: 'header', required, description, schema };
+  });
+}
+
+function answersOf({ answers }: Route): Record<string, Response> {
+  return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)]));
+}
+
+function responseOf({ describe, schema, type = 'application/json', headers = [] }: Answer): Response {
+  const shown = schema === undefined ? { type: 'string' } : refTo(schema);
+  const hasBody = schema !== undefined || type !== 'application/json' || headers.length === 0;
+  return {
+    description: describe,
+    ...(headers.length === 0
+      ? {}
+      : {
+          headers: Object.fromEntries(
+            headers.map((name) => [name, { description: responseHeaders[name] ?? '', schema: { type: 'string' } }]),
+          ),
+        }),
+    ...(hasBody
+      ? { content: { [type]: { schema: schema === undefined && type === 'application/json' ? { type: 'object' } : shown } } }
+      : {}),
+  };
+}
+
+const everywhere: Readonly<Record<number, readonly string[]>> = {
+  400: ['INVALID_PARAMETER', 'REPEATED_HEADER', 'BAD_REQUEST'],
+  500: ['INTERNAL'],
+  503: ['DRAINING'],
+};
+const signedIn: Readonly<Record<number, readonly string[]>> = {
+  401: ['UNAUTHENTICATED', 'INVALID_TOKEN'],
+  403: ['INSUFFICIENT_SCOPE'],
+  503: ['STORE_UNAVAILABLE', 'AUTH_UNAVAILABLE'],
+};
+
+function problemsOf({ problems = {}, scopes, params }: Route): Record<string, Response> {
+  const codes = new Map<string, Set<string>>();
+  for (const table of [
+    everywhere,
+    scopes === 'public' ? {} : signedIn,
+    params === undefined ? {} : { 404: ['NOT_FOUND'] },
+    problems,
+  ])
+    for (const [status, those] of Object.entries(table)) codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));
+  return Object.fromEntries(
+    [...codes].map(([status, those]) => [
+      status,
+      { description: [...those].join(', '), content: { 'application/problem+json': { schema: refTo(problemAnswer) } } },
+    ]),
+  );
+}
+
+function refTo(shape: z.ZodType): JsonSchema {
+  const id = schemaId(shape);
+  // A shape without a name would have to be repeated wherever it is used.
+  if (id === undefined) throw new Error('a body or an answer in the table of routes has no name');
+  return { $ref: `${root}${id}` };
+}

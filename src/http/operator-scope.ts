@@ -1,0 +1,24 @@
+import type { FastifyReply } from 'fastify';
+import type { Halt } from '../commands/command-journal.ts';
+import { maySee } from './auth/principal.ts';
+import type { Call, RouteParts } from './route.ts';
+import { sendMissing, sendProblem } from './send-answer.ts';
+
+/** What an operator acts on: the account of the path, or the service. */
+export function scopeOfPath({ accountId }: Readonly<Record<string, string>>): Halt['scope'] {
+  return accountId === undefined ? { kind: 'service' } : { kind: 'account', accountId };
+}
+
+/** Undefined: it may. The service is every account: a token that names only some moves none of the others. */
+export function refuseScope(
+  { log }: RouteParts,
+  call: Pick<Call, 'reply' | 'principal'>,
+  scope: Halt['scope'],
+): FastifyReply | undefined {
+  const { reply, principal } = call;
+  const { accounts, name } = principal;
+  if (scope.kind === 'account' ? maySee(accounts, scope.accountId) : accounts.kind === 'all') return undefined;
+  log.warn({ principal: name, scope, requestId: reply.request.id }, 'refused: an account that the token does not name');
+  if (scope.kind === 'account') return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+  return sendProblem(reply, 403, 'EVERY_ACCOUNT_NEEDED', 'this concerns every account, and the token names only some');
+}

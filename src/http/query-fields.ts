@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { idKinds } from './path-ids.ts';
+
+// Parameters are text: each field says which text it takes, and gives the route a value.
+
+export const pageDefault = 50;
+const pageMost = 500;
+
+const flag = z
+  .enum(['true', 'false'], 'must be true or false')
+  .transform((text) => text === 'true')
+  .meta({ type: 'boolean', enum: undefined });
+
+export const optionalFlag = flag.exactOptional();
+
+export const limitField = z
+  .string()
+  .regex(/^[1-9]\d{0,2}$/, `must be a whole number from 1 to ${pageMost}`)
+  .transform(Number)
+  .refine((limit) => limit <= pageMost, `must be a whole number from 1 to ${pageMost}`)
+  .exactOptional()
+  .describe(`How many at most; ${pageDefault} when left out`)
+  .meta({ type: 'integer', minimum: 1, maximum: pageMost, default: pageDefault, pattern: undefined });
+
+export const cursorField = z.string().min(1).max(600).exactOptional().describe('`next` of the page before');
+
+export const accountField = z.string().regex(idKinds.accountId, 'must be 1 to 50 visible ASCII characters');
+export const streamField = z.enum(['account', 'prediction']);
+
+/** An int64 as text: a position in the log, a revision. */
+export const positionField = z.string().regex(/^(?:0|[1-9]\d{0,17})$/, 'must be a whole number of at most 18 digits');

@@ -1,0 +1,217 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Commands } from '../commands/commands.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Secret } from '../runtime/secret.ts';
+import type { Service } from '../runtime/service.ts';
+import { answerProblem, answerUnknownPath } from './answer-problem.ts';
+import { Authenticator } from './auth/authenticator.ts';
+import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
+import { AuthRequiredError, isLoopbackHost, namesLoopback } from './auth/loopback-only.ts';
+import type { PrincipalStore, StoredPrincipal } from './auth/principal-store.ts';
+import { StaticTokens } from './auth/static-tokens.ts';
+import { answerClientError } from './client-error.ts';
+import { Cursors } from './cursor.ts';
+import { makeDocuments } from './documents/make-documents.ts';
+import { parseJsonBody } from './json-body.ts';
+import { observeRequest } from './observe-request.ts';
+import type { OrderReads } from './order-reads.ts';
+import { RequestError } from './request-error.ts';
+import { givenRequestId, headerFault } from './request-headers.ts';
+import type { RouteParts } from './route.ts';
+import { routeTable } from './route-table.ts';
+import { securityHeaders } from './security-headers.ts';
+import { sendProblem } from './send-answer.ts';
+import { serveRoutes } from './serve-routes.ts';
+import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
+
+export interface RestServerDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly commands: Commands;
+  readonly reads: OrderReads;
+  /** Tokens of the database, beside the configured ones. Given, everybody has to sign in, whether it holds any or not. */
+  readonly principals?: PrincipalStore;
+}
+
+export interface RestServerOptions {
+  readonly host: string;
+  /** 0: any free port; see `address`. */
+  readonly port: number;
+  readonly version: string;
+  /** Neither: everybody who reaches the port may do everything, and it is bound to loopback only. */
+  readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly StoredPrincipal[] };
+  /** Signs cursors; the same on every instance. */
+  readonly cursorKey: Secret;
+  readonly maxConnections: number;
+  readonly stream: StreamHubOptions;
+}
+
+const bodyLimit = 32_768;
+/**
+ * Nothing is written to a socket while a command is tried until its caller's deadline, or while a sweep or a reconciliation goes on for a minute or two. Only a peer that
+ * takes nothing meets this; streams have a bound and heartbeats of their own.
+ */
+const idleMs = 180_000;
+const tokensEveryMs = 10_000;
+
+/**
+ * REST: commands, reads, the stream of updates and their documents, on one port.
+ *
+ * States: made → listening → draining (what is new is answered 503, streams are told and ended, answers under way finish) → closed. Invariant: no handler runs
+ * before the token was judged against the scopes of its route.
+ */
+export class RestServer implements Service {
+  readonly name = 'rest';
+  private readonly deps: RestServerDeps;
+  private readonly options: RestServerOptions;
+  private readonly server: FastifyInstance;
+  private readonly authenticator: Authenticator;
+  private readonly tokens: StaticTokens | undefined;
+  private readonly hub: StreamHub;
+  private readonly draining = new AbortController();
+  private inFlight = 0;
+  private onIdle: (() => void) | undefined;
+
+  constructor(deps: RestServerDeps, options: RestServerOptions) {
+    this.deps = deps;
+    this.options = options;
+    const { clock, log, commands, reads } = deps;
+    const { jwt, tokens } = options.auth;
+    const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
+    this.tokens = signIn
+      ? new StaticTokens(
+          { clock, log, ...(deps.principals === undefined ? {} : { store: deps.principals }) },
+          { configured: tokens ?? [], refreshEveryMs: tokensEveryMs },
+        )
+      : undefined;
+    this.authenticator = new Authenticator({
+      ...(jwt === undefined ? {} : { jwt: new JwtVerifier({ clock }, jwt) }),
+      ...(this.tokens === undefined ? {} : { tokens: this.tokens }),
+    });
+    this.hub = new StreamHub({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
+    const documents = makeDocuments(routeTable, options.version);
+    const cursors = new Cursors(options.cursorKey);
+    const parts = { clock, log, commands, reads, cursors, hub: this.hub, documents, draining: this.draining.signal };
+    this.server = this.build(parts);
+  }
+
+  /** `http://host:port` as bound; undefined before `start`. */
+  get address(): string | undefined {
+    const bound = this.server.addresses()[0];
+    if (bound === undefined || typeof bound === 'string') return undefined;
+    return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
+  }
+
+  /** Rejects when the port is taken, and with an `AuthRequiredError` when it could be reached from elsewhere and nobody would have to sign in. */
+  async start(): Promise<void> {
+    const { host, port } = this.options;
+    if (!this.authenticator.required && !isLoopbackHost(host)) throw new AuthRequiredError(host);
+    await this.tokens?.start();
+    this.hub.start();
+    await this.server.listen({ host, port });
+    this.deps.log.info({ address: this.address, signIn: this.authenticator.required }, 'REST port open');
+  }
+
+  /** A batch was committed by this process: the stream looks at the log now. Cheap while nobody follows it. */
+  wake(): void {
+    this.hub.wake();
+  }
+
+  async drain(signal: AbortSignal): Promise<void> {
+    this.draining.abort();
+    this.tokens?.stop();
+    this.hub.stop();
+    await this.idle(signal);
+    await this.server.close();
+  }
+
+  private idle(signal: AbortSignal): Promise<void> {
+    if (this.inFlight === 0 || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.onIdle = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  private build(parts: RouteParts): FastifyInstance {
+    const { log, metrics, random } = this.deps;
+    const server = Fastify({
+      logger: false,
+      bodyLimit,
+      connectionTimeout: idleMs,
+      requestTimeout: 10_000,
+      keepAliveTimeout: 30_000,
+      forceCloseConnections: true,
+      return503OnClosing: false,
+      exposeHeadRoutes: true,
+      requestIdHeader: false,
+      genReqId: (request) => givenRequestId(request) ?? random.uuid(),
+      clientErrorHandler: (error, socket) => answerClientError(random, error, socket),
+      frameworkErrors: (error, request, reply) => void answerProblem(log, error, request, this.opened(reply)),
+      http: { maxHeaderSize: 8192, headersTimeout: 5000, connectionsCheckingInterval: 1000 },
+      // Ids are bounded by their grammar; percent-encoded they take three times as much.
+      routerOptions: { maxParamLength: 400 },
+    });
+    server.server.maxConnections = this.options.maxConnections;
+    server.removeAllContentTypeParsers();
+    server.addContentTypeParser('application/json', { parseAs: 'buffer' }, readBody);
+    server.setNotFoundHandler(answerUnknownPath);
+    server.setErrorHandler((error, request, reply) => answerProblem(log, error, request, reply));
+    server.addHook('onRequest', (request, reply, done) => this.receive(request, reply, done));
+    server.addHook('onResponse', (request, reply, done) => {
+      // A stream lasts for as long as its reader likes: that is no time of an answer.
+      if (request.routeOptions.url !== '/v1/stream') observeRequest(metrics, request, reply);
+      done();
+    });
+    serveRoutes(server, routeTable, { authenticator: this.authenticator, metrics: metrics.rest, parts });
+    return server;
+  }
+
+  private opened(reply: FastifyReply): FastifyReply {
+    return reply.headers(securityHeaders).header('x-request-id', reply.request.id);
+  }
+
+  private receive(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+    this.inFlight += 1;
+    // fastify's onResponse does not come when the caller goes away in between; close does, always and once.
+    reply.raw.once('close', this.left);
+    this.opened(reply);
+    if (this.draining.signal.aborted) {
+      reply.header('connection', 'close').header('retry-after', '5');
+      sendProblem(reply, 503, 'DRAINING', 'this instance is stopping: ask another one');
+      return;
+    }
+    const fault = headerFault(request.raw);
+    if (fault !== undefined) {
+      // The body, if there is one, is not worth reading.
+      sendProblem(reply.header('connection', 'close'), fault.status, fault.code, fault.detail);
+      return;
+    }
+    if (!this.authenticator.required && !namesLoopback(request.headers.host)) {
+      sendProblem(reply, 421, 'HOST_NOT_LOOPBACK', 'without sign-in only requests to localhost are answered');
+      return;
+    }
+    done();
+  }
+
+  private readonly left = (): void => {
+    this.inFlight -= 1;
+    if (this.inFlight === 0) this.onIdle?.();
+  };
+}
+
+type Parsed = (error: Error | null, body?: unknown) => void;
+
+function readBody(request: FastifyRequest, bytes: Buffer, done: Parsed): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1];
+  const parsed = parseJsonBody(bytes);
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
+    done(new RequestError(415, 'MEDIA_TYPE', 'JSON is read in UTF-8 only'));
+  else if (parsed.ok) done(null, parsed.value);
+  else done(new RequestError(400, parsed.code, parsed.detail));
+}

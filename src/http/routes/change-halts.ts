@@ -1,0 +1,54 @@
+import { parseReason, reasonBody } from '../../schema/operator-bodies.ts';
+import { haltList } from '../../schema/rest-answers.ts';
+import { haltBody } from '../halt-answer.ts';
+import { refuseScope, scopeOfPath } from '../operator-scope.ts';
+import type { Route } from '../route.ts';
+import { sendJson } from '../send-answer.ts';
+import { sendBodyFaults } from '../send-body-faults.ts';
+import { sendDecline } from '../send-command.ts';
+
+export const haltAccount = haltRoute(
+  'halt',
+  '/v1/accounts/{accountId}/halt',
+  'haltAccount',
+  'Halt placing and replacing on an account',
+);
+export const resumeAccount = haltRoute(
+  'resume',
+  '/v1/accounts/{accountId}/resume',
+  'resumeAccount',
+  'Clear the halts of an account',
+);
+export const haltService = haltRoute('halt', '/v1/halt', 'haltService', 'Halt placing and replacing everywhere');
+export const resumeService = haltRoute('resume', '/v1/resume', 'resumeService', 'Clear the halts of the service');
+
+function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, summary: string): Route {
+  const ofAccount = path.includes('{accountId}');
+  return {
+    method: 'POST',
+    path,
+    operationId,
+    summary,
+    describe: 'Cancels pass always. The reason is recorded with who gave it.',
+    tag: 'operations',
+    scopes: ['ops:write'],
+    ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
+    body: reasonBody,
+    answers: { 200: { describe: 'The halts in force now', schema: haltList } },
+    problems: {
+      400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
+      ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : { 403: ['EVERY_ACCOUNT_NEEDED'] }),
+      503: ['NOT_LEADER', 'STORE_UNAVAILABLE'],
+    },
+    handle: async (parts, { request, reply, principal, params }) => {
+      const scope = scopeOfPath(params);
+      const refused = refuseScope(parts, { reply, principal }, scope);
+      if (refused !== undefined) return refused;
+      const body = parseReason(request.body);
+      if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+      const result = await parts.commands[verb](scope, { by: principal.name, reason: body.reason, requestId: request.id });
+      if (result.kind === 'declined') return sendDecline(reply, result);
+      return sendJson(reply, 200, haltBody(result.halts, principal.accounts));
+    },
+  };
+}

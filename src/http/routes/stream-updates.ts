@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { maySee } from '../auth/principal.ts';
+import { accountField, positionField, streamField } from '../query-fields.ts';
+import { readStore } from '../read-store.ts';
+import { route } from '../route.ts';
+import { sendMissing, sendProblem } from '../send-answer.ts';
+import { ResponseSink } from '../stream/event-sink.ts';
+
+export const streamUpdates = route({
+  method: 'GET',
+  path: '/v1/stream',
+  operationId: 'streamUpdates',
+  summary: 'Follow updates as server-sent events',
+  describe:
+    '`event: update` carries the record that is on Kafka; its id resumes (`Last-Event-ID`, or `after`). `event: reset` tells a reader that was too slow to connect again, and one whose id is not in the log any more to read its orders anew; `event: shutdown` asks to connect again. Comments keep a quiet stream open.',
+  tag: 'stream',
+  scopes: ['orders:read'],
+  query: z.strictObject({
+    accountId: accountField.exactOptional(),
+    stream: streamField.exactOptional(),
+    after: positionField.exactOptional().describe('As Last-Event-ID, for who cannot set headers'),
+  }),
+  headers: ['Last-Event-ID'],
+  answers: { 200: { describe: 'The stream, until one of us ends it', type: 'text/event-stream' } },
+  problems: { 400: ['INVALID_EVENT_ID'], 404: ['ACCOUNT_NOT_FOUND'], 503: ['TOO_MANY_STREAMS', 'STORE_UNAVAILABLE'] },
+  handle: async ({ hub, reads }, { request, reply, principal, query }) => {
+    const { accountId, stream } = query;
+    if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    const after = request.headers['last-event-id'] ?? query.after;
+    if (after !== undefined && !positionField.safeParse(after).success)
+      return sendProblem(reply, 400, 'INVALID_EVENT_ID', 'Last-Event-ID has to be an id of this stream');
+    const newest = await readStore(reads.newestSeq());
+    // Judged after the wait, and taken in the same turn.
+    if (!hub.hasRoom(principal.name)) {
+      reply.header('retry-after', '5');
+      return sendProblem(
+        reply,
+        503,
+        'TOO_MANY_STREAMS',
+        'there are as many readers of the stream as are served; try again later',
+      );
+    }
+    // Its connection serves nothing after it: who is told to connect again finds it closed.
+    reply.headers({ 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no', connection: 'close' });
+    reply.hijack();
+    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+    const reader = {
+      principal: principal.name,
+      accounts: accountId === undefined ? principal.accounts : { kind: 'accounts' as const, accountIds: [accountId] },
+      ...(stream === undefined ? {} : { stream }),
+      ...(principal.expiresAtMs === undefined ? {} : { expiresAtMs: principal.expiresAtMs }),
+    };
+    hub.open(reader, new ResponseSink(reply.raw), after === undefined ? undefined : BigInt(String(after)), newest);
+    return undefined;
+  },
+});

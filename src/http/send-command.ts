@@ -1,0 +1,96 @@
+import type { FastifyReply } from 'fastify';
+import { type DeclineCode, declineCodes, type Submission, type SubmitResult } from '../commands/commands.ts';
+import { type Command, isUnresolved } from '../domain/command.ts';
+import { maySee } from './auth/principal.ts';
+import { commandAnswer, commandPath } from './command-answer.ts';
+import { readIfMatch } from './entity-tags.ts';
+import { preferredWaitSeconds } from './prefer-wait.ts';
+import { setAllowance } from './rate-limit-headers.ts';
+import type { Call, RouteParts } from './route.ts';
+import { isMissingCode, sendJson, sendMissing, sendProblem } from './send-answer.ts';
+
+/** One second: by then most that were unknown for a moment are settled, and asking costs one read by key. */
+const retryAfterSeconds = 1;
+
+type Asked = Pick<Submission, 'request' | 'callerRef' | 'supersedes'>;
+
+/**
+ * The common end of place, replace and cancel: the headers of commands, the account against the token, `Commands.submit`, and the answer. 200 once nothing is
+ * open, 202 with its address while it is. 4xx and 5xx mean that nothing was journaled.
+ */
+export async function sendCommand({ commands, reads, log }: RouteParts, call: Call, asked: Asked): Promise<FastifyReply> {
+  const { request, reply, principal } = call;
+  const { accountId } = asked.request;
+  if (!maySee(principal.accounts, accountId)) {
+    log.warn({ principal: principal.name, accountId, requestId: request.id }, 'refused: an account that the token does not name');
+    return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+  }
+  const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
+  if (idempotencyKey === undefined) return sendKeyMissing(reply);
+  const ifMatch = asked.request.kind === 'place' ? ({ kind: 'none' } as const) : readIfMatch(request.headers['if-match']);
+  if (ifMatch.kind === 'unreadable')
+    return sendProblem(reply, 400, 'INVALID_IF_MATCH', 'If-Match has to be one strong ETag of the order, like "12", or *');
+  const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
+  const result = await commands.submit({
+    ...asked,
+    principal: principal.name,
+    idempotencyKey,
+    requestId: request.id,
+    ...(ifMatch.kind === 'revision' ? { ifRevision: ifMatch.revision } : {}),
+    ...(waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 }),
+  });
+  setAllowance(reply, commands.allowance(accountId));
+  if (result.kind === 'declined') return sendDecline(reply, result);
+  if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
+  if (result.replayed) reply.header('idempotent-replayed', 'true');
+  // On the quick way nobody waits for a second look at the database; who waited, or came back, gets the evidence too.
+  if (waitSeconds === undefined && !result.replayed) return sendCommandState(reply, result.command);
+  const found = await reads.findCommand(principal.accounts, result.command.commandId).catch(() => undefined);
+  const { command } = result;
+  const same = found?.command.version === command.version;
+  return sendCommandState(reply, command, same ? commandAnswer(command, found.evidence) : commandAnswer(command));
+}
+
+export function sendCommandState(reply: FastifyReply, command: Command, body: object = commandAnswer(command)): FastifyReply {
+  reply.header('location', commandPath(command.commandId));
+  if (!isUnresolved(command.state)) return sendJson(reply, 200, body);
+  return sendJson(reply.header('retry-after', String(retryAfterSeconds)), 202, body);
+}
+
+/** 1 to 128 visible ASCII characters, or undefined. */
+export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && /^[\x21-\x7e]{1,128}$/.test(header) ? header : undefined;
+}
+
+export function sendKeyMissing(reply: FastifyReply): FastifyReply {
+  return sendProblem(
+    reply,
+    400,
+    'IDEMPOTENCY_KEY_REQUIRED',
+    'a command needs an Idempotency-Key of 1 to 128 visible ASCII characters: with it the same request can be repeated after any failure',
+  );
+}
+
+interface Decline {
+  readonly code: DeclineCode | 'COMMAND_NOT_FOUND' | 'ALREADY_SETTLED';
+  readonly message: string;
+  readonly retryAfterMs?: number;
+}
+
+const operatorDeclines = { COMMAND_NOT_FOUND: 404, ALREADY_SETTLED: 409 } as const;
+
+/** Why nothing was journaled. What is not found is told in our words, the same for what is not the caller's. */
+export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs }: Decline): FastifyReply {
+  if (isMissingCode(code)) return sendMissing(reply, code);
+  const status = { ...declineCodes, ...operatorDeclines }[code];
+  if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+  else if (status === 503 || status === 429) reply.header('retry-after', String(retryAfterSeconds));
+  return sendProblem(reply, status, code, message);
+}
+
+/** One order of a cancel-all: its command, or why there is none. */
+export function submitResultBody(result: SubmitResult): object {
+  if (result.kind === 'declined') return { code: result.code, detail: result.message };
+  const { commandId, outcome, state, attempts, links } = commandAnswer(result.command);
+  return { commandId, outcome, state, attempts, links };
+}

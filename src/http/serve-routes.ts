@@ -1,0 +1,144 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RestMetrics } from '../observability/rest-metrics.ts';
+import type { Authenticator, AuthResult } from './auth/authenticator.ts';
+import { loopbackPrincipal, type Principal } from './auth/principal.ts';
+import { idKinds } from './path-ids.ts';
+import type { Call, Route, RouteParts } from './route.ts';
+import { sendMissing, sendProblem } from './send-answer.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the token was judged; every handler runs after that. */
+    principal: Principal | undefined;
+  }
+}
+
+export interface ServeDeps {
+  readonly authenticator: Authenticator;
+  readonly metrics: RestMetrics;
+  readonly parts: RouteParts;
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** Puts the table on the server: the token first, then the path, the parameters, and the handler. Nothing of the body is read before the token was judged. */
+export function serveRoutes(server: FastifyInstance, routes: readonly Route[], deps: ServeDeps): void {
+  server.decorateRequest('principal', undefined);
+  for (const route of routes) {
+    server.route({
+      method: route.method,
+      url: fastifyPath(route.path),
+      exposeHeadRoute: route.tag !== 'stream',
+      onRequest: (request, reply, done) => authorize(route, deps, request, reply, done),
+      handler: (request, reply) => serve(route, deps.parts, request, reply),
+    });
+  }
+  for (const path of new Set(routes.map((route) => route.path))) refuseOtherMethods(server, path, routes);
+}
+
+function fastifyPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+function refuseOtherMethods(server: FastifyInstance, path: string, routes: readonly Route[]): void {
+  const own = routes.filter((route) => route.path === path);
+  const allowed = own.flatMap(({ method, tag }) => (method === 'GET' && tag !== 'stream' ? ['GET', 'HEAD'] : [method]));
+  const allow = allowed.join(', ');
+  server.route({
+    method: methods.filter((method) => !allowed.includes(method)),
+    url: fastifyPath(path),
+    exposeHeadRoute: false,
+    // Before any body is read.
+    onRequest: (_request, reply) =>
+      void sendProblem(reply.header('allow', allow), 405, 'METHOD_NOT_ALLOWED', 'this path has no such method: see Allow'),
+    handler: () => undefined,
+  });
+}
+
+function authorize(route: Route, deps: ServeDeps, request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const { authorization } = request.headers;
+  if (route.scopes === 'public' && authorization === undefined) {
+    // Handlers of public routes don't look at it.
+    request.principal = loopbackPrincipal;
+    done();
+    return;
+  }
+  const judged = deps.authenticator.authenticate(authorization);
+  if (judged instanceof Promise) void judged.then((result) => admit(route, deps, result, request, reply, done));
+  else admit(route, deps, judged, request, reply, done);
+}
+
+function admit(
+  route: Route,
+  { metrics, parts }: ServeDeps,
+  result: AuthResult,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: () => void,
+): void {
+  if (result.kind === 'unavailable') {
+    reply.header('retry-after', '5');
+    sendProblem(reply, 503, 'AUTH_UNAVAILABLE', 'the keys of the issuer are out of reach: no token can be judged now');
+  } else if (result.kind === 'refused') {
+    metrics.authFailures.inc({ reason: result.reason });
+    refuseToken(reply, result.reason === 'missing');
+  } else if (route.scopes === 'public' || route.scopes.some((scope) => result.principal.scopes.has(scope))) {
+    request.principal = result.principal;
+    done();
+  } else {
+    const { name } = result.principal;
+    if (route.method !== 'GET')
+      parts.log.warn({ principal: name, route: route.operationId, requestId: request.id }, 'refused: scope');
+    const needed = route.scopes.join(' ');
+    reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${needed}"`);
+    sendProblem(reply, 403, 'INSUFFICIENT_SCOPE', `the token has none of the scopes that this needs: ${needed}`);
+  }
+}
+
+/** The same for every kind of bad token: which check it failed is for the log and the metric (RFC 6750 3.1). */
+function refuseToken(reply: FastifyReply, missing: boolean): void {
+  reply.header('www-authenticate', missing ? 'Bearer' : 'Bearer error="invalid_token"');
+  if (missing) sendProblem(reply, 401, 'UNAUTHENTICATED', 'this needs a bearer token');
+  else sendProblem(reply, 401, 'INVALID_TOKEN', 'the token is not accepted: it is expired, not for this service, or not known');
+}
+
+function serve(route: Route, parts: RouteParts, request: FastifyRequest, reply: FastifyReply) {
+  const { principal } = request;
+  // Unreachable: `authorize` answers itself or sets it. A route without an authorization must not be served by mistake.
+  if (principal === undefined) throw new Error('a request came past the authorization');
+  const params = request.params as Readonly<Record<string, string>>;
+  for (const name in route.params) {
+    const kind = route.params[name];
+    if (kind === undefined || !idKinds[kind].test(params[name] ?? '')) return sendMissing(reply, 'NOT_FOUND');
+  }
+  const query = readQuery(route, request);
+  if ('faults' in query)
+    return sendProblem(reply, 400, 'INVALID_PARAMETER', 'the parameters are not what this route takes', query.faults);
+  if (route.body !== undefined && request.body === undefined)
+    return sendProblem(reply, 400, 'EMPTY_BODY', 'the request has no body, and this route needs one');
+  const call: Call = { request, reply, principal, params, query: query.value };
+  return route.handle(parts, call);
+}
+
+type Query =
+  | { readonly value: Readonly<Record<string, unknown>> }
+  | { readonly faults: readonly { readonly path: string; readonly message: string }[] };
+
+const noQuery: Query = { value: {} };
+
+function readQuery({ query: shape }: Route, request: FastifyRequest): Query {
+  const given = request.query as Record<string, unknown>;
+  if (shape === undefined) {
+    for (const _name in given) return { faults: [{ path: '', message: 'this route takes no parameters' }] };
+    return noQuery;
+  }
+  const parsed = shape.safeParse({ ...given });
+  if (parsed.success) return { value: parsed.data };
+  return {
+    faults: parsed.error.issues.map(({ code, path, message }) => ({
+      path: path.join('.'),
+      // zod names the parameters that it does not know in its message: the caller's text.
+      message: code === 'unrecognized_keys' ? 'there is a parameter that this route does not take' : message,
+    })),
+  };
+}

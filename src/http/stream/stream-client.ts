@@ -1,0 +1,124 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { AccountScope, StreamedUpdate } from '../order-reads.ts';
+import type { EventSink } from './event-sink.ts';
+import { type ResetReason, resetEvent, type ShutdownReason, shutdownEvent, updateEvent } from './stream-event.ts';
+
+export interface StreamReader {
+  readonly principal: string;
+  /** Already narrowed to the account that was asked for. */
+  readonly accounts: AccountScope;
+  readonly stream?: 'account' | 'prediction';
+  readonly expiresAtMs?: number;
+}
+
+export interface StreamClientOptions {
+  /** More than this not taken by the reader's socket: it is too slow. */
+  readonly maxBufferedBytes: number;
+  /** How long a reader that catches up may take to make room: half of `maxBufferedBytes` in 30 s is 17 kB a second. */
+  readonly stallMs: number;
+}
+
+/** How long the last words may take to leave. */
+const farewellMs = 5000;
+
+/**
+ * One reader of the stream. States: `behind` (it reads the log by pages, at its own pace) → `live` (the tail offers it each update) → `ended`.
+ *
+ * Invariant: the ids that were written rise, and every update of its accounts above the first position was written, or a `reset` was, or the stream ended. So the
+ * last id that a reader has seen is always a place to go on from. What it has not taken is bounded by `maxBufferedBytes` and one update.
+ */
+export class StreamClient {
+  readonly reader: StreamReader;
+  readonly openedAtMs: number;
+  state: 'behind' | 'live' | 'ended' = 'behind';
+  /** Everything up to here has been written or is not for this reader. */
+  position: bigint;
+  private readonly accountIds: ReadonlySet<string> | undefined;
+  private readonly clock: Clock;
+  private readonly sink: EventSink;
+  private readonly options: StreamClientOptions;
+
+  constructor(
+    deps: { readonly clock: Clock; readonly sink: EventSink },
+    reader: StreamReader,
+    position: bigint,
+    options: StreamClientOptions,
+  ) {
+    this.clock = deps.clock;
+    this.sink = deps.sink;
+    this.reader = reader;
+    this.position = position;
+    this.options = options;
+    this.openedAtMs = deps.clock.monotonicMs();
+    this.accountIds = reader.accounts.kind === 'all' ? undefined : new Set(reader.accounts.accountIds);
+  }
+
+  wants({ stream, accountId }: StreamedUpdate): boolean {
+    if (this.reader.stream !== undefined && this.reader.stream !== stream) return false;
+    return this.accountIds === undefined || this.accountIds.has(accountId);
+  }
+
+  /** Live only: `text` is the update's event, made once for all readers. False: it was too slow, and has ended. */
+  offer(seq: bigint, text: string): boolean {
+    if (this.state !== 'live' || seq <= this.position) return true;
+    if (this.sink.bufferedBytes + text.length > this.options.maxBufferedBytes) {
+      this.end(resetEvent('slow_reader'));
+      return false;
+    }
+    this.position = seq;
+    this.sink.write(text);
+    return true;
+  }
+
+  /** Behind only: waits for the reader instead of giving it up, unless it makes no room within `stallMs`: false then, and it has ended. */
+  async push(update: StreamedUpdate): Promise<boolean> {
+    if (update.seq <= this.position) return true;
+    if (this.sink.bufferedBytes > this.options.maxBufferedBytes / 2 && !(await this.room())) {
+      this.end(resetEvent('slow_reader'));
+      return false;
+    }
+    if (this.state === 'ended') return true;
+    this.position = update.seq;
+    if (this.wants(update)) this.sink.write(updateEvent(update));
+    return true;
+  }
+
+  /** The stream goes on from `position`; what lies between is lost to this reader, and it is told so. */
+  skipTo(position: bigint, reason: ResetReason): void {
+    this.position = position;
+    this.sink.write(resetEvent(reason, position));
+  }
+
+  beat(text: string): void {
+    if (this.state !== 'ended' && this.sink.bufferedBytes === 0) this.sink.write(text);
+  }
+
+  shutdown(reason: ShutdownReason): void {
+    this.end(shutdownEvent(reason));
+  }
+
+  /** The reader left. */
+  gone(): void {
+    this.state = 'ended';
+  }
+
+  private end(lastWords: string): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.sink.write(lastWords);
+    this.sink.end();
+    const timer = this.clock.after(farewellMs, () => this.sink.destroy());
+    this.sink.onGone(() => timer.cancel());
+  }
+
+  /** False: nothing was taken in time. */
+  private room(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.clock.after(this.options.stallMs, () => resolve(false));
+      this.sink.onRoom(() => {
+        timer.cancel();
+        resolve(true);
+      });
+    });
+  }
+}

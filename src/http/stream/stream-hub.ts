@@ -1,0 +1,228 @@
+import type { Log } from '../../observability/log.ts';
+import type { RestMetrics } from '../../observability/rest-metrics.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { Wakeup } from '../../runtime/wakeup.ts';
+import type { AccountScope, OrderReads, StreamedUpdate } from '../order-reads.ts';
+import type { EventSink } from './event-sink.ts';
+import { ReadTurns } from './read-turns.ts';
+import { StreamClient, type StreamReader } from './stream-client.ts';
+import { greeting, heartbeat, updateEvent } from './stream-event.ts';
+
+export interface StreamHubDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly reads: Pick<OrderReads, 'updatesAfter' | 'newestSeq'>;
+  readonly metrics: RestMetrics;
+}
+
+export interface StreamHubOptions {
+  readonly maxClients: number;
+  readonly maxClientsPerPrincipal: number;
+  /** Not taken by one reader's socket. */
+  readonly maxBufferedBytes: number;
+  /** How long one that catches up may take to make room. */
+  readonly stallMs: number;
+  readonly heartbeatEveryMs: number;
+  /** Then a reader has to sign in again: a revoked token does not read for ever. */
+  readonly maxAgeMs: number;
+  /** The tail looks so often when nobody wakes it: on an instance that stands by, commits are made elsewhere. */
+  readonly pollEveryMs: number;
+  /** And never more often than this, however many commits there are. */
+  readonly pollGapMs: number;
+}
+
+export const streamHubDefaults: StreamHubOptions = {
+  maxClients: 200,
+  maxClientsPerPrincipal: 50,
+  maxBufferedBytes: 1_048_576,
+  stallMs: 30_000,
+  heartbeatEveryMs: 15_000,
+  maxAgeMs: 3_600_000,
+  pollEveryMs: 500,
+  pollGapMs: 20,
+};
+
+const pageSize = 200;
+const catchUpReads = 4;
+const everyAccount: AccountScope = { kind: 'all' };
+
+/**
+ * The readers of `GET /v1/stream`, and one tail of the log for all that are live.
+ *
+ * States: idle (no live reader, nothing is read) ⇄ tailing → stopped. Invariant: a live reader has been given everything of its accounts up to the tail's position;
+ * one that catches up joins only when what it has read reaches that far, so nothing falls between the two.
+ */
+export class StreamHub {
+  private readonly clients = new Set<StreamClient>();
+  private readonly wakeup = new Wakeup();
+  private readonly turns = new ReadTurns(catchUpReads);
+  /** Undefined: no reader is live. */
+  private tailPosition: bigint | undefined;
+  private stopped = false;
+  private failing = false;
+  private beat: Timer | undefined;
+  private tail: Promise<void> | undefined;
+  private readonly deps: StreamHubDeps;
+  private readonly options: StreamHubOptions;
+
+  constructor(deps: StreamHubDeps, options: StreamHubOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  start(): void {
+    this.scheduleBeat();
+    this.tail ??= this.follow();
+  }
+
+  /** A batch was committed here: look now. */
+  wake(): void {
+    if (this.tailPosition !== undefined) this.wakeup.wake();
+  }
+
+  /** Whether `principal` may open one more. */
+  hasRoom(principal: string): boolean {
+    const { maxClients, maxClientsPerPrincipal } = this.options;
+    if (this.stopped || this.clients.size >= maxClients) return false;
+    let own = 0;
+    for (const { reader } of this.clients) if (reader.principal === principal) own += 1;
+    return own < maxClientsPerPrincipal;
+  }
+
+  /** Takes the reader over. `after`: the last id that it has seen; `newest`: the end of the log as it was just read. */
+  open(reader: StreamReader, sink: EventSink, after: bigint | undefined, newest: bigint): void {
+    const { clock } = this.deps;
+    const client = new StreamClient({ clock, sink }, reader, after ?? newest, this.options);
+    this.clients.add(client);
+    this.deps.metrics.streamClients.set(this.clients.size);
+    sink.onGone(() => this.leave(client));
+    sink.write(greeting);
+    if (after !== undefined && after > newest) this.skip(client, newest, 'unknown_id');
+    void this.catchUp(client);
+  }
+
+  /** Every reader is told, and its connection ends. */
+  stop(): void {
+    this.stopped = true;
+    this.beat?.cancel();
+    for (const client of [...this.clients]) client.shutdown('draining');
+    this.wakeup.wake();
+  }
+
+  private leave(client: StreamClient): void {
+    client.gone();
+    this.clients.delete(client);
+    this.deps.metrics.streamClients.set(this.clients.size);
+    if (!this.anyLive()) this.tailPosition = undefined;
+  }
+
+  private anyLive(): boolean {
+    for (const { state } of this.clients) if (state === 'live') return true;
+    return false;
+  }
+
+  private skip(client: StreamClient, position: bigint, reason: 'too_old' | 'unknown_id'): void {
+    client.skipTo(position, reason);
+    this.deps.metrics.streamResets.inc({ reason });
+  }
+
+  /** Reads the log for one reader until it has reached the tail, or the end of the log where nobody else is live. */
+  private async catchUp(client: StreamClient): Promise<void> {
+    while (client.state === 'behind') {
+      const page = await this.read(client.reader.accounts, client.position);
+      if (page === undefined) {
+        await this.deps.clock.sleep(this.options.pollEveryMs);
+        continue;
+      }
+      if (page.oldestSeq > client.position + 1n && page.lastSeq > client.position) {
+        const newest = await this.deps.reads.newestSeq().catch(() => undefined);
+        if (newest !== undefined && client.state === 'behind') this.skip(client, newest, 'too_old');
+        continue;
+      }
+      if (await this.pushAll(client, page.updates)) this.join(client, page.lastSeq, await this.isNearEnd(page));
+    }
+  }
+
+  private async pushAll(client: StreamClient, updates: readonly StreamedUpdate[]): Promise<boolean> {
+    for (const update of updates) {
+      if (client.state !== 'behind') return false;
+      if (!(await client.push(update))) {
+        this.deps.metrics.streamResets.inc({ reason: 'slow_reader' });
+        return false;
+      }
+    }
+    return client.state === 'behind';
+  }
+
+  /**
+   * A page that is not full need not be the last: of a quiet account a read shows little, however far it looked. Only the first live reader has to be near the end:
+   * the tail begins with it, and would lead all who join later through everything that it has not seen.
+   */
+  private async isNearEnd(page: { readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint }): Promise<boolean> {
+    if (this.tailPosition !== undefined || page.updates.length === pageSize) return false;
+    const newest = await this.deps.reads.newestSeq().catch(() => undefined);
+    return newest !== undefined && newest - page.lastSeq < BigInt(pageSize);
+  }
+
+  private join(client: StreamClient, lookedUpTo: bigint, nearEnd: boolean): void {
+    if (lookedUpTo > client.position) client.position = lookedUpTo;
+    if (client.state !== 'behind') return;
+    if (this.tailPosition === undefined ? !nearEnd : client.position < this.tailPosition) return;
+    client.state = 'live';
+    this.tailPosition ??= client.position;
+    this.wakeup.wake();
+  }
+
+  private async follow(): Promise<void> {
+    const { clock } = this.deps;
+    while (!this.stopped) {
+      const from = this.tailPosition;
+      const page = from === undefined ? undefined : await this.read(everyAccount, from);
+      if (page !== undefined && this.tailPosition === from) this.handOut(page);
+      if (page !== undefined && from !== undefined && page.lastSeq - from >= BigInt(pageSize)) continue;
+      await clock.sleep(this.options.pollGapMs);
+      const timer = this.tailPosition === undefined ? undefined : clock.after(this.options.pollEveryMs, () => this.wakeup.wake());
+      if (!this.stopped) await this.wakeup.wait();
+      timer?.cancel();
+    }
+  }
+
+  private handOut(page: { readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint }): void {
+    for (const update of page.updates) {
+      let text: string | undefined;
+      for (const client of this.clients) {
+        if (client.state !== 'live' || !client.wants(update)) continue;
+        text ??= updateEvent(update);
+        if (!client.offer(update.seq, text)) this.deps.metrics.streamResets.inc({ reason: 'slow_reader' });
+      }
+    }
+    if (this.tailPosition !== undefined && page.lastSeq > this.tailPosition) this.tailPosition = page.lastSeq;
+    if (!this.anyLive()) this.tailPosition = undefined;
+  }
+
+  private async read(accounts: AccountScope, after: bigint) {
+    const read = () => this.deps.reads.updatesAfter(accounts, after, pageSize);
+    try {
+      // The tail does not queue behind readers that catch up.
+      const page = accounts === everyAccount ? await read() : await this.turns.run(read);
+      this.failing = false;
+      return page;
+    } catch (error) {
+      if (!this.failing) this.deps.log.warn({ err: error }, 'the stream of updates waits: the log could not be read');
+      this.failing = true;
+      return undefined;
+    }
+  }
+
+  private scheduleBeat(): void {
+    const { clock } = this.deps;
+    this.beat = clock.after(this.options.heartbeatEveryMs, () => {
+      for (const client of [...this.clients]) {
+        if ((client.reader.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) client.shutdown('token_expired');
+        else if (clock.monotonicMs() - client.openedAtMs >= this.options.maxAgeMs) client.shutdown('max_age');
+        else client.beat(heartbeat);
+      }
+      this.scheduleBeat();
+    });
+  }
+}
