@@ -1,4 +1,3 @@
-import { orderKey } from '../domain/order.ts';
 import type { Wakeup } from '../runtime/wakeup.ts';
 import type { Entry } from './entry.ts';
 import { committedBatch, type Flight } from './flight.ts';
@@ -6,7 +5,8 @@ import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
 import type { LaneHold } from './lane-store.ts';
-import type { ApplyResult } from './order-store.ts';
+import { loadKnown } from './load-known.ts';
+import type { ApplyResult, Binding } from './order-store.ts';
 import { type PreparedBatch, prepareBatch } from './prepare-batch.ts';
 import { settleEntries } from './settle-entries.ts';
 
@@ -35,6 +35,7 @@ export class BatchPipeline {
   private flights: Flight[] = [];
   private again: Entry[] = [];
   private nextNumber: bigint;
+  private readonly generation: number;
   private stopped = false;
   private failing = false;
   private readonly deps: PipelineDeps;
@@ -46,6 +47,7 @@ export class BatchPipeline {
     this.cache = new HeadCache(options.headCacheCount);
     this.poison = new PoisonSearch(options.batchMaxCount);
     this.nextNumber = hold.batch + 1n;
+    this.generation = hold.generation ?? options.generation;
   }
 
   /** Works until `stop`, or until the lane is lost. Never rejects. */
@@ -85,16 +87,16 @@ export class BatchPipeline {
   }
 
   private async send(entries: Entry[]): Promise<void> {
-    const loaded = await this.loadHeads(entries);
+    const bindings = await this.load(entries);
     const failed = this.flights.some((flight) => flight.result !== undefined && flight.result.kind !== 'committed');
-    if (!loaded || failed || this.stopped) {
+    if (bindings === undefined || failed || this.stopped) {
       this.again = entries.concat(this.again);
       return;
     }
-    const { lane, generation } = this.options;
-    const prepared = prepareBatch(entries, this.cache, { generation });
+    const { lane } = this.options;
+    const prepared = prepareBatch(entries, this.cache, { generation: this.generation, bindings });
     this.cache.trim();
-    const { heads, updates, quarantine } = prepared;
+    const { heads, updates, quarantine, bindings: bound } = prepared;
     const writes = heads.length + updates.length + quarantine.length > 0;
     const number = writes ? this.nextNumber : undefined;
     if (writes) this.nextNumber += 1n;
@@ -102,7 +104,15 @@ export class BatchPipeline {
       number === undefined
         ? Promise.resolve({ kind: 'committed', lastSeq: undefined })
         : this.deps.store
-            .applyBatch({ lane, epoch: this.deps.lease.epoch, number, heads, updates, quarantine })
+            .applyBatch({
+              lane,
+              epoch: this.deps.lease.epoch,
+              number,
+              heads,
+              updates,
+              quarantine,
+              ...(bound.length > 0 && { bindings: bound }),
+            })
             .catch((error: unknown) => ({ kind: 'unknown', code: String(error) }));
     this.launch(number, entries, prepared, answer);
   }
@@ -244,22 +254,14 @@ export class BatchPipeline {
     return undefined;
   }
 
-  private async loadHeads(entries: readonly Entry[]): Promise<boolean> {
-    const unknown = new Set<string>();
-    for (const entry of entries) {
-      if (entry.kind !== 'order') continue;
-      const key = orderKey(entry.view.stream, entry.view.orderId);
-      if (!this.cache.has(key)) unknown.add(key);
-    }
-    if (unknown.size === 0) return true;
+  /** Undefined: the database could not be asked. */
+  private async load(entries: readonly Entry[]): Promise<ReadonlyMap<string, Binding> | undefined> {
     try {
-      const heads = await this.deps.store.readHeads([...unknown]);
-      for (const [key, head] of heads) this.cache.set(key, head);
-      return true;
+      return await loadKnown(this.deps.store, this.cache, entries);
     } catch (error) {
       this.report({ kind: 'unknown', code: String(error) });
       await this.pause();
-      return false;
+      return undefined;
     }
   }
 

@@ -1,13 +1,18 @@
 import type { Head } from '../domain/head.ts';
+import { isTerminal } from '../domain/terminal.ts';
+
+const closedShare = 5;
 
 /**
- * The newest heads, in memory, least recently used first out.
+ * The newest heads in memory, least recently written first out. Those of closed orders have a fifth of the room: almost nothing follows them but rows that an audit
+ * shows again, and at thousands of updates a second they alone would fill it all (100 MB, which every whole collection had to go through).
  *
  * Invariant: a head that a batch in flight has changed is pinned, and a pinned head is never evicted by size: the database doesn't have it yet,
  * so reading it back would bring the state before the change. What is not here is read from the store; nothing depends on being here.
  */
 export class HeadCache {
-  private readonly heads = new Map<string, Head>();
+  private readonly open = new Map<string, Head>();
+  private readonly closed = new Map<string, Head>();
   private readonly pins = new Map<string, number>();
   private readonly capacity: number;
 
@@ -16,25 +21,21 @@ export class HeadCache {
   }
 
   get size(): number {
-    return this.heads.size;
+    return this.open.size + this.closed.size;
   }
 
+  /** Leaves the order as it is: moving each head that was read to the end took 2 us of the 40 that an update takes. */
   get(key: string): Head | undefined {
-    const head = this.heads.get(key);
-    if (head !== undefined) {
-      this.heads.delete(key);
-      this.heads.set(key, head);
-    }
-    return head;
+    return this.open.get(key) ?? this.closed.get(key);
   }
 
   has(key: string): boolean {
-    return this.heads.has(key);
+    return this.open.has(key) || this.closed.has(key);
   }
 
   set(key: string, head: Head): void {
-    this.heads.delete(key);
-    this.heads.set(key, head);
+    this.remove(key);
+    (isTerminal(head.order.status) ? this.closed : this.open).set(key, head);
   }
 
   pin(key: string): void {
@@ -49,22 +50,32 @@ export class HeadCache {
 
   /** After a failure: what is here may never have been committed. */
   evict(key: string): void {
-    this.heads.delete(key);
+    this.remove(key);
   }
 
   clear(): void {
-    this.heads.clear();
+    this.open.clear();
+    this.closed.clear();
     this.pins.clear();
   }
 
   /** Back to the capacity, passing over what is pinned. */
   trim(): void {
-    let excess = this.heads.size - this.capacity;
+    this.trimTo(this.closed, Math.ceil(this.capacity / closedShare));
+    this.trimTo(this.open, this.capacity - this.closed.size);
+  }
+
+  private remove(key: string): void {
+    if (!this.open.delete(key)) this.closed.delete(key);
+  }
+
+  private trimTo(heads: Map<string, Head>, capacity: number): void {
+    let excess = heads.size - capacity;
     if (excess <= 0) return;
-    for (const key of this.heads.keys()) {
+    for (const key of heads.keys()) {
       if (excess <= 0) return;
       if (this.pins.has(key)) continue;
-      this.heads.delete(key);
+      heads.delete(key);
       excess -= 1;
     }
   }

@@ -23,6 +23,7 @@ export interface IngestDeps {
 
 export interface IngestOptions {
   readonly lane: number;
+  /** Where the hold on the lane names none. */
   readonly generation: number;
   readonly queueMaxCount: number;
   readonly queueMaxBytes: number;

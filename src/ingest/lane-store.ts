@@ -2,6 +2,8 @@
 export interface LaneHold {
   readonly epoch: bigint;
   readonly batch: bigint;
+  /** Stands above the revision in every payload of the term; rises when the database was restored, with the epoch. Left out: the one of the options. */
+  readonly generation?: number;
 }
 
 export type AcquireResult =

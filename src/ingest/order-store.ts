@@ -37,6 +37,28 @@ export interface QuarantineRow {
   readonly observedAtMs: number;
 }
 
+/**
+ * An order that carries the id of one of our attempts. `matches`: account, symbol and side are those of the command too, so that the order is ours; else a person
+ * has to look. Written with the order's first revision, so that no crash can part the two.
+ */
+export interface BindingRow {
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly attemptId: string;
+  readonly commandId: string;
+  readonly matches: boolean;
+}
+
+/** What is known of an attempt by its id, to tell whether an order that carries it is ours. */
+export interface Binding {
+  readonly commandId: string;
+  readonly callerRef?: string;
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly side: string;
+}
+
 /** What one transaction writes. `number` follows the lane's last committed batch by one. */
 export interface Batch {
   readonly lane: number;
@@ -46,6 +68,8 @@ export interface Batch {
   /** In the order of acceptance: seq rises with revision. */
   readonly updates: readonly UpdateRow[];
   readonly quarantine: readonly QuarantineRow[];
+  /** Left out: none. */
+  readonly bindings?: readonly BindingRow[];
 }
 
 /** What a batch came to. Expected outcomes are returned, never thrown. */
@@ -67,6 +91,8 @@ export type ApplyResult =
 export interface OrderStore {
   /** Heads of those of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects when the database can't be reached. */
   readHeads(keys: readonly string[]): Promise<Map<string, Head>>;
+  /** Attempts by their ids; those that are not ours are left out. Asked only for orders not known yet whose reference begins as ours do. Rejects when the database can't be reached. */
+  readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>>;
   /** One transaction in one round trip. Up to two may be in flight, the second behind the first. */
   applyBatch(batch: Batch): Promise<ApplyResult>;
 }

@@ -3,11 +3,12 @@ import { encodeContinuity } from '../domain/encode-continuity.ts';
 import { encodeHeadJoin, encodeOrder, encodeUpdate } from '../domain/encode-update.ts';
 import type { Head, Reduction } from '../domain/head.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../domain/observation.ts';
-import { orderKey } from '../domain/order.ts';
+import { type OrderView, orderKey } from '../domain/order.ts';
 import { reduce } from '../domain/reduce.ts';
+import { bindOrder, referenceOf } from './bind-order.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
-import type { HeadRow, QuarantineRow, UpdateRow } from './order-store.ts';
+import type { Binding, BindingRow, HeadRow, QuarantineRow, UpdateRow } from './order-store.ts';
 
 /** The largest normalised order that we take: Kafka's default record limit is 1 MB, and the relay must never meet a record that the broker refuses. */
 const maxOrderBytes = 256 * 1024;
@@ -17,6 +18,7 @@ export interface PreparedBatch {
   readonly heads: readonly HeadRow[];
   readonly updates: readonly UpdateRow[];
   readonly quarantine: readonly QuarantineRow[];
+  readonly bindings: readonly BindingRow[];
   /** Beside the entries: how each ends. Undefined for barriers and continuity marks. */
   readonly outcomes: readonly (Outcome | undefined)[];
   /** Keys whose head in the cache is ahead of the database until this batch commits. Each is pinned once. */
@@ -30,6 +32,8 @@ export interface PreparedBatch {
 
 export interface PrepareOptions {
   readonly generation: number;
+  /** Attempts of ours by their ids, among those that entries about unknown orders refer to. */
+  readonly bindings: ReadonlyMap<string, Binding>;
 }
 
 /**
@@ -52,6 +56,7 @@ class BatchBuilder {
   private readonly newest = new Map<string, { head: Head; state: string | undefined }>();
   private readonly updates: UpdateRow[] = [];
   private readonly quarantine: QuarantineRow[] = [];
+  private readonly bindings: BindingRow[] = [];
   private readonly rows: LogRow[] = [];
   private readonly receivedMs: number[] = [];
   private readonly streams: UpdateRow['stream'][] = [];
@@ -67,9 +72,13 @@ class BatchBuilder {
   addObservation(observation: Observation): void {
     const { view } = observation;
     const key = orderKey(view.stream, view.orderId);
-    const reduction = reduce(this.cache.get(key), observation);
+    const head = this.cache.get(key);
+    const bound = head === undefined ? this.bind(view) : undefined;
+    const reduction = reduce(head, observation, bound?.own);
     if (reduction.outcome === 'applied') {
-      this.outcomes.push(this.apply(key, observation, reduction));
+      const outcome = this.apply(key, observation, reduction, bound?.row.commandId ?? reduction.head.order.commandId);
+      if (bound !== undefined && outcome === 'applied') this.bindings.push(bound.row);
+      this.outcomes.push(outcome);
     } else if (reduction.outcome === 'conflict') {
       this.quarantine.push(quarantined(observation, reduction.reason, reduction.detail));
       this.outcomes.push('conflict');
@@ -95,18 +104,30 @@ class BatchBuilder {
 
   addMark(mark: ContinuityMark): void {
     const payload = encodeContinuity(mark);
-    this.append('continuity', mark.markId, mark.accountId, 1, mark.accountId, payload, Number.NaN);
+    const { markId, accountId } = mark;
+    this.append({ stream: 'continuity', orderId: markId, accountId, revision: 1, payload }, accountId, Number.NaN, undefined);
     this.outcomes.push(undefined);
   }
 
   finish(): PreparedBatch {
     const heads: HeadRow[] = [];
     for (const { head, state } of this.newest.values()) heads.push(headRow(head, state ?? encodeOrder(head.order)));
-    const { updates, quarantine, outcomes, rows, receivedMs, streams, bytes } = this;
-    return { heads, updates, quarantine, outcomes, touched: [...this.newest.keys()], rows, receivedMs, streams, bytes };
+    const { updates, quarantine, bindings, outcomes, rows, receivedMs, streams, bytes } = this;
+    const touched = [...this.newest.keys()];
+    return { heads, updates, quarantine, bindings, outcomes, touched, rows, receivedMs, streams, bytes };
   }
 
-  private apply(key: string, observation: Observation, reduction: Extract<Reduction, { outcome: 'applied' }>): Outcome {
+  private bind(view: OrderView): ReturnType<typeof bindOrder> {
+    const reference = referenceOf(view);
+    return reference === undefined ? undefined : bindOrder(view, reference, this.options.bindings.get(reference));
+  }
+
+  private apply(
+    key: string,
+    observation: Observation,
+    reduction: Extract<Reduction, { outcome: 'applied' }>,
+    commandId: string | undefined,
+  ): Outcome {
     const { head } = reduction;
     const { order } = head;
     const orderJson = encodeOrder(order);
@@ -125,7 +146,8 @@ class BatchBuilder {
       ...(reduction.fill === undefined ? {} : { fill: reduction.fill }),
     });
     this.remember(key, head, orderJson);
-    this.append(order.stream, order.orderId, order.accountId, head.revision, key, payload, observation.receivedMs);
+    const { stream, orderId, accountId } = order;
+    this.append({ stream, orderId, accountId, revision: head.revision, payload }, key, observation.receivedMs, commandId);
     return 'applied';
   }
 
@@ -135,17 +157,11 @@ class BatchBuilder {
     this.cache.set(key, head);
   }
 
-  private append(
-    stream: UpdateRow['stream'],
-    orderId: string,
-    accountId: string,
-    revision: number,
-    key: string,
-    payload: string,
-    receivedMs: number,
-  ): void {
-    this.updates.push({ stream, orderId, accountId, revision, payload });
-    this.rows.push({ topic: stream === 'continuity' ? 'continuity' : 'updates', key, payload });
+  private append(row: UpdateRow, key: string, receivedMs: number, commandId: string | undefined): void {
+    const { stream, payload } = row;
+    this.updates.push(row);
+    const topic = stream === 'continuity' ? 'continuity' : 'updates';
+    this.rows.push(commandId === undefined ? { topic, key, payload } : { topic, key, payload, commandId });
     this.receivedMs.push(receivedMs);
     this.streams.push(stream);
     this.bytes += payload.length;

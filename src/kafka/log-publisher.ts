@@ -1,8 +1,7 @@
 import type { Producer } from 'kafkajs';
-import type { LogRow } from '../domain/committed-batch.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { PublishError, type Publisher } from '../relay/publisher.ts';
+import { PublishError, type Publisher, type PublishRow } from '../relay/publisher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { checkAcks } from './check-acks.ts';
@@ -20,8 +19,10 @@ export interface LogPublisherDeps extends KafkaClientDeps {
 
 export interface LogPublisherOptions {
   readonly kafka: KafkaOptions;
-  /** Where each kind of row goes. */
-  readonly topics: Readonly<Record<LogRow['topic'], string>>;
+  /** Where each kind of row goes; what is left out is never sent. */
+  readonly topics: Readonly<Partial<Record<PublishRow['topic'], string>>>;
+  /** Partitions that each topic must have to be written to. Left out: they are taken as they are. */
+  readonly planned?: ReadonlyMap<string, number>;
   /** From call to acknowledgement of one piece, connecting included. Above the request timeout, or it hides which request was late. */
   readonly sendDeadlineMs: number;
 }
@@ -55,7 +56,7 @@ export class LogPublisher implements Publisher {
     this.options = options;
   }
 
-  async publish(rows: readonly LogRow[], mayAct: () => boolean = () => true): Promise<void> {
+  async publish(rows: readonly PublishRow[], mayAct: () => boolean = () => true): Promise<void> {
     for (const [index, piece] of splitSends(rows).entries()) {
       if (index > 0 && !mayAct()) throw new PublishError('lease', 'the lease grew too old between two pieces of a send');
       if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
@@ -79,7 +80,7 @@ export class LogPublisher implements Publisher {
     connected.client.retire();
   }
 
-  private async send(rows: readonly LogRow[]): Promise<void> {
+  private async send(rows: readonly PublishRow[]): Promise<void> {
     const { producer, partitioner } = this.connected ?? (await this.connect());
     partitioner.reset();
     // One for all, and as text: what `leanProduce` encodes.
@@ -87,6 +88,7 @@ export class LogPublisher implements Publisher {
     const byTopic = new Map<string, { key: string; value: string; timestamp: string }[]>();
     for (const { topic, key, payload } of rows) {
       const name = this.options.topics[topic];
+      if (name === undefined) throw new PublishError('unknown_topic', `there is no topic for ${topic}`);
       const messages = byTopic.get(name);
       const message = { key, value: payload, timestamp };
       if (messages === undefined) byTopic.set(name, [message]);
@@ -104,7 +106,7 @@ export class LogPublisher implements Publisher {
   private async connect(): Promise<Connected> {
     const client = openKafkaClient(this.options.kafka, this.deps, this.attempts);
     this.attempts += 1;
-    const partitioner = new NotingPartitioner();
+    const partitioner = new NotingPartitioner(this.options.planned);
     const producer = client.kafka.producer({
       idempotent: false,
       allowAutoTopicCreation: false,

@@ -47,7 +47,7 @@ export function kafkaErrorType(err: unknown): string | undefined {
 
 /** Whatever went wrong in a send, as the relay knows it. */
 export function toPublishError(err: unknown): PublishError {
-  if (err instanceof PublishError) return err;
+  for (let at = err; at instanceof Error; at = at.cause) if (at instanceof PublishError) return at;
   return new PublishError(codeOf(err), err instanceof Error ? err.message : String(err), { cause: err });
 }
 

@@ -1,4 +1,4 @@
-import type { LogRow } from '../domain/committed-batch.ts';
+import type { PublishRow } from '../relay/publisher.ts';
 
 export interface SendLimits {
   readonly maxRows: number;
@@ -15,9 +15,9 @@ export const sendLimits: SendLimits = { maxRows: 1000, maxBytes: 900_000 };
 const recordOverheadBytes = 20;
 
 /** Pieces of at most `maxRows` and `maxBytes`, in order. A row that is too large by itself is a piece of its own: the broker says what it thinks of it. */
-export function splitSends(rows: readonly LogRow[], limits: SendLimits = sendLimits): (readonly LogRow[])[] {
-  const pieces: LogRow[][] = [];
-  let piece: LogRow[] = [];
+export function splitSends<Row extends PublishRow>(rows: readonly Row[], limits: SendLimits = sendLimits): (readonly Row[])[] {
+  const pieces: Row[][] = [];
+  let piece: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
     const size = Buffer.byteLength(row.payload) + Buffer.byteLength(row.key) + recordOverheadBytes;

@@ -14,6 +14,8 @@ export interface TopicNames {
   readonly state: string;
   /** What the sources went through, and heartbeats "complete up to". */
   readonly continuity: string;
+  /** Each step of a command. */
+  readonly outcomes: string;
 }
 
 /** `prefix` stands before each name as it is, for tests and for several installations on one cluster. */
@@ -22,6 +24,7 @@ export function topicNames(prefix = ''): TopicNames {
     updates: `${prefix}tidemark.order-updates.v1`,
     state: `${prefix}tidemark.order-state.v1`,
     continuity: `${prefix}tidemark.continuity.v1`,
+    outcomes: `${prefix}tidemark.command-outcomes.v1`,
   };
 }
 
@@ -37,5 +40,11 @@ export function topicSpecs(names: TopicNames): readonly TopicSpec[] {
     { name: names.updates, partitions: 12, settings: kept },
     { name: names.state, partitions: 12, settings: compacted },
     { name: names.continuity, partitions: 1, settings: kept },
+    { name: names.outcomes, partitions: 3, settings: kept },
   ];
+}
+
+/** Partitions by topic, for whoever writes to them. */
+export function plannedPartitions(names: TopicNames): ReadonlyMap<string, number> {
+  return new Map(topicSpecs(names).map(({ name, partitions }) => [name, partitions]));
 }

@@ -19,6 +19,8 @@ export interface TransactionalPublisherDeps extends KafkaClientDeps {
 export interface TransactionalPublisherOptions {
   readonly kafka: KafkaOptions;
   readonly topic: string;
+  /** Partitions that the topic must have to be written to. Left out: they are taken as they are. */
+  readonly planned?: ReadonlyMap<string, number>;
   /** One per lane: who initialises it last is the only writer. */
   readonly transactionalId: string;
   /** After this the broker aborts a transaction whose writer is gone; until then readers of committed records wait behind it. */
@@ -121,7 +123,7 @@ export class TransactionalPublisher implements StatePublisher {
   private open(): Connected {
     const client = openKafkaClient(this.options.kafka, this.deps, this.attempts);
     this.attempts += 1;
-    const partitioner = new NotingPartitioner();
+    const partitioner = new NotingPartitioner(this.options.planned);
     const producer = client.kafka.producer({
       transactionalId: this.options.transactionalId,
       transactionTimeout: this.options.transactionTimeoutMs,

@@ -1,9 +1,16 @@
 import type { LogRow } from '../domain/committed-batch.ts';
 
+/** What goes to one of the log topics: a row of the log of updates, or a step of a command. */
+export interface PublishRow {
+  readonly topic: LogRow['topic'] | 'outcomes';
+  readonly key: string;
+  readonly payload: string;
+}
+
 /** Kafka did not acknowledge, or we can't know. Sending again is always right: readers drop repeats by revision. */
 export class PublishError extends Error {
   readonly retryable = true;
-  /** Short and stable, for logs and a metric label: `timeout`, `not_leader`, `missing_ack`, `connection`, `unavailable`, `too_large` … */
+  /** Short and stable, for logs and a metric label: `timeout`, `not_leader`, `missing_ack`, `connection`, `unavailable`, `too_large`, `wrong_partitions` … */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -22,7 +29,7 @@ export interface Publisher {
    * (a retired producer is never used again). `mayAct` is asked before each piece but the first: who was frozen between two of them may have lost the
    * lane; code `lease` then.
    */
-  publish(rows: readonly LogRow[], mayAct?: () => boolean): Promise<void>;
+  publish(rows: readonly PublishRow[], mayAct?: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,6 @@ import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/service.ts';
-import { Wakeup } from '../runtime/wakeup.ts';
 import { LatencyRecorder } from './latency-recorder.ts';
 import { PendingWatch } from './pending-watch.ts';
 import { Position } from './position.ts';
@@ -16,6 +15,7 @@ import type { RelayOptions } from './relay-options.ts';
 import type { RelayTerm } from './relay-term.ts';
 import { type Parcel, Seam } from './seam.ts';
 import { splitByTopic } from './split-by-topic.ts';
+import { TermLoop } from './term-loop.ts';
 import { TroubleLog } from './trouble-log.ts';
 import type { UpdateLog } from './update-log.ts';
 
@@ -44,11 +44,8 @@ export interface RelayDeps {
  */
 export class Relay implements Service {
   readonly name = 'relay';
-  private term: RelayTerm | undefined;
-  private draining = false;
-  private loop: Promise<void> | undefined;
+  private readonly loop: TermLoop<RelayTerm> = new TermLoop({ serve: (term) => this.serve(term) });
   private ticker: Timer | undefined;
-  private readonly wakeup = new Wakeup();
   private readonly readSize: ReadSize;
   private readonly backoff: Backoff;
   private readonly latency: LatencyRecorder;
@@ -71,7 +68,7 @@ export class Relay implements Service {
 
   /** Resolves at once: whether Kafka or the database answer shows later, the relay keeps trying. */
   async start(): Promise<void> {
-    this.loop = this.run();
+    this.loop.start();
     this.tick();
   }
 
@@ -79,68 +76,45 @@ export class Relay implements Service {
   begin(lastBatch: bigint): void {
     this.end();
     const { metrics } = this.deps;
-    this.term = {
+    this.loop.begin({
       seam: new Seam(this.options, lastBatch, (reason) => metrics.resent.inc({ reason })),
       position: new Position(this.deps, this.options.lane, 'log'),
       over: new AbortController(),
-    };
-    this.wakeup.wake();
+    });
   }
 
   /** The lane is lost. Nothing new is sent from here on; a publish that is under way may still arrive, as a repeat at worst. */
   end(): void {
-    this.term?.over.abort();
-    this.term = undefined;
+    this.loop.end();
     this.pending.clear();
-    this.wakeup.wake();
   }
 
   /** A batch that just committed. Never waits, never fails: what can't be kept is read from the log. */
   hand(batch: CommittedBatch): void {
-    this.term?.seam.hand(batch);
-    this.wakeup.wake();
+    this.loop.term?.seam.hand(batch);
+    this.loop.wake();
   }
 
   /** Batches committed that can't be handed over (their rows or numbers are not known here): the log has them. */
   missed(): void {
-    this.term?.seam.reread('gap');
-    this.wakeup.wake();
+    this.loop.term?.seam.reread('gap');
+    this.loop.wake();
   }
 
   /** For people: where the relay reads from, and how far Kafka has acknowledged the log. Null while another process holds the lane. */
   status(): { readonly source: 'log' | 'memory'; readonly acknowledgedSeq: string; readonly heldRows: number } | null {
-    if (this.term === undefined) return null;
-    const { seam, position } = this.term;
+    if (this.loop.term === undefined) return null;
+    const { seam, position } = this.loop.term;
     return { source: seam.reading ? 'log' : 'memory', acknowledgedSeq: position.reached.toString(), heldRows: seam.heldRows };
   }
 
   /** Publishes what is committed until the first failure, saves the position, and stops. */
   async drain(signal: AbortSignal): Promise<void> {
-    this.draining = true;
-    const term = this.term;
-    const gaveUp = new Promise<void>((resolve) => {
-      const giveUp = () => {
-        term?.over.abort();
-        resolve();
-      };
-      if (signal.aborted) giveUp();
-      else signal.addEventListener('abort', giveUp, { once: true });
-    });
-    this.wakeup.wake();
-    await Promise.race([this.loop, gaveUp]);
+    const { term, gaveUp } = await this.loop.drain(signal);
     this.ticker?.cancel();
     // A save that is under way may lag behind what the last publish reached: wait for it, then save the rest.
     if (!signal.aborted) await Promise.race([term?.position.save().then(() => term.position.save()), gaveUp]);
     this.end();
-  }
-
-  private async run(): Promise<void> {
-    for (;;) {
-      const term = this.term;
-      if (term !== undefined) await this.serve(term);
-      if (this.draining) return;
-      if (term === this.term) await this.wakeup.wait();
-    }
   }
 
   private async serve(term: RelayTerm): Promise<void> {
@@ -153,8 +127,8 @@ export class Relay implements Service {
       }
       const parcel = seam.take(this.options.maxRows, this.options.maxBytes);
       if (parcel !== undefined) await this.sendParcel(term, parcel);
-      else if (this.draining) return;
-      else await this.wakeup.wait();
+      else if (this.loop.draining) return;
+      else await this.loop.wait();
     }
   }
 
@@ -237,17 +211,17 @@ export class Relay implements Service {
 
   /** While draining, the first failure is the last: the log keeps the rest for the next start. */
   private async waitAfterFailure(term: RelayTerm): Promise<void> {
-    if (this.draining) term.over.abort();
+    if (this.loop.draining) term.over.abort();
     else await this.deps.clock.sleep(this.backoff.nextMs(), term.over.signal);
   }
 
   private tick(): void {
     this.ticker = this.deps.clock.after(this.options.saveEveryMs, () => {
-      const term = this.term;
+      const term = this.loop.term;
       if (term !== undefined) {
         void term.position.save();
         void this.pending.refresh(term).then((stranded) => {
-          if (stranded && term === this.term) this.wakeup.wake();
+          if (stranded && term === this.loop.term) this.loop.wake();
         });
       }
       this.tick();

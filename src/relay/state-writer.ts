@@ -6,10 +6,10 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/service.ts';
-import { Wakeup } from '../runtime/wakeup.ts';
 import { NewestByOrder, type NewestLimits } from './newest-by-order.ts';
 import { Position } from './position.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
+import { TermLoop } from './term-loop.ts';
 import { TroubleLog } from './trouble-log.ts';
 import type { UpdateLog } from './update-log.ts';
 
@@ -63,10 +63,7 @@ interface Term {
  */
 export class StateWriter implements Service {
   readonly name = 'state-writer';
-  private term: Term | undefined;
-  private draining = false;
-  private loop: Promise<void> | undefined;
-  private readonly wakeup = new Wakeup();
+  private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
   private readonly backoff: Backoff;
   private readonly trouble: TroubleLog;
   private readonly deps: StateWriterDeps;
@@ -80,64 +77,41 @@ export class StateWriter implements Service {
   }
 
   async start(): Promise<void> {
-    this.loop = this.run();
+    this.loop.start();
   }
 
   /** The lane is ours. `lastBatch`: the number of its last committed batch. */
   begin(lastBatch: bigint): void {
     this.end();
-    this.term = {
+    this.loop.begin({
       newest: new NewestByOrder(this.options, lastBatch),
       position: new Position(this.deps, this.options.lane, 'state'),
       over: new AbortController(),
       owner: false,
       attempted: 0n,
-    };
-    this.wakeup.wake();
+    });
   }
 
   /** The lane is lost: no flush begins from here on, and one that is under way is fenced by the next holder. */
   end(): void {
-    this.term?.over.abort();
-    this.term = undefined;
+    this.loop.end();
     // What is pending is the next holder's to show.
     this.show(0, undefined);
-    this.wakeup.wake();
   }
 
   hand(batch: CommittedBatch): void {
-    this.term?.newest.hand(batch);
+    this.loop.term?.newest.hand(batch);
   }
 
   /** Batches committed that can't be handed over: the log has them. */
   missed(): void {
-    this.term?.newest.fail();
+    this.loop.term?.newest.fail();
   }
 
   /** One last flush of what memory holds; what the log holds besides is left to the next start. */
   async drain(signal: AbortSignal): Promise<void> {
-    this.draining = true;
-    const term = this.term;
-    const gaveUp = new Promise<void>((resolve) => {
-      const giveUp = () => {
-        term?.over.abort();
-        resolve();
-      };
-      if (signal.aborted) giveUp();
-      else signal.addEventListener('abort', giveUp, { once: true });
-    });
-    this.wakeup.wake();
-    await Promise.race([this.loop, gaveUp]);
+    await this.loop.drain(signal);
     this.end();
-  }
-
-  private async run(): Promise<void> {
-    for (;;) {
-      const term = this.term;
-      if (term !== undefined) await this.serve(term);
-      if (this.draining) return;
-      if (term === this.term) await this.wakeup.wait();
-    }
   }
 
   private async serve(term: Term): Promise<void> {
@@ -145,7 +119,7 @@ export class StateWriter implements Service {
     const { signal } = term.over;
     let loaded = false;
     while (!signal.aborted) {
-      const last = this.draining;
+      const last = this.loop.draining;
       const startedMs = clock.monotonicMs();
       let again = false;
       try {
@@ -160,10 +134,10 @@ export class StateWriter implements Service {
         if (loaded) await this.showPending(term).catch(() => undefined);
         await this.backOff(term);
         // While draining the first failure is the last, also one from before: the log keeps what is left for the next start.
-        if (this.draining) return;
+        if (this.loop.draining) return;
       }
       if (last) return;
-      if (!again && !this.draining) await this.rest(term, this.options.flushEveryMs - (clock.monotonicMs() - startedMs));
+      if (!again && !this.loop.draining) await this.rest(term, this.options.flushEveryMs - (clock.monotonicMs() - startedMs));
     }
   }
 
@@ -263,14 +237,14 @@ export class StateWriter implements Service {
   private async backOff(term: Term): Promise<void> {
     const { clock } = this.deps;
     const untilMs = clock.monotonicMs() + this.backoff.nextMs();
-    while (!this.draining && !term.over.signal.aborted && clock.monotonicMs() < untilMs) {
+    while (!this.loop.draining && !term.over.signal.aborted && clock.monotonicMs() < untilMs) {
       await this.rest(term, untilMs - clock.monotonicMs());
     }
   }
 
   private async rest(term: Term, forMs: number): Promise<void> {
-    const timer = this.deps.clock.after(Math.max(0, forMs), () => this.wakeup.wake());
-    if (!term.over.signal.aborted) await this.wakeup.wait();
+    const timer = this.deps.clock.after(Math.max(0, forMs), () => this.loop.wake());
+    if (!term.over.signal.aborted) await this.loop.wait();
     timer.cancel();
   }
 }

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningKafka } from '../../src/devstack/running-kafka.ts';
 import { startKafka } from '../../src/devstack/start-kafka.ts';
@@ -7,6 +6,7 @@ import { LogPublisher, logPublisherDefaults } from '../../src/kafka/log-publishe
 import { withAdmin } from '../../src/kafka/with-admin.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { AnswerSwallower } from '../support/answer-swallower.ts';
 import { cacheDir } from '../support/cache-dir.ts';
 import { firstsByKey, freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
@@ -157,17 +157,4 @@ async function expectEverythingOn(topic: string, running: RunningRelay): Promise
     expect(numbers).toEqual(running.log.rows.filter((row) => row.key === key).map(({ payload }) => Number(payload)));
   }
   expect([...firsts.values()].flat()).toHaveLength(running.log.rows.length);
-}
-
-/** Loses what the broker answers, while the broker hears everything. */
-class AnswerSwallower {
-  swallow = false;
-  readonly sockets: Socket[] = [];
-
-  watch(socket: Socket): void {
-    this.sockets.push(socket);
-    const emit = socket.emit.bind(socket);
-    socket.emit = (event: string | symbol, ...rest: unknown[]) =>
-      event === 'data' && this.swallow ? true : emit(event, ...rest);
-  }
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CommittedBatch, LogRow } from '../../src/domain/committed-batch.ts';
+import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import type { PublishRow } from '../../src/relay/publisher.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
@@ -174,7 +175,7 @@ class World {
   }
 
   /** What a reader keeps that drops repeats. */
-  first(): LogRow[] {
+  first(): PublishRow[] {
     const seen = new Set<string>();
     return this.publisher.arrived.filter(({ payload }) => !seen.has(payload) && seen.add(payload));
   }

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import type { OrderView } from '../../src/domain/order.ts';
+import { bindOrder, referenceOf } from '../../src/ingest/bind-order.ts';
+import type { Binding } from '../../src/ingest/order-store.ts';
+import { equityView } from '../support/arbitrary-orders.ts';
+
+const attemptId = 'tm-0b0e7a52-5b3f-4d0e-9a53-6a2f0d3c1b11';
+const view: OrderView = { ...equityView, clOrdId: attemptId };
+const binding: Binding = {
+  commandId: 'c-1',
+  stream: 'account',
+  accountId: view.accountId,
+  symbol: view.instrument.symbol,
+  side: view.side,
+};
+
+describe('the reference of an order', () => {
+  it('is clOrdId on account orders and clientOrderRef on prediction orders', () => {
+    expect(referenceOf(view)).toBe(attemptId);
+    expect(referenceOf({ ...view, stream: 'prediction' })).toBeUndefined();
+    const { clOrdId: _venue, ...rest } = view;
+    expect(referenceOf({ ...rest, stream: 'prediction', clientOrderRef: attemptId })).toBe(attemptId);
+  });
+
+  it('is of no interest unless it begins as the ids of our attempts do', () => {
+    expect(referenceOf({ ...view, clOrdId: 'desk-7' })).toBeUndefined();
+    expect(referenceOf({ ...view, clOrdId: `x${attemptId}` })).toBeUndefined();
+    expect(referenceOf({ ...view, clOrdId: 'TM-1' })).toBeUndefined();
+  });
+});
+
+describe('binding an order', () => {
+  it('makes it ours, with the command and the caller’s reference', () => {
+    expect(bindOrder(view, attemptId, { ...binding, callerRef: 'basket-1' })).toEqual({
+      row: { stream: 'account', orderId: view.orderId, attemptId, commandId: 'c-1', matches: true },
+      own: { origin: 'tidemark', commandId: 'c-1', callerRef: 'basket-1' },
+    });
+  });
+
+  it('leaves the caller’s reference out where there was none', () => {
+    expect(bindOrder(view, attemptId, binding)?.own).toEqual({ origin: 'tidemark', commandId: 'c-1' });
+  });
+
+  it.each([
+    ['account', { accountId: 'another' }],
+    ['symbol', { symbol: 'OTHER' }],
+    ['side', { side: 'SELL_SHORT' }],
+    ['stream', { stream: 'prediction' as const }],
+  ])('keeps an order with another %s external, with a row that says so', (_what, other) => {
+    const bound = bindOrder(view, attemptId, { ...binding, ...other });
+    expect(bound?.own).toEqual({ origin: 'external' });
+    expect(bound?.row).toMatchObject({ commandId: 'c-1', matches: false });
+  });
+
+  it('does nothing for a reference that only looks like ours', () => {
+    expect(bindOrder(view, attemptId, undefined)).toBeUndefined();
+  });
+});
