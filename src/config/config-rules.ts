@@ -19,6 +19,21 @@ const rules: readonly Rule[] = [
   together('kafkaSaslMechanism', 'kafkaSaslPassword'),
   together('kafkaSaslUsername', 'kafkaSaslMechanism'),
   together('kafkaSaslPassword', 'kafkaSaslMechanism'),
+  together('authIssuer', 'authAudience'),
+  together('authIssuer', 'authJwksUrl'),
+  together('authAudience', 'authIssuer'),
+  together('authJwksUrl', 'authIssuer'),
+  notAbove('haltUnresolvedAccount', 'haltUnresolvedService', 'the whole service would halt before the account'),
+  (config) =>
+    config.httpHost === undefined || isLoopback(urlHost(config.httpHost)) || signsIn(config)
+      ? undefined
+      : fault(
+          'httpHost',
+          `(${config.httpHost}) is not loopback, and nobody would have to sign in: set ${optionTable.authIssuer.env} or ${optionTable.authTokens.env}, or keep 127.0.0.1`,
+        ),
+  encrypted('authIssuer'),
+  encrypted('authJwksUrl'),
+  encrypted('restUrl'),
   encrypted('platformUrl'),
   encrypted('platformStagingUrl'),
   encrypted('platformAuthUrl'),
@@ -45,6 +60,18 @@ function below(lower: NumberOption, upper: NumberOption, why: string): Rule {
   };
 }
 
+function notAbove(lower: NumberOption, upper: NumberOption, why: string): Rule {
+  return (config) => {
+    const [low, high] = [config[lower], config[upper]];
+    if (low === undefined || high === undefined || low <= high) return undefined;
+    return fault(lower, `(${low}) must not be above ${optionTable[upper].env} (${high}): ${why}`);
+  };
+}
+
+function signsIn({ authIssuer, authTokens, authPrincipals }: Draft): boolean {
+  return authIssuer !== undefined || authTokens !== undefined || authPrincipals === 'on';
+}
+
 function together(option: OptionName, needs: OptionName): Rule {
   return (config) =>
     config[option] !== undefined && config[needs] === undefined
@@ -52,7 +79,15 @@ function together(option: OptionName, needs: OptionName): Rule {
       : undefined;
 }
 
-type UrlOption = 'platformUrl' | 'platformStagingUrl' | 'platformAuthUrl' | 'platformStreamUrl' | 'platformStagingStreamUrl';
+type UrlOption =
+  | 'platformUrl'
+  | 'platformStagingUrl'
+  | 'platformAuthUrl'
+  | 'platformStreamUrl'
+  | 'platformStagingStreamUrl'
+  | 'authIssuer'
+  | 'authJwksUrl'
+  | 'restUrl';
 
 /** The specification calls the token endpoints over HTTPS ("Authentication" 9); the tokens themselves go to every other address. */
 function encrypted(option: UrlOption): Rule {
@@ -64,6 +99,10 @@ function encrypted(option: UrlOption): Rule {
     const wanted = protocol === 'ws:' ? 'wss://' : 'https://';
     return fault(option, `must begin with ${wanted} in production; only loopback addresses may go unencrypted`);
   };
+}
+
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** By address, never by resolving: a name that resolves to loopback today may not tomorrow. `URL` has already made 127.1 into 127.0.0.1. */

@@ -1,5 +1,6 @@
 import { Secret } from '../runtime/secret.ts';
 import type { OptionKind, OptionText, Parsed } from './option.ts';
+import { parseStaticTokens, type StaticToken } from './static-token.ts';
 
 /** `S` keeps whether a fallback is given, which decides whether the value can be absent. */
 type Built<S extends OptionText, T> = S & OptionKind<T>;
@@ -119,4 +120,16 @@ export function secretUrl<const S extends OptionText & { readonly schemes: reado
 function maskedUrl(parsed: URL): string {
   const user = parsed.username === '' ? '' : `${parsed.username}${parsed.password === '' ? '' : ':[redacted]'}@`;
   return `${parsed.protocol}//${user}${parsed.host}${parsed.pathname}${parsed.search === '' ? '' : '?[redacted]'}`;
+}
+
+/** Hashed tokens with what they allow. Treated as a secret, so that a file may hold it; names may be printed, hashes never are. */
+export function staticTokens<const S extends OptionText>(spec: S): Built<S, readonly StaticToken[]> {
+  const shape = 'name:sha256:scopes:accounts, several separated by blanks or lines';
+  const parse = (value: string): Parsed<readonly StaticToken[]> => {
+    const tokens = parseStaticTokens(value);
+    if ('wrong' in tokens)
+      return refused(`must be ${shape}, no name and no hash twice; entry ${tokens.wrong} of ${tokens.count} is not`);
+    return accepted(tokens, tokens.map(({ name }) => name).join(','));
+  };
+  return { ...spec, kind: shape, secret: true, refusesBlank: true, parse };
 }

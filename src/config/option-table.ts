@@ -1,4 +1,6 @@
+import { commandOptions } from './command-options.ts';
 import { integer, list, oneOf, secret, secretUrl, text, url } from './option-kinds.ts';
+import { restOptions } from './rest-options.ts';
 
 const pem = { shape: 'PEM text', pattern: /^-----BEGIN [A-Z0-9 ]+-----/ };
 const hour = 3_600_000;
@@ -66,7 +68,18 @@ export const optionTable = {
     min: 2,
     max: 200,
     fallback: '10',
-    describe: 'Connections for everything but the lane, which has its own.',
+    describe:
+      'Connections at most for the reads of REST, and as many for upkeep. The lane (5) and commands (8) have their own beside them.',
+  }),
+  databaseBudgetMb: integer({
+    env: 'TIDEMARK_DATABASE_BUDGET_MB',
+    group: 'Postgres',
+    unit: 'megabytes',
+    min: 0,
+    max: 100_000_000,
+    fallback: '0',
+    describe:
+      'Disk that the database may take, for the alert on free space (docs/sizing.md): a client cannot see the disk of the server. 0 for none. Nothing is ever dropped for it.',
   }),
   encryptionKey: secret({
     env: 'TIDEMARK_ENCRYPTION_KEY',
@@ -238,7 +251,7 @@ export const optionTable = {
     max: 1_000_000,
     fallback: '1',
     describe:
-      'Raise it by one after the database was restored from a backup: consumers keep the highest generation and revision.',
+      'The least generation of what is published; consumers keep the highest generation and revision. It is kept in the database: after a restore `tidemark after-restore` raises it there.',
   }),
 
   queueMaxCount: integer({
@@ -343,6 +356,8 @@ export const optionTable = {
     fallback: '15000',
     describe: 'How often each account gets a "complete up to" record on the continuity topic.',
   }),
+  ...restOptions,
+  ...commandOptions,
 } as const;
 
 export type OptionTable = typeof optionTable;

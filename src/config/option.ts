@@ -7,6 +7,9 @@ export const optionGroups = [
   'Lane',
   'Ingest and relay',
   'Streams and audit',
+  'REST',
+  'Commands',
+  'Command line',
 ] as const;
 
 export type OptionGroup = (typeof optionGroups)[number];

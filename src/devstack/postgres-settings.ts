@@ -11,7 +11,7 @@ export function postgresSettings(fast: boolean): string[] {
     max_connections: 200,
     // A checkpoint in the middle of a bench costs a quarter of the throughput for seconds; by size it comes late enough.
     max_wal_size: '4GB',
-    min_wal_size: '256MB',
+    min_wal_size: '2GB',
     checkpoint_timeout: '15min',
     // Nothing here runs long enough to earn back the compilation.
     jit: 'off',

@@ -41,6 +41,11 @@ export function ingestMetrics(registry: Registry) {
       labelNames: ['stream', 'reason'] as const,
       registers,
     }),
+    quarantineDropped: new Counter({
+      name: 'tidemark_quarantine_dropped_total',
+      help: 'Rows of a full quarantine that were dropped before anybody had dealt with them',
+      registers,
+    }),
     latency: new Histogram({
       name: 'tidemark_latency_seconds',
       help: 'Time of an update on its way: receive_to_commit, commit_to_ack, total',

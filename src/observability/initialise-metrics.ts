@@ -5,9 +5,14 @@ const streams = ['account', 'prediction'] as const;
 const causes = ['stream', 'snapshot', 'reply', 'probe'] as const;
 const outcomes = ['applied', 'duplicate', 'stale', 'conflict', 'quarantined'] as const;
 const stages = ['receive_to_commit', 'commit_to_ack', 'total'] as const;
-const topics = ['updates', 'continuity', 'state'] as const;
+const topics = ['updates', 'continuity', 'state', 'outcomes'] as const;
 const sourceStates = ['live', 'resyncing', 'connecting', 'down', 'not_enrolled', 'login_required', 'frozen'] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
+
+const commandKinds = ['place', 'replace', 'cancel'] as const;
+const commandOutcomes = ['accepted', 'refused', 'not_sent', 'unknown', 'applied', 'rejected', 'moot', 'conflict'] as const;
+const settledOutcomes: readonly string[] = ['applied', 'rejected', 'moot', 'refused', 'not_sent', 'conflict'];
+const settlingEvidence = ['stream', 'snapshot', 'reply', 'probe', 'correction', 'log', 'answer', 'person'] as const;
 
 /** `EndReason` of connectors/, which this room may not import; a test holds the two together. */
 export const reconnectReasons = [
@@ -41,6 +46,7 @@ const replaceReasons = [
   'not_enough_replicas',
   'too_large',
   'unknown_topic',
+  'wrong_partitions',
   'unauthorized',
   'storage',
   'fenced',
@@ -48,6 +54,10 @@ const replaceReasons = [
   'broker',
   'other',
 ] as const;
+
+/** `AuthFailure` and `ResetReason` of http/, which this room may not import; a test holds them together. */
+export const authFailureReasons = ['missing', 'malformed', 'unknown_token', 'expired', 'claims', 'signature'] as const;
+export const streamResetReasons = ['slow_reader', 'too_old', 'unknown_id'] as const;
 
 /**
  * Makes every series exist from the first scrape on: a counter that appears with its first fault has no increase for that fault, and an
@@ -58,7 +68,9 @@ export function initialiseMetrics(metrics: Metrics, version: string): void {
   initialiseSource(metrics.source);
   initialiseIngest(metrics.ingest);
   initialiseRelay(metrics.relay);
+  initialiseCommands(metrics.commands);
   initialisePlatform(metrics.platform);
+  initialiseRest(metrics.rest);
   metrics.process.buildInfo.set({ version }, 1);
   collectDefaultMetrics({ register: metrics.registry });
 }
@@ -70,6 +82,7 @@ function initialiseSource(source: Metrics['source']): void {
     for (const reason of reconnectReasons) source.reconnects.inc({ source: stream, reason }, 0);
     source.lastFrame.set({ source: stream }, 0);
     source.lastEvent.set({ source: stream }, 0);
+    source.lastCompleteRead.set({ source: stream }, 0);
     source.gaps.inc({ source: stream }, 0);
     source.silentLosses.inc({ source: stream }, 0);
     source.resyncSeconds.zero({ source: stream });
@@ -90,7 +103,7 @@ function initialiseRelay(relay: Metrics['relay']): void {
     for (const outcome of ['acknowledged', 'failed']) relay.records.inc({ topic, outcome }, 0);
     relay.publishSeconds.zero({ topic });
   }
-  for (const topic of ['updates', 'state']) {
+  for (const topic of ['updates', 'state', 'outcomes']) {
     relay.pending.set({ topic }, 0);
     relay.oldestPending.set({ topic }, 0);
   }
@@ -98,7 +111,30 @@ function initialiseRelay(relay: Metrics['relay']): void {
   for (const reason of replaceReasons) relay.producerReplaced.inc({ reason }, 0);
 }
 
+function initialiseCommands(commands: Metrics['commands']): void {
+  for (const kind of commandKinds) {
+    for (const outcome of commandOutcomes) {
+      commands.commands.inc({ kind, outcome }, 0);
+      if (settledOutcomes.includes(outcome))
+        for (const evidence of settlingEvidence) commands.settlements.inc({ kind, outcome, evidence }, 0);
+    }
+    commands.seconds.zero({ kind });
+    commands.unresolved.set({ kind }, 0);
+    commands.lateLandings.inc({ kind }, 0);
+  }
+  commands.oldestUnresolved.set(0);
+  for (const outcome of ['complete', 'failed', 'skipped']) commands.probes.inc({ outcome }, 0);
+  for (const result of ['new', 'replayed', 'reused']) commands.idempotency.inc({ result }, 0);
+  for (const scope of ['account', 'service']) commands.placingHalted.set({ scope }, 0);
+}
+
 function initialisePlatform(platform: Metrics['platform']): void {
   for (const outcome of ['ok', 'refused', 'failed']) platform.tokenRefresh.inc({ outcome }, 0);
   for (const state of ['held', 'waiting', 'login_required']) platform.credentials.set({ state }, 0);
+}
+
+function initialiseRest(rest: Metrics['rest']): void {
+  for (const reason of authFailureReasons) rest.authFailures.inc({ reason }, 0);
+  for (const reason of streamResetReasons) rest.streamResets.inc({ reason }, 0);
+  rest.streamClients.set(0);
 }

@@ -1,8 +1,10 @@
 import { Registry } from 'prom-client';
+import { commandMetrics } from './command-metrics.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
 import { platformMetrics } from './platform-metrics.ts';
 import { processMetrics } from './process-metrics.ts';
 import { relayMetrics } from './relay-metrics.ts';
+import { restMetrics } from './rest-metrics.ts';
 import { sourceMetrics } from './source-metrics.ts';
 
 /**
@@ -16,8 +18,10 @@ export function createMetrics() {
     source: sourceMetrics(registry),
     ingest: ingestMetrics(registry),
     relay: relayMetrics(registry),
+    commands: commandMetrics(registry),
     platform: platformMetrics(registry),
     process: processMetrics(registry),
+    rest: restMetrics(registry),
   };
 }
 

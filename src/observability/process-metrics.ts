@@ -21,5 +21,20 @@ export function processMetrics(registry: Registry) {
       help: 'Callers waiting for a database connection',
       registers,
     }),
+    databaseBytes: new Gauge({
+      name: 'tidemark_database_bytes',
+      help: 'Disk that the database takes, without its write-ahead log',
+      registers,
+    }),
+    databaseBudgetBytes: new Gauge({
+      name: 'tidemark_database_budget_bytes',
+      help: 'Disk that the database may take (TIDEMARK_DATABASE_BUDGET_MB); 0 where none is set',
+      registers,
+    }),
+    logBytes: new Gauge({
+      name: 'tidemark_log_bytes',
+      help: 'Disk that the log of updates takes, with its indexes',
+      registers,
+    }),
   };
 }

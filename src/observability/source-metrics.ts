@@ -53,6 +53,12 @@ export function sourceMetrics(registry: Registry) {
       buckets: [0.05, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5],
       registers,
     }),
+    lastCompleteRead: new Gauge({
+      name: 'tidemark_source_last_complete_read_timestamp_seconds',
+      help: 'When the live account that was read whole longest ago was last read whole, by a resync or an audit; 0 when none is live',
+      labelNames: ['source'] as const,
+      registers,
+    }),
     silentLosses: new Counter({
       name: 'tidemark_source_silent_losses_total',
       help: 'Changes that the audit found and the stream had not delivered 5 s later',

@@ -8,7 +8,7 @@ export const redirectUri = 'http://127.0.0.1:8787/callback';
 
 /**
  * The people and apps of a sandbox that was told of none: alice without MFA and with an account of each kind, bob with MFA, carol whose accounts the
- * others may not see; a confidential and a public client. Secrets are fixed texts: everything here is made up and listens on loopback only.
+ * others may not see; a confidential and a public client. Secrets are fixed texts: everything here is made up.
  */
 export function defaultCast(accounts: number): { users: Users; clients: Clients } {
   const alice = [

@@ -56,6 +56,11 @@ const moment = z.strictObject({
 export const sandboxOptions = z.strictObject({
   /** For editors: the address of `scenario.schema.json`. */
   $schema: z.string().optional(),
+  /** Address that all four ports listen on. Whoever reaches the control port owns the sandbox: anything but loopback is for a network of its own. */
+  host: z
+    .string()
+    .regex(/^[0-9A-Za-z.:_-]{1,253}$/)
+    .default('127.0.0.1'),
   /** 0: any free port. */
   ports: z.strictObject({ platform: port, staging: port, auth: port, control: port }).prefault({}),
   market: z

@@ -10,6 +10,7 @@ import type { EntryDeps } from './entry/entry-deps.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import type { HangingSockets } from './faults/hanging-sockets.ts';
+import type { Veils } from './faults/veils.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { UserRecords } from './users/user-records.ts';
 
@@ -28,5 +29,6 @@ export interface SandboxParts {
   readonly ledger: Ledger;
   readonly faults: FaultPlan;
   readonly hanging: HangingSockets;
+  readonly veils: Veils;
   readonly entry: EntryDeps;
 }

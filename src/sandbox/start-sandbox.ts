@@ -19,6 +19,7 @@ import { type ChangeListener, Exchange } from './exchange/exchange.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { HangingSockets } from './faults/hanging-sockets.ts';
 import { Uncertainty } from './faults/uncertainty.ts';
+import { Veils } from './faults/veils.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { Market } from './market/market.ts';
 import { Pacer } from './market/pacer.ts';
@@ -58,7 +59,7 @@ const stopGraceMs = 500;
 const readerBehindBytes = 1024 * 1024;
 const segmentBytes = 256 * 1024 * 1024;
 
-/** Starts the platform on loopback. `input` may leave everything out. Rejects when a port is taken or the options are wrong (a `ZodError`). */
+/** Starts the platform, on loopback unless told otherwise. `input` may leave everything out. Rejects when a port is taken or the options are wrong (a `ZodError`). */
 export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Promise<RunningSandbox> {
   const options = sandboxOptions.parse(input);
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-sandbox-'));
@@ -84,6 +85,7 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
     uncertainty.stop();
     parts.entry.venue.stop();
     parts.entry.lateWrites.stop();
+    parts.veils.stop();
     parts.hanging.cutAll();
     await streams.stop(stopGraceMs);
     await Promise.all(Object.values(apps).map((app) => app.close()));
@@ -91,7 +93,7 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const addresses = await listen(apps, options.ports);
+    const addresses = await listen(apps, options);
     parts.tokens.issuer = addresses.platform;
     parts.signIns.screenAddress = addresses.auth;
     pacer.start();
@@ -109,6 +111,7 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const subscriptions = new Subscriptions();
   const ledger = new Ledger({ clock }, { folder, segmentBytes, maxBytes: options.ledger.maxBytes });
   const onChange: ChangeListener = (order, step) => {
+    if (step === 'placed') veils.meet(order);
     feed.publish(order, step);
     entry.venue.changed(order);
   };
@@ -127,14 +130,27 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   // Seeds of their own: what faults and people do leaves the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
   const hanging = new HangingSockets();
+  const veils = new Veils({ clock, plan: faults, ledger, onShown: (order) => feed.show(order) });
   const auth = { directory, tokens, codes, refreshTokens, signIns };
   const marketRandom = seededRandom(seed);
   const market = new Market({ exchange, random: marketRandom, clock }, options.market);
   const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
   const during: OpenEntryDeps['during'] = (cause, work) => feed.during(cause, work);
   const entry = openOrderEntry({ clock, random, exchange, market, during }, options.venue, seed);
-  const parts: SandboxParts = { clock, log, exchange, ...auth, users: new UserRecords(), data, ledger, faults, hanging, entry };
-  const eventFaults = new EventFaults({ plan: faults, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
+  const parts: SandboxParts = {
+    clock,
+    log,
+    exchange,
+    ...auth,
+    users: new UserRecords(),
+    data,
+    ledger,
+    faults,
+    hanging,
+    veils,
+    entry,
+  };
+  const eventFaults = new EventFaults({ plan: faults, veils, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
   const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults }, { detail: options.ledger.detail });
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);
   seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
@@ -163,9 +179,9 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
 
 async function listen(
   apps: Readonly<Record<keyof Addresses, FastifyInstance>>,
-  ports: SandboxOptions['ports'],
+  { host, ports }: Pick<SandboxOptions, 'host' | 'ports'>,
 ): Promise<Addresses> {
-  const bind = (name: keyof Addresses) => apps[name].listen({ host: '127.0.0.1', port: ports[name] });
+  const bind = (name: keyof Addresses) => apps[name].listen({ host, port: ports[name] });
   const [platform, staging, auth, control] = await Promise.all([
     bind('platform'),
     bind('staging'),

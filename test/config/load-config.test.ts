@@ -30,6 +30,9 @@ describe('the configuration', () => {
       streamPingMs: 5000,
       environment: 'development',
       topicPrefix: '',
+      commands: 'off',
+      httpHost: '127.0.0.1',
+      restUrl: 'http://127.0.0.1:8080',
     });
     expect('platformUrl' in config).toBe(false);
     expect(Object.isFrozen(config)).toBe(true);
@@ -94,6 +97,38 @@ describe('the configuration', () => {
       /^TIDEMARK_LEASE_ACT_MS \(9000\) must be below TIDEMARK_LEASE_EXPIRE_MS/,
     ],
     ['half of a SASL sign-in', { KAFKA_SASL_USERNAME: 'u' }, /^KAFKA_SASL_USERNAME needs KAFKA_SASL_MECHANISM as well$/],
+    [
+      'REST beyond this machine without anybody having to sign in',
+      { TIDEMARK_HTTP_HOST: '0.0.0.0' },
+      /^TIDEMARK_HTTP_HOST \(0\.0\.0\.0\) is not loopback.*set TIDEMARK_AUTH_ISSUER or TIDEMARK_AUTH_TOKENS/,
+    ],
+    [
+      'an audience without an issuer',
+      { TIDEMARK_AUTH_AUDIENCE: 'tidemark' },
+      /^TIDEMARK_AUTH_AUDIENCE needs TIDEMARK_AUTH_ISSUER/,
+    ],
+    ['a JWT signed with a shared secret', { TIDEMARK_AUTH_ALGORITHMS: 'RS256,HS256' }, /^TIDEMARK_AUTH_ALGORITHMS .*item 2 of 2/],
+    [
+      'a JWT without a signature',
+      { TIDEMARK_AUTH_ALGORITHMS: 'none' },
+      /^TIDEMARK_AUTH_ALGORITHMS must be algorithms with a public key/,
+    ],
+    [
+      'a token in place of its hash',
+      { TIDEMARK_AUTH_TOKENS: 'risk:opensesame:orders:read:*' },
+      /^TIDEMARK_AUTH_TOKENS must be name:sha256:scopes:accounts.*entry 1 of 1 is not$/,
+    ],
+    [
+      'a blank list of accounts that may be traded',
+      { TIDEMARK_COMMAND_ACCOUNTS: '' },
+      /^TIDEMARK_COMMAND_ACCOUNTS is set but blank/,
+    ],
+    ['commands that are neither on nor off', { TIDEMARK_COMMANDS: 'yes' }, /^TIDEMARK_COMMANDS must be one of off, on$/],
+    [
+      'an account that may leave more open than the service',
+      { TIDEMARK_HALT_UNRESOLVED_ACCOUNT: '11' },
+      /^TIDEMARK_HALT_UNRESOLVED_ACCOUNT \(11\) must not be above TIDEMARK_HALT_UNRESOLVED_SERVICE \(10\)/,
+    ],
     ['a short encryption key', { TIDEMARK_ENCRYPTION_KEY: 'c2hvcnQ=' }, /^TIDEMARK_ENCRYPTION_KEY must be 32 bytes in base64/],
     [
       'an address of another scheme',
@@ -145,6 +180,7 @@ describe('in production', () => {
     ['PLATFORM_AUTH_URL', 'http://10.0.0.1'],
     ['PLATFORM_STREAM_URL', 'ws://platform.example/v1/stream'],
     ['PLATFORM_STAGING_STREAM_URL', 'ws://localhost.example.com/v1/stream'],
+    ['TIDEMARK_URL', 'http://tidemark.example'],
   ])('%s may not be %s', (name, address) => {
     expect(faultsOf({ ...production, [name]: address })).toEqual([
       expect.stringMatching(new RegExp(`^${name} must begin with (https|wss)://`)),
@@ -158,6 +194,19 @@ describe('in production', () => {
       expect(faultsOf({ ...production, PLATFORM_URL: address })).toEqual([]);
     },
   );
+
+  it('keys and issuer of sign-ins may not be read unencrypted', () => {
+    const auth = {
+      TIDEMARK_AUTH_ISSUER: 'http://id.example',
+      TIDEMARK_AUTH_JWKS_URL: 'http://id.example/jwks',
+      TIDEMARK_AUTH_AUDIENCE: 'us',
+    };
+    expect(faultsOf({ ...production, ...auth })).toEqual([
+      expect.stringMatching(/^TIDEMARK_AUTH_ISSUER must begin with https/),
+      expect.stringMatching(/^TIDEMARK_AUTH_JWKS_URL must begin with https/),
+    ]);
+    expect(faultsOf(auth)).toEqual([]);
+  });
 
   it('TLS has to be verified', () => {
     const unverified = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };

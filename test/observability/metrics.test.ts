@@ -63,6 +63,10 @@ describe('every metric', () => {
       'code_class',
       'method',
       'route',
+      'kind',
+      'evidence',
+      'result',
+      'scope',
     ];
     expect([...new Set(labels)].filter((label) => !bounded.includes(String(label)))).toEqual([]);
   });
@@ -80,6 +84,10 @@ describe('known series', () => {
     'tidemark_source_reconnects_total{source="account",reason="idle"} 0',
     'tidemark_token_refresh_total{outcome="refused"} 0',
     'tidemark_credentials{state="login_required"} 0',
+    'tidemark_commands_total{kind="replace",outcome="unknown"} 0',
+    'tidemark_commands_unresolved{kind="place"} 0',
+    'tidemark_command_settlements_total{kind="cancel",outcome="moot",evidence="probe"} 0',
+    'tidemark_placing_halted{scope="account"} 0',
     'tidemark_build_info{version="1.2.3"} 1',
   ])('exist from the first scrape: %s', (line) => {
     expect(text.split('\n')).toContain(line);

@@ -18,7 +18,11 @@ import { readState } from './read-state.ts';
 const ratePart = z.strictObject({ rate: z.union([z.number().min(0), z.literal('max')]) });
 const pricePart = z.strictObject({ symbol: z.string().min(1), price: z.string().regex(/^\d{1,5}(\.\d{1,2})?$/) });
 const burstPart = z.strictObject({ count: z.number().int().min(1).max(10_000_000) });
-const ledgerPart = z.object({ since: z.coerce.number().int().min(0).default(0), kind: z.string().optional() });
+const ledgerPart = z.object({
+  since: z.coerce.number().int().min(0).default(0),
+  kind: z.string().optional(),
+  limit: z.coerce.number().int().min(1).optional(),
+});
 const statePart = z.object({ stream: z.string().optional(), accountId: z.string().optional() });
 
 export interface ControlAppDeps {
@@ -84,9 +88,9 @@ function marketVerbs(app: FastifyInstance, { controls }: ControlAppDeps): void {
 function readVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): void {
   app.get('/status', async () => controls.status());
   app.get('/ledger', async (request, reply) => {
-    const { since, kind } = ledgerPart.parse(request.query);
+    const { since, kind, limit } = ledgerPart.parse(request.query);
     const kinds = kind === undefined ? undefined : new Set(kind.split(','));
-    return reply.type('application/x-ndjson').send(Readable.from(readLedger(parts.ledger, { since, kinds })));
+    return reply.type('application/x-ndjson').send(Readable.from(readLedger(parts.ledger, { since, kinds, limit })));
   });
   app.get('/state', async (request, reply) => {
     const filter = statePart.parse(request.query);

@@ -43,13 +43,14 @@ export class Controls {
     parts.ledger.enter('fault', `,"what":"set","order":${JSON.stringify(order)}`);
     parts.faults.setRates(order.stream ?? {}, order.requests ?? {}, order.lagMs);
     parts.faults.setWriteRates(order.writes ?? {}, order.lateMs);
+    parts.faults.setOrderRates(order.orders ?? {}, order.veilMs);
     for (const rule of order.rules ?? []) parts.faults.addRule(rule);
     if (parts.faults.mayLag) parts.exchange.keepHistory(Math.max(historyMs, parts.faults.lagMs));
     return { met: (order.now ?? []).map((action) => actNow(this.deps, action) ?? 0) };
   }
 
   /**
-   * Ends every fault: no rules, no rates, nothing held back, uncertain orders certain again, tokens of the usual lifetime, half-open and hanging connections
+   * Ends every fault: no rules, no rates, nothing held back or hidden, uncertain orders certain again, tokens of the usual lifetime, half-open and hanging connections
    * cut. What was lost on the way stays lost on the stream, and is in the lists.
    */
   heal(): void {
@@ -59,6 +60,7 @@ export class Controls {
     eventFaults.releaseAll();
     uncertainty.restoreAll();
     parts.entry.lateWrites.arriveAll();
+    parts.veils.liftAll();
     for (const session of subscriptions.sessions) if (session.isHalfOpen) session.cut('rst');
     parts.hanging.cutAll();
     parts.tokens.restoreLifetime();

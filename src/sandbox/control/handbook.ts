@@ -6,12 +6,14 @@ Bodies are JSON. Answers are JSON, or NDJSON where it says so.
 POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silent_loss":0.001,"garbage":0.001,"foreign":0.001,"cut":0.0001,"half_open":0.0001},
                    "requests":{"lag":0.2,"status_401":0.01,"status_403":0,"status_429":0.01,"status_500":0.01,"status_503":0.01,"html":0.01,"redirect":0,"torn":0.01,"hang":0.001,"reset":0.01},
                    "writes":{"outcome_unknown":0.1,"status_504":0,"at_capacity":0,"unavailable":0,"status_429":0,"status_503":0,"status_500":0,"html":0,"redirect":0,
-                             "torn":0,"hang":0,"reset":0,"wrong_order":0},
-                   "lagMs":2000,"lateMs":1000,
+                             "status_401":0,"torn":0,"hang":0,"reset":0,"wrong_order":0},
+                   "orders":{"hidden":0,"unreferenced":0},
+                   "lagMs":2000,"lateMs":1000,"veilMs":[500,5000],
                    "rules":[{"on":"event","fault":"silent_loss","orderId":"...","skip":0,"times":1},
                             {"on":"request","fault":"status_500","method":"GET","path":"/v1/orders","times":3},
                             {"on":"write","fault":"outcome_unknown","applied":"late","delayMs":500,"write":"place","reference":"..."},
                             {"on":"write","fault":"torn","at":120},
+                            {"on":"order","fault":"hidden","forMs":120000,"reference":"..."},
                             {"on":"upgrade","fault":"html"},
                             {"on":"subscribe","fault":"no_ack","accountId":"..."}],
                    "now":[{"action":"cut","how":"rst"},{"action":"half_open"},{"action":"close","code":1012},{"action":"garbage","kind":"bad_utf8"},
@@ -21,6 +23,8 @@ POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silen
                   Every part may be left out. Rates are probabilities per event and connection, or per GET; they are merged by name, 0 switches off.
                   A write is a POST, PATCH or DELETE of an order that order entry understood. "applied" says whether it is done all the same: no, yes (before the
                   answer) or late; a rate draws it.
+                  An order that somebody placed may be hidden (from lists, GETs and streams) or unreferenced (in lists and GETs) for a while.
+                  lateMs, veilMs, delayMs and forMs are milliseconds, or [from,to] to draw between.
                   Actions may name "stream" (account, prediction) and "accountId".
 GET  /faults      what is on now
 POST /heal        ends every fault; what was held back is let go
@@ -37,7 +41,7 @@ POST /users       {"username":"dave","password":"…","mfa":null|"123456","accou
 POST /clients     {"clientId":"…","clientSecret":"…" (left out: public),"redirectUris":["…"],"scopes":["…"],"users":["…"]} an app
 POST /refresh-mode {"mode":"none"|"rotate"|"grace"} what a refresh does to the refresh token
 POST /end-logins  {"username":"…","clientId":"…"} takes consent back: refresh tokens and access tokens of these logins end; {} all of them
-GET  /ledger      NDJSON of everything received and emitted; ?kind=change,event (start, request, decision, answer, token, sign_in, session, change, event, fault), ?since=<seq>
+GET  /ledger      NDJSON of everything received and emitted; ?kind=change,event (start, request, decision, answer, token, sign_in, session, change, event, fault), ?since=<seq>, &limit=<lines>
 GET  /state       NDJSON of the present truth of every order; ?stream=, ?accountId=
 GET  /status      counts
 POST /stop        ends the sandbox

@@ -2,7 +2,10 @@ import type { Random } from '../../runtime/random.ts';
 import {
   type Application,
   applicationsOf,
+  type DurationRange,
   type FaultRule,
+  type OrderFault,
+  orderFaults,
   type RequestFault,
   requestFaults,
   type StreamFault,
@@ -39,8 +42,15 @@ export interface MetWriteFault {
   readonly at: number | undefined;
 }
 
+/** What one new order meets, and for how long. */
+export interface MetOrderFault {
+  readonly fault: OrderFault;
+  readonly forMs: number;
+}
+
 const defaultLagMs = 2000;
 const defaultLateMs = 1000;
+const defaultVeilMs = 5000;
 
 /**
  * Which faults are on: rules for the next matches, and rates drawn from a seed of their own, so that faults don't change what the market does.
@@ -52,8 +62,10 @@ export class FaultPlan {
   private readonly streamRates = new Map<StreamFault, number>();
   private readonly requestRates = new Map<RequestFault, number>();
   private readonly writeRates = new Map<WriteFault, number>();
+  private readonly orderRates = new Map<OrderFault, number>();
   private lag = defaultLagMs;
-  private late = defaultLateMs;
+  private late: DurationRange = defaultLateMs;
+  private veil: DurationRange = defaultVeilMs;
   private readonly random: Random;
 
   constructor(random: Random) {
@@ -79,9 +91,14 @@ export class FaultPlan {
     this.lag = lagMs ?? this.lag;
   }
 
-  setWriteRates(writes: Partial<Record<WriteFault, number | undefined>>, lateMs: number | undefined): void {
+  setWriteRates(writes: Partial<Record<WriteFault, number | undefined>>, lateMs: DurationRange | undefined): void {
     merge(this.writeRates, writes, writeFaults);
     this.late = lateMs ?? this.late;
+  }
+
+  setOrderRates(orders: Partial<Record<OrderFault, number | undefined>>, veilMs: DurationRange | undefined): void {
+    merge(this.orderRates, orders, orderFaults);
+    this.veil = veilMs ?? this.veil;
   }
 
   addRule(rule: FaultRule): void {
@@ -93,8 +110,10 @@ export class FaultPlan {
     this.streamRates.clear();
     this.requestRates.clear();
     this.writeRates.clear();
+    this.orderRates.clear();
     this.lag = defaultLagMs;
     this.late = defaultLateMs;
+    this.veil = defaultVeilMs;
   }
 
   forEvent(place: FaultPlace): StreamFault | undefined {
@@ -112,10 +131,18 @@ export class FaultPlan {
   forWrite(place: FaultPlace): MetWriteFault | undefined {
     const rule = this.matching('write', place);
     if (rule?.on === 'write')
-      return { fault: rule.fault, applied: rule.applied ?? usual(rule.fault), delayMs: rule.delayMs, at: rule.at };
+      return { fault: rule.fault, applied: rule.applied ?? usual(rule.fault), delayMs: this.draw(rule.delayMs), at: rule.at };
     const fault = this.drawn(this.writeRates);
     if (fault === undefined) return undefined;
-    return { fault, applied: this.pick(applicationsOf[fault]), delayMs: this.late, at: undefined };
+    return { fault, applied: this.pick(applicationsOf[fault]), delayMs: this.draw(this.late), at: undefined };
+  }
+
+  /** An order that somebody has just placed. */
+  forOrder(place: FaultPlace): MetOrderFault | undefined {
+    const rule = this.matching('order', place);
+    if (rule?.on === 'order') return { fault: rule.fault, forMs: this.draw(rule.forMs) };
+    const fault = this.drawn(this.orderRates);
+    return fault === undefined ? undefined : { fault, forMs: this.draw(this.veil) };
   }
 
   forUpgrade(): UpgradeFault | undefined {
@@ -132,8 +159,10 @@ export class FaultPlan {
       stream: Object.fromEntries(this.streamRates),
       requests: Object.fromEntries(this.requestRates),
       writes: Object.fromEntries(this.writeRates),
+      orders: Object.fromEntries(this.orderRates),
       lagMs: this.lag,
       lateMs: this.late,
+      veilMs: this.veil,
       rules: this.rules.map(({ rule, skip, times }) => ({ ...rule, skip, times })),
     };
   }
@@ -141,6 +170,12 @@ export class FaultPlan {
   /** A draw for what faults need to choose: how to cut, which garbage. */
   pick<T>(choices: readonly T[]): T {
     return choices[Math.floor(this.random.next() * choices.length)] as T;
+  }
+
+  /** Only a range costs a draw, so that scripts with fixed times keep their story. */
+  private draw(range: DurationRange): number {
+    if (typeof range === 'number') return range;
+    return range[0] + Math.floor(this.random.next() * (range[1] - range[0] + 1));
   }
 
   private ruled(on: FaultRule['on'], place: FaultPlace): string | undefined {
@@ -202,6 +237,6 @@ function fits(rule: FaultRule, place: FaultPlace): boolean {
     (rule.accountId === undefined || rule.accountId === place.accountId) &&
     (rule.on !== 'event' || rule.orderId === undefined || rule.orderId === place.orderId) &&
     (rule.on !== 'write' || rule.write === undefined || rule.write === place.write) &&
-    (rule.on !== 'write' || rule.reference === undefined || rule.reference === place.reference)
+    ((rule.on !== 'write' && rule.on !== 'order') || rule.reference === undefined || rule.reference === place.reference)
   );
 }

@@ -76,6 +76,8 @@ export const writeFaults = [
   'status_429',
   'status_503',
   'status_500',
+  /** As if the token had just grown old: nothing was looked at. */
+  'status_401',
   'html',
   'redirect',
   /** The first `at` bytes of the whole answer, head included, then the connection ends. */
@@ -84,6 +86,14 @@ export const writeFaults = [
   'reset',
   /** A success that shows another order. */
   'wrong_order',
+] as const;
+
+/** Faults of one new order that somebody placed. Rates are probabilities per acceptance. */
+export const orderFaults = [
+  /** In no list, no GET and on no stream for a while: everybody but the venue is told that there is no such order. */
+  'hidden',
+  /** Lists and GETs do not show the caller's reference for a while, and a lookup by it finds nothing. The stream shows it. */
+  'unreferenced',
 ] as const;
 
 /** Whether a write that meets a fault is done: never, before it is answered, or `delayMs` later. */
@@ -101,6 +111,7 @@ export const applicationsOf: Readonly<Record<WriteFault, readonly Application[]>
   status_429: applications,
   status_503: applications,
   status_500: applications,
+  status_401: ['no'],
   html: applications,
   redirect: applications,
   // There is an answer to tear or to confuse only once it was done.
@@ -110,12 +121,22 @@ export const applicationsOf: Readonly<Record<WriteFault, readonly Application[]>
   wrong_order: ['yes', 'no', 'late'],
 };
 
+export type OrderFault = (typeof orderFaults)[number];
 export type StreamFault = (typeof streamFaults)[number];
 export type RequestFault = (typeof requestFaults)[number];
 export type UpgradeFault = (typeof upgradeFaults)[number];
 export type SubscribeFault = (typeof subscribeFaults)[number];
 export type GarbageKind = (typeof garbageKinds)[number];
 export type CutWay = (typeof cutWays)[number];
+
+/** At most so much later: longer than any schedule that a client could have. */
+const longestMs = 3_600_000;
+const duration = z.number().int().min(0).max(longestMs);
+/** Always so long, or drawn between the two. */
+const durationRange = z.union([
+  duration,
+  z.tuple([duration, duration]).refine(([from, to]) => from <= to, { message: 'the shorter one comes first' }),
+]);
 
 const probability = z.number().min(0).max(1);
 const counts = { times: z.number().int().min(1).default(1), skip: z.number().int().min(0).default(0) };
@@ -127,7 +148,7 @@ const writeRule = z
     fault: z.enum(writeFaults),
     applied: z.enum(applications).optional(),
     /** For `applied` `late`. */
-    delayMs: z.number().int().min(0).max(600_000).default(1000),
+    delayMs: durationRange.default(1000),
     /** For `torn`. Left out: half of it. */
     at: z.number().int().min(0).optional(),
     ...counts,
@@ -153,6 +174,15 @@ export const faultRule = z.discriminatedUnion('on', [
     path: z.string().optional(),
   }),
   writeRule,
+  z.strictObject({
+    on: z.literal('order'),
+    fault: z.enum(orderFaults),
+    forMs: durationRange.default(5000),
+    ...counts,
+    ...place,
+    /** `clientId` or `clientOrderRef`. */
+    reference: z.string().optional(),
+  }),
   z.strictObject({ on: z.literal('upgrade'), fault: z.enum(upgradeFaults), ...counts }),
   z.strictObject({ on: z.literal('subscribe'), fault: z.enum(subscribeFaults), ...counts, ...place }),
 ]);
@@ -182,14 +212,18 @@ export const faultOrder = z.strictObject({
   stream: z.partialRecord(z.enum(streamFaults), probability).optional(),
   requests: z.partialRecord(z.enum(requestFaults), probability).optional(),
   writes: z.partialRecord(z.enum(writeFaults), probability).optional(),
+  orders: z.partialRecord(z.enum(orderFaults), probability).optional(),
   /** How late the writes are done that a rate delays. */
-  lateMs: z.number().int().min(0).max(600_000).optional(),
+  lateMs: durationRange.optional(),
+  /** How long a rate hides orders or their references. */
+  veilMs: durationRange.optional(),
   /** How old the state is that lagging answers show. */
   lagMs: z.number().int().min(0).max(600_000).optional(),
   rules: z.array(faultRule).max(1000).optional(),
   now: z.array(faultAction).max(100).optional(),
 });
 
+export type DurationRange = z.infer<typeof durationRange>;
 export type FaultRule = z.infer<typeof faultRule>;
 export type FaultAction = z.infer<typeof faultAction>;
 export type FaultOrder = z.input<typeof faultOrder>;

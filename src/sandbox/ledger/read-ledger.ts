@@ -6,6 +6,8 @@ export interface LedgerFilter {
   readonly since: number;
   /** Only these kinds; all when undefined. */
   readonly kinds: ReadonlySet<string> | undefined;
+  /** Lines at most: a page, after which the next begins with `since` = the last `seq` of it. All when undefined. */
+  readonly limit?: number | undefined;
 }
 
 const head = /^\{"seq":(\d+),"at":"[^"]*","kind":"(\w+)"/;
@@ -19,6 +21,7 @@ export async function* readLedger(ledger: Ledger, filter: LedgerFilter): AsyncGe
   const segments = ledger.segments.map((segment) => ({ ...segment }));
   const firstSeq = segments[0]?.firstSeq ?? 1;
   if (firstSeq > 1 && filter.since < firstSeq - 1) yield `{"kind":"truncated","firstSeq":${firstSeq}}\n`;
+  let left = filter.limit ?? Number.POSITIVE_INFINITY;
   for (const [index, segment] of segments.entries()) {
     const next = segments[index + 1];
     if (segment.bytes === 0 || (next !== undefined && next.firstSeq <= filter.since + 1)) continue;
@@ -29,7 +32,10 @@ export async function* readLedger(ledger: Ledger, filter: LedgerFilter): AsyncGe
       const end = text.lastIndexOf('\n') + 1;
       rest = text.slice(end);
       const wanted = select(text.slice(0, end), filter);
-      if (wanted !== '') yield wanted;
+      const page = upTo(wanted, left);
+      left -= page.lines;
+      if (page.text !== '') yield page.text;
+      if (left <= 0) return;
     }
   }
 }
@@ -43,4 +49,16 @@ function select(lines: string, filter: LedgerFilter): string {
     if (filter.kinds === undefined || filter.kinds.has(match[2] ?? '')) kept += `${line}\n`;
   }
   return kept;
+}
+
+/** The first `limit` lines of whole lines. */
+function upTo(text: string, limit: number): { readonly text: string; readonly lines: number } {
+  if (limit === Number.POSITIVE_INFINITY) return { text, lines: 0 };
+  let end = 0;
+  let lines = 0;
+  for (let next = text.indexOf('\n'); next >= 0 && lines < limit; next = text.indexOf('\n', end)) {
+    end = next + 1;
+    lines += 1;
+  }
+  return { text: text.slice(0, end), lines };
 }

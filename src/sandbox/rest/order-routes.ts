@@ -15,7 +15,7 @@ export function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
     if ('fault' in query) return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', query.fault);
     const account = requireAccount(parts.directory, principal, query.accountId, reply);
     if (account === undefined) return reply;
-    return reply.type('application/json').send(listOrders(parts.exchange, account, 'account', query, request.lagMs));
+    return reply.type('application/json').send(listOrders(parts, account, 'account', query, request.lagMs));
   });
   app.get<{ Params: { ordId: string }; Querystring: Record<string, unknown> }>(`${ordersPath}/:ordId`, async (request, reply) => {
     const principal = await requireScope(parts.tokens, request, reply, 'order:information', 'nested');
@@ -25,7 +25,7 @@ export function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
       return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', 'accountId is missing');
     const account = requireAccount(parts.directory, principal, accountId, reply);
     if (account === undefined) return reply;
-    const row = getOrder(parts.exchange, account, 'account', request.params.ordId, request.lagMs);
+    const row = getOrder(parts, account, 'account', request.params.ordId, request.lagMs);
     if (row === undefined) return sendNested(reply, 404, 'not_found', 'ORDER_NOT_FOUND', 'No such order on this account');
     return reply.type('application/json').send(row);
   });

@@ -13,7 +13,7 @@ export function predictionRoutes(app: FastifyInstance, parts: SandboxParts): voi
     const query = readListQuery(request.query, { reference: 'clientOrderRef', state: 'state' });
     const account = await enrolledAccount(parts, request, reply, 'fault' in query ? query : query.accountId);
     if (account === undefined || 'fault' in query) return reply;
-    const page = listOrders(parts.exchange, account, 'prediction', query, request.lagMs);
+    const page = listOrders(parts, account, 'prediction', query, request.lagMs);
     return reply.type('application/json').send(`{"success":true,"data":${page}}`);
   });
   app.get<{ Params: { orderId: string }; Querystring: Record<string, unknown> }>(
@@ -23,7 +23,7 @@ export function predictionRoutes(app: FastifyInstance, parts: SandboxParts): voi
       const named = typeof accountId === 'string' && accountId !== '';
       const account = await enrolledAccount(parts, request, reply, named ? accountId : { fault: 'accountId is missing' });
       if (account === undefined) return reply;
-      const row = getOrder(parts.exchange, account, 'prediction', request.params.orderId, request.lagMs);
+      const row = getOrder(parts, account, 'prediction', request.params.orderId, request.lagMs);
       if (row === undefined) return sendPredictionError(reply, 'ORDER_NOT_FOUND', 'No such order on this account');
       return reply.type('application/json').send(`{"success":true,"data":${row}}`);
     },

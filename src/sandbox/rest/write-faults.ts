@@ -56,6 +56,7 @@ const answers: Readonly<Record<WriteFault, (met: Met) => FastifyReply>> = {
   status_429: usualAnswer('status_429'),
   status_503: usualAnswer('status_503'),
   status_500: usualAnswer('status_500'),
+  status_401: usualAnswer('status_401'),
   html: usualAnswer('html'),
   redirect: usualAnswer('redirect'),
   hang: usualAnswer('hang'),

@@ -5,6 +5,7 @@ import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import { cutWays, type GarbageKind, garbageKinds, type StreamFault } from '../faults/fault-shapes.ts';
 import { garbageOf } from '../faults/garbage.ts';
+import type { Veils } from '../faults/veils.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { encodeEvent, encodeEventData } from './encode-event.ts';
 import type { StreamSession } from './stream-session.ts';
@@ -17,7 +18,7 @@ interface Held {
 }
 
 /** What became of one event on one connection. */
-export type EventOutcome = 'sent' | 'sent_twice' | 'held' | 'dropped' | 'silently_lost' | 'half_open' | 'cut';
+export type EventOutcome = 'sent' | 'sent_twice' | 'held' | 'dropped' | 'silently_lost' | 'half_open' | 'cut' | 'hidden';
 
 const longestHoldMs = 250;
 
@@ -30,12 +31,14 @@ const longestHoldMs = 250;
 export class EventFaults {
   private readonly held = new Map<StreamSession, Held[]>();
   private readonly plan: FaultPlan;
+  private readonly veils: Veils;
   private readonly exchange: Exchange;
   private readonly ledger: Ledger;
   private readonly random: Random;
 
-  constructor(deps: { plan: FaultPlan; exchange: Exchange; ledger: Ledger; random: Random }) {
+  constructor(deps: { plan: FaultPlan; veils: Veils; exchange: Exchange; ledger: Ledger; random: Random }) {
     this.plan = deps.plan;
+    this.veils = deps.veils;
     this.exchange = deps.exchange;
     this.ledger = deps.ledger;
     this.random = deps.random;
@@ -44,6 +47,7 @@ export class EventFaults {
   deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): EventOutcome {
     if (session.isHalfOpen) return 'half_open';
     if (!session.open) return 'cut';
+    if (this.veils.hides(order)) return 'hidden';
     const { stream, account, orderId } = order.terms;
     const fault = this.plan.forEvent({ stream, accountId: account.id, orderId });
     const outcome = fault === undefined ? this.send(session, text) : this.meet(fault, session, order, text, change);

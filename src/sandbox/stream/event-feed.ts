@@ -66,6 +66,16 @@ export class EventFeed {
     for (const session of followers) this.deliver(session, order, text, change);
   }
 
+  /** An order that was hidden is there: its followers are told what it is by now. Nothing about it changes, so that lists keep it at its old place. */
+  show(order: ExchangeOrder): void {
+    const { stream, account, orderId } = order.terms;
+    const shown = this.ledger.enter('fault', `,"what":"shown","stream":"${stream}","orderId":"${orderId}"`);
+    const followers = this.subscriptions.of(stream, account.id);
+    if (followers.length === 0) return;
+    const text = encodeEvent(order, encodeEventData(order));
+    for (const session of followers) this.deliver(session, order, text, shown);
+  }
+
   private deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): void {
     const outcome = this.faults.deliver(session, order, text, change);
     if (outcome === 'sent') this.sent += 1;

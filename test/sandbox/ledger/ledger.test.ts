@@ -50,6 +50,24 @@ describe('the ledger', () => {
     expect(lines).toHaveLength(284);
   });
 
+  it('is read page by page: so many lines at most, the next page after the last number of the one before', async () => {
+    const { ledger } = ledgerOf({ segmentBytes: 3000 });
+    for (let i = 0; i < 250; i += 1) {
+      ledger.enter(i % 5 === 0 ? 'decision' : 'event', ',"x":1');
+      if (i % 20 === 0) await ledger.flush();
+    }
+    const seqs: number[] = [];
+    for (let since = 0; ; since = seqs.at(-1) ?? 0) {
+      let text = '';
+      for await (const chunk of readLedger(ledger, { since, kinds: new Set(['decision']), limit: 12 })) text += chunk;
+      const page = text.split('\n').filter((line) => line !== '');
+      seqs.push(...page.map((line) => JSON.parse(line).seq as number));
+      if (page.length < 12) break;
+      expect(page).toHaveLength(12);
+    }
+    expect(seqs).toEqual(Array.from({ length: 50 }, (_, i) => i * 5 + 1));
+  });
+
   it('drops the oldest segments beyond its bound, and says so to who asks for them', async () => {
     const { ledger } = ledgerOf({ segmentBytes: 2000, maxBytes: 10_000 });
     for (let round = 0; round < 40; round += 1) {

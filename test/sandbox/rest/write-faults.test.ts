@@ -21,6 +21,7 @@ const seen: Readonly<Record<WriteFault, number | 'broken' | 'nothing'>> = {
   status_429: 429,
   status_503: 503,
   status_500: 500,
+  status_401: 401,
   html: 502,
   redirect: 302,
   torn: 'broken',
@@ -212,6 +213,30 @@ describe('a write that meets a fault', () => {
     expect(first.met).toContain(200);
     expect(new Set(first.decisions.map(([decision]) => decision))).toEqual(new Set(['accepted', 'not_applied', 'deferred']));
     expect(await run()).toEqual(first);
+  });
+
+  it('that is late by a range is done after a time from the range, drawn from the seed', async () => {
+    const delays = async () => {
+      const desk = await orderDesk({ market: { seed: 11 } });
+      await control(desk.at, '/faults', {
+        rules: [{ on: 'write', fault: 'outcome_unknown', applied: 'late', delayMs: [300_000, 600_000], times: 5 }],
+      });
+      for (let i = 0; i < 5; i += 1) await desk.place({ clientId: `r${i}` });
+      return (await desk.decisions()).map((line) => line.delayMs as number);
+    };
+    const drawn = await delays();
+    expect(new Set(drawn).size).toBe(5);
+    expect(drawn.every((ms) => ms >= 300_000 && ms <= 600_000)).toBe(true);
+    expect(await delays()).toEqual(drawn);
+  });
+
+  it('that is told its token has grown old is told so once, and nothing was looked at', async () => {
+    const desk = await orderDesk();
+    await desk.fault({ fault: 'status_401' });
+    expect([(await desk.place({ clientId: 'twice' })).status, (await desk.place({ clientId: 'twice' })).status]).toEqual([
+      401, 200,
+    ]);
+    expect(await desk.byReference('twice')).toHaveLength(1);
   });
 
   it('meets nothing after it heals', async () => {

@@ -1,0 +1,107 @@
+import { integer, list, oneOf } from './option-kinds.ts';
+
+const hour = 3_600_000;
+
+/** Placing, replacing and cancelling: whether at all, for whom, how fast, and when to stop. */
+export const commandOptions = {
+  commands: oneOf({
+    env: 'TIDEMARK_COMMANDS',
+    group: 'Commands',
+    words: ['off', 'on'],
+    fallback: 'off',
+    describe:
+      'Whether orders may be placed, replaced and cancelled. Off unless turned on, because client credentials may reach every account of the platform; reads work either way.',
+  }),
+  commandAccounts: list({
+    env: 'TIDEMARK_COMMAND_ACCOUNTS',
+    group: 'Commands',
+    pattern: /^[\x21-\x2b\x2d-\x7e]{1,50}$/,
+    shape: 'account ids, separated by commas',
+    describe:
+      'Accounts that may be traded, and no others. Without it: simulated accounts only (`is_sim`). A real account is traded only when it is named here.',
+  }),
+  commandDeadlineMs: integer({
+    env: 'TIDEMARK_COMMAND_DEADLINE_MS',
+    group: 'Commands',
+    unit: 'milliseconds',
+    min: 1000,
+    max: 600_000,
+    fallback: '10000',
+    describe:
+      'How long attempts that were not sent (at capacity, unavailable, no connection) are followed by others. An attempt that may have been sent is never followed by one.',
+  }),
+  commandNeedsLive: oneOf({
+    env: 'TIDEMARK_COMMAND_NEEDS_LIVE',
+    group: 'Commands',
+    words: ['off', 'on'],
+    fallback: 'on',
+    describe:
+      'Refuses to place and replace (503 `SOURCE_NOT_LIVE`) while the stream of the account is not live, since the outcome would be learnt late. Cancels always pass.',
+  }),
+  commandRate: integer({
+    env: 'TIDEMARK_COMMAND_RATE',
+    group: 'Commands',
+    min: 1,
+    max: 10_000,
+    fallback: '20',
+    describe: 'Places and replaces a second that one account may send over time; above it 429 `RATE_LIMITED`.',
+  }),
+  commandBurst: integer({
+    env: 'TIDEMARK_COMMAND_BURST',
+    group: 'Commands',
+    min: 1,
+    max: 100_000,
+    fallback: '40',
+    describe: 'How many of them one account may send at once after a pause.',
+  }),
+  breakerCommands: integer({
+    env: 'TIDEMARK_BREAKER_COMMANDS',
+    group: 'Commands',
+    min: 1,
+    max: 1_000_000,
+    fallback: '1000',
+    describe:
+      'So many places and replaces of one account within `TIDEMARK_BREAKER_WINDOW_MS` halt it to cancel only, until a person resumes it. For a loop that runs away, not for pacing.',
+  }),
+  breakerWindowMs: integer({
+    env: 'TIDEMARK_BREAKER_WINDOW_MS',
+    group: 'Commands',
+    unit: 'milliseconds',
+    min: 100,
+    max: hour,
+    fallback: '60000',
+    describe: 'The window of `TIDEMARK_BREAKER_COMMANDS`.',
+  }),
+  haltUnresolvedAccount: integer({
+    env: 'TIDEMARK_HALT_UNRESOLVED_ACCOUNT',
+    group: 'Commands',
+    min: 1,
+    max: 100_000,
+    fallback: '3',
+    describe: 'So many commands of one account with an outcome that nobody knows halt it to cancel only.',
+  }),
+  haltUnresolvedService: integer({
+    env: 'TIDEMARK_HALT_UNRESOLVED_SERVICE',
+    group: 'Commands',
+    min: 1,
+    max: 100_000,
+    fallback: '10',
+    describe: 'The same for the service as a whole.',
+  }),
+  probeRate: integer({
+    env: 'TIDEMARK_PROBE_RATE',
+    group: 'Commands',
+    min: 1,
+    max: 1000,
+    fallback: '5',
+    describe: 'Reads a second that may be spent on finding out what became of commands.',
+  }),
+  probeBurst: integer({
+    env: 'TIDEMARK_PROBE_BURST',
+    group: 'Commands',
+    min: 1,
+    max: 10_000,
+    fallback: '20',
+    describe: 'How many of these reads may be made at once after a pause.',
+  }),
+} as const;

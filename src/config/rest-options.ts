@@ -1,0 +1,77 @@
+import { integer, list, oneOf, secret, staticTokens, text, url } from './option-kinds.ts';
+
+/** Who may call REST, and where; and where the commands of the command line find it. */
+export const restOptions = {
+  httpPort: integer({
+    env: 'TIDEMARK_HTTP_PORT',
+    group: 'REST',
+    min: 0,
+    max: 65_535,
+    fallback: '8080',
+    describe: 'Port of REST, the event stream and their documentation. 0 takes any free one, which the log names.',
+  }),
+  httpHost: text({
+    env: 'TIDEMARK_HTTP_HOST',
+    group: 'REST',
+    pattern: /^[0-9A-Za-z.:_-]{1,253}$/,
+    shape: 'a host name or an IP address',
+    fallback: '127.0.0.1',
+    describe:
+      'Address that REST listens on. Anything but loopback needs `TIDEMARK_AUTH_ISSUER`, `TIDEMARK_AUTH_TOKENS` or `TIDEMARK_AUTH_PRINCIPALS`; on loopback without any of them, everybody on the machine may do everything.',
+  }),
+  authIssuer: url({
+    env: 'TIDEMARK_AUTH_ISSUER',
+    group: 'REST',
+    schemes: ['https', 'http'],
+    describe: 'Whose JWTs are accepted: their `iss`. Needs `TIDEMARK_AUTH_AUDIENCE` and `TIDEMARK_AUTH_JWKS_URL`.',
+  }),
+  authAudience: text({
+    env: 'TIDEMARK_AUTH_AUDIENCE',
+    group: 'REST',
+    pattern: /^[\x21-\x7e]{1,255}$/,
+    shape: 'one audience',
+    describe: 'What the `aud` of a JWT has to hold.',
+  }),
+  authJwksUrl: url({
+    env: 'TIDEMARK_AUTH_JWKS_URL',
+    group: 'REST',
+    schemes: ['https', 'http'],
+    describe: "Where the issuer's public keys are. Asked when a key is not known, at most every 30 s.",
+  }),
+  authAlgorithms: list({
+    env: 'TIDEMARK_AUTH_ALGORITHMS',
+    group: 'REST',
+    pattern: /^(RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA|Ed25519)$/,
+    shape: 'algorithms with a public key, separated by commas (RS256, PS256, ES256, EdDSA …)',
+    fallback: 'RS256,PS256,ES256,EdDSA',
+    describe: 'Which signatures of a JWT are accepted. A shared secret or none is never one of them.',
+  }),
+  authTokens: staticTokens({
+    env: 'TIDEMARK_AUTH_TOKENS',
+    group: 'REST',
+    describe:
+      'Tokens by their hash, for services without an identity provider. Scopes are `orders:read`, `orders:write`, `ops:read`, `ops:write`; accounts are ids or `*`; both separated by commas. Hash one by `printf %s "$TOKEN" | sha256sum`.',
+  }),
+  authPrincipals: oneOf({
+    env: 'TIDEMARK_AUTH_PRINCIPALS',
+    group: 'REST',
+    words: ['off', 'on'],
+    fallback: 'off',
+    describe:
+      'Accepts the tokens of the table `principals` as well (`tidemark token`), so that one is made or revoked without a restart.',
+  }),
+  restUrl: url({
+    env: 'TIDEMARK_URL',
+    group: 'Command line',
+    schemes: ['https', 'http'],
+    fallback: 'http://127.0.0.1:8080',
+    describe: 'Where `place`, `command ls` and the others find REST of a running service.',
+  }),
+  token: secret({
+    env: 'TIDEMARK_TOKEN',
+    group: 'Command line',
+    shape: 'a bearer token, without blanks',
+    pattern: /^[\x21-\x7e]{1,8192}$/,
+    describe: 'The token that they sign in with. On loopback without sign-in none is needed.',
+  }),
+} as const;

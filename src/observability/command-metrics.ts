@@ -1,0 +1,68 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** `kind` is place, replace or cancel; `outcome` a command's state. */
+export function commandMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    commands: new Counter({
+      name: 'tidemark_commands_total',
+      help: 'Commands by the outcome with which they were first answered: accepted, refused, not_sent, unknown, rejected, or settled before their answer',
+      labelNames: ['kind', 'outcome'] as const,
+      registers,
+    }),
+    seconds: new Histogram({
+      name: 'tidemark_command_seconds',
+      help: 'Time of a command from its submission to its first outcome, the platform included',
+      labelNames: ['kind'] as const,
+      buckets: [0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.5, 5.5, 10.5, 30.5],
+      registers,
+    }),
+    unresolved: new Gauge({
+      name: 'tidemark_commands_unresolved',
+      help: 'Commands of which nobody knows the outcome (unknown), or a person has to say it (conflict)',
+      labelNames: ['kind'] as const,
+      registers,
+    }),
+    oldestUnresolved: new Gauge({
+      name: 'tidemark_commands_oldest_unresolved_timestamp_seconds',
+      help: 'When the oldest command that is unresolved, or accepted and not seen since, was sent; 0 when there is none',
+      registers,
+    }),
+    settlements: new Counter({
+      name: 'tidemark_command_settlements_total',
+      help: 'Commands settled after an answer that did not, by what settled them: stream, snapshot, reply, probe, correction, log, answer, person',
+      labelNames: ['kind', 'outcome', 'evidence'] as const,
+      registers,
+    }),
+    settleSeconds: new Histogram({
+      name: 'tidemark_command_settle_seconds',
+      help: 'Time from the last possible send of a command to its settlement',
+      buckets: [0.05, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5, 120.5, 600.5, 3600.5],
+      registers,
+    }),
+    lateLandings: new Counter({
+      name: 'tidemark_command_late_landings_total',
+      help: 'Orders that appeared although their command had been settled as never placed, or was presumed absent',
+      labelNames: ['kind'] as const,
+      registers,
+    }),
+    probes: new Counter({
+      name: 'tidemark_command_probes_total',
+      help: 'Reads made to find out what became of commands: complete, failed, skipped (no budget left)',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    idempotency: new Counter({
+      name: 'tidemark_idempotency_total',
+      help: 'Commands by their key: new, replayed, reused (another body)',
+      labelNames: ['result'] as const,
+      registers,
+    }),
+    placingHalted: new Gauge({
+      name: 'tidemark_placing_halted',
+      help: 'Active halts of placing and replacing, by scope: account, service',
+      labelNames: ['scope'] as const,
+      registers,
+    }),
+  };
+}

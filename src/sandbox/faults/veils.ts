@@ -1,0 +1,76 @@
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { ExchangeOrder } from '../exchange/exchange-order.ts';
+import { jsonText } from '../exchange/json-text.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { FaultPlan } from './fault-plan.ts';
+import type { OrderFault } from './fault-shapes.ts';
+
+interface Veil {
+  readonly fault: OrderFault;
+  readonly timer: Timer;
+}
+
+export interface VeilsDeps {
+  readonly clock: Clock;
+  readonly plan: FaultPlan;
+  readonly ledger: Ledger;
+  /** The order is no longer hidden. */
+  readonly onShown: (order: ExchangeOrder) => void;
+}
+
+/**
+ * Orders that exist and that readers of the platform are told nothing of, or not whose they are: what a replica that is behind, or an index that is still being
+ * built, shows of them.
+ *
+ * States of an order here: veiled → plain, once. Invariant: a veil ends after its time or when it heals, whichever is first, and the truth (`GET /state`, the
+ * ledger's changes) never has one. Costs a test of emptiness where none is drawn.
+ */
+export class Veils {
+  private readonly veiled = new Map<ExchangeOrder, Veil>();
+  private readonly deps: VeilsDeps;
+
+  constructor(deps: VeilsDeps) {
+    this.deps = deps;
+  }
+
+  /** An order that was just placed, before anybody was told of it. */
+  meet(order: ExchangeOrder): void {
+    const { stream, account, orderId, clOrdId, clientOrderRef } = order.terms;
+    const reference = stream === 'account' ? clOrdId : clientOrderRef;
+    const place = { stream, accountId: account.id, ...(reference === undefined ? {} : { reference }) };
+    const met = this.deps.plan.forOrder(place);
+    if (met === undefined) return;
+    const { fault, forMs } = met;
+    this.veiled.set(order, { fault, timer: this.deps.clock.after(forMs, () => this.lift(order)) });
+    const about = `"stream":"${stream}","orderId":"${orderId}"${reference === undefined ? '' : `,"reference":${jsonText(reference)}`}`;
+    this.deps.ledger.enter('fault', `,"what":"veiled","fault":"${fault}","forMs":${forMs},${about}`);
+  }
+
+  /** In no list, no GET and on no stream now. */
+  hides(order: ExchangeOrder): boolean {
+    return this.veiled.size > 0 && this.veiled.get(order)?.fault === 'hidden';
+  }
+
+  /** Shown without the caller's reference now. */
+  bare(order: ExchangeOrder): boolean {
+    return this.veiled.size > 0 && this.veiled.get(order)?.fault === 'unreferenced';
+  }
+
+  liftAll(): void {
+    for (const order of [...this.veiled.keys()]) this.lift(order);
+  }
+
+  stop(): void {
+    for (const { timer } of this.veiled.values()) timer.cancel();
+    this.veiled.clear();
+  }
+
+  private lift(order: ExchangeOrder): void {
+    const veil = this.veiled.get(order);
+    if (veil === undefined) return;
+    veil.timer.cancel();
+    this.veiled.delete(order);
+    // Forgotten meanwhile: it is nowhere any more.
+    if (veil.fault === 'hidden' && order.entry !== undefined) this.deps.onShown(order);
+  }
+}
