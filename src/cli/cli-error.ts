@@ -1,5 +1,17 @@
-/** Exit codes of sysexits.h, so that a script can tell a wrong call from a wrong configuration from a part that is down. */
-export const exitCodes = { ok: 0, failed: 1, usage: 64, unavailable: 69, software: 70, config: 78 } as const;
+/**
+ * Exit codes of sysexits.h, so that a script can tell a wrong call from a wrong configuration from a part that is down. `unresolved`: whether it took effect is not
+ * known yet, ask again. `denied`: not with this token.
+ */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 64,
+  unavailable: 69,
+  software: 70,
+  unresolved: 75,
+  denied: 77,
+  config: 78,
+} as const;
 
 export interface CliErrorDetails {
   /** Short and stable, for scripts. */

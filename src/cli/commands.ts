@@ -44,6 +44,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./link.ts')).linkCommand,
   },
   {
+    name: 'token',
+    summary: 'make, list and revoke tokens of REST',
+    load: async () => (await import('./token.ts')).tokenCommand,
+  },
+  {
     name: 'doctor',
     summary: 'look at everything that the service needs, and say what mends it',
     load: async () => (await import('./doctor.ts')).doctorCommand,
@@ -54,9 +59,74 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./status.ts')).statusCommand,
   },
   {
+    name: 'healthcheck',
+    summary: 'tell by the exit code whether a running service is well',
+    load: async () => (await import('./healthcheck.ts')).healthcheckCommand,
+  },
+  {
     name: 'tail',
     summary: 'print updates as they arrive on Kafka',
     load: async () => (await import('./tail.ts')).tailCommand,
+  },
+  {
+    name: 'place',
+    summary: 'place an order through a running service',
+    load: async () => (await import('./place.ts')).placeCommand,
+  },
+  {
+    name: 'replace',
+    summary: 'change terms of a working prediction order',
+    load: async () => (await import('./replace.ts')).replaceCommand,
+  },
+  {
+    name: 'cancel',
+    summary: 'cancel an order, or all of an account',
+    load: async () => (await import('./cancel.ts')).cancelCommand,
+  },
+  {
+    name: 'command',
+    summary: 'list, show and settle commands',
+    load: async () => (await import('./command.ts')).commandCommand,
+  },
+  {
+    name: 'halt',
+    summary: 'stop placing and replacing; cancels still pass',
+    load: async () => (await import('./halt.ts')).haltCommand,
+  },
+  {
+    name: 'resume',
+    summary: 'allow placing and replacing again',
+    load: async () => (await import('./halt.ts')).resumeCommand,
+  },
+  {
+    name: 'reconcile',
+    summary: 'find out at once what became of unresolved commands',
+    load: async () => (await import('./reconcile.ts')).reconcileCommand,
+  },
+  {
+    name: 'quarantine',
+    summary: 'show what could not be understood, and deal with it',
+    load: async () => (await import('./quarantine.ts')).quarantineCommand,
+  },
+  {
+    name: 'backfill',
+    summary: 'have the running service read an account whole',
+    load: async () => (await import('./backfill.ts')).backfillCommand,
+  },
+  {
+    name: 'replay',
+    summary: 'write updates of the log to a topic once more',
+    load: async () => (await import('./replay.ts')).replayCommand,
+  },
+  {
+    name: 'audit',
+    summary: 'compare database, log and topics, and name the hop where something is missing',
+    load: async () => (await import('./audit.ts')).auditCommand,
+  },
+  {
+    name: 'after-restore',
+    summary: 'go on after the database was restored from a copy',
+    load: async () => (await import('./after-restore.ts')).afterRestoreCommand,
   },
   {
     name: 'sandbox',

@@ -4,6 +4,7 @@ import { loadConfig } from '../config/load-config.ts';
 import { wsSocketFactory } from '../connectors/ws-socket.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
 import { exitCodes } from './cli-error.ts';
+import { checkCallers } from './doctor/check-callers.ts';
 import { checkDatabase } from './doctor/check-database.ts';
 import { checkKafka } from './doctor/check-kafka.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
@@ -24,7 +25,7 @@ It changes nothing. Exit codes: 0 nothing fails (warnings may be there), 1 somet
 export function doctorCommand(io: CliIo): Command {
   return new Command('doctor')
     .description(
-      'Looks at everything that the service needs (settings, database, Kafka, platform, clock) and says what mends it.',
+      'Looks at everything that the service needs (settings, database, Kafka, platform, clock, callers) and says what mends it.',
     )
     .option('--json', 'print the findings as a JSON array: part, verdict (ok, warn, fail), detail, mend')
     .addHelpText('after', examples)
@@ -59,6 +60,7 @@ async function examine(io: CliIo): Promise<Finding[]> {
     checkDatabase(config, log),
     checkKafka(config, { log, clock: io.clock }),
     examinePlatform(config, io),
+    checkCallers(config, io),
   ]);
   return [ok('settings', 'can be read'), ...warnings, ...parts.flat()];
 }

@@ -1,3 +1,4 @@
+import { age } from './age.ts';
 import { formatTable } from './format-table.ts';
 
 export interface StatusDocument {
@@ -55,12 +56,6 @@ function withAge(text: string, nowMs: number): string {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text)) return text;
   const seconds = Math.round((nowMs - Date.parse(text)) / 1000);
   return seconds < 0 ? text : `${text} (${age(seconds)} ago)`;
-}
-
-function age(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

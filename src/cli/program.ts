@@ -11,8 +11,9 @@ Examples:
   $ tidemark doctor                    what is missing or wrong before the service can run
   $ tidemark migrate && tidemark topics apply && tidemark serve
   $ tidemark tail --account ACC-1      updates as they arrive on Kafka
+  $ tidemark command ls --unresolved   orders of which nobody knows whether they were placed, and what settles each
 
-Settings come from the environment only. Exit codes: 0 done, 1 failed, 64 wrong call, 69 a part does not answer, 78 wrong configuration.`;
+Settings come from the environment only. Exit codes: 0 done, 1 failed, 64 wrong call, 69 a part does not answer, 75 not known yet, 77 not allowed, 78 wrong configuration.`;
 
 /** The program with the commands that `argv` names loaded, and the others by name and summary only. */
 export async function buildProgram(

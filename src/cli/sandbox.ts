@@ -17,6 +17,7 @@ Examples:
 It runs until it gets a signal, or POST /stop on its control port. GET / there lists the faults that it can make.`;
 
 interface Flags {
+  readonly host?: string;
   readonly port?: number;
   readonly stagingPort?: number;
   readonly authPort?: number;
@@ -32,12 +33,13 @@ interface Flags {
   readonly json?: true;
 }
 
-/** Runs the platform itself, on loopback, with a market that makes orders live. */
+/** Runs the platform itself, on loopback unless told otherwise, with a market that makes orders live. */
 export function sandboxCommand(io: CliIo): Command {
   return new Command('sandbox')
     .description(
       'Runs a trading platform on this machine: sign-in, accounts, order lists, order streams, and a seeded market. Nothing in it is real.',
     )
+    .option('--host <address>', 'that its ports listen on; whoever reaches the control port owns it (default: 127.0.0.1)')
     .option('--port <port>', 'of the production address (default: any free one)', wholeNumber)
     .option('--staging-port <port>', 'of the staging address, where prediction orders are', wholeNumber)
     .option('--auth-port <port>', 'of the sign-in address', wholeNumber)
@@ -80,6 +82,7 @@ function optionsOf(io: CliIo, flags: Flags): SandboxInput {
   const given = <K extends string, T>(name: K, value: T | undefined) => (value === undefined ? {} : { [name]: value });
   return {
     ...scenario,
+    ...given('host', flags.host),
     ...given('accounts', flags.accounts),
     ledger: { ...scenario.ledger, ...given('detail', flags.ledger) },
     ports: {

@@ -1,10 +1,9 @@
 import { Command } from 'commander';
-import type { Config } from '../config/config.ts';
+import { adminAddress } from './admin-address.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { fetchWithin } from './fetch-within.ts';
 import { formatStatus } from './format-status.ts';
 import type { CliIo } from './io.ts';
-import { readConfig } from './read-config.ts';
 import { sentenceOf } from './report-error.ts';
 
 const examples = `
@@ -28,28 +27,12 @@ export function statusCommand(io: CliIo): Command {
 }
 
 async function runStatus(io: CliIo, options: { url?: string; json?: true }): Promise<void> {
-  const base = options.url === undefined ? adminAddress(readConfig(io)) : checkedAddress(options.url);
+  const base = adminAddress(io, options.url);
   const [health, status] = await Promise.all([ask(io, base, '/readyz?verbose'), ask(io, base, '/status')]);
   if (options.json) io.stdout.write(`${JSON.stringify({ health, status }, undefined, 2)}\n`);
   else io.stdout.write(formatStatus({ health, status }, io.clock.nowMs()));
   const verdict = typeof health === 'object' && health !== null && 'status' in health ? health.status : undefined;
   if (verdict !== 'ready' && verdict !== 'degraded') io.exit(exitCodes.failed);
-}
-
-/** Where the service of this configuration answers. One that listens everywhere is asked on loopback. */
-function adminAddress({ adminHost, adminPort }: Config): string {
-  const host = adminHost === '0.0.0.0' ? '127.0.0.1' : adminHost === '::' ? '::1' : adminHost;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${adminPort}`;
-}
-
-function checkedAddress(text: string): string {
-  const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol)) return url.origin;
-  throw new CliError(`${text} is not an address`, {
-    code: 'USAGE',
-    exitCode: exitCodes.usage,
-    mend: 'Write it as http://127.0.0.1:9464',
-  });
 }
 
 async function ask(io: CliIo, base: string, path: string): Promise<unknown> {

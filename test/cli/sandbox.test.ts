@@ -35,6 +35,16 @@ describe('tidemark sandbox', () => {
     await run;
   });
 
+  it('listens where it is told to, and nowhere else', async () => {
+    const { io, run } = await started('--json', '--rate', '0', '--host', '127.0.0.2');
+    const at = JSON.parse(io.out());
+    expect(at.platform).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
+    expect((await askToken(at)).status).toBe(200);
+    await expect(fetch(at.platform.replace('127.0.0.2', '127.0.0.1'))).rejects.toThrow();
+    io.signal('SIGTERM');
+    await run;
+  });
+
   it('ends with 0 when its control port was asked to stop it', async () => {
     const { io, run } = await started('--json');
     await control(JSON.parse(io.out()), '/stop');

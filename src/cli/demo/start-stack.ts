@@ -22,6 +22,8 @@ export interface DemoStack {
   readonly topicPrefix: string;
   readonly sandbox: SandboxDescription;
   readonly adminAddress: string;
+  /** REST of the service, with commands turned on: every account of the sandbox is simulated. */
+  readonly restAddress: string;
   readonly service: ChildProgram;
   /** Stops everything that was started, the last first. */
   stop(): Promise<void>;
@@ -60,10 +62,11 @@ export async function startStack(io: CliIo, log: Log, options: DemoOptions): Pro
     const description = sandbox.answer as SandboxDescription;
     options.say(`Sandbox   ${description.platform}, ${options.rate} changes a second, control port ${description.control}`);
     const env = serviceEnv(io, postgres.url, kafka.brokers ?? [nobody], topicPrefix, description);
-    const service = await startChild(io, { name: 'service', args: ['serve'], env, pick: adminAddressOf, startMs: 60_000 });
+    const service = await startChild(io, { name: 'service', args: ['serve'], env, pick: addressPicker(), startMs: 60_000 });
     stops.push(() => service.stop());
-    const adminAddress = String(service.answer);
+    const { adminAddress, restAddress } = service.answer as Addresses;
     options.say(`Service   ${adminAddress}/status  /metrics  /readyz`);
+    options.say(`REST      ${restAddress}/docs  /v1/orders  /v1/commands  /v1/stream`);
     const topic = topicNames(topicPrefix).updates;
     const { url: databaseUrl, describe } = postgres;
     return {
@@ -75,6 +78,7 @@ export async function startStack(io: CliIo, log: Log, options: DemoOptions): Pro
       topicPrefix,
       sandbox: description,
       adminAddress,
+      restAddress,
       service,
       stop,
     };
@@ -134,6 +138,8 @@ function serviceEnv(
     PLATFORM_CLIENT_ID: sandbox.clientId,
     PLATFORM_CLIENT_SECRET: sandbox.clientSecret,
     TIDEMARK_ADMIN_PORT: io.env['TIDEMARK_ADMIN_PORT'] ?? '0',
+    TIDEMARK_HTTP_PORT: io.env['TIDEMARK_HTTP_PORT'] ?? '0',
+    TIDEMARK_COMMANDS: 'on',
   };
 }
 
@@ -143,7 +149,18 @@ function inherited(io: CliIo): Record<string, string> {
   return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-function adminAddressOf(line: string): string | undefined {
-  const entry = jsonObject(line);
-  return entry?.['msg'] === 'admin port open' ? String(entry['address']) : undefined;
+interface Addresses {
+  readonly adminAddress: string;
+  readonly restAddress: string;
+}
+
+/** Both addresses, once the log has told the second of them. */
+function addressPicker(): (line: string) => Addresses | undefined {
+  let [adminAddress, restAddress]: (string | undefined)[] = [];
+  return (line) => {
+    const entry = jsonObject(line);
+    if (entry?.['msg'] === 'admin port open') adminAddress = String(entry['address']);
+    if (entry?.['msg'] === 'REST port open') restAddress = String(entry['address']);
+    return adminAddress === undefined || restAddress === undefined ? undefined : { adminAddress, restAddress };
+  };
 }

@@ -11,6 +11,8 @@ export function whereToLook(stack: DemoStack): string {
     `  KAFKA_BROKERS=${broker} ${prefix}npx tidemark tail --stream prediction`,
     `  kcat -b ${broker} -t ${stack.topic} -C -o beginning -f '%k %s\\n'`,
     `  curl -s ${stack.adminAddress}/metrics | grep tidemark_latency`,
+    `  curl -s ${stack.restAddress}/docs          every route of REST; curl -N ${stack.restAddress}/v1/stream follows the updates`,
+    `  npx tidemark command ls --unresolved --url ${stack.restAddress}`,
     `  curl -s -X POST ${stack.sandbox.control}/faults -H 'content-type: application/json' -d '{"stream":{"duplicate":0.2,"reorder":0.2,"silent_loss":0.05}}'`,
     `  curl -s ${stack.sandbox.control}/          what else the sandbox can do wrong`,
     '',

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
+import { measureStorage } from '../../store/measure-storage.ts';
 import { createPool } from '../../store/pool.ts';
 import { readSchemaVersion } from '../../store/schema-version.ts';
 import { sentenceOf } from '../report-error.ts';
@@ -16,7 +17,9 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
   const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 1 });
   try {
     const facts = await readFacts(pool);
-    return [reach(facts), rights(facts), durability(facts), await schema(pool)];
+    const found = [reach(facts), rights(facts), durability(facts), await schema(pool)];
+    // Of a database without our tables there is nothing more to say.
+    return found.at(-1)?.verdict === 'ok' ? [...found, ...(await lanes(pool)), ...(await disk(pool, config))] : found;
   } catch (error) {
     return [
       fail(
@@ -116,4 +119,36 @@ async function schema(pool: Pool): Promise<Finding> {
         'Run `tidemark migrate` as the owner, and use a member of tidemark_app here.',
       );
   }
+}
+
+/** Rows of a lane that nobody holds are published by nobody, and keep the log from being dropped. */
+async function lanes(pool: Pool): Promise<Finding[]> {
+  const { rows } = await pool.query<{ lane: number; rows: boolean }>(
+    `select l.lane, exists (
+       select from public.order_updates u where coalesce(u.lane = l.lane, false) and u.seq > (
+         select min(coalesce(r.seq, 0)) from (values ('log'), ('state')) as c(cursor)
+         left join public.relay_positions r on r.lane = l.lane and r.cursor = c.cursor)
+     ) as rows
+     from public.lanes l where l.holder is null or l.renewed_at < clock_timestamp() - interval '1 minute' order by l.lane`,
+  );
+  return rows
+    .filter((lane) => lane.rows)
+    .map(({ lane }) =>
+      warn(
+        `lane ${lane}`,
+        'nobody holds it, and it has updates that are not on Kafka',
+        `Start a service with TIDEMARK_LANE=${lane}; until it has published them, none of the log is dropped.`,
+      ),
+    );
+}
+
+/** The same bound as that of the alert on the disk. */
+const fullFrom = 0.8;
+
+async function disk(pool: Pool, { databaseBudgetMb }: Config): Promise<Finding[]> {
+  if (databaseBudgetMb === 0) return [];
+  const megabytes = (await measureStorage(pool)).databaseBytes / 1_000_000;
+  const words = `the database takes ${Math.ceil(megabytes)} of ${databaseBudgetMb} MB`;
+  if (megabytes < fullFrom * databaseBudgetMb) return [ok('disk', words)];
+  return [warn('disk', words, 'Give it more, or lower TIDEMARK_RETENTION_DAYS (docs/sizing.md).')];
 }

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { CommandDesk } from '../../commands/command-desk.ts';
 import type { LaneKeeper } from '../../ingest/lane-keeper.ts';
 import type { CheckResult, HealthRegistry } from '../../observability/health.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -13,6 +14,7 @@ export interface HealthParts {
   readonly keeper: LaneKeeper;
   readonly lease: Lease;
   readonly sources: CredentialSources;
+  readonly desk: CommandDesk;
   readonly checkTopics: () => Promise<CheckResult>;
   readonly draining: () => boolean;
 }
@@ -22,7 +24,7 @@ const topicsMaxAgeMs = 15_000;
 
 /** What `/readyz` is made of. A source that is down only degrades: it does not take reads away. */
 export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
-  const { pool, schema, keeper, lease, sources, draining } = parts;
+  const { pool, schema, keeper, lease, sources, desk, draining } = parts;
   health.add({
     name: 'draining',
     effect: 'unready',
@@ -51,6 +53,20 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
   });
   health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(keeper, sources) });
   health.add({ name: 'credentials', effect: 'degraded', check: async () => credentialsCheck(sources) });
+  health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(desk) });
+}
+
+/** A halt takes nothing but placing away, and a person has to look at it. */
+function commandsCheck(desk: CommandDesk): CheckResult {
+  const [first, ...others] = desk.halts();
+  const { enabled, leading, unresolved } = desk.status();
+  if (first !== undefined) {
+    const where = first.scope.kind === 'service' ? 'everywhere' : `on ${first.scope.accountId}`;
+    const more = others.length === 0 ? '' : `, and ${others.length} more`;
+    return { ok: false, detail: `placing is halted ${where} (${first.cause})${more}: \`tidemark resume\` ends it` };
+  }
+  if (!leading) return { ok: true, detail: 'the holder of the lane sends them' };
+  return { ok: true, detail: `${enabled ? 'on' : 'off'}, ${unresolved} unresolved` };
 }
 
 function credentialsCheck(sources: CredentialSources): CheckResult {

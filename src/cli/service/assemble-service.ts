@@ -18,11 +18,14 @@ import { Supervisor } from '../../runtime/supervisor.ts';
 import { kafkaOptions } from '../kafka-options.ts';
 import { addHealthChecks } from './add-health-checks.ts';
 import { closing } from './closing.ts';
+import { commandParts } from './command-parts.ts';
 import { credentialSources } from './credential-parts.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { kafkaParts } from './kafka-parts.ts';
 import { LaneParts } from './lane-parts.ts';
 import { holderName, platformParts } from './platform-parts.ts';
+import { RepairWorker } from './repair-worker.ts';
+import { restParts } from './rest-parts.ts';
 import { SchemaGate } from './schema-gate.ts';
 import { statusDocument } from './status-document.ts';
 import { storeParts } from './store-parts.ts';
@@ -53,6 +56,7 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
   const store = storeParts(shared, {
     url: config.databaseUrl.reveal(),
     poolSize: config.databasePoolSize,
+    generationFloor: config.generation,
     ...(config.encryptionKey === undefined ? {} : { encryptionKey: config.encryptionKey }),
   });
   const kafka = kafkaParts(shared, { kafka: kafkaOptions(config), topicPrefix: config.topicPrefix, lane });
@@ -82,10 +86,14 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
       onCommitted: (batch) => {
         relay.hand(batch);
         stateWriter.hand(batch);
+        desk.hand(batch);
+        rest.wake();
       },
       onUnhanded: () => {
         relay.missed();
         stateWriter.missed();
+        desk.missed();
+        rest.wake();
       },
       clock,
       backoff: new Backoff(random, { firstMs: 20, maxMs: 1000 }),
@@ -95,8 +103,21 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
     { ...config, lane },
   );
   const sources = credentialSources({ ...shared, store, platform, ingest }, config);
+  const { desk, outcomes } = commandParts(
+    { ...shared, lease, store, accounts: sources, publisher: kafka.outcomePublisher },
+    config,
+  );
+  const rest = restParts({ ...shared, commands: desk, reads: store.reads, principals: store.principals }, config, version);
   const schema = new SchemaGate({ pool: store.pool, log });
-  const tenant = new LaneParts({ checkSchema: () => schema.assertCurrent(), sources, ingest, relay, stateWriter });
+  const tenant = new LaneParts({
+    checkSchema: () => schema.assertCurrent(),
+    sources,
+    ingest,
+    relay,
+    stateWriter,
+    commands: desk,
+    outcomes,
+  });
   const keeper: LaneKeeper = new LaneKeeper(
     { store: store.lanes, lease, tenant, clock, metrics: metrics.ingest, log },
     { lane, holder, renewEveryMs: config.leaseRenewMs, expireAfterMs: config.leaseExpireMs, acquireEveryMs: 1000 },
@@ -106,13 +127,16 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
     {
       partitionRows: store.partitionRows,
       retentionMs: config.retentionDays * 24 * hourMs,
+      budgetBytes: config.databaseBudgetMb * 1_000_000,
       maintainEveryMs: 60_000,
       countEveryMs: 15_000,
     },
   );
 
+  const repairs = new RepairWorker({ pool: store.pool, accounts: sources, clock, log });
+
   const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
-  const parts = { clock, version, lane, keeper, lease, ingest, relay, sources, schema };
+  const parts = { clock, version, lane, keeper, lease, ingest, relay, sources, schema, desk };
   const eventLoop = new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 });
   const admin = new AdminServer(
     { clock, log, metrics, health, eventLoop, status: () => statusDocument(parts) },
@@ -120,7 +144,7 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
   );
   const ingestStep = closing('ingest', (signal) => ingest.drain(signal));
   const kafkaStep = closing('kafka', async () => {
-    await Promise.all([kafka.publisher.close(), kafka.statePublisher.close()]);
+    await Promise.all([kafka.publisher, kafka.statePublisher, kafka.outcomePublisher].map((publisher) => publisher.close()));
   });
   const httpStep = closing('platform-http', () => platform.http.close());
   const storeStep = closing('database', () => store.close());
@@ -137,19 +161,28 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
         kafka.canary,
         relay,
         stateWriter,
+        outcomes,
         ingestStep,
         sources,
+        desk,
+        rest,
         keeper,
+        repairs,
       ],
-      // The way of the data: no new input, then each part empties into the next; the lane is given back when nothing of ours can write any more.
+      // No new command, and those in flight to their end; then the way of the data: no new input, each part empties into the next; the lane is given back when
+      // nothing of ours can write any more. Reads and the stream of updates are served until all of it is out.
       drainOrder: [
+        desk,
+        repairs,
         sources,
         ingestStep,
         relay,
         stateWriter,
+        outcomes,
         keeper,
         kafka.canary,
         kafkaStep,
+        rest,
         httpStep,
         housekeeping,
         schema,

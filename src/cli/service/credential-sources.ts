@@ -1,11 +1,15 @@
+import type { AccountAccess } from '../../connectors/account-access.ts';
 import type { Connectors } from '../../connectors/connectors.ts';
 import type { SourceStatus } from '../../connectors/source-status.ts';
+import type { Stream } from '../../domain/order.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { type RefreshingTokenSource, type TokenStatus, tokenStates } from '../../platform/refreshing-token-source.ts';
+import type { TokenSource } from '../../platform/token-source.ts';
 import { type CredentialList, loginPrefix, type StoredCredential } from '../../platform/token-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Service } from '../../runtime/service.ts';
+import type { EntryAccounts } from './entry-accounts.ts';
 import type { Sources } from './lane-parts.ts';
 
 /** What one credential follows, and the tokens that it does so with. */
@@ -40,6 +44,7 @@ interface Entry extends CredentialParts {
 }
 
 const clientName = 'client';
+const streams: readonly Stream[] = ['account', 'prediction'];
 
 /**
  * The sources of every credential: the client's own and each login that a user linked. A login that appears in the store is followed without a restart, one
@@ -48,7 +53,7 @@ const clientName = 'client';
  * States: idle → watching (from start to drain) and, within it, working (between `begin` and `end`: the lane is held). Invariant: while working the connectors
  * of every known credential run, otherwise none; a list that failed changes nothing.
  */
-export class CredentialSources implements Service, Sources {
+export class CredentialSources implements Service, Sources, EntryAccounts {
   readonly name = 'credentials';
   private readonly entries = new Map<string, Entry>();
   private readonly over = new AbortController();
@@ -84,6 +89,25 @@ export class CredentialSources implements Service, Sources {
   async end(): Promise<void> {
     this.working = false;
     await Promise.all([...[...this.entries.values()].map(({ connectors }) => connectors.end()), ...this.leaving]);
+  }
+
+  /** Of the credential that follows the account, of which there is at most one (`AccountClaims`): another that sees it as well may not be allowed to trade. */
+  get hasListed(): boolean {
+    return [...this.entries.values()].every(({ connectors }) => connectors.hasListed);
+  }
+
+  tokensFor(accountId: string): TokenSource | undefined {
+    for (const { connectors, tokens } of this.entries.values())
+      if (streams.some((stream) => connectors.account(stream, accountId) !== undefined)) return tokens;
+    return undefined;
+  }
+
+  account(stream: Stream, accountId: string): AccountAccess | undefined {
+    for (const { connectors } of this.entries.values()) {
+      const account = connectors.account(stream, accountId);
+      if (account !== undefined) return account;
+    }
+    return undefined;
   }
 
   /** One entry for each credential and stream; empty while the lane is not held. */

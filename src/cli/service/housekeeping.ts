@@ -4,7 +4,10 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Service } from '../../runtime/service.ts';
 import { countOrders } from '../../store/count-orders.ts';
+import { maintainCommands } from '../../store/maintain-commands.ts';
 import { maintainLog } from '../../store/maintain-log.ts';
+import { maintainQuarantine } from '../../store/maintain-quarantine.ts';
+import { measureStorage } from '../../store/measure-storage.ts';
 import { countQuarantined } from '../../store/quarantine.ts';
 
 export interface HousekeepingDeps {
@@ -17,11 +20,16 @@ export interface HousekeepingDeps {
 export interface HousekeepingOptions {
   readonly partitionRows: number;
   readonly retentionMs: number;
+  /** Disk that the database may take; left out or 0: nobody said. */
+  readonly budgetBytes?: number;
   readonly maintainEveryMs: number;
   readonly countEveryMs: number;
 }
 
-/** What has to be done now and then, by whoever runs: the log's partitions, and the gauges that only the database knows. A round that fails is tried at the next. */
+/** Rows of the quarantine that nobody has dealt with: 64 KiB each at most, so 1.3 GB (docs/sizing.md). A person who looks at it looks at a few. */
+const maxUndealt = 20_000;
+
+/** What has to be done now and then, by whoever runs: the log's partitions, the outbox of commands, and the gauges that only the database knows. A round that fails is tried at the next. */
 export class Housekeeping implements Service {
   readonly name = 'housekeeping';
   private readonly over = new AbortController();
@@ -38,7 +46,10 @@ export class Housekeeping implements Service {
     const { maintainEveryMs, countEveryMs } = this.options;
     this.running = Promise.all([
       this.every(maintainEveryMs, 'keeping the partitions of the log', () => this.maintain()),
+      this.every(maintainEveryMs, 'keeping the outbox of commands', () => this.maintainCommands()),
       this.every(countEveryMs, 'counting orders', () => this.count()),
+      this.every(countEveryMs, 'keeping the quarantine', () => this.maintainQuarantine()),
+      this.every(maintainEveryMs, 'measuring the database', () => this.measure()),
     ]);
   }
 
@@ -66,6 +77,28 @@ export class Housekeeping implements Service {
   private async maintain(): Promise<void> {
     const { made, dropped } = await maintainLog(this.deps.pool, this.options);
     if (made.length + dropped.length > 0) this.deps.log.info({ made, dropped }, 'partitions of the log');
+  }
+
+  private async maintainCommands(): Promise<void> {
+    const { forgotten, freedKeys } = await maintainCommands(this.deps.pool, this.options);
+    if (forgotten + freedKeys > 0)
+      this.deps.log.info({ forgotten, freedKeys }, 'steps of commands that are on Kafka, and old keys');
+  }
+
+  private async maintainQuarantine(): Promise<void> {
+    const { pool, metrics, log } = this.deps;
+    const dropped = await maintainQuarantine(pool, { maxUndealt, retentionMs: this.options.retentionMs });
+    if (dropped === 0) return;
+    metrics.ingest.quarantineDropped.inc(dropped);
+    log.error({ dropped, maxUndealt }, 'the quarantine is full: its oldest rows were dropped');
+  }
+
+  private async measure(): Promise<void> {
+    const { process } = this.deps.metrics;
+    process.databaseBudgetBytes.set(this.options.budgetBytes ?? 0);
+    const { databaseBytes, logBytes } = await measureStorage(this.deps.pool);
+    process.databaseBytes.set(databaseBytes);
+    process.logBytes.set(logBytes);
   }
 
   private async count(): Promise<void> {

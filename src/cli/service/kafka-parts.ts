@@ -2,7 +2,7 @@ import { CanaryReader } from '../../kafka/canary-reader.ts';
 import { checkTopics } from '../../kafka/check-topics.ts';
 import type { KafkaOptions } from '../../kafka/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../../kafka/log-publisher.ts';
-import { topicNames } from '../../kafka/topics.ts';
+import { plannedPartitions, topicNames } from '../../kafka/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../../kafka/transactional-publisher.ts';
 import type { CheckResult } from '../../observability/health.ts';
 import type { Log } from '../../observability/log.ts';
@@ -22,11 +22,15 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
   const { clock, random, log } = deps;
   const metrics = deps.metrics.relay;
   const topics = topicNames(topicPrefix);
+  const planned = plannedPartitions(topics);
+  const logPublisher = () => new LogPublisher({ clock, log, metrics }, { kafka, topics, planned, ...logPublisherDefaults });
   return {
-    publisher: new LogPublisher({ clock, log, metrics }, { kafka, topics, ...logPublisherDefaults }),
+    publisher: logPublisher(),
+    /** One of its own: a publisher takes one send at a time, and those of updates may not wait for commands. */
+    outcomePublisher: logPublisher(),
     statePublisher: new TransactionalPublisher(
       { clock, log, metrics },
-      { kafka, topic: topics.state, transactionalId: `${topics.state}.lane-${lane}`, ...transactionalPublisherDefaults },
+      { kafka, topic: topics.state, planned, transactionalId: `${topics.state}.lane-${lane}`, ...transactionalPublisherDefaults },
     ),
     canary: new CanaryReader({ clock, random, log, metrics }, { kafka, topic: topics.continuity }),
     checkTopics: async (): Promise<CheckResult> => {

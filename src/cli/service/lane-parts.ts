@@ -10,6 +10,19 @@ export interface Sources {
   end(): Promise<void>;
 }
 
+/** What sends commands and finds out about them while the lane is held. */
+export interface LaneCommands {
+  /** Rejects when the journal can't be read: nothing may be sent without knowing what was. */
+  begin(hold: LaneHold): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** What publishes the steps of commands. */
+export interface LaneOutcomes {
+  begin(): void;
+  end(): void;
+}
+
 export interface LanePartsDeps {
   /** Rejects when the database's schema is not this build's. */
   readonly checkSchema: () => Promise<void>;
@@ -17,11 +30,14 @@ export interface LanePartsDeps {
   readonly ingest: Ingest;
   readonly relay: Relay;
   readonly stateWriter: StateWriter;
+  /** Left out where only the way of the data is run. */
+  readonly commands?: LaneCommands;
+  readonly outcomes?: LaneOutcomes;
 }
 
 /**
  * The parts that live with the lane, in the order of the way of the data: they begin from its end, so that nothing is offered to a part that is not
- * there yet, and end from its start.
+ * there yet, and end from its start; commands begin last and end first.
  */
 export class LaneParts implements LaneTenant {
   private readonly deps: LanePartsDeps;
@@ -31,19 +47,23 @@ export class LaneParts implements LaneTenant {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, sources, ingest, relay, stateWriter } = this.deps;
+    const { checkSchema, sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
     await checkSchema();
     relay.begin(hold.batch);
     stateWriter.begin(hold.batch);
+    outcomes?.begin();
     ingest.begin(hold);
     await sources.begin();
+    // Last: what it finds out, it finds out through the sources.
+    await commands?.begin(hold);
   }
 
   async end(): Promise<void> {
-    const { sources, ingest, relay, stateWriter } = this.deps;
+    const { sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
     relay.end();
     stateWriter.end();
-    // Side by side: a source may be waiting for a barrier that only the end of ingest answers.
-    await Promise.all([sources.end(), ingest.end()]);
+    outcomes?.end();
+    // Side by side: a source may be waiting for a barrier that only the end of ingest answers, and a probe of the commands for its source.
+    await Promise.all([commands?.end(), sources.end(), ingest.end()]);
   }
 }

@@ -1,3 +1,4 @@
+import type { CommandDesk } from '../../commands/command-desk.ts';
 import type { Ingest } from '../../ingest/ingest.ts';
 import type { LaneKeeper } from '../../ingest/lane-keeper.ts';
 import type { Relay } from '../../relay/relay.ts';
@@ -14,11 +15,12 @@ export interface StatusParts {
   readonly ingest: Ingest;
   readonly relay: Relay;
   readonly sources: CredentialSources;
+  readonly desk: CommandDesk;
 }
 
 /** The body of `/status`, for people: instants as ISO 8601, nothing secret, nothing that needs a query. */
 export function statusDocument(parts: StatusParts): Record<string, unknown> {
-  const { clock, version, lane, keeper, lease, ingest, relay, sources } = parts;
+  const { clock, version, lane, keeper, lease, ingest, relay, sources, desk } = parts;
   const followed = sources.status();
   return {
     version,
@@ -31,9 +33,27 @@ export function statusDocument(parts: StatusParts): Record<string, unknown> {
     },
     ingest: { queued: ingest.depth, paused: ingest.full },
     relay: relay.status(),
+    commands: commandRow(desk),
+    halts: desk.halts().map(({ scope, cause, reason, by, sinceMs }) => ({
+      scope: scope.kind === 'service' ? 'service' : scope.accountId,
+      cause,
+      since: iso(sinceMs),
+      by,
+      reason,
+    })),
     credentials: sources.credentials().map(({ expiresAtMs, ...rest }) => ({ ...rest, expires: iso(expiresAtMs) })),
     sources: followed.map(sourceRow),
     accounts: followed.flatMap(accountRows),
+  };
+}
+
+/** Of what is unresolved the holder of the lane alone knows. */
+function commandRow(desk: CommandDesk): Record<string, unknown> {
+  const { enabled, leading, unresolved, oldestUnresolvedMs } = desk.status();
+  return {
+    commands: enabled ? 'on' : 'off',
+    unresolved: leading ? unresolved : null,
+    oldestUnresolved: iso(oldestUnresolvedMs),
   };
 }
 

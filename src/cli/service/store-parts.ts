@@ -5,28 +5,39 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { PostgresAccountRegistry } from '../../store/account-registry.ts';
+import { PostgresCommandJournal } from '../../store/command-journal.ts';
 import { PostgresLaneStore } from '../../store/lane-store.ts';
 import { defaultPartitionRows } from '../../store/migrate.ts';
 import { PostgresOrderStore } from '../../store/order-store.ts';
-import { createPool } from '../../store/pool.ts';
+import { PostgresOutcomeLog } from '../../store/outcome-log.ts';
+import { createPool, createReadPool } from '../../store/pool.ts';
+import { PostgresPrincipalStore } from '../../store/principals.ts';
+import { PostgresOrderReads } from '../../store/rest-reads.ts';
 import { PostgresTokenStore } from '../../store/token-store.ts';
 import { PostgresUpdateLog } from '../../store/update-log.ts';
 
 export interface StorePartsOptions {
   readonly url: string;
   readonly poolSize: number;
+  /** Left out: 1. */
+  readonly generationFloor?: number;
   /** Without it tokens live in memory. */
   readonly encryptionKey?: Secret;
 }
 
+/** Each step of a command holds one for a commit of a few milliseconds: these are several thousand steps a second. */
+const commandConnections = 8;
+
 /**
  * Everything that speaks Postgres. The lane has connections of its own, neither a batch (nor the heads that it needs) nor a renewal may queue behind somebody's list of
- * orders: one for batches, one for renewals, one for heads, and one for a missing partition.
+ * orders: one for batches, one for renewals, one for heads, and one for a missing partition. So have commands, and the reads of REST.
  */
 export function storeParts(deps: { clock: Clock; random: Random; log: Log }, options: StorePartsOptions) {
-  const { url, poolSize, encryptionKey } = options;
+  const { url, poolSize, generationFloor = 1, encryptionKey } = options;
   const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
   const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 3 });
+  const commandPool = createPool(deps, { url, applicationName: 'tidemark-commands', maxConnections: commandConnections });
+  const readPool = createReadPool(deps, { url, applicationName: 'tidemark-reads', maxConnections: poolSize });
   const shared = { ...deps, pool };
   const durable = encryptionKey === undefined ? undefined : new PostgresTokenStore({ ...shared, key: encryptionKey });
   const tokens: TokenStore = durable ?? new MemoryTokenStore(deps);
@@ -37,13 +48,17 @@ export function storeParts(deps: { clock: Clock; random: Random; log: Log }, opt
     tokens,
     /** Undefined where tokens live in memory: nobody else can put one there. */
     credentials: durable,
-    lanes: new PostgresLaneStore({ pool: lanePool }),
+    lanes: new PostgresLaneStore({ pool: lanePool }, { generationFloor }),
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared),
+    journal: new PostgresCommandJournal({ ...deps, pool: commandPool }),
+    outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
+    reads: new PostgresOrderReads({ ...deps, pool: readPool }),
+    principals: new PostgresPrincipalStore(shared),
     partitionRows: defaultPartitionRows,
     close: async () => {
       await orders.close();
-      await Promise.all([pool.end(), lanePool.end()]);
+      await Promise.all([pool.end(), lanePool.end(), commandPool.end(), readPool.end()]);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { printable } from '../printable.ts';
 import type { Update } from './parse-update.ts';
 
 /** One line for people: when it reached us, which order, what it is now, and what was filled. Everything else is in `--json`. */
@@ -20,13 +21,9 @@ export function formatUpdate(update: Update): string {
     order.status.padEnd(16),
     `${order.cumQty} of ${terms}${filled}`,
   ];
-  return columns.join('  ').replaceAll(controlCharacters, '?');
+  return printable(columns.join('  '));
 }
 
 function priceOf({ price }: NonNullable<Update['fill']>): string {
   return price === undefined ? '' : ` at ${price}`;
 }
-
-/** Texts come from elsewhere; a terminal obeys what they contain. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/g;

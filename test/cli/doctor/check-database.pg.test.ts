@@ -32,8 +32,8 @@ async function urlOfLogin(memberOf?: string): Promise<string> {
   return url.href;
 }
 
-async function examine(url: string | undefined) {
-  const loaded = loadConfig(url === undefined ? {} : { DATABASE_URL: url }, () => '');
+async function examine(url: string | undefined, env: Record<string, string> = {}) {
+  const loaded = loadConfig({ ...(url !== undefined && { DATABASE_URL: url }), ...env }, () => '');
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
   const findings = await checkDatabase(loaded.config, testLog);
   return Object.fromEntries(findings.map(({ part, verdict, detail, mend }) => [part, { verdict, detail, mend }]));
@@ -75,6 +75,36 @@ describe('the doctor on a database', () => {
     expect((await examine(database.url))['durability']).toMatchObject({
       verdict: 'warn',
       detail: expect.stringContaining('synchronous_commit = off'),
+    });
+  });
+
+  it('warns of a lane that nobody holds while it has something to publish', async () => {
+    const insert = (lane: number, age: string) =>
+      onServer(database.url, (client) =>
+        client.query(
+          `insert into lanes (lane, holder, epoch, batch, renewed_at) values (${lane}, 'h', 1, 1, now() - interval '${age}')`,
+        ),
+      );
+    await insert(3, '1 hour');
+    await insert(4, '1 second');
+    expect(await examine(database.url)).not.toHaveProperty('lane 3');
+    await onServer(database.url, (client) =>
+      client.query(
+        `insert into order_updates (lane, batch, stream, order_id, account_id, revision, payload)
+         values (3, 1, 'account', 'o', 'A', 1, '{}'), (4, 1, 'account', 'p', 'A', 1, '{}')`,
+      ),
+    );
+    const found = await examine(database.url);
+    expect(found['lane 3']).toMatchObject({ verdict: 'warn', mend: expect.stringContaining('TIDEMARK_LANE=3') });
+    expect(found).not.toHaveProperty('lane 4');
+  });
+
+  it('warns of a database that has nearly taken what it may', async () => {
+    expect(await examine(database.url)).not.toHaveProperty('disk');
+    expect((await examine(database.url, { TIDEMARK_DATABASE_BUDGET_MB: '100000' }))['disk']).toMatchObject({ verdict: 'ok' });
+    expect((await examine(database.url, { TIDEMARK_DATABASE_BUDGET_MB: '1' }))['disk']).toMatchObject({
+      verdict: 'warn',
+      mend: expect.stringContaining('TIDEMARK_RETENTION_DAYS'),
     });
   });
 

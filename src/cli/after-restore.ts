@@ -1,0 +1,110 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { ConfigWith } from '../config/config.ts';
+import { highestGeneration } from '../kafka/highest-generation.ts';
+import { topicNames } from '../kafka/topics.ts';
+import { type AfterRestore, afterRestore } from '../store/after-restore.ts';
+import { defaultPartitionRows } from '../store/migrate.ts';
+import { createPool } from '../store/pool.ts';
+import { sqlstateOf } from '../store/sqlstate.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { kafkaOptions } from './kafka-options.ts';
+import { readConfig } from './read-config.ts';
+import { sentenceOf } from './report-error.ts';
+import { commandLog } from './start-log.ts';
+
+const examples = `
+Examples:
+  $ DATABASE_URL=postgres://owner@db/tidemark tidemark after-restore
+  $ tidemark after-restore --at-least 4 --json      without asking Kafka: { "generation": 4, "attempts": 0 }
+
+Run it as the owner of the database, before the service starts on the restored copy (docs/runbooks/after-restore.md). A service that runs is fenced, and goes on
+under the new generation. It halts placing: commands made since the copy are not in the journal. Each run raises the generation once more, which harms nothing.`;
+
+interface AfterRestoreFlags {
+  readonly atLeast?: number;
+  readonly json?: true;
+}
+
+/** Makes a restored database fit to go on, without repeating revisions that consumers have seen. */
+export function afterRestoreCommand(io: CliIo): Command {
+  return new Command('after-restore')
+    .description(
+      'Raises the generation of what is published, after the database was restored from a copy or a failover lost commits.',
+    )
+    .option('--at-least <n>', 'the least generation; Kafka is not asked which ones were used', generationFlag)
+    .option('--json', 'print { generation, attempts } as JSON')
+    .addHelpText('after', examples)
+    .action((flags: AfterRestoreFlags) => runAfterRestore(io, flags));
+}
+
+function generationFlag(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.');
+}
+
+async function runAfterRestore(io: CliIo, flags: AfterRestoreFlags): Promise<void> {
+  if (flags.atLeast !== undefined) return goOn(io, readConfig(io, ['databaseUrl']), flags.atLeast, flags);
+  const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
+  await goOn(io, config, await afterTopics(io, config), flags);
+}
+
+async function goOn(io: CliIo, config: ConfigWith<'databaseUrl'>, least: number, flags: AfterRestoreFlags): Promise<void> {
+  const pool = createPool(
+    { log: commandLog(io, config) },
+    { url: config.databaseUrl.reveal(), applicationName: 'tidemark-after-restore', maxConnections: 1 },
+  );
+  try {
+    const result = await afterRestore(pool, {
+      lane: config.lane,
+      least: Math.max(least, config.generation),
+      haltId: io.random.uuid(),
+      by: 'tidemark after-restore',
+      partitionRows: defaultPartitionRows,
+    }).catch(explain);
+    io.stdout.write(flags.json ? `${JSON.stringify(result)}\n` : describe(result));
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Above every generation that consumers have seen: the same copy may be restored twice, and then says nothing of the first time. */
+async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promise<number> {
+  const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };
+  const topic = topicNames(config.topicPrefix).state;
+  io.stderr.write(`Reading ${topic} for the highest generation; --at-least does without.\n`);
+  return (
+    1 +
+    (await highestGeneration(deps, kafkaOptions(config), topic).catch((error: unknown) => {
+      throw new CliError(`the generations on Kafka can't be read: ${sentenceOf(error)}`, {
+        code: 'KAFKA',
+        exitCode: exitCodes.unavailable,
+        mend: 'Check KAFKA_BROKERS and the topic, or give --at-least a number above every generation that was ever used.',
+        cause: error,
+      });
+    }))
+  );
+}
+
+function explain(error: unknown): never {
+  const state = sqlstateOf(error);
+  if (state !== '42501' && state !== '42883') throw error;
+  throw new CliError(state === '42501' ? 'this database user may not do that' : 'the database is not migrated to this build', {
+    code: 'RIGHTS',
+    exitCode: state === '42501' ? exitCodes.denied : exitCodes.config,
+    mend: state === '42501' ? 'Name the owner in DATABASE_URL, as for `tidemark migrate`.' : 'Run `tidemark migrate` first.',
+    cause: error,
+  });
+}
+
+function describe({ generation, attempts }: AfterRestore): string {
+  return [
+    `Everything published from now on has generation ${generation}.`,
+    attempts === 0
+      ? 'No attempt was in hand when the copy was made.'
+      : `${attempts} attempts were in hand when the copy was made: each is looked for on the platform.`,
+    'Placing is halted: commands made since the copy are not in the journal. `tidemark resume` ends it.',
+    'Now start the service, and when it is live run `tidemark audit --repair`.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,127 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { plannedPartitions, topicNames } from '../kafka/topics.ts';
+import { TransactionalPublisher, transactionalPublisherDefaults } from '../kafka/transactional-publisher.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { createPool } from '../store/pool.ts';
+import type { AuditFinding, Hop } from './audit/judge-order.ts';
+import { repairState } from './audit/repair-state.ts';
+import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
+import { exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { kafkaOptions } from './kafka-options.ts';
+import { readConfig } from './read-config.ts';
+import { commandLog } from './start-log.ts';
+
+const examples = `
+Examples:
+  $ tidemark audit                       database, log and topics side by side
+  $ tidemark audit --state-only          without the topic of updates, which is by far the longest
+  $ tidemark audit --repair              writes the newest state again where the state topic lacks it
+  $ tidemark audit --json | jq '.findings[] | select(.hop == "state") | .key'
+
+It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is.`;
+
+interface AuditFlags {
+  readonly stateOnly?: true;
+  readonly repair?: true;
+  readonly wait: number;
+  readonly json?: true;
+}
+
+/** Compares the database, the log and the topics, and names the hop at which something is missing. */
+export function auditCommand(io: CliIo): Command {
+  return new Command('audit')
+    .description('Compares the orders, the log and the topics, and names the hop at which something is missing.')
+    .option('--state-only', 'leave the topic of updates out')
+    .option('--repair', 'write the newest state of the orders that the state topic lacks')
+    .option('--wait <seconds>', 'how long to wait for what is under way', seconds, 30)
+    .option('--json', 'print { orders, records, repaired, findings: [{ hop, key, detail }] } as JSON')
+    .addHelpText('after', examples)
+    .action((flags: AuditFlags) => runAuditCommand(io, flags));
+}
+
+function seconds(text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be whole seconds, at most 9999.');
+}
+
+async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
+  const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
+  const log = commandLog(io, config);
+  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-audit', maxConnections: 1 });
+  const { clock, random } = io;
+  const deps = { log, clock, random, pool, onStep: (sentence: string) => io.stderr.write(`${sentence} …\n`) };
+  const options = {
+    kafka: kafkaOptions(config),
+    topics: topicNames(config.topicPrefix),
+    lane: config.lane,
+    stateOnly: flags.stateOnly === true,
+    waitMs: flags.wait * 1_000,
+  };
+  try {
+    const result = await runAudit(deps, options);
+    const repaired = flags.repair ? await repair(deps, options, result) : 0;
+    io.stdout.write(
+      flags.json
+        ? `${JSON.stringify({ ...result, repaired }, undefined, 2)}\n`
+        : describe(result, repaired, flags.repair === true),
+    );
+    if (result.findings.some(({ hop }) => !(flags.repair && hop === 'state'))) io.exit(exitCodes.failed);
+  } finally {
+    await pool.end();
+  }
+}
+
+async function repair(deps: AuditDeps, options: AuditOptions, { findings }: AuditResult): Promise<number> {
+  const keys = findings.flatMap(({ hop, key }) => (hop === 'state' && key !== undefined ? [key] : []));
+  if (keys.length === 0) return 0;
+  const { kafka, topics, lane } = options;
+  deps.onStep(`writing ${keys.length} orders to ${topics.state}`);
+  const publisher = new TransactionalPublisher(
+    { clock: deps.clock, log: deps.log, metrics: createMetrics().relay },
+    {
+      kafka,
+      topic: topics.state,
+      planned: plannedPartitions(topics),
+      transactionalId: `${topics.state}.lane-${lane}`,
+      ...transactionalPublisherDefaults,
+    },
+  );
+  try {
+    return await repairState({ pool: deps.pool, publisher, clock: deps.clock }, keys);
+  } finally {
+    await publisher.close();
+  }
+}
+
+/** For each hop: what it means that something is missing there, and what mends it. */
+const hops: Readonly<Record<Hop, string>> = {
+  database:
+    'Kafka knows more than the database, which lost commits: run `tidemark after-restore` (docs/runbooks/after-restore.md)',
+  log: 'the log and the orders differ, which a batch writes together: somebody changed a table by hand',
+  relay: 'the relay has not had it acknowledged: look at `tidemark status`, docs/runbooks/RelayStuck.md',
+  updates:
+    'it was acknowledged and is not on the topic of updates: the broker lost it, or it was deleted; `tidemark replay` writes it again',
+  state: 'the state topic lacks it: `tidemark audit --repair` writes it again',
+};
+
+const shown = 20;
+
+function describe({ orders, records, findings }: AuditResult, repaired: number, repairing: boolean): string {
+  const lines: string[] = [];
+  for (const [hop, meaning] of Object.entries(hops)) {
+    const here = findings.filter((finding) => finding.hop === hop);
+    if (here.length === 0) continue;
+    lines.push(`${hop}: ${meaning}`, ...here.slice(0, shown).map(findingLine));
+    if (here.length > shown) lines.push(`  … and ${here.length - shown} more (--json has all)`);
+  }
+  if (repairing) lines.push(`Wrote the newest state of ${repaired} orders.`);
+  lines.push(
+    `${orders} orders and ${records} records compared: ${findings.length === 0 ? 'nothing is missing.' : `${findings.length} findings.`}`,
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function findingLine({ key, detail }: AuditFinding): string {
+  return `  ${key === undefined ? '' : `${key}  `}${detail}`;
+}

@@ -1,0 +1,86 @@
+import type { UpdatePosition } from '../../kafka/update-position.ts';
+import type { AuditedOrder } from '../../store/audit-orders.ts';
+
+/**
+ * The hop at which something is missing, in the order of the way of the data. `database`: a topic knows more than the database, which therefore lost commits.
+ * `log`: the log is not what the order is. `relay`: not acknowledged yet. `updates`, `state`: the topic lacks what was acknowledged.
+ */
+export type Hop = 'database' | 'log' | 'relay' | 'updates' | 'state';
+
+export interface AuditFinding {
+  readonly hop: Hop;
+  /** `<stream>:<orderId>`; left out where it is of no single order. */
+  readonly key?: string;
+  /** One sentence. */
+  readonly detail: string;
+}
+
+/** What the topics have of one order. */
+export interface OnTopics {
+  /** Undefined: nothing. */
+  readonly updates: UpdatePosition | undefined;
+  readonly state: UpdatePosition | undefined;
+  /** A revision that the topic of updates skipped. */
+  readonly hole: number | undefined;
+  /** What was recorded before is older than the topic of updates goes back. Undefined: that topic was not read. */
+  readonly keptSinceMs: number | undefined;
+  /** How far the relay has had each topic acknowledged; undefined: everything. */
+  readonly acknowledged: Acknowledged;
+}
+
+/** Seqs of the relay's cursors while rows wait behind them. */
+export interface Acknowledged {
+  readonly log: bigint | undefined;
+  readonly state: bigint | undefined;
+}
+
+/** Compares what the database has of one order with what the topics have. Pure. */
+export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[] {
+  const key = `${order.stream}:${order.orderId}`;
+  const { revision, newest, holes } = order;
+  const findings: AuditFinding[] = [];
+  const found = (hop: Hop, detail: string) => findings.push({ hop, key, detail });
+  if (newest !== undefined && newest.revision !== revision)
+    found('log', `the order is at revision ${revision}, and its newest row in the log at ${newest.revision}`);
+  if (holes > 0) found('log', `${holes} of its revisions are not in the log`);
+
+  const ahead = [topics.updates, topics.state].find((at) => at !== undefined && isAhead(at, order));
+  if (ahead !== undefined)
+    found(
+      'database',
+      `Kafka has revision ${ahead.revision} of generation ${ahead.generation}, the database revision ${revision}`,
+    );
+  const waits = (cursor: keyof Acknowledged) => {
+    const upTo = topics.acknowledged[cursor];
+    return upTo !== undefined && newest !== undefined && newest.seq > upTo;
+  };
+  const expected = topics.keptSinceMs !== undefined && newest !== undefined && newest.recordedMs >= topics.keptSinceMs;
+  if (expected && isBehind(topics.updates, order)) {
+    if (waits('log')) found('relay', `revision ${revision} waits for the topic of updates`);
+    else found('updates', `revision ${revision} is not on the topic of updates${standing(topics.updates)}`);
+  }
+  if (topics.hole !== undefined) found('updates', `revision ${topics.hole} is missing on the topic of updates, between others`);
+  if (isBehind(topics.state, order)) {
+    if (waits('state')) found('relay', `revision ${revision} waits for the state topic`);
+    else found('state', `revision ${revision} is not on the state topic${standing(topics.state)}`);
+  }
+  return findings;
+}
+
+/** Without a row in the log the generation of an order is not known; then the topic's is taken for it. */
+function isAhead(at: UpdatePosition, { revision, newest }: AuditedOrder): boolean {
+  const generation = newest?.generation ?? at.generation;
+  return at.generation > generation || (at.generation === generation && at.revision > Math.max(revision, newest?.revision ?? 0));
+}
+
+function isBehind(at: UpdatePosition | undefined, { revision, newest }: AuditedOrder): boolean {
+  if (at === undefined) return true;
+  const generation = newest?.generation ?? at.generation;
+  return at.generation < generation || (at.generation === generation && at.revision < revision);
+}
+
+function standing(at: UpdatePosition | undefined): string {
+  return at === undefined
+    ? ''
+    : `, which ends at revision ${at.revision}${at.generation > 1 ? ` of generation ${at.generation}` : ''}`;
+}

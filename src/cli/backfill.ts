@@ -1,0 +1,69 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Pool } from 'pg';
+import type { Stream } from '../domain/order.ts';
+import { readAccountStreams } from '../store/read-account-streams.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { repairBy } from './repair/await-answer.ts';
+import { withRepairPool } from './repair/with-repair-pool.ts';
+
+const examples = `
+Examples:
+  $ tidemark backfill SIM-1001                       both streams of the account, whole
+  $ tidemark backfill SIM-1001 --stream prediction --wait 600
+  $ tidemark backfill SIM-1001 --json | jq -r '.[].outcome'
+
+The running service does it: who follows the account reads it from the platform, from its first order on, by the way that audits take. It needs DATABASE_URL only.
+Exit codes: 0 done, 1 it failed, 75 nobody took it within the time (it is taken back then).`;
+
+interface BackfillFlags {
+  readonly stream?: Stream;
+  readonly wait: number;
+  readonly json?: true;
+}
+
+/** Has an account read whole. */
+export function backfillCommand(io: CliIo): Command {
+  return new Command('backfill')
+    .description('Has the running service read an account whole, and waits until it is committed.')
+    .argument('<account>', 'id of the account')
+    .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
+    .option('--wait <seconds>', 'how long to wait for the answer', waitSeconds, 300)
+    .option('--json', 'print [{ stream, outcome, detail }] as JSON')
+    .addHelpText('after', examples)
+    .action((accountId: string, flags: BackfillFlags) =>
+      withRepairPool(io, (pool, signal) => backfill(io, { pool, signal }, accountId, flags)),
+    );
+}
+
+export function waitSeconds(text: string): number {
+  if (/^\d{1,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be whole seconds, at most 99999.');
+}
+
+async function backfill(
+  io: CliIo,
+  deps: { readonly pool: Pool; readonly signal: AbortSignal },
+  accountId: string,
+  flags: BackfillFlags,
+): Promise<void> {
+  const known = (await readAccountStreams(deps.pool, accountId)).filter((stream) => stream === (flags.stream ?? stream));
+  if (known.length === 0)
+    throw new CliError(`the service has never followed ${accountId}${flags.stream === undefined ? '' : ` on ${flags.stream}`}`, {
+      code: 'NO_ACCOUNT',
+      mend: '`tidemark status` shows the accounts that are followed.',
+    });
+  const answers = await Promise.all(
+    known.map(async (stream) => ({
+      stream,
+      ...(await repairBy({ ...deps, clock: io.clock }, { kind: 'backfill', stream, accountId }, flags.wait * 1_000)),
+    })),
+  );
+  io.stdout.write(
+    flags.json
+      ? `${JSON.stringify(answers)}\n`
+      : answers.map(({ stream, outcome, detail }) => `${stream} ${accountId}: ${outcome}, ${detail}\n`).join(''),
+  );
+  if (answers.some(({ outcome }) => outcome === 'failed')) io.exit(exitCodes.failed);
+  else if (answers.some(({ outcome }) => outcome === 'withdrawn')) io.exit(exitCodes.unresolved);
+}

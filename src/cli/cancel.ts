@@ -1,0 +1,42 @@
+import { Command } from 'commander';
+import { type CancelFlags, cancelAll } from './cancel-all.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { ifMatch, revision } from './replace.ts';
+import { query, restExitCodes, segment } from './rest-flags.ts';
+import { addSendFlags, sendCommand } from './send-command.ts';
+
+const examples = `
+Examples:
+  $ tidemark cancel 7d0c2f6e-… --account SIM-1001                    an order for equities or options
+  $ tidemark cancel 301c73d7-… --account SIM-1001 --prediction --wait 5
+  $ tidemark cancel --all --account SIM-1001 --reason "strategy stopped"
+  $ tidemark cancel --all --reason "everything stops"                every account of the token
+
+A cancel passes every halt, and is refused here only when the order is known to be closed.
+${restExitCodes}`;
+
+/** Cancels an order, or every open order of an account. */
+export function cancelCommand(io: CliIo): Command {
+  const command = new Command('cancel')
+    .description('Cancels an order, or with --all every open order of an account.')
+    .argument('[order]', 'id of the order')
+    .option('--account <id>', 'account of the order; with --all left out: every account of the token')
+    .option('--prediction', 'it is a prediction order')
+    .option('--if-revision <n>', 'only while the order is at this revision of ours', revision)
+    .option('--all', 'every open order, on both streams; needs --reason')
+    .option('--reason <text>', 'why: recorded with --all');
+  return addSendFlags(command)
+    .addHelpText('after', examples)
+    .action((order: string | undefined, flags: CancelFlags) => {
+      if (flags.all) return cancelAll(io, order, flags);
+      if (order === undefined || flags.account === undefined)
+        throw new CliError('which order? Give its id and its --account, or --all', { code: 'USAGE', exitCode: exitCodes.usage });
+      const path = flags.prediction ? '/v1/predictions/orders' : '/v1/orders';
+      return sendCommand(io, flags, {
+        method: 'DELETE',
+        path: `${path}/${segment(order)}${query({ accountId: flags.account })}`,
+        headers: ifMatch(flags.ifRevision),
+      });
+    });
+}

@@ -1,0 +1,57 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { type ListFlags, listCommands } from './command/list-commands.ts';
+import { type SettleFlags, settleCommands } from './command/settle-commands.ts';
+import { showCommand } from './command/show-command.ts';
+import type { CliIo } from './io.ts';
+import { addReasonFlag } from './operator-call.ts';
+import { addRestFlags, type RestFlags, restExitCodes } from './rest-flags.ts';
+
+const examples = `
+Examples:
+  $ tidemark command ls --unresolved                    age, terms, ids, evidence, and the line that settles each
+  $ tidemark command ls --account SIM-1001 --limit 20
+  $ tidemark command show 4f7c1d1e-…                    its timeline, and the verdict computed again from the evidence
+  $ tidemark command settle 4f7c1d1e-… 90ab3c55-… --outcome rejected --reason "desk confirmed by phone: never received"
+  $ tidemark command ls --unresolved --json | jq -r '.[].commandId'
+
+${restExitCodes}`;
+
+/** `command ls`, `command show` and `command settle`. */
+export function commandCommand(io: CliIo): Command {
+  const command = new Command('command')
+    .description('Shows commands with their evidence, and takes the word of a person on those that nothing settles.')
+    .addHelpText('after', examples);
+  addRestFlags(
+    command
+      .command('ls')
+      .description('Lists commands, the newest first; with --unresolved the oldest first, each with all that is known.')
+      .option('--unresolved', 'only those with an outcome that nobody knows, or that a person has to decide')
+      .option('--account <id>', 'only this account')
+      .addOption(new Option('--kind <word>', 'only this kind').choices(['place', 'replace', 'cancel']))
+      .option('--state <word>', 'only this state: open, refused, not_sent, accepted, unknown, applied, rejected, moot, conflict')
+      .option('--limit <n>', 'at most so many', limit, 50),
+  ).action((flags: ListFlags) => listCommands(io, flags));
+  addRestFlags(
+    command
+      .command('show')
+      .description('Prints the timeline of one command, and its verdict computed again from the evidence.')
+      .argument('<command>', 'id of the command'),
+  ).action((id: string, flags: RestFlags) => showCommand(io, id, flags));
+  addReasonFlag(
+    command
+      .command('settle')
+      .description('Records what a person found out about commands, which settles them.')
+      .argument('<commands...>', 'ids of the commands')
+      .addOption(
+        new Option('--outcome <word>', 'what became of it: it took effect, never did, was never sent, or the order ended first')
+          .choices(['applied', 'rejected', 'not_sent', 'moot'])
+          .makeOptionMandatory(),
+      ),
+  ).action((ids: string[], flags: SettleFlags) => settleCommands(io, ids, flags));
+  return command;
+}
+
+function limit(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
+}

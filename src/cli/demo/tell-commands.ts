@@ -1,0 +1,173 @@
+import type { CliIo } from '../io.ts';
+import { readLines } from '../proof/read-lines.ts';
+import { type FollowedCommand, followCommand, settled } from './follow-command.ts';
+import { RestTeller, type ToldAnswer } from './rest-teller.ts';
+import type { DemoStack } from './start-stack.ts';
+
+/** What became of the demo's own commands. */
+export interface CommandsTold {
+  readonly commands: number;
+  readonly settled: number;
+  readonly unresolved: number;
+  /** Verdicts that the platform's ledger contradicts, and steps that did not come to what was announced. */
+  readonly faults: readonly string[];
+}
+
+interface Teller {
+  readonly io: CliIo;
+  readonly stack: DemoStack;
+  readonly rest: RestTeller;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+  readonly followed: FollowedCommand[];
+  readonly faults: string[];
+}
+
+const accountId = 'SIM-1001';
+const followMs = 15_000;
+/** Later than the four lookups by reference (0.25, 0.5, 1 and 2 s), so that they miss it and the reader sees it. */
+const lateMs = 4500;
+/** After so many complete reads that did not show it somebody on call would look into the platform's own records. */
+const enoughMisses = 4;
+
+/** Places, replaces, and lets three writes end in a 504: one that had landed, one that had not, and one that lands late. Each is settled by evidence. */
+export async function tellCommands(
+  io: CliIo,
+  stack: DemoStack,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<CommandsTold> {
+  const rest = new RestTeller(io, { address: stack.restAddress, say });
+  const teller: Teller = { io, stack, rest, say, signal, followed: [], faults: [] };
+  say('\nCommands, by REST (each line can be copied; its key keeps it from being sent twice):\n');
+  await placeAndReplace(teller);
+  if (!signal.aborted) await landed(teller);
+  if (!signal.aborted) await lateAndLost(teller);
+  const outcomes = teller.followed.map(({ outcome }) => outcome);
+  return {
+    commands: outcomes.length,
+    settled: outcomes.filter(settled).length,
+    unresolved: outcomes.filter((outcome) => outcome === 'unknown' || outcome === 'conflict').length,
+    faults: teller.faults,
+  };
+}
+
+async function placeAndReplace(teller: Teller): Promise<void> {
+  const { rest, say, stack, io } = teller;
+  say('1. Place a prediction order, and replace its price and quantity');
+  const [symbol = ''] = stack.sandbox.predictionSymbols;
+  const terms = { accountId, symbol, outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc' };
+  const body = { ...terms, quantity: '10', price: '0.01', clientOrderRef: 'demo-1' };
+  const headers = { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
+  const placed = await rest.tell({ method: 'POST', path: '/v1/predictions/orders', headers, body });
+  await expectOutcome(teller, 'placed  ', placed, ['applied']);
+  const { orderId } = placed.body;
+  if (typeof orderId !== 'string') return;
+  const replaced = await rest.tell({
+    method: 'PATCH',
+    path: `/v1/predictions/orders/${orderId}`,
+    headers: { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' },
+    body: { accountId, quantity: '12', price: '0.02' },
+  });
+  await expectOutcome(teller, 'replaced', replaced, ['applied']);
+}
+
+async function landed(teller: Teller): Promise<void> {
+  teller.say('\n2. A 504 that had landed: the platform says that it does not know; the stream knows better');
+  await nextWrite(teller, { applied: 'yes' });
+  const answer = await placeEquity(teller, 'AAPL');
+  await expectOutcome(teller, 'landed  ', answer, ['applied']);
+}
+
+/** Side by side, so that nobody waits twice. Two unresolved commands are below the limit at which the account halts. */
+async function lateAndLost(teller: Teller): Promise<void> {
+  const { say } = teller;
+  say(
+    `\n3. A 504 that lands late (after ${lateMs / 1000} s), and 4. one that had not landed: until something is seen both are unknown, and nothing is sent again`,
+  );
+  await nextWrite(teller, { applied: 'late', delayMs: lateMs });
+  const late = await placeEquity(teller, 'KO');
+  await nextWrite(teller, { applied: 'no' });
+  const lost = await placeEquity(teller, 'MSFT');
+  await Promise.all([expectOutcome(teller, 'late    ', late, ['applied']), lostForGood(teller, lost)]);
+}
+
+/** Absence alone is never a verdict: after ten minutes it becomes the label "presumed absent". A person who knows more says so. */
+async function lostForGood(teller: Teller, answer: ToldAnswer): Promise<void> {
+  const { rest, say, io, stack, signal, followed } = teller;
+  const commandId = String(answer.body['commandId']);
+  const enough = ({ misses }: FollowedCommand) => misses >= enoughMisses;
+  const state = await followCommand(io, rest, commandId, { name: 'lost    ', say, limitMs: followMs, enough, signal });
+  if (settled(state.outcome)) {
+    teller.faults.push(`${commandId} is ${state.outcome}, and nobody could know`);
+    followed.push(state);
+    return;
+  }
+  const decisions = await decisionsOn(io, stack, state.references);
+  say(
+    `  lost      ${state.misses} complete reads did not show it, which proves nothing yet: after 10 minutes it is labelled "presumed absent".`,
+  );
+  say(
+    `  lost      An operator asks the platform; its ledger says: ${decisions.join(', ') || 'nothing'}. So the operator settles it:`,
+  );
+  say(
+    `  $ npx tidemark command settle ${commandId} --url ${stack.restAddress} --outcome rejected --reason "not in the platform's ledger"`,
+  );
+  const settlement = { outcome: 'rejected', reason: "not in the platform's ledger" };
+  await rest.ask({ method: 'POST', path: `/v1/commands/${commandId}/settlement`, body: settlement });
+  followed.push(await judged(teller, 'lost    ', commandId, ['rejected'], state.known));
+}
+
+async function expectOutcome(teller: Teller, name: string, answer: ToldAnswer, wanted: readonly string[]): Promise<void> {
+  const { commandId } = answer.body;
+  if (typeof commandId !== 'string') {
+    teller.faults.push(`${name.trim()}: answered ${answer.status} ${String(answer.body['code'])}`);
+    return;
+  }
+  teller.followed.push(await judged(teller, name, commandId, wanted));
+}
+
+/** Follows it to its end, and holds the verdict against the platform's ledger. */
+async function judged(
+  teller: Teller,
+  name: string,
+  commandId: string,
+  wanted: readonly string[],
+  known = 0,
+): Promise<FollowedCommand> {
+  const { io, rest, say, signal, stack } = teller;
+  const state = await followCommand(io, rest, commandId, { name, say, limitMs: followMs, known, signal });
+  if (signal.aborted) return state;
+  if (!wanted.includes(state.outcome))
+    teller.faults.push(`${name.trim()}: ${state.outcome} where ${wanted.join(' or ')} was due`);
+  // A replace carries no reference of ours.
+  const accepted = (await decisionsOn(io, stack, state.references)).filter((decision) => decision === 'accepted').length;
+  if (accepted > 1) teller.faults.push(`${name.trim()}: accepted ${accepted} times by the platform`);
+  if (accepted > 0 && state.outcome === 'rejected') teller.faults.push(`${name.trim()}: rejected here, accepted by the platform`);
+  return state;
+}
+
+/** A buy far below the market: it rests, and changes nobody's story. */
+function placeEquity({ rest, io }: Teller, symbol: string): Promise<ToldAnswer> {
+  const body = { accountId, symbol, side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
+  return rest.tell({ method: 'POST', path: '/v1/orders', headers: { 'idempotency-key': io.random.uuid() }, body });
+}
+
+async function nextWrite({ io, stack }: Teller, how: { readonly applied: string; readonly delayMs?: number }): Promise<void> {
+  const rule = { on: 'write', fault: 'outcome_unknown', write: 'place', accountId, ...how };
+  await io.fetch(`${stack.sandbox.control}/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ rules: [rule] }),
+  });
+}
+
+/** The platform's own word on a reference, from its ledger: `accepted`, `refused`, `not_applied`, `deferred`, `lapsed`. */
+async function decisionsOn(io: CliIo, stack: DemoStack, references: readonly string[]): Promise<string[]> {
+  const decisions: string[] = [];
+  for await (const line of readLines(io.fetch, `${stack.sandbox.control}/ledger?kind=decision`)) {
+    const { reference, decision } = JSON.parse(line) as { reference?: string; decision?: string };
+    if (decision !== undefined && reference !== undefined && references.includes(reference)) decisions.push(decision);
+  }
+  return decisions;
+}

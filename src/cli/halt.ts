@@ -1,0 +1,66 @@
+import { Command } from 'commander';
+import { formatTable } from './format-table.ts';
+import type { CliIo } from './io.ts';
+import { addReasonFlag, askOperator, type OperatorFlags } from './operator-call.ts';
+import { printable } from './printable.ts';
+import { restExitCodes } from './rest-flags.ts';
+
+const haltExamples = `
+Examples:
+  $ tidemark halt --reason "the venue answers oddly"                     the whole service
+  $ tidemark halt --account SIM-1001 --reason "strategy runs away"
+
+Halted means cancel only: placing and replacing are refused, cancels pass. \`tidemark resume\` ends it.
+${restExitCodes}`;
+
+const resumeExamples = `
+Examples:
+  $ tidemark resume --reason "checked with the venue"
+  $ tidemark resume --account SIM-1001 --reason "the late order is cancelled"
+
+It clears every halt of that scope, whoever raised it: look first with \`tidemark command ls --unresolved\`.
+${restExitCodes}`;
+
+/** Stops placing and replacing. */
+export function haltCommand(io: CliIo): Command {
+  return operatorCommand(
+    io,
+    'halt',
+    'Stops placing and replacing, for one account or for the service; cancels still pass.',
+    haltExamples,
+  );
+}
+
+/** Clears halts: the only way in which one ends. */
+export function resumeCommand(io: CliIo): Command {
+  return operatorCommand(io, 'resume', 'Allows placing and replacing again, for one account or for the service.', resumeExamples);
+}
+
+function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string, examples: string): Command {
+  const command = new Command(verb)
+    .description(description)
+    .option('--account <id>', 'only this account; without it the service');
+  return addReasonFlag(command)
+    .addHelpText('after', examples)
+    .action(async (flags: OperatorFlags) => {
+      const { body } = await askOperator(io, flags, verb);
+      io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : haltTable(body['halts']));
+    });
+}
+
+/** Every halt in force, after what was asked. */
+function haltTable(halts: unknown): string {
+  const rows = Array.isArray(halts) ? halts : [];
+  if (rows.length === 0) return 'No halt is in force.\n';
+  return formatTable([
+    ['SCOPE', 'CAUSE', 'SINCE', 'BY', 'REASON'],
+    ...rows.map(({ scope, cause, since, by, reason }) =>
+      [scopeOf(scope), cause, since, by, reason].map((cell) => printable(String(cell ?? '-'))),
+    ),
+  ]);
+}
+
+function scopeOf(scope: unknown): string {
+  if (typeof scope !== 'object' || scope === null) return String(scope);
+  return 'accountId' in scope ? `account ${String(scope.accountId)}` : 'service';
+}

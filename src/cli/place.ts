@@ -1,0 +1,120 @@
+import { Command } from 'commander';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { restExitCodes } from './rest-flags.ts';
+import { addSendFlags, type SendFlags, sendCommand } from './send-command.ts';
+
+const examples = `
+Examples:
+  $ tidemark place --account SIM-1001 --symbol AAPL --side buy --type limit --qty 10 --price 187.5
+  $ tidemark place --account SIM-1001 --symbol KO --side sell --type stop --qty 100 --stop-price 58 --tif gtc --wait 5
+  $ tidemark place --prediction --account SIM-1001 --symbol FED-CUT-DEC26 --outcome YES --side buy --type limit --qty 50 --price 0.42
+  $ tidemark place … --idempotency-key rebalance-7 --json | jq -r .outcome
+  $ tidemark place … --leg AAPL261218C00200000:BUY:1:OPEN --leg AAPL261218C00210000:SELL:1:OPEN
+
+What a \`504\` of the platform left open is told as unknown (exit code 75) and found out; it is never sent again by itself.
+${restExitCodes}`;
+
+interface PlaceFlags extends SendFlags {
+  readonly prediction?: true;
+  readonly account: string;
+  readonly symbol: string;
+  readonly side: string;
+  readonly type: string;
+  readonly qty: string;
+  readonly tif: string;
+  readonly outcome?: string;
+  readonly price?: string;
+  readonly stopPrice?: string;
+  readonly expireTime?: string;
+  readonly ref?: string;
+  readonly currency?: string;
+  readonly destination?: string;
+  readonly leg?: readonly string[];
+  readonly supersedes?: string;
+}
+
+/** Places an order. The service judges every rule; here words are only brought to the case of their endpoint. */
+export function placeCommand(io: CliIo): Command {
+  const command = new Command('place')
+    .description('Places an order: equities and options, or with --prediction on a prediction market.')
+    .requiredOption('--account <id>', 'account to trade on')
+    .requiredOption('--symbol <symbol>', 'instrument')
+    .requiredOption('--side <side>', 'buy, sell; for equities also sell_short, buy_to_cover')
+    .requiredOption('--type <type>', 'market, limit, stop, stop_limit')
+    .requiredOption('--qty <decimal>', 'total quantity')
+    .option('--tif <word>', 'time in force: day, gtc, ioc, fok; on prediction markets also gtd', 'day')
+    .option('--price <decimal>', 'limit price')
+    .option('--stop-price <decimal>', 'price that wakes a stop')
+    .option('--prediction', 'a prediction order')
+    .option('--outcome <word>', 'prediction orders: YES or NO')
+    .option('--expire-time <instant>', 'prediction orders, gtd: when it ends, as 2026-12-31T21:00:00Z')
+    .option('--currency <code>', 'account orders: three letters')
+    .option('--destination <name>', 'account orders: exchange destination')
+    .option('--leg <symbol:side:ratio:effect>', 'account orders: an option leg (OPEN or CLOSE); up to four', collect)
+    .option('--ref <text>', 'your own reference; it comes back as callerRef on every update of the order')
+    .option('--supersedes <command>', 'the presumed absent command that this one takes the place of');
+  return addSendFlags(command)
+    .addHelpText('after', examples)
+    .action((flags: PlaceFlags) =>
+      sendCommand(io, flags, {
+        method: 'POST',
+        path: flags.prediction ? '/v1/predictions/orders' : '/v1/orders',
+        body: flags.prediction ? predictionBody(flags) : accountBody(flags),
+      }),
+    );
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** JSON leaves undefined fields out. */
+function accountBody(flags: PlaceFlags): object {
+  refuse(flags, ['outcome', 'expireTime'], 'belongs to --prediction');
+  return {
+    accountId: flags.account,
+    symbol: flags.symbol,
+    side: flags.side.toUpperCase(),
+    type: flags.type.toUpperCase(),
+    qty: flags.qty,
+    timeInForce: flags.tif.toUpperCase(),
+    clientId: flags.ref,
+    price: flags.price,
+    stopPrice: flags.stopPrice,
+    currency: flags.currency,
+    exDestination: flags.destination,
+    legs: flags.leg?.map(legOf),
+    supersedes: flags.supersedes,
+  };
+}
+
+function predictionBody(flags: PlaceFlags): object {
+  refuse(flags, ['currency', 'destination', 'leg'], 'does not belong to --prediction');
+  return {
+    accountId: flags.account,
+    symbol: flags.symbol,
+    outcome: flags.outcome?.toUpperCase(),
+    side: flags.side.toLowerCase(),
+    orderType: flags.type.toLowerCase(),
+    timeInForce: flags.tif.toLowerCase(),
+    quantity: flags.qty,
+    price: flags.price,
+    stopPx: flags.stopPrice,
+    expireTime: flags.expireTime,
+    clientOrderRef: flags.ref,
+    supersedes: flags.supersedes,
+  };
+}
+
+function legOf(text: string): object {
+  const [symbol, side = '', ratioQty, effect = ''] = text.split(':');
+  return { symbol, side: side.toUpperCase(), ratioQty, positionEffect: effect.toUpperCase() };
+}
+
+function refuse(flags: PlaceFlags, names: readonly (keyof PlaceFlags)[], why: string): void {
+  const given = names.find((name) => flags[name] !== undefined);
+  if (given === undefined) return;
+  const option = `--${given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  throw new CliError(`${option} ${why}`, { code: 'USAGE', exitCode: exitCodes.usage });
+}

@@ -1,0 +1,190 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { Pool } from 'pg';
+import { countQuarantined, findQuarantined, listQuarantined, markDealt, type QuarantinedRow } from '../store/quarantine.ts';
+import { waitSeconds } from './backfill.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import { formatTable } from './format-table.ts';
+import type { CliIo } from './io.ts';
+import { printable } from './printable.ts';
+import { repairBy } from './repair/await-answer.ts';
+import { withRepairPool } from './repair/with-repair-pool.ts';
+
+const examples = `
+Examples:
+  $ tidemark quarantine ls                    what could not be understood or taken, the oldest first
+  $ tidemark quarantine show 17               one row whole, with what came
+  $ tidemark quarantine retry 17 18           the order is read again from the platform, by the running service
+  $ tidemark quarantine discard 17            it has been looked at, and needs nothing
+  $ tidemark quarantine ls --json | jq -r '.[] | select(.reason == "bad_decimal") | .id'
+
+Needs DATABASE_URL. A retry never takes the old bytes again: they are older than what is known by now. Exit codes: 0 done, 1 not all of it, 75 nobody took it within the time.`;
+
+interface ListFlags {
+  readonly after: bigint;
+  readonly limit: number;
+  readonly json?: true;
+}
+
+interface ActFlags {
+  readonly json?: true;
+}
+
+/** `quarantine ls`, `show`, `retry` and `discard`. */
+export function quarantineCommand(io: CliIo): Command {
+  const command = new Command('quarantine')
+    .description('Shows what could not be understood or taken, and deals with it.')
+    .addHelpText('after', examples);
+  command
+    .command('ls')
+    .description('Lists what nobody has dealt with, the oldest first.')
+    .option('--after <id>', 'only what came after this row', rowId, 0n)
+    .option('--limit <n>', 'at most so many', limit, 50)
+    .option('--json', 'print an array of the rows as JSON')
+    .action((flags: ListFlags) => withRepairPool(io, (pool) => list(io, pool, flags)));
+  command
+    .command('show')
+    .description('Prints one row, with what came.')
+    .argument('<id>', 'of the row', rowId)
+    .option('--json', 'print the row as JSON')
+    .action((id: bigint, flags: ActFlags) => withRepairPool(io, (pool) => show(io, pool, id, flags.json === true)));
+  command
+    .command('retry')
+    .description('Has the running service read the orders again from the platform; what goes through ingest is dealt with.')
+    .argument('<ids...>', 'of the rows', rowIds)
+    .option('--wait <seconds>', 'how long to wait for the answers', waitSeconds, 60)
+    .option('--json', 'print [{ id, outcome, detail }] as JSON')
+    .action((ids: bigint[], flags: ActFlags & { wait: number }) =>
+      withRepairPool(io, (pool, signal) => retry(io, { pool, signal }, ids, flags)),
+    );
+  command
+    .command('discard')
+    .description('Marks rows as dealt with. They are kept as long as the log is.')
+    .argument('<ids...>', 'of the rows', rowIds)
+    .option('--json', 'print [{ id, outcome, detail }] as JSON')
+    .action((ids: bigint[], flags: ActFlags) => withRepairPool(io, (pool) => discard(io, pool, ids, flags.json === true)));
+  return command;
+}
+
+function rowId(text: string): bigint {
+  if (/^\d{1,18}$/.test(text)) return BigInt(text);
+  throw new InvalidArgumentError('It must be the number of a row.');
+}
+
+function rowIds(text: string, before: bigint[] | undefined): bigint[] {
+  return [...(before ?? []), rowId(text)];
+}
+
+function limit(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
+}
+
+async function list(io: CliIo, pool: Pool, { after, limit: count, json }: ListFlags): Promise<void> {
+  const rows = await listQuarantined(pool, after, count);
+  if (json) {
+    io.stdout.write(`${JSON.stringify(rows.map(shown))}\n`);
+    return;
+  }
+  const total = (await countQuarantined(pool)).reduce((sum, { rows: some }) => sum + some, 0);
+  if (rows.length === 0) {
+    io.stdout.write(total === 0 ? 'The quarantine is empty.\n' : 'Nothing came after that row.\n');
+    return;
+  }
+  const table = rows.map((row) => [
+    String(row.id),
+    row.observedAt.toISOString(),
+    row.stream,
+    printable(row.accountId ?? '-'),
+    printable(row.orderId ?? '-'),
+    row.reason,
+    printable(row.detail),
+  ]);
+  io.stdout.write(formatTable([['ID', 'OBSERVED', 'STREAM', 'ACCOUNT', 'ORDER', 'REASON', 'DETAIL'], ...table]));
+  if (total > rows.length) io.stderr.write(`${rows.length} of ${total}; --after ${rows.at(-1)?.id} shows the next.\n`);
+}
+
+async function show(io: CliIo, pool: Pool, id: bigint, asJson: boolean): Promise<void> {
+  const row = await findQuarantined(pool, id);
+  if (row === undefined) throw unknownRow(id);
+  if (asJson) {
+    io.stdout.write(`${JSON.stringify(shown(row))}\n`);
+    return;
+  }
+  const { raw, ...fields } = shown(row);
+  const lines = Object.entries(fields).map(([name, value]) => [name, printable(value ?? '-')]);
+  io.stdout.write(`${formatTable(lines)}\n${printable(raw)}\n`);
+}
+
+async function retry(
+  io: CliIo,
+  deps: { readonly pool: Pool; readonly signal: AbortSignal },
+  ids: readonly bigint[],
+  { wait, json }: ActFlags & { readonly wait: number },
+): Promise<void> {
+  const one = async (id: bigint): Promise<Result> => {
+    const row = await findQuarantined(deps.pool, id);
+    if (row === undefined) return { id, outcome: 'failed', detail: 'there is no such row' };
+    if (row.dealtAt !== null) return { id, outcome: 'failed', detail: 'it has been dealt with' };
+    const { stream, accountId, orderId } = row;
+    if (accountId === null || orderId === null) {
+      const instead =
+        accountId === null ? 'look at it, and discard it' : `run \`tidemark backfill ${accountId}\`, and discard it`;
+      return { id, outcome: 'failed', detail: `it names no order: ${instead}` };
+    }
+    const request = {
+      kind: 'retry',
+      stream: stream === 'account' ? 'account' : 'prediction',
+      accountId,
+      quarantineId: id,
+    } as const;
+    return { id, ...(await repairBy({ ...deps, clock: io.clock }, request, wait * 1_000)) };
+  };
+  tell(io, await Promise.all(ids.map(one)), json === true);
+}
+
+async function discard(io: CliIo, pool: Pool, ids: readonly bigint[], asJson: boolean): Promise<void> {
+  const results: Result[] = [];
+  for (const id of ids)
+    results.push(
+      (await markDealt(pool, id))
+        ? { id, outcome: 'done', detail: 'discarded' }
+        : { id, outcome: 'failed', detail: 'there is no such row, or it has been dealt with' },
+    );
+  tell(io, results, asJson);
+}
+
+interface Result {
+  readonly id: bigint;
+  readonly outcome: 'done' | 'failed' | 'withdrawn';
+  readonly detail: string;
+}
+
+function tell(io: CliIo, results: readonly Result[], asJson: boolean): void {
+  io.stdout.write(
+    asJson
+      ? `${JSON.stringify(results.map((result) => ({ ...result, id: String(result.id) })))}\n`
+      : results.map(({ id, outcome, detail }) => `${id}: ${outcome}, ${printable(detail)}\n`).join(''),
+  );
+  if (results.some(({ outcome }) => outcome === 'failed')) io.exit(exitCodes.failed);
+  else if (results.some(({ outcome }) => outcome === 'withdrawn')) io.exit(exitCodes.unresolved);
+}
+
+/** A row in words: numbers of 64 bits and instants as text. */
+function shown({ id, stream, accountId, orderId, reason, detail, raw, observedAt, recordedAt, dealtAt }: QuarantinedRow) {
+  return {
+    id: String(id),
+    stream,
+    accountId,
+    orderId,
+    reason,
+    detail,
+    observedAt: observedAt.toISOString(),
+    recordedAt: recordedAt.toISOString(),
+    dealtAt: dealtAt?.toISOString() ?? null,
+    raw,
+  };
+}
+
+function unknownRow(id: bigint): CliError {
+  return new CliError(`there is no row ${id} in quarantine`, { code: 'NO_ROW', mend: '`tidemark quarantine ls` shows them.' });
+}

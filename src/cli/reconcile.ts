@@ -1,0 +1,58 @@
+import { Command } from 'commander';
+import { formatTable } from './format-table.ts';
+import type { CliIo } from './io.ts';
+import { printable } from './printable.ts';
+import { addRestFlags, query, type RestFlags, restClient, restExitCodes } from './rest-flags.ts';
+
+const examples = `
+Examples:
+  $ tidemark reconcile --dry-run                     what would be read, for which commands; reads nothing
+  $ tidemark reconcile --account SIM-1001
+  $ tidemark reconcile --json | jq '.settled[]'
+
+It only reads, within the budget of probes: it never places and never cancels.
+${restExitCodes}`;
+
+interface ReconcileFlags extends RestFlags {
+  readonly account?: string;
+  readonly dryRun?: true;
+}
+
+/** A complete read of an account waits for its one reader, and a whole round for the budget. */
+const withinMs = 60_000;
+
+/** Finds out at once what became of unresolved commands. */
+export function reconcileCommand(io: CliIo): Command {
+  const command = new Command('reconcile')
+    .description('Asks the platform at once about every command with an unknown outcome, instead of when its next probe is due.')
+    .option('--account <id>', 'only this account')
+    .option('--dry-run', 'only say what would be read');
+  return addRestFlags(command)
+    .addHelpText('after', examples)
+    .action((flags: ReconcileFlags) => run(io, flags));
+}
+
+async function run(io: CliIo, flags: ReconcileFlags): Promise<void> {
+  const path = `/v1/reconcile${query({ accountId: flags.account, dryRun: String(flags.dryRun === true) })}`;
+  const { body } = await restClient(io, flags).ask({ method: 'POST', path, waitMs: withinMs });
+  if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
+  else io.stdout.write(report(body, flags.dryRun === true));
+}
+
+function report(body: Readonly<Record<string, unknown>>, dryRun: boolean): string {
+  const [settled, plan] = [rows(body['settled']), rows(body['plan'])];
+  const lines = [
+    `${String(body['unresolved'])} unresolved, ${String(body['probes'])} ${dryRun ? 'reads would be made' : 'reads made'}, ${settled.length} settled.`,
+  ];
+  const planned = plan.map(({ accountId, stream, read, commands }) =>
+    [accountId, stream, read, Array.isArray(commands) ? commands.join(' ') : '-'].map((cell) => printable(String(cell))),
+  );
+  if (planned.length > 0) lines.push('', formatTable([['ACCOUNT', 'STREAM', 'READ', 'COMMANDS'], ...planned]).trimEnd());
+  const told = settled.map(({ commandId, outcome }) => [outcome, commandId].map((cell) => printable(String(cell))));
+  if (told.length > 0) lines.push('', formatTable([['OUTCOME', 'COMMAND'], ...told]).trimEnd());
+  return `${lines.join('\n')}\n`;
+}
+
+function rows(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,171 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { Pool } from 'pg';
+import type { ConfigWith } from '../config/config.ts';
+import { LogPublisher, logPublisherDefaults } from '../kafka/log-publisher.ts';
+import { topicNames } from '../kafka/topics.ts';
+import { withAdmin } from '../kafka/with-admin.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { createPool } from '../store/pool.ts';
+import { logBounds } from '../store/read-log-slice.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { kafkaOptions } from './kafka-options.ts';
+import { readConfig } from './read-config.ts';
+import { ProgressBar } from './replay/progress-bar.ts';
+import { type ReplayProgress, runReplay } from './replay/run-replay.ts';
+import { sentenceOf } from './report-error.ts';
+import { commandLog } from './start-log.ts';
+
+const examples = `
+Examples:
+  $ tidemark replay --to risk.rebuild --since 2026-11-20T00:00:00Z
+  $ tidemark replay --to risk.rebuild --order prediction:7d0c1d1e-…
+  $ tidemark replay --to risk.rebuild --from-seq 120000 --rate 5000
+  $ tidemark replay --to tidemark.order-updates.v1 --since 2026-11-20T00:00:00Z --force      what the topic lost
+
+It writes what the log has, byte for byte and in its order, as far back as TIDEMARK_RETENTION_DAYS. Without a start it writes all of it. The topic must exist. Interrupted, it says from which
+seq to go on. Onto the live topic of updates only by --force: consumers drop the repeats. Never onto the state topic: there an older state would stay (\`tidemark audit --repair\`).`;
+
+interface ReplayFlags {
+  readonly to: string;
+  readonly fromSeq?: bigint;
+  readonly since?: number;
+  readonly order?: { readonly stream: string; readonly orderId: string };
+  readonly rate: number;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+/** Writes updates of the log to a topic, once more. */
+export function replayCommand(io: CliIo): Command {
+  return new Command('replay')
+    .description('Writes updates of the log to a topic once more, in their order.')
+    .requiredOption('--to <topic>', 'where to')
+    .option('--from-seq <n>', 'from this number of the log on', seqFlag)
+    .option('--since <instant>', 'what was recorded from this instant on (ISO 8601)', instantFlag)
+    .option('--order <stream:id>', 'only this order', orderFlag)
+    .option('--rate <n>', 'updates a second at most', rateFlag, 1_000)
+    .option('--force', 'also onto the live topic of updates')
+    .option('--json', 'print { sent, reachedSeq, complete } as JSON')
+    .addHelpText('after', examples)
+    .action((flags: ReplayFlags) => replay(io, flags));
+}
+
+function seqFlag(text: string): bigint {
+  if (/^\d{1,18}$/.test(text)) return BigInt(text);
+  throw new InvalidArgumentError('It must be a whole number.');
+}
+
+function instantFlag(text: string): number {
+  const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new InvalidArgumentError('It must be like 2026-11-20T14:30:00Z, or a date.');
+  return ms;
+}
+
+function orderFlag(text: string): { stream: string; orderId: string } {
+  const [, stream, orderId] = /^(account|prediction):([\x21-\x7e]{1,128})$/.exec(text) ?? [];
+  if (stream === undefined || orderId === undefined)
+    throw new InvalidArgumentError('It must be account:<id> or prediction:<id>, as the key of its records is.');
+  return { stream, orderId };
+}
+
+function rateFlag(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.');
+}
+
+async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
+  const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
+  refuseLive(config, flags);
+  await requireTopic(io, config, flags.to);
+  const log = commandLog(io, config);
+  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-replay', maxConnections: 1 });
+  const publisher = new LogPublisher(
+    { clock: io.clock, log, metrics: createMetrics().relay },
+    { kafka: kafkaOptions(config), topics: { updates: flags.to }, ...logPublisherDefaults },
+  );
+  const interrupted = new AbortController();
+  const unsubscribe = io.onSignal(() => interrupted.abort());
+  try {
+    await replayLog(io, { pool, publisher, lane: config.lane, signal: interrupted.signal }, flags);
+  } finally {
+    unsubscribe();
+    await publisher.close();
+    await pool.end();
+  }
+}
+
+async function replayLog(
+  io: CliIo,
+  deps: { readonly pool: Pool; readonly publisher: LogPublisher; readonly lane: number; readonly signal: AbortSignal },
+  flags: ReplayFlags,
+): Promise<void> {
+  const { clock } = io;
+  const { lane, ...rest } = deps;
+  const bounds = await logBounds(deps.pool, lane);
+  const first = bounds?.first ?? 1n;
+  const upToSeq = bounds?.last ?? 0n;
+  const afterSeq = (flags.fromSeq !== undefined && flags.fromSeq > first ? flags.fromSeq : first) - 1n;
+  if (flags.fromSeq !== undefined && flags.fromSeq < first && flags.fromSeq > 0n)
+    io.stderr.write(`tidemark: warning: the log begins at ${first}; what was before it is gone\n`);
+  const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => clock.monotonicMs() }) : undefined;
+  const whole = Number(upToSeq - afterSeq);
+  let last: ReplayProgress = { sent: 0, reachedSeq: afterSeq };
+  const onProgress = (progress: ReplayProgress) => {
+    last = progress;
+    bar?.show(Number(progress.reachedSeq - afterSeq) / whole, `${progress.sent} updates, seq ${progress.reachedSeq}`);
+  };
+  const { since, order, rate } = flags;
+  const slice = { lane, ...(since !== undefined && { sinceMs: since }), ...(order !== undefined && { order }) };
+  try {
+    await runReplay({ ...rest, clock, onProgress }, { slice, afterSeq, upToSeq, rate });
+  } catch (error) {
+    throw new CliError(`it ended after ${last.sent} updates: ${sentenceOf(error)}`, {
+      code: 'REPLAY',
+      exitCode: exitCodes.unavailable,
+      mend: `Go on with --from-seq ${last.reachedSeq + 1n}; what was sent twice is dropped by its revision.`,
+      cause: error,
+    });
+  } finally {
+    bar?.end();
+  }
+  const complete = last.reachedSeq >= upToSeq;
+  if (flags.json) io.stdout.write(`${JSON.stringify({ sent: last.sent, reachedSeq: String(last.reachedSeq), complete })}\n`);
+  else
+    io.stdout.write(
+      `${last.sent} updates written to ${flags.to}${complete ? '.' : `; go on with --from-seq ${last.reachedSeq + 1n}.`}\n`,
+    );
+  if (!complete) io.exit(exitCodes.failed);
+}
+
+/** Every other topic of ours has records of another kind, or cannot bear a repeat. */
+function refuseLive(config: ConfigWith<'kafkaBrokers'>, { to, force }: ReplayFlags): void {
+  const topics = topicNames(config.topicPrefix);
+  if (!Object.values(topics).includes(to) || (to === topics.updates && force === true)) return;
+  throw new CliError(`${to} is a live topic`, {
+    code: 'LIVE_TOPIC',
+    exitCode: exitCodes.usage,
+    mend:
+      to === topics.updates
+        ? 'Make a topic of your own; or give --force: its consumers then see every repeat, and drop it.'
+        : 'Make a topic of your own. No --force helps here; `tidemark audit --repair` mends the state topic.',
+  });
+}
+
+async function requireTopic(io: CliIo, config: ConfigWith<'kafkaBrokers'>, topic: string): Promise<void> {
+  const deps = { log: commandLog(io, config), clock: io.clock };
+  const topics = await withAdmin(deps, kafkaOptions(config), (admin) => admin.listTopics()).catch((error: unknown) => {
+    throw new CliError(`Kafka does not answer: ${sentenceOf(error)}`, {
+      code: 'KAFKA',
+      exitCode: exitCodes.unavailable,
+      mend: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}).`,
+      cause: error,
+    });
+  });
+  if (topics.includes(topic)) return;
+  throw new CliError(`the topic ${topic} does not exist`, {
+    code: 'NO_TOPIC',
+    exitCode: exitCodes.unavailable,
+    mend: 'Make it, with as many partitions as its readers need; an order stays in one of them.',
+  });
+}

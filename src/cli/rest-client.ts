@@ -1,0 +1,128 @@
+import { DeadlineError, withDeadline } from '../runtime/deadline.ts';
+import type { Secret } from '../runtime/secret.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { printable } from './printable.ts';
+import { sentenceOf } from './report-error.ts';
+
+export interface RestRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** From `/v1/` on, with its query; parts that come from people are encoded already. */
+  readonly path: string;
+  readonly body?: unknown;
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How long the service was asked to hold the answer: the deadline is that much later. */
+  readonly waitMs?: number;
+}
+
+/** An answer with a 2xx status. */
+export interface RestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Above the service's own deadlines: whoever gives up first should be the service, which says why. */
+const answerWithinMs = 20_000;
+
+/**
+ * REST of a running service, as the commands of the command line use it. An error body becomes a `CliError`: its sentence, its code, and an exit code of its class. One
+ * request a call, never repeated: whether a repeat is safe is for the caller to say, who knows the idempotency key.
+ */
+export class RestClient {
+  private readonly io: Pick<CliIo, 'fetch' | 'clock'>;
+  private readonly url: string;
+  private readonly token: Secret | undefined;
+
+  constructor(io: Pick<CliIo, 'fetch' | 'clock'>, options: { readonly url: string; readonly token?: Secret }) {
+    this.io = io;
+    this.url = options.url;
+    this.token = options.token;
+  }
+
+  async ask(request: RestRequest): Promise<RestAnswer> {
+    const abort = new AbortController();
+    const limitMs = answerWithinMs + (request.waitMs ?? 0);
+    const answered = await withDeadline(this.io.clock, limitMs, this.url, this.send(request, abort.signal)).catch(
+      (error: unknown) => {
+        if (error instanceof DeadlineError) abort.abort();
+        throw noAnswer(this.url, error);
+      },
+    );
+    const body = parsed(answered.text);
+    const ok = answered.status >= 200 && answered.status < 300;
+    if (body === undefined || (!ok && typeof body['code'] !== 'string')) throw notOurs(this.url);
+    if (!ok) throw problemError(answered.status, body);
+    return { status: answered.status, headers: answered.headers, body };
+  }
+
+  private async send(request: RestRequest, signal: AbortSignal): Promise<{ status: number; headers: Headers; text: string }> {
+    const response = await this.io.fetch(`${this.url}${request.path}`, {
+      method: request.method,
+      signal,
+      redirect: 'manual',
+      headers: {
+        accept: 'application/json, application/problem+json',
+        ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token.reveal()}` }),
+        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...request.headers,
+      },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+}
+
+/** What a script may act on: 4xx and 5xx mean that nothing was journaled (docs/rest.md). */
+function problemError(status: number, body: Readonly<Record<string, unknown>>): CliError {
+  const detail = printable(String(body['detail'] ?? body['title'] ?? 'refused'));
+  const code = printable(String(body['code']));
+  return new CliError(`${detail} (${code})`, { code, exitCode: exitCodeOf(status), ...mendOf(status, body) });
+}
+
+function exitCodeOf(status: number): number {
+  if (status === 401 || status === 403) return exitCodes.denied;
+  if (status === 400 || status === 413 || status === 414 || status === 415 || status === 422) return exitCodes.usage;
+  return status === 429 || status >= 500 ? exitCodes.unavailable : exitCodes.failed;
+}
+
+function mendOf(status: number, body: Readonly<Record<string, unknown>>): { mend?: string } {
+  const faults = Array.isArray(body['faults']) ? body['faults'].map(faultLine) : [];
+  const hint = status === 401 ? ['Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.'] : [];
+  const again = body['retryable'] === true ? ['The same line may succeed later.'] : [];
+  const lines = [...faults, ...hint, ...again];
+  return lines.length === 0 ? {} : { mend: lines.join('\n') };
+}
+
+function faultLine(fault: unknown): string {
+  if (typeof fault !== 'object' || fault === null) return printable(String(fault));
+  const { path, message } = fault as { path?: unknown; message?: unknown };
+  return printable([path, message].filter((part) => typeof part === 'string' && part !== '').join(' '));
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function notOurs(url: string): CliError {
+  return new CliError(`what answers at ${url} is not REST of a Tidemark service`, {
+    code: 'NOT_TIDEMARK',
+    exitCode: exitCodes.unavailable,
+    mend: 'Name its address with --url or TIDEMARK_URL: the port of REST (8080), not the admin port.',
+  });
+}
+
+function noAnswer(url: string, cause: unknown): CliError {
+  return new CliError(`no answer from ${url}: ${sentenceOf(cause)}`, {
+    code: 'NO_ANSWER',
+    exitCode: exitCodes.unavailable,
+    mend: 'Start the service with `tidemark serve`, or name its address with --url or TIDEMARK_URL.',
+    cause,
+  });
+}

@@ -1,0 +1,98 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { printable } from './printable.ts';
+import type { RestAnswer, RestRequest } from './rest-client.ts';
+import { addRestFlags, type RestFlags, restClient, waitSeconds } from './rest-flags.ts';
+
+/** What `place`, `replace` and `cancel` take besides their terms. */
+export interface SendFlags extends RestFlags {
+  readonly idempotencyKey?: string;
+  readonly wait?: number;
+}
+
+export function addSendFlags(command: Command): Command {
+  return addRestFlags(
+    command
+      .option('--idempotency-key <key>', 'the same key never sends twice; one is made, and told, when left out', idempotencyKey)
+      .option('--wait <seconds>', 'hold the answer until the outcome is final, at most so long (30)', waitSeconds),
+  );
+}
+
+function idempotencyKey(text: string): string {
+  if (/^[\x21-\x7e]{1,128}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be 1 to 128 visible characters without blanks.');
+}
+
+/**
+ * Sends one command and tells its answer. The key is told before anything leaves: with it the same line can be given again after any failure, and nothing is sent
+ * twice.
+ */
+export async function sendCommand(io: CliIo, flags: SendFlags, request: RestRequest): Promise<void> {
+  const client = restClient(io, flags);
+  const key = flags.idempotencyKey ?? io.random.uuid();
+  if (flags.idempotencyKey === undefined) io.stderr.write(`idempotency key ${key}\n`);
+  const waitMs = (flags.wait ?? 0) * 1000;
+  const headers = {
+    ...request.headers,
+    'idempotency-key': key,
+    ...(flags.wait === undefined ? {} : { prefer: `wait=${flags.wait}` }),
+  };
+  const answer = await client.ask({ ...request, headers, waitMs }).catch((error: unknown) => {
+    throw error instanceof CliError && mayHaveArrived(error) ? withKey(error, key) : error;
+  });
+  tell(io, flags, answer, key);
+}
+
+/** A problem says that nothing was journaled. These two say nothing: the request may have arrived. */
+function mayHaveArrived({ code }: CliError): boolean {
+  return code === 'NO_ANSWER' || code === 'NOT_TIDEMARK';
+}
+
+function withKey(error: CliError, key: string): CliError {
+  return new CliError(error.message, {
+    code: error.code,
+    exitCode: exitCodes.unresolved,
+    mend: [
+      'Whether the service took it is not known. Give the same line again with',
+      `  --idempotency-key ${key}`,
+      'which tells what became of it, and sends it only if it had not arrived.',
+    ].join('\n'),
+    cause: error,
+  });
+}
+
+function tell(io: CliIo, flags: SendFlags, { status, headers, body }: RestAnswer, idempotencyKey: string): void {
+  const outcome = String(body['outcome']);
+  const replayed = headers.get('idempotent-replayed') === 'true';
+  if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, idempotencyKey, replayed })}\n`);
+  else io.stdout.write(sentences(body, outcome, { unresolved: status === 202, replayed }));
+  io.exit(exitCodeOf(outcome, status === 202));
+}
+
+function sentences(
+  body: Readonly<Record<string, unknown>>,
+  outcome: string,
+  { unresolved, replayed }: { unresolved: boolean; replayed: boolean },
+): string {
+  const { commandId, orderId, reason } = body;
+  const order = typeof orderId === 'string' ? `  order ${orderId}` : '';
+  const lines = [`${outcome}  command ${String(commandId)}${order}${replayed ? '  (sent before with this key)' : ''}`];
+  const why = reasonOf(reason);
+  if (why !== undefined) lines.push(`  ${why}`);
+  if (unresolved)
+    lines.push(`  Nobody knows yet what became of it. It is being found out: tidemark command show ${String(commandId)}`);
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+function reasonOf(reason: unknown): string | undefined {
+  if (typeof reason !== 'object' || reason === null) return undefined;
+  const { code, message } = reason as { code?: unknown; message?: unknown };
+  return `${String(message)} (${String(code)})`;
+}
+
+/** 0: the platform has it, or it took effect. 75: not known. 1: it has no effect, whoever decided so. */
+function exitCodeOf(outcome: string, unresolved: boolean): number {
+  if (unresolved) return exitCodes.unresolved;
+  return outcome === 'accepted' || outcome === 'applied' ? exitCodes.ok : exitCodes.failed;
+}

@@ -1,0 +1,83 @@
+import { CommandDesk } from '../../commands/command-desk.ts';
+import { type CommandOptions, commandDefaults } from '../../commands/command-options.ts';
+import type { Config } from '../../config/config.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import { SocketWriteLines } from '../../platform/socket-write-lines.ts';
+import { OutcomeRelay } from '../../relay/outcome-relay.ts';
+import type { Publisher } from '../../relay/publisher.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Lease } from '../../runtime/lease.ts';
+import type { Random } from '../../runtime/random.ts';
+import { PlatformAccountProbes } from './account-probes.ts';
+import type { EntryAccounts } from './entry-accounts.ts';
+import { PlatformOrderEntry } from './order-entry.ts';
+import type { PlatformConfig } from './platform-parts.ts';
+import type { storeParts } from './store-parts.ts';
+
+export interface CommandPartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly lease: Lease;
+  readonly store: Pick<ReturnType<typeof storeParts>, 'journal' | 'outcomes'>;
+  readonly accounts: EntryAccounts;
+  /** One of its own: it takes one send at a time. */
+  readonly publisher: Publisher;
+}
+
+/**
+ * The command side: the desk, with its way to the platform, and the relay of its steps. Made whether commands are on or not: what was sent before they were
+ * turned off is still settled.
+ */
+export function commandParts({ store, accounts, publisher, ...shared }: CommandPartsDeps, config: PlatformConfig) {
+  const { clock, random, log, metrics, lease } = shared;
+  const entry = new PlatformOrderEntry(
+    { accounts, lines: new SocketWriteLines({ clock }), clock, metrics: metrics.platform },
+    {
+      platformUrl: config.platformUrl,
+      ...(config.platformStagingUrl !== undefined && { stagingUrl: config.platformStagingUrl }),
+    },
+  );
+  const outcomes = new OutcomeRelay({
+    log: store.outcomes,
+    publisher,
+    lease,
+    clock,
+    random,
+    logger: log,
+    metrics: metrics.relay,
+  });
+  const desk = new CommandDesk(
+    {
+      journal: store.journal,
+      entry,
+      probes: new PlatformAccountProbes({ accounts }),
+      lease,
+      clock,
+      random,
+      log,
+      metrics: metrics.commands,
+      onStep: () => outcomes.wake(),
+    },
+    commandOptions(config),
+  );
+  return { desk, outcomes };
+}
+
+/** The settings in the words of the desk; what has no setting keeps its default. */
+export function commandOptions(config: Config): CommandOptions {
+  return {
+    ...commandDefaults,
+    lane: config.lane,
+    enabled: config.commands === 'on',
+    accounts: config.commandAccounts ?? [],
+    needsLive: config.commandNeedsLive === 'on',
+    deadlineMs: config.commandDeadlineMs,
+    rate: { perSecond: config.commandRate, burst: config.commandBurst },
+    breaker: { count: config.breakerCommands, windowMs: config.breakerWindowMs },
+    haltAt: { account: config.haltUnresolvedAccount, service: config.haltUnresolvedService },
+    probes: { perSecond: config.probeRate, burst: config.probeBurst },
+  };
+}

@@ -1,0 +1,65 @@
+import { createHmac } from 'node:crypto';
+import type { Commands } from '../../commands/commands.ts';
+import type { Config, ConfigWith } from '../../config/config.ts';
+import type { PrincipalStore } from '../../http/auth/principal-store.ts';
+import type { OrderReads } from '../../http/order-reads.ts';
+import { RestServer, type RestServerOptions } from '../../http/rest-server.ts';
+import { streamHubDefaults } from '../../http/stream/stream-hub.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { Secret } from '../../runtime/secret.ts';
+
+export interface RestPartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly commands: Commands;
+  readonly reads: OrderReads;
+  readonly principals: PrincipalStore;
+}
+
+/** Sockets at once, those that follow the stream of updates among them. */
+const maxConnections = 2000;
+
+/** REST as it is configured. Without any sign-in it binds to loopback only. */
+export function restParts(
+  { principals, ...deps }: RestPartsDeps,
+  config: ConfigWith<'databaseUrl'>,
+  version: string,
+): RestServer {
+  return new RestServer(
+    { ...deps, ...(config.authPrincipals === 'on' && { principals }) },
+    {
+      host: config.httpHost,
+      port: config.httpPort,
+      version,
+      auth: signIn(config),
+      cursorKey: cursorKey(config),
+      maxConnections,
+      stream: streamHubDefaults,
+    },
+  );
+}
+
+function signIn({ authIssuer, authAudience, authJwksUrl, authAlgorithms, authTokens }: Config): RestServerOptions['auth'] {
+  // The rules of the configuration see to it that the three come together.
+  const complete = authIssuer !== undefined && authAudience !== undefined && authJwksUrl !== undefined;
+  return {
+    ...(complete && {
+      jwt: { issuer: authIssuer, audience: authAudience, jwksUrl: authJwksUrl, algorithms: authAlgorithms },
+    }),
+    ...(authTokens !== undefined && { tokens: authTokens }),
+  };
+}
+
+/**
+ * What every instance of one installation has in common and nobody outside knows, so that a page begun at one can be continued at another. Derived, so that the
+ * secret itself is used for one thing only.
+ */
+function cursorKey({ encryptionKey, databaseUrl }: ConfigWith<'databaseUrl'>): Secret {
+  const shared = encryptionKey ?? databaseUrl;
+  return new Secret(createHmac('sha256', shared.reveal()).update('tidemark cursors v1').digest('base64'));
+}

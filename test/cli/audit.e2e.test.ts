@@ -1,0 +1,139 @@
+import { expect, inject, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { PostgresUpdateLog } from '../../src/store/update-log.ts';
+import { cliIo } from '../support/cli-io.ts';
+import { freshTopics, logPublisher, readAll } from '../support/kafka-fixture.ts';
+import { eventually } from '../support/poll.ts';
+import { sampleUpdate } from '../support/sample-update.ts';
+import { batch, head, storeRig, update } from '../support/store-rig.ts';
+
+const orders = ['a', 'b', 'c'];
+const payload = (orderId: string, revision: number) => sampleUpdate({ orderId, revision });
+const stateOf = (orderId: string, revision: number) => JSON.stringify(JSON.parse(payload(orderId, revision)).order);
+
+/** Three orders at revision 2 in a database, everything of them on the topics as `lost` leaves it, and acknowledged. */
+async function installation(lost: { updates?: string; state?: string } = {}) {
+  const rig = await storeRig();
+  const brokers = inject('kafkaBrokers');
+  const topics = await freshTopics(brokers);
+  const log = new PostgresUpdateLog(rig.deps);
+  for (const revision of [1, 2]) {
+    const heads = orders.map((id) =>
+      head(id, revision, { stream: 'account', sourceVersion: null, state: stateOf(id, revision) }),
+    );
+    const updates = orders.map((id) => update(id, revision, { stream: 'account', payload: payload(id, revision) }));
+    expect((await rig.store.applyBatch(batch(rig.epoch, revision, [], { heads, updates }))).kind).toBe('committed');
+  }
+  for (const cursor of ['log', 'state'] as const) await log.savePosition(0, rig.epoch, cursor, 6n);
+  const write = async (topic: string, rows: readonly (readonly [string, number])[]) => {
+    const { publisher } = logPublisher(brokers, { updates: topic });
+    await publisher.publish(
+      rows.map(([id, revision]) => ({ topic: 'updates', key: `account:${id}`, payload: payload(id, revision) })),
+    );
+    await publisher.close();
+  };
+  const all = orders.flatMap((id): [string, number][] => [
+    [id, 1],
+    [id, 2],
+  ]);
+  await write(
+    topics.updates,
+    all.filter(([id, revision]) => lost.updates !== `${id}/${revision}`),
+  );
+  await write(
+    topics.state,
+    orders.map((id): [string, number] => [id, lost.state === id ? 1 : 2]),
+  );
+  const env = {
+    DATABASE_URL: rig.database.url,
+    KAFKA_BROKERS: brokers.join(','),
+    TIDEMARK_TOPIC_PREFIX: topics.updates.replace(/tidemark\.order-updates\.v1$/, ''),
+  };
+  const audit = async (...flags: string[]) => {
+    const io = cliIo(env);
+    await runProgram(io, ['audit', '--wait', '1', ...flags]);
+    return { code: io.code(), out: io.out(), err: io.err() };
+  };
+  return Object.assign(rig, { audit, topics, brokers, write, env });
+}
+
+it('finds nothing where everything is everywhere', async () => {
+  await using world = await installation();
+  expect(await world.audit()).toMatchObject({ code: 0, out: '3 orders and 9 records compared: nothing is missing.\n' });
+});
+
+it('names the topic of updates for what was acknowledged and is not there, in the middle or at the end', async () => {
+  await using world = await installation({ updates: 'b/2' });
+  const { code, out } = await world.audit();
+  expect(code).toBe(1);
+  expect(out).toMatch(/^updates: .*\n {2}account:b {2}revision 2 is not on the topic of updates, which ends at revision 1\n/);
+  expect((await world.audit('--state-only')).code).toBe(0);
+});
+
+it('names the relay for what waits for it', async () => {
+  await using world = await installation({ updates: 'b/2' });
+  await world.pool.query("update relay_positions set seq = 4 where cursor = 'log'");
+  expect((await world.audit()).out).toMatch(/^relay: .*\n {2}account:b {2}revision 2 waits for the topic of updates\n3 orders/);
+});
+
+it('names the database where Kafka knows more, also of an order that it does not have', async () => {
+  await using world = await installation();
+  await world.write(world.topics.state, [
+    ['a', 3],
+    ['z', 1],
+  ]);
+  const { findings } = JSON.parse((await world.audit('--json')).out);
+  expect(findings).toEqual([
+    { hop: 'database', key: 'account:a', detail: 'Kafka has revision 3 of generation 1, the database revision 2' },
+    { hop: 'database', key: 'account:z', detail: 'Kafka has revision 1, the database does not know the order' },
+  ]);
+});
+
+it('names the log where a person deleted from it', async () => {
+  await using world = await installation();
+  await world.pool.query("delete from order_updates where order_id = 'c' and revision = 2");
+  expect((await world.audit()).out).toMatch(
+    /^log: .*\n {2}account:c {2}the order is at revision 2, and its newest row in the log at 1\n/,
+  );
+});
+
+it('writes the newest state where the state topic lacks it, and only there', async () => {
+  await using world = await installation({ state: 'c' });
+  expect((await world.audit()).out).toMatch(
+    /^state: .*\n {2}account:c {2}revision 2 is not on the state topic, which ends at revision 1\n/,
+  );
+  const repaired = await world.audit('--repair');
+  expect(repaired).toMatchObject({ code: 0, out: expect.stringMatching(/\nWrote the newest state of 1 orders\.\n/) });
+  // Readers of committed records see it a moment after the commit was acknowledged.
+  const records = await eventually(async () => {
+    const all = await readAll(world.brokers, world.topics.state);
+    expect(all).toHaveLength(4);
+    return all;
+  });
+  expect(records.filter(({ key }) => key === 'account:c').map(({ value }) => value)).toEqual([payload('c', 1), payload('c', 2)]);
+  expect((await world.audit()).code).toBe(0);
+});
+
+it('writes a state whose rows retention has taken from the stored order', async () => {
+  await using world = await installation({ state: 'c' });
+  await world.pool.query("delete from order_updates where order_id = 'c'");
+  expect((await world.audit('--repair')).code).toBe(0);
+  await eventually(async () => {
+    const last = (await readAll(world.brokers, world.topics.state)).filter(({ key }) => key === 'account:c').at(-1);
+    expect(JSON.parse(last?.value ?? '{}')).toMatchObject({
+      eventId: 'account:c:2',
+      revision: 2,
+      generation: 1,
+      cause: 'snapshot',
+      changed: [],
+    });
+  });
+});
+
+it('says that Kafka does not answer', async () => {
+  await using world = await installation();
+  const io = cliIo({ ...world.env, KAFKA_BROKERS: '127.0.0.1:1' });
+  await runProgram(io, ['audit', '--wait', '0']);
+  expect(io.code()).not.toBe(0);
+  expect(io.err()).toMatch(/tidemark: /);
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { json } from '../support/http-server.ts';
+import { problemBody, restServer, runAgainst } from '../support/rest-answers.ts';
+
+const halt = {
+  haltId: 'h-1',
+  scope: { kind: 'account', accountId: 'SIM-1001' },
+  cause: 'operator',
+  reason: 'runs away',
+  by: 'alice',
+  since: '2026-11-21T15:00:00.000Z',
+};
+
+describe('halt and resume', () => {
+  it('say whom they concern and why, and show the halts in force', async () => {
+    const rest = await restServer((_request, response) => json(response, 200, { halts: [halt] }));
+    const { code, out } = await runAgainst(rest.url, ['halt', '--account', 'SIM-1001', '--reason', ' runs away ']);
+    await runAgainst(rest.url, ['resume', '--reason', 'checked']);
+    expect(rest.received.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ['POST', '/v1/accounts/SIM-1001/halt', '{"reason":"runs away"}'],
+      ['POST', '/v1/resume', '{"reason":"checked"}'],
+    ]);
+    expect(code).toBe(0);
+    expect(out.split('\n')).toEqual([
+      'SCOPE             CAUSE     SINCE                     BY     REASON',
+      'account SIM-1001  operator  2026-11-21T15:00:00.000Z  alice  runs away',
+      '',
+    ]);
+  });
+
+  it('need a reason', async () => {
+    expect(await runAgainst('http://127.0.0.1:1', ['halt'])).toMatchObject({ code: 64 });
+    expect(await runAgainst('http://127.0.0.1:1', ['resume', '--reason', ' '])).toMatchObject({ code: 64 });
+  });
+
+  it('say that nothing is halted any more', async () => {
+    const rest = await restServer((_request, response) => json(response, 200, { halts: [] }));
+    expect(await runAgainst(rest.url, ['resume', '--reason', 'checked'])).toMatchObject({ out: 'No halt is in force.\n' });
+  });
+
+  it('end with 69 on a standby', async () => {
+    const rest = await restServer((_request, response) =>
+      json(response, 503, problemBody(503, 'NOT_LEADER', 'another holds the lane')),
+    );
+    const { code, err } = await runAgainst(rest.url, ['halt', '--reason', 'x']);
+    expect(code).toBe(69);
+    expect(err).toBe('tidemark: another holds the lane (NOT_LEADER)\n  The same line may succeed later.\n');
+  });
+});
+
+describe('reconcile', () => {
+  const report = {
+    unresolved: 2,
+    probes: 1,
+    settled: [{ commandId: 'c-1', outcome: 'applied' }],
+    plan: [{ accountId: 'SIM-1001', stream: 'account', read: 'complete', commands: ['c-1', 'c-2'] }],
+  };
+
+  it('tells what was read and what that settled', async () => {
+    const rest = await restServer((_request, response) => json(response, 200, report));
+    const { out } = await runAgainst(rest.url, ['reconcile', '--account', 'SIM-1001']);
+    expect(rest.received[0]).toMatchObject({ method: 'POST', path: '/v1/reconcile?accountId=SIM-1001&dryRun=false' });
+    expect(out.split('\n')).toEqual([
+      '2 unresolved, 1 reads made, 1 settled.',
+      '',
+      'ACCOUNT   STREAM   READ      COMMANDS',
+      'SIM-1001  account  complete  c-1 c-2',
+      '',
+      'OUTCOME  COMMAND',
+      'applied  c-1',
+      '',
+    ]);
+  });
+
+  it('says with --dry-run what it would read', async () => {
+    const rest = await restServer((_request, response) => json(response, 200, { ...report, settled: [] }));
+    expect((await runAgainst(rest.url, ['reconcile', '--dry-run'])).out).toMatch(
+      /^2 unresolved, 1 reads would be made, 0 settled\.\n/,
+    );
+    expect(rest.received[0]?.path).toBe('/v1/reconcile?dryRun=true');
+  });
+});
