@@ -27,7 +27,9 @@ export function disagreements(world: World): string[] {
 }
 
 function notLive({ services, platform }: World): string[] {
-  const holders = services.filter(({ keeper, exitCode }) => keeper.state === 'held' && exitCode === undefined);
+  const holders = services.filter(
+    ({ keeper, exitCode, stopping }) => keeper.state === 'held' && exitCode === undefined && !stopping,
+  );
   if (holders.length !== 1) return [`${holders.length} processes hold the lane`];
   const status = holders[0]?.connectors.status() ?? [];
   return platform.accounts.flatMap(({ id, predictions }) =>
@@ -95,7 +97,7 @@ function stateAgainstLog({ database }: World): string[] {
 }
 
 /** The updates folded as a reader does, by the highest revision; the state topic as compaction leaves it, by the last record. */
-function topicAgainstState({ database, broker }: World, topic: Exclude<TopicName, 'continuity'>): string[] {
+function topicAgainstState({ database, broker }: World, topic: Exclude<TopicName, 'continuity' | 'outcomes'>): string[] {
   const newest = new Map<string, { revision: number; payload: string }>();
   for (const { key, payload } of broker.records[topic]) {
     const revision = Number(/"revision":(\d+)/.exec(payload)?.[1]);

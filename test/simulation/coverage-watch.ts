@@ -6,10 +6,7 @@ import type { Clock } from '../../src/runtime/clock.ts';
 import type { MemorySocket } from './memory-socket.ts';
 
 interface Account {
-  /**
-   * Subscribed since, as far as the process can know: one socket may have taken over from another, and one that has been dead for a moment counts until that is
-   * found out.
-   */
+  /** Subscribed since: one socket may have taken over from another, unless that one was dead already. */
   coveredSinceMs: number | undefined;
   readonly sockets: Set<MemorySocket>;
   /** When the first request of the list began that has been answered to its end. */
@@ -36,7 +33,7 @@ export class CoverageWatch {
 
   acknowledged(socket: MemorySocket, name: string): void {
     const account = this.account(name);
-    if (account.sockets.size === 0) account.coveredSinceMs = this.clock.monotonicMs();
+    if ([...account.sockets].every(({ silent }) => silent)) account.coveredSinceMs = this.clock.monotonicMs();
     account.sockets.add(socket);
   }
 

@@ -23,6 +23,7 @@ export function databaseClient(database: MemoryDatabase, host: Host, random: Ran
   return {
     orders: {
       readHeads: (keys) => host.answer(database.readHeads(keys)),
+      readBindings: (attemptIds) => host.answer(database.readBindings(attemptIds)),
       applyBatch: (batch) => host.answer(database.applyBatch(batch, session)),
     },
     lanes: {

@@ -57,7 +57,7 @@ function endedBySignal(world: World, slot: number): void {
 
 function toPlatform(incident: Incident, world: World): void {
   const { random, clock, platform } = world;
-  const { stream, http, tokens } = platform;
+  const { stream, http, entry, tokens } = platform;
   switch (incident) {
     case 'cut':
       stream.end({ kind: 'closed', code: 1006, reason: '' }, false, 0.5);
@@ -96,10 +96,10 @@ function toPlatform(incident: Incident, world: World): void {
       });
       return;
     case 'platform_down':
-      stream.down = http.down = true;
+      stream.down = http.down = entry.down = true;
       stream.end({ kind: 'closed', code: 1001, reason: 'going away' }, happens(random, 0.5));
       clock.after(random.next() * 6000, () => {
-        stream.down = http.down = false;
+        stream.down = http.down = entry.down = false;
       });
       return;
     case 'toggle_account':

@@ -1,5 +1,5 @@
 import type { LogRow } from '../../src/domain/committed-batch.ts';
-import { PublishError, type Publisher, type StatePublisher } from '../../src/relay/publisher.ts';
+import { PublishError, type Publisher, type PublishRow, type StatePublisher } from '../../src/relay/publisher.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { Host } from './host.ts';
@@ -20,7 +20,7 @@ export interface BrokerFaults {
 
 export const noBrokerFaults: BrokerFaults = { refused: 0, lostAnswer: 0, torn: 0, late: 0, slowMs: 4 };
 
-export type TopicName = LogRow['topic'] | 'state';
+export type TopicName = PublishRow['topic'] | 'state';
 
 interface Producer {
   busy: boolean;
@@ -42,8 +42,8 @@ export class MemoryBroker {
   /** What a correct client never does. */
   readonly violations: string[] = [];
   /** What a reader sees of each topic, in the order of arrival over all partitions. */
-  readonly records: Record<TopicName, LogRow[]> = { updates: [], continuity: [], state: [] };
-  onAppend: (topic: TopicName, row: LogRow, from: string) => void = () => {};
+  readonly records: Record<TopicName, PublishRow[]> = { updates: [], continuity: [], state: [], outcomes: [] };
+  onAppend: (topic: TopicName, row: PublishRow, from: string) => void = () => {};
   /** Told when a process begins to send, by its name. */
   onSend: (from: string) => void = () => {};
   private writers = 0;
@@ -58,7 +58,7 @@ export class MemoryBroker {
   /** The log topics, as one process sends to them. */
   publisher(host: Host): Publisher {
     const producer = this.producer(host);
-    const publish = (rows: readonly LogRow[]) => {
+    const publish = (rows: readonly PublishRow[]) => {
       this.onSend(host.name);
       return host.answer(this.send(rows, producer, host.name));
     };
@@ -105,7 +105,7 @@ export class MemoryBroker {
     return producer;
   }
 
-  private async send(rows: readonly LogRow[], producer: Producer, from: string): Promise<void> {
+  private async send(rows: readonly PublishRow[], producer: Producer, from: string): Promise<void> {
     if (producer.busy) this.violations.push(`${from} sends while a send is under way`);
     if (rows.some((row) => row.topic !== rows[0]?.topic)) this.violations.push(`${from} mixes topics in one send`);
     producer.busy = true;
@@ -118,7 +118,7 @@ export class MemoryBroker {
     }
   }
 
-  private async arrive(rows: readonly LogRow[], from: string): Promise<void> {
+  private async arrive(rows: readonly PublishRow[], from: string): Promise<void> {
     const { lostAnswer, torn, late } = this.faults;
     const dice = this.random.next();
     if (dice < late) {
@@ -168,16 +168,16 @@ export class MemoryBroker {
     return this.clock.sleep(this.random.next() * mostMs);
   }
 
-  private append(rows: readonly LogRow[], from: string): void {
+  private append(rows: readonly PublishRow[], from: string): void {
     for (const row of rows) this.put(row.topic, row, from);
   }
 
-  private put(topic: TopicName, row: LogRow, from: string): void {
+  private put(topic: TopicName, row: PublishRow, from: string): void {
     this.records[topic].push(row);
     this.onAppend(topic, row, from);
   }
 
-  private tear(rows: readonly LogRow[]): LogRow[] {
+  private tear(rows: readonly PublishRow[]): PublishRow[] {
     const cut = new Set<number>();
     return rows.filter((row) => {
       const partition = row.topic === 'continuity' ? 0 : this.partitionOf(row.key);

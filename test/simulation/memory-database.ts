@@ -4,7 +4,15 @@ import type { Head } from '../../src/domain/head.ts';
 import { orderKey, type Stream } from '../../src/domain/order.ts';
 import { isTerminal } from '../../src/domain/terminal.ts';
 import type { AcquireResult, LaneHold, LaneStore } from '../../src/ingest/lane-store.ts';
-import type { ApplyResult, Batch, HeadRow, OrderStore, QuarantineRow } from '../../src/ingest/order-store.ts';
+import type {
+  ApplyResult,
+  Batch,
+  Binding,
+  BindingRow,
+  HeadRow,
+  OrderStore,
+  QuarantineRow,
+} from '../../src/ingest/order-store.ts';
 import type { RelayCursor, StoredLogRow, UpdateLog } from '../../src/relay/update-log.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
@@ -63,6 +71,10 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
   readonly heads = new Map<string, HeadRow & { readonly touchedMs: number }>();
   readonly log: LogEntry[] = [];
   readonly quarantine: QuarantineRow[] = [];
+  /** The journal's attempts, as ingest sees them: by attempt id. Whoever keeps the journal puts them here when the attempt's row commits. */
+  readonly attempts = new Map<string, Binding>();
+  /** By order key: written in the transaction of the order's first revision. */
+  readonly bindings = new Map<string, BindingRow>();
   /** What a correct client never asks for. */
   readonly violations: string[] = [];
   /** Told in the same instant as each commit, with the rows of the log that it made. */
@@ -90,6 +102,16 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     for (const key of keys) {
       const row = this.heads.get(key);
       if (row !== undefined) found.set(key, decodeHead(row));
+    }
+    return found;
+  }
+
+  async readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
+    await this.call();
+    const found = new Map<string, Binding>();
+    for (const attemptId of attemptIds) {
+      const attempt = this.attempts.get(attemptId);
+      if (attempt !== undefined) found.set(attemptId, attempt);
     }
     return found;
   }
@@ -124,7 +146,8 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     const row = this.laneRow(batch.lane);
     if (row.epoch !== batch.epoch) return { kind: 'lane_lost' };
     if (row.batch !== batch.number - 1n) return { kind: 'out_of_order' };
-    if (batch.heads.some((head) => head.state.includes('POISON')))
+    // Also where the newest state of the order is clean again.
+    if (batch.updates.some(({ payload }) => payload.includes('POISON')))
       return { kind: 'poison', code: '22P05', message: 'unsupported' };
     await this.clock.sleep(this.random.next() * 3);
     const twice = batch.updates.find((update) => this.revisions.has(revisionKey(update)));
@@ -146,6 +169,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
       this.nextSeq += 1n;
     }
     this.quarantine.push(...batch.quarantine);
+    for (const binding of batch.bindings ?? []) this.bindings.set(orderKey(binding.stream, binding.orderId), binding);
     this.onCommit(batch, this.log.slice(first));
     return { kind: 'committed', lastSeq: batch.updates.length > 0 ? this.nextSeq - 1n : undefined };
   }

@@ -13,6 +13,13 @@ import type { Host } from './host.ts';
 import type { MemoryTokens } from './memory-tokens.ts';
 import { noReadFaults, type ReadFaults } from './stream-faults.ts';
 
+/** The last page of a list, answered as it should be. */
+export interface CompleteList {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly beganMs: number;
+}
+
 export interface MemoryHttpDeps {
   readonly exchange: Exchange;
   readonly tokens: MemoryTokens;
@@ -31,6 +38,7 @@ export class MemoryHttp {
   down = false;
   /** When an account's store was lost, by the world's monotonic time: nothing from before it can be shown after it. */
   readonly storeLostMs = new Map<string, number>();
+  readonly completeLists: CompleteList[] = [];
   /** Rows of a page at most, whatever is asked for. */
   pageSize = 500;
   private readonly deps: MemoryHttpDeps;
@@ -50,6 +58,7 @@ export class MemoryHttp {
     const { clock, random } = this.deps;
     const { faults } = this;
     const slow = happens(random, faults.slow);
+    const beganMs = clock.monotonicMs();
     await clock.sleep(slow ? random.next() * 5000 : 0.2 + random.next() * 3);
     if (this.down) return { kind: 'failed', code: 'connect', message: 'refused', sent: 'no' };
     const answer = this.answer(request);
@@ -57,7 +66,16 @@ export class MemoryHttp {
     if (happens(random, faults.broken)) return { kind: 'failed', code: 'broken', message: 'reset', sent: 'maybe' };
     if (happens(random, faults.refused)) return reply(503, '{"error":{"type":"unavailable","code":"BUSY","message":"busy"}}');
     if (happens(random, faults.foreignBody)) return reply(200, '<html>hello</html>');
+    this.note(request, answer, beganMs);
     return answer;
+  }
+
+  private note({ url }: HttpRequest, answer: HttpOutcome, beganMs: number): void {
+    const { pathname, searchParams } = new URL(url);
+    const stream: Stream = pathname === predictionOrdersPath ? 'prediction' : 'account';
+    const isList = pathname === ordersPath || pathname === predictionOrdersPath;
+    if (!isList || answer.kind !== 'answered' || answer.status !== 200 || answer.text.includes('"nextCursor"')) return;
+    this.completeLists.push({ stream, accountId: searchParams.get('accountId') ?? '', beganMs });
   }
 
   private answer({ url, headers }: HttpRequest): HttpOutcome {
@@ -73,13 +91,13 @@ export class MemoryHttp {
     const path = stream === 'prediction' ? predictionOrdersPath : ordersPath;
     const lagMs = this.lagMs(account.id);
     if (pathname !== path) {
-      const row = getOrder(exchange, account, stream, decodeURIComponent(pathname.slice(path.length + 1)), lagMs);
+      const row = getOrder({ exchange }, account, stream, decodeURIComponent(pathname.slice(path.length + 1)), lagMs);
       return row === undefined ? failure(404, 'NOT_FOUND') : reply(200, wrapped(stream, row));
     }
     const query = readListQuery(Object.fromEntries(searchParams), names[stream]);
     if ('fault' in query) return failure(400, query.fault);
     const limit = Math.min(query.limit, this.pageSize);
-    return reply(200, wrapped(stream, listOrders(exchange, account, stream, { ...query, limit }, lagMs)));
+    return reply(200, wrapped(stream, listOrders({ exchange }, account, stream, { ...query, limit }, lagMs)));
   }
 
   private lagMs(accountId: string): number {

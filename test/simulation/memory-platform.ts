@@ -9,11 +9,25 @@ import { Uncertainty } from '../../src/sandbox/faults/uncertainty.ts';
 import { below, oneOf } from '../../src/sandbox/market/draw.ts';
 import { Market } from '../../src/sandbox/market/market.ts';
 import { seedOrders } from '../../src/sandbox/market/seed-orders.ts';
+import type { CrashPoints } from './crash-points.ts';
+import { EnteredOrders } from './entered-orders.ts';
+import { MemoryEntry } from './memory-entry.ts';
 import { MemoryHttp } from './memory-http.ts';
 import { MemoryStream } from './memory-stream.ts';
 import { MemoryTokens } from './memory-tokens.ts';
 import { noReadFaults, noStreamFaults } from './stream-faults.ts';
 import type { Trace } from './trace.ts';
+import { noWriteFaults } from './write-faults.ts';
+import { WriteLedger } from './write-ledger.ts';
+
+export interface PlatformDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** What is drawn for orders that come in through order entry. */
+  readonly entryRandom: Random;
+  readonly trace: Trace;
+  readonly points: CrashPoints;
+}
 
 export interface PlatformOptions {
   readonly accounts: number;
@@ -32,6 +46,10 @@ export class MemoryPlatform {
   readonly exchange: Exchange;
   readonly stream: MemoryStream;
   readonly http: MemoryHttp;
+  readonly entry: MemoryEntry;
+  /** The orders that came in through order entry, and what became of every request. */
+  readonly entered: EnteredOrders;
+  readonly ledger: WriteLedger;
   readonly tokens = new MemoryTokens();
   /** Accounts whose store was lost. */
   readonly storesLost = new Set<string>();
@@ -44,8 +62,8 @@ export class MemoryPlatform {
   private readonly random: Random;
   private readonly trace: Trace;
 
-  constructor(deps: { clock: Clock; random: Random; trace: Trace }, options: PlatformOptions) {
-    const { clock, random, trace } = deps;
+  constructor(deps: PlatformDeps, options: PlatformOptions) {
+    const { clock, random, entryRandom, trace, points } = deps;
     this.clock = clock;
     this.random = random;
     this.trace = trace;
@@ -59,6 +77,18 @@ export class MemoryPlatform {
     this.http = new MemoryHttp({ exchange: this.exchange, tokens: this.tokens, clock, random });
     this.market = new Market({ exchange: this.exchange, random, clock }, options);
     this.uncertainty = new Uncertainty({ exchange: this.exchange, clock });
+    const { exchange, tokens, market } = this;
+    const nextVenueOrderId = () => market.nextVenueOrderId();
+    this.entered = new EnteredOrders({ exchange, clock, random: entryRandom, nextVenueOrderId });
+    this.ledger = new WriteLedger(clock);
+    const { ledger } = this;
+    const { entry } = this.entered;
+    ledger.onTaken = (order) => {
+      if (this.entered.has(order)) return;
+      market.release(order);
+      this.entered.adopt(order);
+    };
+    this.entry = new MemoryEntry({ entry, tokens, ledger, points, clock, random: entryRandom, trace });
     if (options.knownOrders > 0) {
       const { knownOrders, openOrders } = options;
       seedOrders({ exchange: this.exchange, market: this.market, random, clock }, { knownOrders, openOrders: openOrders >> 1 });
@@ -85,7 +115,7 @@ export class MemoryPlatform {
     this.corrected.add(order);
     const units = Number(order.cumQty / whole(1));
     correctFill(this.exchange, order, whole(below(this.random, units)));
-    if (!isClosed(order.state)) this.market.adopt(order);
+    if (!isClosed(order.state) && !this.entered.has(order)) this.market.adopt(order);
   }
 
   /** The order session of an account had a gap: its open prediction orders are unknown for a while. */
@@ -136,7 +166,8 @@ export class MemoryPlatform {
   heal(): void {
     this.stream.faults = noStreamFaults;
     this.http.faults = noReadFaults;
-    this.stream.down = this.http.down = this.tokens.loginRequired = false;
+    this.entry.faults = noWriteFaults;
+    this.stream.down = this.http.down = this.entry.down = this.tokens.loginRequired = false;
     for (const account of this.accounts) account.status = 'OPEN';
     // A half-open connection is not healed by anything but its own end; that it is found out is for the service.
   }
@@ -149,6 +180,8 @@ export class MemoryPlatform {
   private changed(order: ExchangeOrder, step: string): void {
     const { stream, orderId, account } = order.terms;
     this.trace.add('platform', step, `${account.id} ${stream}:${orderId} v${order.version} cum ${order.cumQty} ${order.state}`);
+    this.entered.changed(order, step);
+    this.ledger.changed(order, step);
     this.stream.emit(order);
   }
 }

@@ -70,6 +70,16 @@ export class MemoryStream implements SocketPeer {
     for (const socket of this.sockets) if (socket.subscribed.has(name)) this.deliver(socket, text);
   }
 
+  /** A frame as it is, past every fault, to everybody who follows `<stream>:<accountId>`. */
+  push(name: string, text: string): void {
+    for (const socket of this.sockets) if (socket.subscribed.has(name)) socket.push(text);
+  }
+
+  /** Connections that were ever asked for. */
+  get dialled(): number {
+    return this.everOpened.length;
+  }
+
   /** Ends connections: all of them, or each with the given probability. */
   end(how: SocketEnd, lose: boolean, share = 1): void {
     for (const socket of [...this.sockets]) {

@@ -4,8 +4,12 @@ import type { World } from './world.ts';
 /** A mistake made on purpose, to see that the simulator would notice. */
 export interface PlantedBug {
   readonly name: string;
+  /** A seed that shows it; left out: one of the first ones does. What a number plays may change when the simulator does. */
+  readonly seed?: number;
   /** What some failure must say: the bug is to be caught for what it is. */
   readonly shows: RegExp;
+  /** It shows only in runs that last long enough for something to be presumed absent. */
+  readonly seeds?: 'patient';
   /** Other parts for each process. */
   readonly deps?: (deps: SimulatedServiceDeps, world: World) => Partial<SimulatedServiceDeps>;
   /** Changes the code itself, for the time of a run; returns the way back. */

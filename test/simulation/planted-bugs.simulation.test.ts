@@ -9,7 +9,7 @@ describe('the simulator notices when', () => {
   it.each(plantedBugs.map((bug) => [bug.name, bug] as const))(
     '%s',
     async (_, bug) => {
-      expect(await catchBug(bug, most)).toMatchObject({ failure: expect.stringMatching(bug.shows) });
+      expect(await catchBug(bug, most, bug.seed)).toMatchObject({ failure: expect.stringMatching(bug.shows) });
     },
     300_000,
   );

@@ -10,21 +10,11 @@ import { Position } from '../../src/relay/position.ts';
 import { Seam } from '../../src/relay/seam.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import type { PlantedBug } from './planted-bug.ts';
-
-/** Another method in place of one of a class, for the time of a run. */
-function replaced<T extends object>(of: { readonly prototype: T }, name: keyof T, by: (this: T, ...call: never[]) => unknown) {
-  return () => {
-    const original = Object.getOwnPropertyDescriptor(of.prototype, name);
-    if (original === undefined) throw new Error(`${String(name)} is no method any more: this bug plants nothing`);
-    Object.defineProperty(of.prototype, name, { ...original, value: by });
-    return () => {
-      Object.defineProperty(of.prototype, name, original);
-    };
-  };
-}
+import { plantedCommandBugs } from './planted-command-bugs.ts';
+import { replaced } from './replaced.ts';
 
 /** Mistakes that one could make in this design, each of which some seed must show. */
-export const plantedBugs: readonly PlantedBug[] = [
+const plantedStreamBugs: readonly PlantedBug[] = [
   {
     name: 'the position is saved before Kafka has acknowledged',
     shows: /says complete before|not on its topic|updates topic|shows revision/,
@@ -171,6 +161,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
 ];
+
+export const plantedBugs: readonly PlantedBug[] = [...plantedStreamBugs, ...plantedCommandBugs];
 
 /** The sink with each item as `change` leaves it; undefined: dropped. */
 function passing(sink: ObservationSink, change: (item: IngestItem) => IngestItem | undefined): ObservationSink {

@@ -1,18 +1,22 @@
 import type { Log } from '../../src/observability/log.ts';
-import { oneOf } from '../../src/sandbox/market/draw.ts';
+import { happens, oneOf } from '../../src/sandbox/market/draw.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { unsettled } from './check-commands.ts';
 import { checkCounts, checkFrames } from './check-counts.ts';
 import { disagreements } from './check-healed.ts';
+import type { CommandWishes } from './command-plan.ts';
 import { happen } from './incident.ts';
 import { noBrokerFaults } from './memory-broker.ts';
 import { noDatabaseFaults } from './memory-database.ts';
 import type { PlantedBug } from './planted-bug.ts';
+import { noReadFaults } from './stream-faults.ts';
 import { World } from './world.ts';
 
 export interface RunOptions {
   readonly print?: (line: string) => void;
   readonly log?: Log;
   readonly bug?: PlantedBug;
+  readonly wishes?: CommandWishes;
 }
 
 export interface RunResult {
@@ -29,6 +33,11 @@ export interface RunResult {
   readonly processes: number;
   /** How often the lane's epoch rose: taken, reclaimed or given back. */
   readonly terms: number;
+  /** Commands, and writes that left for the platform. */
+  readonly commands: number;
+  readonly writes: number;
+  /** The planned crash took place. */
+  readonly crashedAtPoint: boolean;
 }
 
 /** How long the service may take to be right again once nothing goes wrong any more: a lease, a reconnect, and two audits with all their corrections. */
@@ -38,10 +47,10 @@ const quietMs = 3_000;
 
 /** One run from its seed: faults, healing, checks, a clean end. Never rejects for what the service did wrong: that is in `failures`. */
 export async function runSeed(seed: number, options: RunOptions = {}): Promise<RunResult> {
-  const { log = silentLog, print, bug } = options;
+  const { log = silentLog, print, bug, wishes } = options;
   const unplant = bug?.plant?.();
   try {
-    const world = new World({ seed, log, ...(print && { print }), ...(bug && { bug }) });
+    const world = new World({ seed, log, ...(print && { print }), ...(bug && { bug }), ...(wishes && { wishes }) });
     const failures = await live(world);
     return {
       seed,
@@ -53,6 +62,9 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
       commits: world.commits,
       processes: world.processes,
       terms: Number(world.database.holdOf(world.settings.ingest.lane).epoch),
+      commands: world.journal.commands.size,
+      writes: world.platform.ledger.writes.length,
+      crashedAtPoint: world.points.happened,
     };
   } finally {
     unplant?.();
@@ -73,16 +85,40 @@ async function live(world: World): Promise<string[]> {
     if (plan.incidents.length > 0) happen(oneOf(random, plan.incidents), world);
     clock.after(random.next() * plan.incidentEveryMs * 2, trouble);
   };
+  const { commandPlan } = world;
+  const dice = world.source(9);
+  const deed = () => {
+    if (!faulty || commandPlan === undefined) return;
+    world.callers.act();
+    if (happens(dice, 0.3)) platform.entered.step();
+    clock.after(dice.next() * commandPlan.everyMs * 2, deed);
+  };
   clock.after(0, change);
+  clock.after(dice.next() * 1_000, deed);
   clock.after(random.next() * plan.incidentEveryMs, trouble);
   await clock.advance(plan.faultyMs);
   faulty = false;
   trace.add('world', 'heals');
   heal(world);
   await clock.advance(quietMs);
+  await bePatient(world);
   const left = await untilAgreed(world);
   if (left.length > 0) return [...world.breaches(), ...left.map((what) => `not healed: ${what}`)];
   return end(world);
+}
+
+/** Long enough for what never arrived to be presumed absent. Callers go on now and then. */
+async function bePatient(world: World): Promise<void> {
+  const { clock, commandPlan, callers, platform } = world;
+  const untilMs = clock.monotonicMs() + (commandPlan?.patienceMs ?? 0);
+  // Not behind a correction: one whose GETs fail for longer than lists overlap (5 min) is in no later list, and nobody asks again.
+  if (commandPlan?.blind === true && platform.corrected.size === 0) platform.http.faults = { ...noReadFaults, broken: 0.95 };
+  while (clock.monotonicMs() < untilMs && world.breaches().length === 0) {
+    await clock.advance(30_000);
+    callers.act();
+    platform.entered.step();
+  }
+  platform.http.faults = noReadFaults;
 }
 
 function heal(world: World): void {
@@ -105,7 +141,7 @@ async function untilAgreed(world: World): Promise<string[]> {
       if (service?.exitCode !== undefined) world.leave(slot);
       world.startIn(slot);
     }
-    const left = [...disagreements(world), ...checkCounts(world)];
+    const left = [...disagreements(world), ...checkCounts(world), ...unsettled(world)];
     if (platform.lostOrders().length > 0 && left.length === 0) {
       platform.restoreCertainty();
       continue;
@@ -118,6 +154,7 @@ async function untilAgreed(world: World): Promise<string[]> {
 /** Every process stops cleanly: nothing of it is left, and what it committed is published. */
 async function end(world: World): Promise<string[]> {
   const { clock, services, platform } = world;
+  world.end();
   for (const service of services) service.stop();
   await clock.advanceUntil(() => services.every(({ exitCode }) => exitCode !== undefined), 15_000);
   await clock.advance(5_000);

@@ -1,5 +1,8 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import type { CommandWishes } from './command-plan.ts';
+import { crashPoints } from './crash-points.ts';
+import { plantedBugs } from './planted-bugs.ts';
 import { runSeed } from './run-seed.ts';
 
 const { values } = parseArgs({
@@ -8,6 +11,11 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     count: { type: 'string', default: '100' },
     trace: { type: 'boolean', default: false },
+    /** `<point>:<time>`: the process ends there. */
+    crash: { type: 'string' },
+    patient: { type: 'boolean' },
+    /** Part of the name of a planted bug. */
+    bug: { type: 'string' },
   },
 });
 
@@ -26,6 +34,17 @@ function withTrace() {
   return { print: say, log: pino({ level: 'debug', timestamp: false, base: null }, lines) };
 }
 
+function wishes(): CommandWishes {
+  const [point, time] = values.crash?.split(':') ?? [];
+  const known = crashPoints.find((each) => each === point);
+  return {
+    ...(values.patient === true && { patient: true }),
+    ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
+  };
+}
+
+const { bug: wanted } = values;
+const bug = wanted === undefined ? undefined : plantedBugs.find(({ name }) => name.includes(wanted));
 const first = Number(values.seed ?? values.from);
 const count = values.seed === undefined ? Number(values.count) : 1;
 const startedMs = performance.now();
@@ -33,7 +52,7 @@ let failed = 0;
 let slowest = { seed: 0, ms: 0 };
 for (let seed = first; seed < first + count; seed += 1) {
   const beganMs = performance.now();
-  const result = await runSeed(seed, values.trace ? withTrace() : {});
+  const result = await runSeed(seed, { ...(values.trace ? withTrace() : {}), ...(bug && { bug }), wishes: wishes() });
   const ms = performance.now() - beganMs;
   if (ms > slowest.ms) slowest = { seed, ms };
   if (result.failures.length > 0) failed += 1;

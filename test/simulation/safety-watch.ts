@@ -1,8 +1,8 @@
-import type { LogRow } from '../../src/domain/committed-batch.ts';
 import { compareDecimals } from '../../src/domain/decimal.ts';
 import type { Order, OrderStatus } from '../../src/domain/order.ts';
 import { isTerminal } from '../../src/domain/terminal.ts';
 import type { Batch, HeadRow } from '../../src/ingest/order-store.ts';
+import type { PublishRow } from '../../src/relay/publisher.ts';
 import type { TopicName } from './memory-broker.ts';
 import type { LogEntry } from './memory-database.ts';
 
@@ -49,7 +49,7 @@ export class SafetyWatch {
     for (const head of batch.heads) this.head(head);
   }
 
-  appended(topic: TopicName, row: LogRow, from: string): void {
+  appended(topic: Exclude<TopicName, 'outcomes'>, row: PublishRow, from: string): void {
     const logged = this.logged.get(row.payload);
     if (logged === undefined || (row.topic === 'updates' && logged.key !== row.key)) {
       this.breach(`${from} put on ${topic} what is not in the log: ${row.key} ${row.payload.slice(0, 120)}`);
@@ -108,7 +108,7 @@ export class SafetyWatch {
     if (newest && (JSON.parse(state) as Order).cumQty !== known?.cumQty) this.breach(`the state of ${key} is not the log's`);
   }
 
-  private firstOccurrence(topic: TopicName, row: LogRow, logged: Logged, from: string): void {
+  private firstOccurrence(topic: TopicName, row: PublishRow, logged: Logged, from: string): void {
     logged.onTopic = true;
     while (this.order[this.firstMissing]?.onTopic === true) this.firstMissing += 1;
     if (topic === 'continuity') {
@@ -120,7 +120,7 @@ export class SafetyWatch {
     this.firstSeen.set(row.key, logged.revision);
   }
 
-  private stateRow(row: LogRow, { revision }: Logged, from: string): void {
+  private stateRow(row: PublishRow, { revision }: Logged, from: string): void {
     const before = this.flushed.get(row.key) ?? 0;
     if (revision < before) this.breach(`${from} puts revision ${revision} of ${row.key} on the state topic behind ${before}`);
     this.flushed.set(row.key, revision);

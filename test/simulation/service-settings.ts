@@ -1,9 +1,10 @@
+import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
 import type { StreamTimings } from '../../src/connectors/stream-timings.ts';
 import type { IngestOptions } from '../../src/ingest/ingest-deps.ts';
 import { type RelayOptions, relayDefaults } from '../../src/relay/relay-options.ts';
 import { type StateWriterOptions, stateWriterDefaults } from '../../src/relay/state-writer.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import { below, oneOf } from '../../src/sandbox/market/draw.ts';
+import { below, happens, oneOf } from '../../src/sandbox/market/draw.ts';
 
 /** The settings of a service in a run: small bounds, so that few orders reach them, and short intervals, so that a run is short. */
 export interface ServiceSettings {
@@ -12,6 +13,7 @@ export interface ServiceSettings {
   readonly stateWriter: StateWriterOptions;
   readonly timings: Partial<StreamTimings>;
   readonly accountsEveryMs: number;
+  readonly commands: CommandOptions;
   readonly lease: { readonly actMs: number; readonly renewMs: number; readonly expireMs: number };
 }
 
@@ -49,5 +51,25 @@ export function drawSettings(random: Random): ServiceSettings {
     },
     accountsEveryMs: 5_000,
     lease: { actMs: 3_000, renewMs: 2_000, expireMs: 6_000 },
+    commands: drawCommandOptions(random, lane),
+  };
+}
+
+function drawCommandOptions(random: Random, lane: number): CommandOptions {
+  return {
+    ...commandDefaults,
+    lane,
+    enabled: true,
+    accounts: [],
+    needsLive: happens(random, 0.7),
+    deadlineMs: oneOf(random, [1_000, 4_000, 10_000]),
+    rate: oneOf(random, [commandDefaults.rate, { perSecond: 1, burst: 3 }]),
+    breaker: oneOf(random, [commandDefaults.breaker, commandDefaults.breaker, { count: 6, windowMs: 4_000 }]),
+    haltAt: oneOf(random, [commandDefaults.haltAt, { account: 50, service: 100 }]),
+    probes: oneOf(random, [commandDefaults.probes, { perSecond: 1, burst: 2 }]),
+    maxWatched: oneOf(random, [60, 10_000, 10_000]),
+    maxWaitingPerAccount: oneOf(random, [2, 200]),
+    cancelAllWindow: oneOf(random, [1, 16]),
+    sweepEveryMs: oneOf(random, [3_000, 15_000]),
   };
 }

@@ -1,5 +1,12 @@
+import { PlatformAccountProbes } from '../../src/cli/service/account-probes.ts';
 import { closing } from '../../src/cli/service/closing.ts';
 import { LaneParts } from '../../src/cli/service/lane-parts.ts';
+import { PlatformOrderEntry } from '../../src/cli/service/order-entry.ts';
+import type { AccountProbes } from '../../src/commands/account-probes.ts';
+import { CommandDesk } from '../../src/commands/command-desk.ts';
+import type { CommandJournal } from '../../src/commands/command-journal.ts';
+import type { CommandOptions } from '../../src/commands/command-options.ts';
+import type { OrderEntry } from '../../src/commands/order-entry.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import { Ingest } from '../../src/ingest/ingest.ts';
@@ -7,6 +14,8 @@ import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 import { PlatformReads } from '../../src/platform/platform-reads.ts';
+import type { OutcomeLog } from '../../src/relay/outcome-log.ts';
+import { OutcomeRelay } from '../../src/relay/outcome-relay.ts';
 import type { Publisher, StatePublisher } from '../../src/relay/publisher.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import { StateWriter } from '../../src/relay/state-writer.ts';
@@ -15,10 +24,13 @@ import { Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { Supervisor } from '../../src/runtime/supervisor.ts';
 import { CoverageWatch } from './coverage-watch.ts';
+import type { CrashPoints } from './crash-points.ts';
 import type { DatabaseClient } from './database-client.ts';
 import type { Host } from './host.ts';
 import type { MemoryPlatform } from './memory-platform.ts';
 import type { HostTokens } from './memory-tokens.ts';
+import { reachingProbes } from './reaching-probes.ts';
+import { knownAttempts } from './sending-attempt.ts';
 import type { ServiceSettings } from './service-settings.ts';
 
 export interface SimulatedServiceDeps {
@@ -27,11 +39,19 @@ export interface SimulatedServiceDeps {
   readonly database: DatabaseClient;
   readonly publisher: Publisher;
   readonly statePublisher: StatePublisher;
+  readonly outcomePublisher: Publisher;
+  readonly journal: CommandJournal;
+  readonly outcomes: OutcomeLog;
+  readonly points: CrashPoints;
   readonly platform: MemoryPlatform;
   readonly tokens: HostTokens;
   readonly log: Log;
   /** Between the connectors and ingest, for a planted bug. */
   readonly intoIngest?: (sink: ObservationSink) => ObservationSink;
+  /** Around order entry and the probes, and other options, for a planted bug. */
+  readonly wrapEntry?: (entry: OrderEntry) => OrderEntry;
+  readonly wrapProbes?: (probes: AccountProbes) => AccountProbes;
+  readonly commandOptions?: Partial<CommandOptions>;
 }
 
 /** The service as `assembleService` joins it, on ports in memory: the same parts, in the same order of start and drain. One run of one process. */
@@ -45,10 +65,13 @@ export class SimulatedService {
   readonly connectors: Connectors;
   readonly relay: Relay;
   readonly lease: Lease;
+  readonly commands: CommandDesk;
   /** Terms of the lane that this process had. */
   terms = 0;
   /** Set when the process has ended by itself. */
   exitCode: number | undefined;
+  /** It was told to end. */
+  stopping = false;
   private readonly supervisor: Supervisor;
 
   constructor(deps: SimulatedServiceDeps, settings: ServiceSettings) {
@@ -76,10 +99,12 @@ export class SimulatedService {
         onCommitted: (batch) => {
           this.relay.hand(batch);
           stateWriter.hand(batch);
+          this.commands.hand(batch);
         },
         onUnhanded: () => {
           this.relay.missed();
           stateWriter.missed();
+          this.commands.missed();
         },
         backoff: new Backoff(random, { firstMs: 20, maxMs: 1000 }),
         metrics: metrics.ingest,
@@ -87,17 +112,28 @@ export class SimulatedService {
       settings.ingest,
     );
     this.connectors = this.sources(deps, settings);
-    const parts = { sources: this.connectors, ingest: this.ingest, relay: this.relay, stateWriter };
+    const outcomes = new OutcomeRelay({
+      ...shared,
+      logger: log,
+      log: deps.outcomes,
+      publisher: deps.outcomePublisher,
+      lease: this.lease,
+      metrics: metrics.relay,
+    });
+    this.commands = this.commandDesk(deps, settings, outcomes);
+    const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay, stateWriter };
+    const parts = { ...way, commands: this.commands, outcomes };
     const tenant = new LaneParts({ ...parts, checkSchema: async () => this.termBegins() });
     const { renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
     this.keeper = new LaneKeeper(
       { ...shared, store: database.lanes, lease: this.lease, tenant, metrics: metrics.ingest },
       { lane: settings.ingest.lane, holder: host.name, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },
     );
+    const commandStep = closing('commands', (signal) => this.commands.drain(signal));
     const ingestStep = closing('ingest', (signal) => this.ingest.drain(signal));
     this.supervisor = new Supervisor(shared, {
-      startOrder: [this.relay, stateWriter, ingestStep, this.connectors, this.keeper],
-      drainOrder: [this.connectors, ingestStep, this.relay, stateWriter, this.keeper],
+      startOrder: [this.relay, stateWriter, outcomes, ingestStep, this.connectors, commandStep, this.keeper],
+      drainOrder: [commandStep, this.connectors, ingestStep, this.relay, stateWriter, outcomes, this.keeper],
       drainDeadlineMs: 10_000,
     });
   }
@@ -110,12 +146,50 @@ export class SimulatedService {
 
   /** SIGTERM. */
   stop(): void {
+    this.stopping = true;
     this.host.deliver(() => this.supervisor.stop('the simulation says so'));
   }
 
   private termBegins(): void {
     this.terms += 1;
     this.coverage.forget();
+  }
+
+  /** Commands that this process follows. */
+  followed(): ReadonlyMap<string, unknown> {
+    return (this.commands as unknown as { book: { watched: ReadonlyMap<string, unknown> } }).book.watched;
+  }
+
+  private commandDesk(deps: SimulatedServiceDeps, settings: ServiceSettings, outcomes: OutcomeRelay): CommandDesk {
+    const { host, random, log, platform, tokens, journal } = deps;
+    const { clock } = host;
+    const { connectors } = this;
+    const accounts = {
+      get hasListed() {
+        return connectors.hasListed;
+      },
+      tokensFor: () => tokens,
+      account: (...of: Parameters<Connectors['account']>) => connectors.account(...of),
+    };
+    const entry = new PlatformOrderEntry(
+      { accounts, lines: platform.entry.lines(host), clock, metrics: this.metrics.platform },
+      { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
+    );
+    const probes = reachingProbes(new PlatformAccountProbes({ accounts }), deps.points, host);
+    return new CommandDesk(
+      {
+        journal,
+        entry: knownAttempts(deps.wrapEntry?.(entry) ?? entry),
+        probes: deps.wrapProbes?.(probes) ?? probes,
+        lease: this.lease,
+        clock,
+        random,
+        log,
+        metrics: this.metrics.commands,
+        onStep: () => outcomes.wake(),
+      },
+      { ...settings.commands, ...deps.commandOptions },
+    );
   }
 
   private sources(deps: SimulatedServiceDeps, settings: ServiceSettings): Connectors {

@@ -1,14 +1,26 @@
+import { commandDefaults } from '../../src/commands/command-options.ts';
+import type { Command } from '../../src/domain/command.ts';
+import type { Binding } from '../../src/ingest/order-store.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
+import { MemoryJournal } from '../support/memory-journal.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import { Callers } from './callers.ts';
+import { type CommandPlan, type CommandWishes, drawCommandPlan } from './command-plan.ts';
+import { CommandWatch } from './command-watch.ts';
+import { CrashPoints } from './crash-points.ts';
 import { databaseClient } from './database-client.ts';
+import { DatabaseOrders } from './database-orders.ts';
 import { drawFaultPlan, type FaultPlan } from './fault-plan.ts';
 import { Host } from './host.ts';
+import { journalClient } from './journal-client.ts';
+import { journalOutcomes } from './journal-outcomes.ts';
 import { MemoryBroker } from './memory-broker.ts';
 import { MemoryDatabase } from './memory-database.ts';
 import { MemoryPlatform } from './memory-platform.ts';
 import type { MemorySocket } from './memory-socket.ts';
 import { HostTokens } from './memory-tokens.ts';
+import { OutcomeWatch } from './outcome-watch.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { SafetyWatch } from './safety-watch.ts';
 import { drawSettings, type ServiceSettings } from './service-settings.ts';
@@ -22,6 +34,7 @@ export interface WorldOptions {
   /** The log of the services, beside the trace. */
   readonly log: Log;
   readonly bug?: PlantedBug;
+  readonly wishes?: CommandWishes;
 }
 
 /**
@@ -38,6 +51,15 @@ export class World {
   readonly broker: MemoryBroker;
   readonly platform: MemoryPlatform;
   readonly watch = new SafetyWatch();
+  /** Undefined: nobody sends commands in this run. */
+  readonly commandPlan: CommandPlan | undefined;
+  readonly points: CrashPoints;
+  readonly journal: MemoryJournal;
+  readonly commandWatch: CommandWatch;
+  readonly callers: Callers;
+  readonly outcomes: OutcomeWatch;
+  /** Steps of commands that are marked as published. */
+  private readonly published = new Set<number>();
   /** What draws the times and kinds of incidents. */
   readonly random: Random;
   /** The present process of each slot; undefined while there is none. */
@@ -45,6 +67,7 @@ export class World {
   /** Breaches found in processes that are gone. */
   readonly pastBreaches: string[] = [];
   commits = 0;
+  private ending = false;
   private started = 0;
   private readonly options: WorldOptions;
 
@@ -55,11 +78,35 @@ export class World {
     this.random = this.source(0);
     this.plan = drawFaultPlan(this.source(1));
     this.settings = drawSettings(this.source(2));
+    this.commandPlan = drawCommandPlan(this.source(6), this.plan.faultyMs, options.wishes ?? {});
+    this.points = new CrashPoints(this.commandPlan?.crash);
+    this.points.crash = (host) => this.crashAt(host);
     this.databaseHost = new Host('database', this.clock);
     this.database = new MemoryDatabase(this.databaseHost.clock, this.source(3));
     this.broker = new MemoryBroker(this.clock, this.source(4));
-    this.platform = new MemoryPlatform({ clock: this.clock, random: this.source(5), trace: this.trace }, this.plan.platform);
+    const { clock, trace, points, database } = this;
+    this.platform = new MemoryPlatform(
+      { clock, random: this.source(5), entryRandom: this.source(8), trace, points },
+      this.plan.platform,
+    );
     this.platform.http.pageSize = this.plan.pageSize;
+    this.journal = new MemoryJournal(new DatabaseOrders(database));
+    this.commandWatch = new CommandWatch(
+      {
+        journal: this.journal,
+        ledger: this.platform.ledger,
+        completeLists: this.platform.http.completeLists,
+        // A correction may bring back an order that had ended, behind a verdict that was true of all that was shown.
+        orderOf: (orderId) => {
+          const order = this.platform.exchange.orders.get(orderId ?? '');
+          return order !== undefined && this.platform.corrected.has(order) ? undefined : order;
+        },
+        nowMs: () => clock.monotonicMs(),
+      },
+      { writeWithinMs: commandDefaults.writeWithinMs },
+    );
+    this.callers = new Callers(this, this.source(7));
+    this.outcomes = new OutcomeWatch(this.journal);
     this.slots = Array.from({ length: this.plan.instances }, () => undefined);
     this.trace.add('world', 'seed', String(seed));
     this.observe();
@@ -80,14 +127,27 @@ export class World {
     platform.http.faults = plan.reads;
     this.database.faults = plan.database;
     this.broker.faults = plan.broker;
+    const { commandPlan } = this;
+    if (commandPlan === undefined) return;
+    const { answerMs, refuseShare, capacity, writes } = commandPlan;
+    platform.entry.faults = writes;
+    platform.entered.venue.set({ answerMs, refuseShare, capacity });
+  }
+
+  /** The run is ending: nobody starts a process again, and none crashes of itself. */
+  end(): void {
+    this.ending = true;
+    this.points.end();
   }
 
   /** A new process in a slot that has none. */
   startIn(slot: number): void {
-    if (this.slots[slot] !== undefined) return;
+    if (this.ending || this.slots[slot] !== undefined) return;
     this.started += 1;
     const host = new Host(`${'ab'.charAt(slot)}${this.started}`, this.clock);
     const random = this.source(100 + this.started);
+    const { journal, database, clock, points } = this;
+    const ofJournal = { journal, database, host, clock, points };
     const deps = {
       host,
       random,
@@ -95,6 +155,10 @@ export class World {
       publisher: this.broker.publisher(host),
       statePublisher: this.broker.statePublisher(host),
       platform: this.platform,
+      journal: journalClient({ ...ofJournal, random: this.source(2000 + this.started) }),
+      outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
+      outcomePublisher: this.broker.publisher(host),
+      points,
       tokens: new HostTokens({ host, world: this.clock, tokens: this.platform.tokens }),
       log: this.logOf(host.name),
     };
@@ -113,6 +177,14 @@ export class World {
     this.leave(slot);
   }
 
+  /** A crash at a named point; somebody starts the process again. */
+  private crashAt(host: Host): void {
+    const slot = this.slots.findIndex((service) => service?.host === host);
+    if (slot < 0) return;
+    this.crash(slot);
+    this.clock.after(this.random.next() * 3_000, () => this.startIn(slot));
+  }
+
   /** The process has ended, by whatever way. */
   leave(slot: number): void {
     const service = this.slots[slot];
@@ -127,6 +199,9 @@ export class World {
       ...this.database.violations,
       ...this.broker.violations,
       ...this.pastBreaches,
+      ...this.commandWatch.breaches,
+      ...this.callers.breaches,
+      ...this.outcomes.breaches,
       ...this.services.flatMap(({ coverage }) => coverage.breaches),
     ];
   }
@@ -137,7 +212,22 @@ export class World {
   }
 
   private observe(): void {
-    const { trace, watch, database, broker, platform } = this;
+    const { trace, watch, database, broker, platform, journal, commandWatch } = this;
+    journal.onCommitted = (command, before) => {
+      const { commandId, state, version, attempts } = command;
+      trace.add(
+        'journal',
+        'commits',
+        `${commandId} version ${version} ${state} ${attempts.map((attempt) => attempt.state).join(' ')}`,
+      );
+      bindable(command, database.attempts);
+      commandWatch.committed(command, before);
+    };
+    platform.ledger.onLeft = (write) => {
+      this.mustHold(write.from);
+      commandWatch.left(write);
+    };
+    platform.ledger.onDone = (write) => commandWatch.done(write);
     database.onCommit = (batch, rows) => {
       this.commits += 1;
       trace.add('database', 'commits', `${batch.number} epoch ${batch.epoch} ${rows.map(({ payload }) => payload).join(' ')}`);
@@ -145,7 +235,8 @@ export class World {
     };
     broker.onAppend = (topic, row, from) => {
       trace.add(from, `to ${topic}`, row.payload);
-      watch.appended(topic, row, from);
+      if (topic === 'outcomes') this.outcomes.appended(row, from);
+      else watch.appended(topic, row, from);
     };
     broker.onSend = (from) => this.mustHold(from);
     platform.stream.onAcknowledged = (socket, name) => this.serviceOf(socket)?.coverage.acknowledged(socket, name);
@@ -168,4 +259,13 @@ export class World {
   private logOf(name: string): Log {
     return this.trace.printing ? this.options.log.child({ who: name }) : this.options.log;
   }
+}
+
+/** What ingest can read of a place from the moment its attempt is there. */
+function bindable({ commandId, request, callerRef, attempts }: Command, into: Map<string, Binding>): void {
+  if (request.kind !== 'place') return;
+  const { stream, accountId, terms } = request;
+  const { symbol, side } = terms;
+  const binding = { commandId, stream, accountId, symbol, side, ...(callerRef !== undefined && { callerRef }) };
+  for (const { attemptId } of attempts) into.set(attemptId, binding);
 }

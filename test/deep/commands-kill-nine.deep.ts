@@ -1,0 +1,6 @@
+import { it } from 'vitest';
+import { commandsUnderKillNine } from '../support/commands-under-kill-nine.ts';
+
+it('2,000 commands through write faults of every kind, killed with -9 every few seconds, a standby taking over: none is sent twice, none is lost, and each verdict is the truth', async () => {
+  await commandsUnderKillNine(2000);
+}, 1_200_000);

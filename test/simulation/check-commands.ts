@@ -1,0 +1,115 @@
+import { type Command, type CommandState, isFinal } from '../../src/domain/command.ts';
+import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
+import type { World } from './world.ts';
+import type { LedgerWrite } from './write-ledger.ts';
+
+const most = 5;
+
+/**
+ * What must hold of commands once the faults are over and some time has passed (invariants.md 14, 15, "an unknown is never forgotten"): nothing is on its way any
+ * more, what can be known is settled, and what can't be is unknown and visible. Returns where that fails.
+ */
+export function unsettled(world: World): string[] {
+  const { ledger } = world.platform;
+  const underway = ledger.writes.filter(({ fate }) => fate === 'underway').map(({ attemptId }) => `${attemptId} is on its way`);
+  const wrong = [...world.journal.commands.values()].flatMap((command) => {
+    const allowed = allowedStates(command, world);
+    if (allowed === undefined) return [`${command.commandId} waits for the venue`];
+    return allowed.has(command.state) ? [] : [`${told(command)}, not ${[...allowed].join(' or ')}`];
+  });
+  return [
+    ...underway.slice(0, most),
+    ...wrong.slice(0, most),
+    ...forgotten(world).slice(0, most),
+    ...unhalted(world),
+    ...world.outcomes.missing().slice(0, most),
+  ];
+}
+
+function told({ commandId, request, state, attempts }: Command): string {
+  return `${commandId} (${request.kind} ${request.stream}, ${attempts.map((attempt) => attempt.state).join(', ')}) is ${state}`;
+}
+
+/** What a command may be, by the platform's ledger and the orders that can still be read. Undefined: the venue has it in hand. */
+function allowedStates(command: Command, world: World): ReadonlySet<CommandState> | undefined {
+  const { platform, journal } = world;
+  const { request, attempts, commandId } = command;
+  if (journal.evidence.get(commandId)?.some(({ kind }) => kind === 'person') === true) return new Set([command.state]);
+  const writes = attempts.flatMap(({ attemptId }) => platform.ledger.ofAttempt(attemptId));
+  const done = writes.find(({ fate }) => fate === 'done');
+  // A store that was lost shows nothing of what it forgot, and versions that start again are no evidence.
+  if (request.stream === 'prediction' && platform.storesLost.has(request.accountId)) return anything;
+  if (request.kind === 'place') return placed(done);
+  const order = platform.exchange.orders.get(command.orderId ?? '');
+  // A correction may bring back an order that had ended.
+  if (order === undefined || platform.corrected.has(order)) return anything;
+  return request.kind === 'cancel' ? canceled(done, order) : replaced(command, done, order);
+}
+
+const notDone: ReadonlySet<CommandState> = new Set(['refused', 'not_sent', 'unknown']);
+const anything: ReadonlySet<CommandState> = new Set([
+  'refused',
+  'not_sent',
+  'unknown',
+  'accepted',
+  'applied',
+  'rejected',
+  'moot',
+  'conflict',
+]);
+
+function placed(done: LedgerWrite | undefined): ReadonlySet<CommandState> {
+  if (done?.order === undefined) return notDone;
+  return new Set(done.order.state === 'rejected' ? ['applied', 'rejected'] : ['applied']);
+}
+
+function canceled(done: LedgerWrite | undefined, order: ExchangeOrder): ReadonlySet<CommandState> | undefined {
+  if (done !== undefined && done.venue === undefined) return undefined;
+  // However it came to be: what was asked for is so.
+  if (order.state === 'canceled') return new Set(['applied', 'refused', 'not_sent', 'rejected', 'moot']);
+  if (isClosed(order.state)) return new Set(['moot', 'refused', 'not_sent', 'rejected']);
+  if (done === undefined) return new Set([...notDone, 'rejected']);
+  // Refused without anybody having seen it pending: nothing that could be seen tells it from one that never arrived.
+  return new Set(['rejected', 'unknown', 'accepted']);
+}
+
+function replaced(command: Command, done: LedgerWrite | undefined, order: ExchangeOrder): ReadonlySet<CommandState> | undefined {
+  if (done !== undefined && done.venue === undefined) return undefined;
+  if (done?.venue === 'granted')
+    return new Set(['applied', 'conflict', 'moot', ...(isShown(command) ? [] : (['unknown'] as const))]);
+  if (done?.venue === 'refused') return new Set(['rejected', 'unknown', 'conflict', 'moot']);
+  const ended: CommandState[] = isClosed(order.state) ? ['moot', 'conflict'] : [];
+  if (done?.venue === 'ended') return new Set(ended);
+  return new Set([...(isClosed(order.state) ? (['refused', 'not_sent'] as const) : notDone), 'conflict', ...ended]);
+}
+
+/** Of the terms of a replace only these two have a working counterpart. */
+function isShown({ request, baseline }: Command): boolean {
+  if (request.kind !== 'replace' || baseline === undefined) return false;
+  const { price, quantity } = request.terms;
+  const { working } = baseline;
+  return (price !== undefined && price !== working.price) || (quantity !== undefined && quantity !== working.quantity);
+}
+
+/** Everything that is not over is in the hands of whoever holds the lane. */
+function forgotten({ services, journal }: World): string[] {
+  const holder = services.find(({ keeper }) => keeper.state === 'held');
+  if (holder === undefined) return [];
+  const watched = holder.followed();
+  if (watched === undefined) return [];
+  return [...journal.commands.values()]
+    .filter(({ state, commandId }) => !isFinal(state) && !watched.has(commandId))
+    .map((command) => `${told(command)}, and ${holder.host.name} does not follow it`);
+}
+
+/** A landing behind the presumption of absence halts its account, for a person to look. */
+function unhalted({ journal, commandWatch }: World): string[] {
+  return commandWatch.lateLandings
+    .filter(
+      ({ request }) =>
+        !journal.halts.some(
+          ({ cause, scope }) => cause === 'late_landing' && scope.kind === 'account' && scope.accountId === request.accountId,
+        ),
+    )
+    .map((command) => `${told(command)}, landed late, and nothing is halted`);
+}

@@ -1,0 +1,47 @@
+import type { Random } from '../../src/runtime/random.ts';
+import { below, happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { crashPoints, type PlannedCrash } from './crash-points.ts';
+import { drawWriteFaults, noWriteFaults, type WriteFaults } from './write-faults.ts';
+
+/** What callers do in a run, and what the platform and the processes do to it. */
+export interface CommandPlan {
+  /** Mean time between two deeds of callers. */
+  readonly everyMs: number;
+  readonly writes: WriteFaults;
+  /** The venue: how long it takes to answer, and what share it refuses. */
+  readonly answerMs: number;
+  readonly refuseShare: number;
+  readonly capacity: number;
+  readonly crash: PlannedCrash | undefined;
+  /** How long callers go on when nothing goes wrong any more, so that what is absent can be presumed so; some writes are later still. */
+  readonly patienceMs: number;
+  /** Reads hardly ever come to an end meanwhile. */
+  readonly blind: boolean;
+}
+
+/** What a run is asked for, in place of what its seed would draw. */
+export interface CommandWishes {
+  readonly crash?: PlannedCrash;
+  readonly patient?: boolean;
+}
+
+/** Undefined: a run without commands. */
+export function drawCommandPlan(random: Random, faultyMs: number, wishes: CommandWishes): CommandPlan | undefined {
+  const { crash } = wishes;
+  if (happens(random, 0.1) && crash === undefined && wishes.patient !== true) return undefined;
+  const everything = happens(random, 0.05);
+  const chosen = (probability: number) => everything || happens(random, probability);
+  const patient = wishes.patient ?? happens(random, 0.02);
+  const writes = chosen(0.75) ? drawWriteFaults(random, chosen) : noWriteFaults;
+  return {
+    everyMs: faultyMs / oneOf(random, [15, 40, 80]),
+    writes: patient ? { ...writes, lateMs: 850_000 } : writes,
+    answerMs: oneOf(random, [5, 100, 1_500, 4_000]),
+    refuseShare: chosen(0.5) ? random.next() * 0.5 : 0,
+    capacity: chosen(0.2) ? 1 : 1_000,
+    crash:
+      crash !== undefined ? crash : chosen(0.3) ? { point: oneOf(random, crashPoints), time: 1 + below(random, 6) } : undefined,
+    patienceMs: patient ? 800_000 : 0,
+    blind: happens(random, 0.3),
+  };
+}

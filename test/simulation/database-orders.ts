@@ -1,0 +1,39 @@
+import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/commands/command-journal.ts';
+import { decodeHead } from '../../src/domain/decode-head.ts';
+import { decodeUpdate } from '../../src/domain/decode-update.ts';
+import { orderKey, type Stream } from '../../src/domain/order.ts';
+import { isTerminal } from '../../src/domain/terminal.ts';
+import { type JournaledOrders, pageOf } from '../support/journaled-orders.ts';
+import type { MemoryDatabase } from './memory-database.ts';
+
+/** What the journal reads of the orders that ingest has committed. */
+export class DatabaseOrders implements JournaledOrders {
+  private readonly database: MemoryDatabase;
+
+  constructor(database: MemoryDatabase) {
+    this.database = database;
+  }
+
+  boundOrders(commandIds: ReadonlySet<string>): BoundOrder[] {
+    const rows = [...this.database.bindings.values()].filter(({ commandId }) => commandIds.has(commandId));
+    return rows.map(({ attemptId, commandId, orderId, matches }) => ({ attemptId, commandId, orderId, matches }));
+  }
+
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): SettlingUpdate[] {
+    const key = orderKey(stream, orderId);
+    const rows = this.database.log.filter((row) => row.key === key && row.topic === 'updates' && row.revision > afterRevision);
+    return rows.slice(0, limit).map(({ payload }) => decodeUpdate(payload));
+  }
+
+  readOrder(stream: Stream, orderId: string): SettlingUpdate | undefined {
+    const head = this.database.heads.get(orderKey(stream, orderId));
+    if (head === undefined) return undefined;
+    return this.updatesAfter(stream, orderId, head.revision - 1, 1)[0];
+  }
+
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): OpenOrder[] {
+    const heads = [...this.database.heads.values()].filter((head) => head.accountId === accountId);
+    const open = heads.filter((head) => !isTerminal(decodeHead(head).order.status));
+    return pageOf(open, after, limit);
+  }
+}

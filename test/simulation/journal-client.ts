@@ -1,0 +1,92 @@
+import type { CommandJournal } from '../../src/commands/command-journal.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+import type { Random } from '../../src/runtime/random.ts';
+import { JournalViolation } from '../support/journal-rules.ts';
+import type { JournalHook, JournalOperation, MemoryJournal } from '../support/memory-journal.ts';
+import type { CrashPoint, CrashPoints } from './crash-points.ts';
+import type { Host } from './host.ts';
+import type { MemoryDatabase } from './memory-database.ts';
+
+export interface JournalClientDeps {
+  readonly journal: MemoryJournal;
+  readonly database: MemoryDatabase;
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly points: CrashPoints;
+}
+
+const asked: Partial<Record<JournalOperation, CrashPoint>> = {
+  open: 'open_asked',
+  markSending: 'sending_asked',
+  step: 'step_asked',
+  addEvidence: 'evidence_asked',
+  takeOver: 'take_over_asked',
+  raiseHalt: 'halt_asked',
+};
+
+const committed: Partial<Record<JournalOperation, CrashPoint>> = {
+  open: 'open_committed',
+  markSending: 'sending_committed',
+  step: 'step_committed',
+  takeOver: 'take_over_committed',
+  raiseHalt: 'halt_committed',
+};
+
+/** A commit whose client has given up by then comes so late at most: the server's own deadline for a statement. */
+const orphanMs = 4_000;
+
+/** One process's connections to the journal: calls that fail before they do anything, whose answers are lost, or that happen after all, long after they failed. */
+export function journalClient(deps: JournalClientDeps): CommandJournal {
+  const { journal, host } = deps;
+  const mine: MemoryJournal = Object.create(journal, { hook: { value: hookOf(deps) } });
+  return new Proxy(mine, {
+    get: (target, name: JournalOperation) => {
+      const call = target[name] as (...args: unknown[]) => Promise<unknown>;
+      return (...args: unknown[]) => host.answer(call.apply(target, args));
+    },
+  });
+}
+
+function hookOf({ database, host, clock, random, points }: JournalClientDeps): JournalHook {
+  const whole = <T>(transact: () => T): T => {
+    try {
+      return transact();
+    } catch (error) {
+      if (error instanceof JournalViolation)
+        database.violations.push(`${host.name} asks the journal for what it forbids: ${error.message}`);
+      throw error;
+    }
+  };
+  /** Nobody waits for its answer any more. */
+  const late = (transact: () => unknown) => {
+    try {
+      whole(transact);
+    } catch {}
+  };
+  return async (operation, transact) => {
+    const { retry, lostBefore, unreachable, orphan, lostAnswer } = database.faults;
+    reach(points, asked[operation], host);
+    await clock.sleep(random.next() * 3);
+    const dice = random.next();
+    const gone = host.crashed && random.next() < 0.5;
+    if (gone || database.down || dice < Math.max(retry + lostBefore, unreachable))
+      throw new Error('the database cannot be reached');
+    if (dice >= 1 - orphan) {
+      clock.after(random.next() * orphanMs, () => {
+        if (!database.down) late(transact);
+      });
+      await clock.sleep(random.next() * 3);
+      throw new Error('the connection broke');
+    }
+    const result = whole(transact);
+    reach(points, committed[operation], host);
+    await clock.sleep(random.next() * 2);
+    if (dice >= 1 - orphan - lostAnswer) throw new Error('the answer was lost');
+    return result;
+  };
+}
+
+function reach(points: CrashPoints, point: CrashPoint | undefined, host: Host): void {
+  if (point !== undefined) points.reach(point, host);
+}

@@ -1,0 +1,49 @@
+import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
+import type { OutcomeLog } from '../../src/relay/outcome-log.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+import type { Random } from '../../src/runtime/random.ts';
+import type { MemoryJournal } from '../support/memory-journal.ts';
+import type { CrashPoints } from './crash-points.ts';
+import type { Host } from './host.ts';
+import type { MemoryDatabase } from './memory-database.ts';
+
+export interface JournalOutcomesDeps {
+  readonly journal: MemoryJournal;
+  readonly database: MemoryDatabase;
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly points: CrashPoints;
+  /** Marks that outlive their process. */
+  readonly published: Set<number>;
+}
+
+/** The outbox of the journal, as one process reads and marks it. */
+export function journalOutcomes({ journal, database, host, clock, random, points, published }: JournalOutcomesDeps): OutcomeLog {
+  const call = async () => {
+    await clock.sleep(random.next() * 3);
+    if (database.down || random.next() < database.faults.unreachable) throw new Error('the database cannot be reached');
+  };
+  const readUnpublished = async (limit: number) => {
+    await call();
+    const rows = journal.events.filter(({ number }) => !published.has(number)).slice(0, limit);
+    points.reach('outcomes_read', host);
+    return rows.map(({ number, command }) => ({
+      id: BigInt(number),
+      key: command.commandId,
+      payload: encodeCommandOutcome(command),
+      recordedMs: command.updatedAtMs,
+    }));
+  };
+  const markPublished = async (ids: readonly bigint[]) => {
+    points.reach('outcomes_sent', host);
+    await call();
+    for (const id of ids) published.add(Number(id));
+    points.reach('outcomes_marked', host);
+    if (random.next() < database.faults.lostAnswer) throw new Error('the answer was lost');
+  };
+  return {
+    readUnpublished: (limit) => host.answer(readUnpublished(limit)),
+    markPublished: (ids) => host.answer(markPublished(ids)),
+  };
+}

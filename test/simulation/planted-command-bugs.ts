@@ -1,0 +1,329 @@
+import type { ProbeResult } from '../../src/commands/account-probes.ts';
+import { CommandSteps } from '../../src/commands/command-steps.ts';
+import { decideFinding } from '../../src/commands/decide-finding.ts';
+import { HaltWatch } from '../../src/commands/halt-watch.ts';
+import type { EntryResult, OrderEntry } from '../../src/commands/order-entry.ts';
+import { ProbeWatch } from '../../src/commands/probe-watch.ts';
+import { findingOf, SettleWatched } from '../../src/commands/settle-watched.ts';
+import type { Term } from '../../src/commands/term.ts';
+import type { Watched } from '../../src/commands/watched.ts';
+import type { Command, CommandKind } from '../../src/domain/command.ts';
+import type { Finding, SettlingUpdate, Verdict } from '../../src/domain/settling.ts';
+import { isTerminal } from '../../src/domain/terminal.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { replaced } from './replaced.ts';
+
+type Change = (finding: Finding, command: Command, entry: Watched) => Finding;
+
+/** Verdicts as they are, but for what `change` makes of them. */
+function judging(kind: CommandKind, change: Change) {
+  return replaced(
+    SettleWatched,
+    'conclude' as keyof SettleWatched,
+    async function (this: SettleWatched, entry: Watched, run: { again: boolean }, term: Term) {
+      const { steps, clock } = (this as unknown as { deps: { steps: CommandSteps; clock: { nowMs(): number } } }).deps;
+      const decide = (command: Command) => {
+        const finding = findingOf(entry, command);
+        const made = command.request.kind === kind ? change(finding, command, entry) : finding;
+        return decideFinding(command, made, clock.nowMs());
+      };
+      const result = await steps.commit(entry.command, decide, term);
+      if (result.kind === 'stepped') run.again = true;
+    },
+  );
+}
+
+function verdict(outcome: Verdict['outcome'], { orderId = 'none' }: { readonly orderId?: string }): Verdict {
+  return {
+    kind: 'verdict',
+    outcome,
+    event: `verdict_${outcome}`,
+    because: 'ended',
+    orderId,
+    evidence: { kind: 'update', code: 'planted', detail: { orderId } },
+  };
+}
+
+/** The newest update of a command that nobody has an answer for. */
+function newestOf(command: Command, entry: Watched): SettlingUpdate | undefined {
+  return command.state === 'unknown' || command.state === 'accepted' ? entry.updates.at(-1) : undefined;
+}
+
+/** Order entry whose results are `change`d before anybody sees them. */
+function entering(change: (result: EntryResult) => EntryResult): NonNullable<PlantedBug['deps']> {
+  return () => ({
+    wrapEntry: (entry: OrderEntry): OrderEntry => ({
+      send: async (request, attemptId, options) => change(await entry.send(request, attemptId, options)),
+    }),
+  });
+}
+
+const repeatable = (result: EntryResult): EntryResult =>
+  result.kind === 'unknown' ? { kind: 'not_sent', reason: result.reason, mayRepeat: true } : result;
+
+function withStatus(
+  result: EntryResult,
+  status: number,
+  as: (reason: NonNullable<EntryResult['reason']>) => EntryResult,
+): EntryResult {
+  return result.kind === 'unknown' && result.reason.status === status ? as(result.reason) : result;
+}
+
+const sends: readonly PlantedBug[] = [
+  {
+    name: 'an uncertain answer is taken for one that says nothing was sent, and the order is sent again',
+    seed: 4,
+    shows: /though attempt|was done 2 times|it was sent/,
+    deps: entering(repeatable),
+  },
+  {
+    name: 'a 504 is taken for a refusal',
+    seed: 47,
+    shows: /becomes refused: it is|is refused, and is done/,
+    deps: entering((result) => withStatus(result, 504, (reason) => ({ kind: 'refused', reason }))),
+  },
+  {
+    name: 'the error page of a proxy is taken for a refusal',
+    seed: 21,
+    shows: /becomes refused: it is|is refused, and is done/,
+    deps: entering((result) =>
+      [404, 409, 500, 502].reduce((each, page) => withStatus(each, page, (reason) => ({ kind: 'refused', reason })), result),
+    ),
+  },
+  {
+    name: 'any 429 is taken for the documented one',
+    seed: 4,
+    shows: /though attempt|was done 2 times|it was sent/,
+    deps: entering((result) => withStatus(result, 429, (reason) => ({ kind: 'not_sent', reason, mayRepeat: true }))),
+  },
+  {
+    name: 'the write does not wait for its attempt to be journaled as sending',
+    shows: /writes .* which is (prepared|not)/,
+    deps: () => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => entry.send(request, attemptId, { ...options, mayWrite: async () => true }),
+      }),
+    }),
+  },
+  {
+    name: 'the write goes out although its permission was not given',
+    shows: /writes .* (which is|behind)/,
+    deps: () => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => {
+          const mayWrite = () => options.mayWrite().then(() => true);
+          return entry.send(request, attemptId, { ...options, mayWrite });
+        },
+      }),
+    }),
+  },
+  {
+    name: 'the write dawdles behind its permission',
+    shows: /behind the commit that permits it/,
+    deps: ({ host }) => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => {
+          const mayWrite = async () => {
+            const may = await options.mayWrite();
+            await host.clock.sleep(1_500);
+            return may;
+          };
+          return entry.send(request, attemptId, { ...options, mayWrite });
+        },
+      }),
+    }),
+  },
+];
+
+const places: readonly PlantedBug[] = [
+  {
+    name: 'a place is settled by an order with its terms, without its reference',
+    seed: 4,
+    shows: /\(place\) becomes applied: it (was not done|is bound to)/,
+    plant: judging('place', (finding, command, entry) => {
+      const open = command.state === 'unknown' && finding.kind === 'nothing' && entry.bound.length === 0;
+      return open ? verdict('applied', { orderId: `like-${command.commandId}` }) : finding;
+    }),
+  },
+  {
+    name: 'a reference that a complete read does not show means rejected',
+    seed: 7,
+    shows: /becomes rejected: it is|is rejected, and is done late/,
+    plant: replaced(
+      CommandSteps,
+      'commit',
+      stepping((step) => ((step.misses ?? 0) > 0 ? { ...step, to: 'rejected' } : step)),
+    ),
+  },
+  {
+    name: 'what is presumed absent is settled as rejected',
+    seed: 7,
+    shows: /is rejected, and is done late|becomes rejected: it is/,
+    seeds: 'patient',
+    plant: replaced(
+      CommandSteps,
+      'commit',
+      stepping((step) => (step.presumedAbsent === true ? { ...step, to: 'rejected', presumedAbsent: false } : step)),
+    ),
+  },
+  {
+    name: 'a read that failed counts as one that showed nothing',
+    seed: 31,
+    shows: /presumed absent after \d+ complete reads/,
+    seeds: 'patient',
+    deps: () => ({
+      wrapProbes: (probes) => {
+        const complete = async (read: Promise<ProbeResult>): Promise<ProbeResult> => {
+          const startedAtMs = Number.MAX_SAFE_INTEGER;
+          const result = await read;
+          return result.kind === 'complete' ? result : { kind: 'complete', startedAtMs, certain: true, shown: [] };
+        };
+        return {
+          standing: (...call) => probes.standing(...call),
+          byReference: (...call) => complete(probes.byReference(...call)),
+          readAccount: (...call) => complete(probes.readAccount(...call)),
+          readOrder: (...call) => complete(probes.readOrder(...call)),
+        };
+      },
+    }),
+  },
+  {
+    name: 'a landing behind the presumption of absence is not told to anybody',
+    seed: 7,
+    shows: /landed late, and nothing is halted/,
+    seeds: 'patient',
+    plant: replaced(HaltWatch, 'beforeStep', async () => true),
+  },
+  {
+    name: 'what is presumed absent is looked for no more',
+    seed: 7,
+    shows: /is unknown, not applied/,
+    seeds: 'patient',
+    plant: judging('place', (finding, command) => (command.presumedAbsent ? { kind: 'nothing' } : finding)),
+  },
+];
+
+const replaces: readonly PlantedBug[] = [
+  {
+    name: 'old terms at work mean that the replace was rejected, though nobody has seen it pending',
+    seed: 10,
+    shows: /\(replace\) becomes rejected|is rejected, and is done late/,
+    plant: judging('replace', (finding, command, entry) => {
+      const order = entry.updates.at(-1)?.order;
+      const still = order === undefined || (order.pendingAction === 'none' && !isTerminal(order.status));
+      return finding.kind === 'nothing' && command.state === 'unknown' && still ? verdict('rejected', command) : finding;
+    }),
+  },
+  {
+    name: 'a replace that the platform took counts as done',
+    seed: 12,
+    shows: /\(replace\) becomes applied: the venue says/,
+    plant: judging('replace', (finding, command) =>
+      finding.kind === 'nothing' && command.state === 'accepted' ? verdict('applied', command) : finding,
+    ),
+  },
+  {
+    name: 'a requested term that was the working one already proves the replace',
+    seed: 4,
+    shows: /\(replace\) becomes applied/,
+    plant: judging('replace', (finding, command, entry) => {
+      const update = newestOf(command, entry);
+      const { request } = command;
+      if (finding.kind !== 'nothing' || update === undefined || request.kind !== 'replace') return finding;
+      const same = request.terms.timeInForce !== undefined || request.terms.price === update.order.working.price;
+      return same ? verdict('applied', update.order) : finding;
+    }),
+  },
+  {
+    name: 'an order that ended ends its replace as rejected',
+    seed: 4,
+    shows: /\(replace\) becomes rejected|is rejected, not/,
+    plant: judging('replace', (finding, command, entry) => {
+      const update = newestOf(command, entry);
+      return update !== undefined && isTerminal(update.order.status) ? verdict('rejected', update.order) : finding;
+    }),
+  },
+];
+
+const cancels: readonly PlantedBug[] = [
+  {
+    name: 'a fill behind a cancel means that the cancel was rejected',
+    seed: 4,
+    shows: /\(cancel\) becomes rejected|is rejected, and is done late/,
+    plant: judging('cancel', (finding, command, entry) => {
+      const update = newestOf(command, entry);
+      const filling = update?.order.status === 'partially_filled' && update.order.pendingAction === 'none';
+      return finding.kind === 'nothing' && filling ? verdict('rejected', update.order) : finding;
+    }),
+  },
+  {
+    name: 'any end of the order is the effect of its cancel',
+    seed: 4,
+    shows: /\(cancel\) becomes applied: the order is/,
+    plant: judging('cancel', (finding) =>
+      finding.kind === 'verdict' && finding.outcome === 'moot'
+        ? { ...finding, outcome: 'applied', event: 'verdict_applied' }
+        : finding,
+    ),
+  },
+  {
+    name: 'a cancel that the platform has in hand counts as done',
+    seed: 9,
+    shows: /\(cancel\) becomes applied: the order is/,
+    plant: judging('cancel', (finding, command, entry) => {
+      const update = newestOf(command, entry);
+      return finding.kind === 'reached' && update !== undefined ? verdict('applied', update.order) : finding;
+    }),
+  },
+];
+
+const memories: readonly PlantedBug[] = [
+  {
+    name: 'a new holder does not take up what was unresolved',
+    seed: 16,
+    shows: /does not follow it|not applied/,
+    deps: ({ journal }) => ({
+      journal: Object.assign(Object.create(journal), {
+        takeOver: async (...call: Parameters<typeof journal.takeOver>) => {
+          await journal.takeOver(...call);
+          return [];
+        },
+        unresolved: async () => [],
+      }),
+    }),
+  },
+  {
+    name: 'a retry looks like another request',
+    shows: /is called reused with the same body/,
+    deps: ({ journal, random }) => ({
+      journal: Object.assign(Object.create(journal), {
+        findByKey: async () => undefined,
+        open: (command: Parameters<typeof journal.open>[0], fence: Parameters<typeof journal.open>[1]) =>
+          journal.open({ ...command, requestHash: random.uuid() }, fence),
+      }),
+    }),
+  },
+  {
+    name: 'the probes of a command outlive it',
+    seed: 4,
+    shows: /leaves \d+ timers behind/,
+    plant: replaced(ProbeWatch, 'forget', () => undefined),
+  },
+];
+
+/** Mistakes that one could make with commands: one for each rule of "Settling unknown" at least, and for what must never happen. */
+export const plantedCommandBugs: readonly PlantedBug[] = [...sends, ...places, ...replaces, ...cancels, ...memories];
+
+type Step = { readonly to: string; readonly misses?: number; readonly presumedAbsent?: boolean };
+
+/** Steps as they are decided, but for what `change` makes of them. */
+function stepping(change: (step: Step) => Step) {
+  const original = CommandSteps.prototype.commit;
+  return function (this: CommandSteps, ...[command, decide, term]: Parameters<CommandSteps['commit']>) {
+    const changed: typeof decide = (newest) => {
+      const decision = decide(newest);
+      return decision && { ...decision, step: change(decision.step) as typeof decision.step };
+    };
+    return original.call(this, command, changed, term);
+  };
+}

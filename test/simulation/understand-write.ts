@@ -1,0 +1,68 @@
+import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
+import type { WriteRequest } from '../../src/platform/write-lines.ts';
+import { cancelAccountOrder } from '../../src/sandbox/entry/cancel-account-order.ts';
+import { cancelPredictionOrder, replacePredictionOrder } from '../../src/sandbox/entry/change-prediction-order.ts';
+import type { EntryDeps } from '../../src/sandbox/entry/entry-deps.ts';
+import { MemberFault, Members } from '../../src/sandbox/entry/members.ts';
+import { placeAccountOrder } from '../../src/sandbox/entry/place-account-order.ts';
+import { placePredictionOrder } from '../../src/sandbox/entry/place-prediction-order.ts';
+import { readOrderRequest } from '../../src/sandbox/entry/read-order-request.ts';
+import {
+  placeMembers,
+  readPredictionRequest,
+  readReplaceRequest,
+  replaceMembers,
+} from '../../src/sandbox/entry/read-prediction-request.ts';
+import { badOrder, nestedRefusal, predictionRefusal } from '../../src/sandbox/entry/refusals.ts';
+import type { Refusal, Write } from '../../src/sandbox/entry/write.ts';
+import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-account.ts';
+
+/** What order entry makes of a request: the sandbox's own reading of it, without its HTTP server. */
+export function understandWrite(deps: EntryDeps, { method, url, body }: WriteRequest): Write | Refusal {
+  const { pathname, searchParams } = new URL(url);
+  const prediction = pathname.startsWith(predictionOrdersPath);
+  const members: Record<string, unknown> = body === undefined ? {} : JSON.parse(body);
+  const accountId = String(members['accountId'] ?? searchParams.get('accountId'));
+  const account = deps.exchange.accounts.get(accountId);
+  if (account === undefined || (prediction && !account.predictions)) return nestedRefusal(403, 'FORBIDDEN', 'Not permitted');
+  try {
+    return prediction
+      ? onPredictions(deps, account, method, pathname, members)
+      : onOrders(deps, account, method, pathname, members);
+  } catch (error) {
+    if (!(error instanceof MemberFault)) throw error;
+    return prediction ? predictionRefusal('INVALID_ORDER', error.message) : badOrder(error.message);
+  }
+}
+
+function onPredictions(
+  deps: EntryDeps,
+  account: ExchangeAccount,
+  method: WriteRequest['method'],
+  pathname: string,
+  body: Record<string, unknown>,
+): Write | Refusal {
+  const nowUs = deps.clock.nowMs() * 1000;
+  const orderId = idIn(pathname, predictionOrdersPath);
+  if (method === 'DELETE') return cancelPredictionOrder(deps, account, orderId);
+  const members = new Members(body);
+  const unknown = members.unknownOf(method === 'POST' ? placeMembers : replaceMembers);
+  if (unknown !== undefined) return predictionRefusal('UNKNOWN_FIELD', unknown);
+  if (method === 'POST') return placePredictionOrder(deps, account, readPredictionRequest(members, nowUs), account.owner);
+  return replacePredictionOrder(deps, account, orderId, readReplaceRequest(members, nowUs));
+}
+
+function onOrders(
+  deps: EntryDeps,
+  account: ExchangeAccount,
+  method: WriteRequest['method'],
+  pathname: string,
+  body: Record<string, unknown>,
+): Write | Refusal {
+  if (method === 'DELETE') return cancelAccountOrder(deps, account, idIn(pathname, ordersPath));
+  return placeAccountOrder(deps, account, readOrderRequest(body));
+}
+
+function idIn(pathname: string, path: string): string {
+  return decodeURIComponent(pathname.slice(path.length + 1));
+}
