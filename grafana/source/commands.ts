@@ -1,0 +1,181 @@
+import type { Dashboard } from './dashboard.ts';
+import type { Panel } from './panel.ts';
+import { ageOfOldest, increaseBy, job, meanBy, quantileBy, rateBy } from './queries.ts';
+
+const commandPanels: readonly Panel[] = [
+  {
+    kind: 'lines',
+    title: 'Unresolved',
+    description: 'Commands of which nobody knows the outcome (unknown), or that a person has to settle (conflict).',
+    unit: 'none',
+    queries: [{ expr: `sum by (kind) (tidemark_commands_unresolved{${job}})`, legend: '{{kind}}' }],
+    limits: { amber: 1, red: 3 },
+    runbooks: ['CommandUnknown'],
+  },
+  {
+    kind: 'lines',
+    title: 'Age of the oldest unresolved',
+    description: 'Also of those accepted and not seen since. 0 when there is none.',
+    unit: 's',
+    queries: [{ expr: ageOfOldest('job', 'tidemark_commands_oldest_unresolved_timestamp_seconds'), legend: 'oldest' }],
+    limits: { amber: 10, red: 60 },
+    runbooks: ['CommandUnknown'],
+  },
+  {
+    kind: 'lines',
+    title: 'Halts of placing',
+    description: 'Each ends only by a person with a reason (`tidemark resume`).',
+    unit: 'none',
+    queries: [{ expr: `max by (scope) (tidemark_placing_halted{${job}})`, legend: '{{scope}}' }],
+    limits: { red: 1 },
+    runbooks: ['PlacingHalted'],
+  },
+  {
+    kind: 'stacked',
+    title: 'Commands by first outcome',
+    description: 'Commands by the outcome with which they were first answered.',
+    unit: 'ops',
+    queries: [{ expr: rateBy('kind, outcome', 'tidemark_commands_total'), legend: '{{kind}} {{outcome}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Time to the first outcome, p99',
+    description: 'From submission, the platform included.',
+    unit: 's',
+    queries: [{ expr: quantileBy(0.99, 'kind', 'tidemark_command_seconds'), legend: '{{kind}}' }],
+  },
+  {
+    kind: 'stacked',
+    title: 'Settled by',
+    description: 'What settled commands whose answer had not: the stream is quickest, a person is last.',
+    unit: 'ops',
+    queries: [{ expr: rateBy('evidence', 'tidemark_command_settlements_total'), legend: '{{evidence}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Time to settle',
+    description: 'From the last possible send to the settlement: mean over the time shown.',
+    unit: 's',
+    queries: [
+      {
+        expr: meanBy('job', 'tidemark_command_settle_seconds'),
+        legend: 'mean',
+      },
+    ],
+    limits: { amber: 10, red: 60 },
+    runbooks: ['CommandUnknown'],
+  },
+  {
+    kind: 'lines',
+    title: 'Probes',
+    description: 'Reads made to find out what became of commands. skipped: the budget was used up.',
+    unit: 'ops',
+    queries: [{ expr: rateBy('outcome', 'tidemark_command_probes_total'), legend: '{{outcome}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Late landings, keys used again',
+    description:
+      'Orders that appeared although their command had been settled otherwise (each halts placing), and repeated keys.',
+    unit: 'none',
+    queries: [
+      {
+        expr: increaseBy('kind', 'tidemark_command_late_landings_total'),
+        legend: 'late {{kind}}',
+      },
+      {
+        expr: increaseBy('result', 'tidemark_idempotency_total', ',result!="new"'),
+        legend: 'key {{result}}',
+      },
+    ],
+    runbooks: ['PlacingHalted'],
+  },
+  {
+    kind: 'lines',
+    title: 'Platform, p99 by operation',
+    description: 'Time of one request to the platform.',
+    unit: 's',
+    queries: [
+      {
+        expr: quantileBy(0.99, 'operation', 'tidemark_platform_request_seconds'),
+        legend: '{{operation}}',
+      },
+    ],
+  },
+  {
+    kind: 'stacked',
+    title: 'Platform, answers',
+    description: 'Requests to the platform by class of answer; none: no answer came.',
+    unit: 'reqps',
+    queries: [{ expr: rateBy('code_class', 'tidemark_platform_request_seconds_count'), legend: '{{code_class}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Token renewals',
+    description: 'Attempts to get a new access token.',
+    unit: 'ops',
+    queries: [{ expr: rateBy('outcome', 'tidemark_token_refresh_total'), legend: '{{outcome}}' }],
+    runbooks: ['TokenExpiring'],
+  },
+];
+
+const rest: readonly Panel[] = [
+  {
+    kind: 'lines',
+    title: 'Requests by route',
+    description: 'Requests that REST and the admin port answered, under the pattern of their route.',
+    unit: 'reqps',
+    queries: [{ expr: rateBy('method, route', 'http_request_duration_seconds_count'), legend: '{{method}} {{route}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'p99 by route',
+    description: 'Time to answer. Requests with Prefer: wait hold their answer on purpose.',
+    unit: 's',
+    queries: [
+      {
+        expr: quantileBy(0.99, 'method, route', 'http_request_duration_seconds'),
+        legend: '{{method}} {{route}}',
+      },
+    ],
+  },
+  {
+    kind: 'stacked',
+    title: 'Answers by class',
+    description: '5xx are ours; 503 during a drain or on a standby is expected.',
+    unit: 'reqps',
+    queries: [{ expr: rateBy('code_class', 'http_request_duration_seconds_count'), legend: '{{code_class}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Not signed in',
+    description: 'Requests refused because nobody could be told from their token (401).',
+    unit: 'ops',
+    queries: [{ expr: rateBy('reason', 'tidemark_rest_auth_failures_total'), legend: '{{reason}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Readers of the stream',
+    description: 'Open readers of GET /v1/stream.',
+    unit: 'none',
+    queries: [{ expr: `sum by (instance) (tidemark_rest_stream_clients{${job}})`, legend: '{{instance}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Readers told to read anew',
+    description: 'slow_reader: the reader does not keep up; too_old and unknown_id: it came back too late.',
+    unit: 'none',
+    queries: [{ expr: increaseBy('reason', 'tidemark_rest_stream_resets_total'), legend: '{{reason}}' }],
+  },
+];
+
+/** Orders that callers send, and REST. */
+export const commandsDashboard: Dashboard = {
+  uid: 'tidemark-commands',
+  title: 'Tidemark: commands and REST',
+  description: 'What callers sent, what became of it, and how REST answers.',
+  rows: [
+    { title: 'Commands', panels: commandPanels },
+    { title: 'REST', panels: rest },
+  ],
+};

@@ -1,0 +1,78 @@
+import { type Alert, ofHolder } from './alert.ts';
+import { errorBudget } from './recording-rules.ts';
+
+const oldestPending = ofHolder('(tidemark_log_oldest_pending_timestamp_seconds > 0)');
+const burn = (factor: number, short: string, long: string) =>
+  `(job:tidemark_updates_late:ratio_rate${short} > ${factor} * ${errorBudget} and job:tidemark_updates_late:ratio_rate${long} > ${factor} * ${errorBudget})`;
+
+/** From ingest to Kafka and back. */
+export const dataAlerts: readonly Alert[] = [
+  {
+    name: 'RelayStuck',
+    severity: 'page',
+    expr: `max by (job, topic) (time() - (${oldestPending})) > 30`,
+    summary: 'Committed updates do not reach Kafka',
+    description:
+      'The oldest row for {{ $labels.topic }} that Kafka has not acknowledged was committed {{ $value | humanizeDuration }} ago. Nothing is lost: the log keeps it.',
+  },
+  {
+    // A source that is down sends no heartbeat, and has alerts of its own: this one is about the way behind it. A process that has just begun gets two
+    // minutes, since its first heartbeat follows its first complete read.
+    name: 'CanaryStale',
+    severity: 'page',
+    expr: `time() - max by (job) ((tidemark_canary_last_roundtrip_timestamp_seconds > 0) or on (job, instance) (process_start_time_seconds + 60)) > 60
+and on (job) sum by (job) (tidemark_source_state{state="live"}) > 0`,
+    summary: 'No heartbeat comes back from Kafka',
+    description:
+      'Accounts are live, but no continuity heartbeat was read back for {{ $value | humanizeDuration }}: source, ingest, log, relay or Kafka is broken somewhere.',
+  },
+  {
+    // Two windows each: the long one says that it matters, the short one that it still goes on. 14.4 and 6 spend 2 % and 5 % of a month's budget before
+    // they fire. Below a hundred updates an hour one late update would be a fire.
+    name: 'FreshnessBurn',
+    severity: 'page',
+    expr: `(${burn(14.4, '5m', '1h')} or ${burn(6, '30m', '6h')})
+and on (job) sum by (job) (increase(tidemark_latency_seconds_count{stage="total"}[1h])) > 100`,
+    summary: 'Updates are late',
+    description:
+      '{{ $value | humanizePercentage }} of the updates took longer than 0.25 s from the socket to the acknowledgement of Kafka; 1 % is allowed.',
+  },
+  {
+    // Not by hours without an event: markets close, and small accounts rest for days. Reads that keep finding changes while the stream brings nothing at all
+    // mean one thing at any hour.
+    name: 'EventsStale',
+    severity: 'ticket',
+    expr: `sum by (job, stream) (increase(tidemark_observations_total{cause!="stream",outcome="applied"}[15m])) > 0
+unless on (job, stream) sum by (job, stream) (increase(tidemark_observations_total{cause="stream"}[15m])) > 0`,
+    for: '30m',
+    summary: 'Changes are found by reading, and none by the stream',
+    description:
+      'The {{ $labels.stream }} stream delivered no order event, while reads applied {{ $value | humanize }} changes in 15 minutes. Updates arrive, up to a minute late.',
+  },
+  {
+    name: 'Quarantined',
+    severity: 'ticket',
+    expr: 'max by (job, stream, reason) (tidemark_quarantined) > 0',
+    for: '5m',
+    summary: 'Observations lie in quarantine',
+    description:
+      'Rows of the {{ $labels.stream }} stream in quarantine that nobody has dealt with ({{ $labels.reason }}): {{ $value }}.',
+  },
+  {
+    name: 'QueueSaturated',
+    severity: 'ticket',
+    expr: 'max by (job) (tidemark_ingest_queue_depth / tidemark_ingest_queue_capacity) > 0.8',
+    for: '2m',
+    summary: 'Ingest does not keep up',
+    description:
+      'The queue before the database is {{ $value | humanizePercentage }} full. When it is full the sockets are paused; nothing is dropped.',
+  },
+  {
+    name: 'ProducerReplaced',
+    severity: 'ticket',
+    expr: 'sum by (job, reason) (increase(tidemark_producer_replaced_total[30m])) > 2.5',
+    summary: 'Kafka producers are given up again and again',
+    description:
+      'Producers retired in 30 minutes ({{ $labels.reason }}): {{ $value | humanize }}. Consumers see repeats, no holes.',
+  },
+];

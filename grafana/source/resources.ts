@@ -1,0 +1,128 @@
+import type { Dashboard } from './dashboard.ts';
+import type { Panel } from './panel.ts';
+import { job, rateBy } from './queries.ts';
+
+const byInstance = (metric: string) => `max by (job, instance) (${metric}{${job}})`;
+
+const processes: readonly Panel[] = [
+  {
+    kind: 'lines',
+    title: 'Scraped',
+    description: '1: Prometheus reaches the instance.',
+    unit: 'none',
+    queries: [{ expr: byInstance('up'), legend: '{{instance}}' }],
+    limits: { red: 1, below: true },
+    runbooks: ['TargetDown'],
+  },
+  {
+    kind: 'lines',
+    title: 'Who holds the lane',
+    description: '1: this instance holds it; the others stand by.',
+    unit: 'none',
+    queries: [{ expr: byInstance('tidemark_lane_held'), legend: '{{instance}}' }],
+    runbooks: ['NoLaneHolder'],
+  },
+  {
+    kind: 'lines',
+    title: 'Epoch of the lane',
+    description: 'Rises by one at each takeover and each reclaim after a lost answer of the database.',
+    unit: 'none',
+    queries: [{ expr: byInstance('tidemark_lane_epoch'), legend: '{{instance}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Uptime',
+    description: 'Since the process began.',
+    unit: 's',
+    queries: [{ expr: `time() - ${byInstance('process_start_time_seconds')}`, legend: '{{instance}}' }],
+    runbooks: ['Restarting'],
+  },
+  {
+    kind: 'lines',
+    title: 'CPU',
+    description: 'Cores in use. The work is on one thread: near 1 it is the limit.',
+    unit: 'none',
+    queries: [{ expr: rateBy('job, instance', 'process_cpu_seconds_total'), legend: '{{instance}}' }],
+    limits: { amber: 0.8 },
+    runbooks: ['QueueSaturated'],
+  },
+  {
+    kind: 'lines',
+    title: 'Memory',
+    description: 'Resident memory, and the heap in use.',
+    unit: 'bytes',
+    queries: [
+      { expr: byInstance('process_resident_memory_bytes'), legend: '{{instance}} resident' },
+      { expr: byInstance('nodejs_heap_size_used_bytes'), legend: '{{instance}} heap' },
+    ],
+    runbooks: ['Restarting'],
+  },
+  {
+    kind: 'lines',
+    title: 'Event loop lag, p99',
+    description: 'How late the event loop turns. Above a second ten times in a row, /livez fails.',
+    unit: 's',
+    queries: [{ expr: byInstance('nodejs_eventloop_lag_p99_seconds'), legend: '{{instance}}' }],
+    limits: { amber: 0.1, red: 1 },
+    runbooks: ['FreshnessBurn'],
+  },
+  {
+    kind: 'lines',
+    title: 'Garbage collection',
+    description: 'Share of the time spent in it.',
+    unit: 'percentunit',
+    queries: [
+      {
+        expr: rateBy('job, instance', 'nodejs_gc_duration_seconds_sum'),
+        legend: '{{instance}}',
+      },
+    ],
+    limits: { amber: 0.1 },
+  },
+  {
+    kind: 'lines',
+    title: 'Waiting for a database connection',
+    description:
+      'Callers of the pool of upkeep that wait. Above 0 for long: TIDEMARK_DATABASE_POOL_SIZE is too small, or the database is slow.',
+    unit: 'none',
+    queries: [{ expr: byInstance('tidemark_db_pool_waiting'), legend: '{{instance}}' }],
+    limits: { amber: 1 },
+  },
+  {
+    kind: 'lines',
+    title: 'Database on disk',
+    description:
+      'What the database takes, the part of the log of updates, and what it may take (TIDEMARK_DATABASE_BUDGET_MB; 0: nobody said). Without the write-ahead log.',
+    unit: 'bytes',
+    queries: ['tidemark_database_bytes', 'tidemark_log_bytes', 'tidemark_database_budget_bytes'].map((metric) => ({
+      expr: `max by (job) (${metric}{${job}})`,
+      legend: `{{job}} ${metric.replace(/^tidemark_|_bytes$/g, '').replace('_', ' ')}`,
+    })),
+    runbooks: ['DatabaseFilling'],
+  },
+  {
+    kind: 'lines',
+    title: 'File descriptors',
+    description: 'Open files and sockets, beside the most that may be open.',
+    unit: 'short',
+    queries: [
+      { expr: byInstance('process_open_fds'), legend: '{{instance}} open' },
+      { expr: byInstance('process_max_fds'), legend: '{{instance}} at most' },
+    ],
+  },
+  {
+    kind: 'lines',
+    title: 'Versions',
+    description: 'Instances of each version: more than one line during a rolling restart only.',
+    unit: 'none',
+    queries: [{ expr: `sum by (version) (tidemark_build_info{${job}})`, legend: '{{version}}' }],
+  },
+];
+
+/** What the processes use. */
+export const resources: Dashboard = {
+  uid: 'tidemark-resources',
+  title: 'Tidemark: resources',
+  description: 'The processes: who holds the lane, what they use, which version runs.',
+  rows: [{ title: 'Resources', panels: processes }],
+};

@@ -1,0 +1,62 @@
+import { type Alert, ofHolder, ourJobs } from './alert.ts';
+
+const oldestUnresolved = ofHolder('(tidemark_commands_oldest_unresolved_timestamp_seconds > 0)');
+const budget = 'max by (job) (tidemark_database_budget_bytes > 0)';
+const halts = ofHolder('tidemark_placing_halted');
+
+/** The processes, their lane, and commands. */
+export const serviceAlerts: readonly Alert[] = [
+  {
+    name: 'TargetDown',
+    severity: 'page',
+    expr: `up{${ourJobs}} == 0 or absent(up{${ourJobs}})`,
+    for: '1m',
+    summary: 'Tidemark can not be scraped',
+    description:
+      '{{ with $labels.instance }}{{ . }} does not answer at its admin port{{ else }}No instance is scraped at all{{ end }}. No other alert speaks for it.',
+  },
+  {
+    // A takeover is done within 10 s.
+    name: 'NoLaneHolder',
+    severity: 'page',
+    expr: 'sum by (job) (tidemark_lane_held) == 0',
+    for: '20s',
+    summary: 'Nobody holds the lane',
+    description: 'Every instance of {{ $labels.job }} stands by: nothing is followed, stored, sent or settled.',
+  },
+  {
+    name: 'Restarting',
+    severity: 'ticket',
+    expr: `changes(process_start_time_seconds{${ourJobs}}[1h]) > 2.5`,
+    summary: '{{ $labels.instance }} keeps restarting',
+    description: 'It began anew {{ $value }} times within an hour. Each time every account is read whole again.',
+  },
+  {
+    // A client can't see the server's disk: it is told how much the database may take, and without that there is no alert. The forecast counts from half the
+    // budget on: the first reads of a new database would foretell terabytes.
+    name: 'DatabaseFilling',
+    severity: 'ticket',
+    expr: `max by (job) (tidemark_database_bytes) > 0.8 * ${budget}
+or (max by (job) (predict_linear(tidemark_database_bytes[6h], 3 * 86400)) > ${budget}
+and on (job) max by (job) (tidemark_database_bytes) > 0.5 * ${budget})`,
+    for: '15m',
+    summary: 'The database fills its disk',
+    description:
+      'It takes more than 80 % of TIDEMARK_DATABASE_BUDGET_MB, or will have used all of it in three days ({{ $value | humanize1024 }}B).',
+  },
+  {
+    name: 'CommandUnknown',
+    severity: 'page',
+    expr: `max by (job) (time() - (${oldestUnresolved})) > 60`,
+    summary: 'Nobody knows what became of a command',
+    description:
+      'A command sent {{ $value | humanizeDuration }} ago is unknown, in conflict, or accepted and not seen since. It may be live at the venue.',
+  },
+  {
+    name: 'PlacingHalted',
+    severity: 'page',
+    expr: `sum by (job, scope) (${halts}) > 0`,
+    summary: 'Placing and replacing are halted',
+    description: 'Halts of scope {{ $labels.scope }} in force: {{ $value }}. Cancels still pass. Only a person ends a halt.',
+  },
+];

@@ -1,0 +1,70 @@
+import { type Alert, ofHolder } from './alert.ts';
+
+const silence = ofHolder('(tidemark_source_last_frame_timestamp_seconds > 0)');
+const notLive = ofHolder('tidemark_source_state{state=~"connecting|down|resyncing|frozen"}');
+const anyState = ofHolder('tidemark_source_state');
+const oldestRead = ofHolder('(tidemark_source_last_complete_read_timestamp_seconds > 0)');
+const expiry = ofHolder('(tidemark_token_expiry_timestamp_seconds > 0)');
+const signInNeeded = ofHolder('tidemark_credentials{state="login_required"}');
+
+/** The streams of the platform, and being signed in to it. */
+export const sourceAlerts: readonly Alert[] = [
+  {
+    // Pings answer every 5 s, so that 30 s is no quiet market. A process that takes the lane again shows the silence of its former term until its first frame:
+    // hence the ten seconds.
+    name: 'SourceSilent',
+    severity: 'page',
+    expr: `max by (job, source) (time() - (${silence})) > 30
+and on (job, source) sum by (job, source) (tidemark_source_state{state!~"not_enrolled|login_required"}) > 0`,
+    for: '10s',
+    summary: 'The {{ $labels.source }} stream is silent',
+    description: 'No frame of any kind, not even an answer to a ping, for {{ $value | humanizeDuration }}.',
+  },
+  {
+    name: 'SourceNeverLive',
+    severity: 'page',
+    expr: `sum by (job, source) (${notLive}) > 0
+or (sum by (job) (${anyState}) == 0)`,
+    for: '2m',
+    summary: 'Accounts are not live{{ with $labels.source }} on the {{ . }} stream{{ end }}',
+    description:
+      '{{ if $labels.source }}Accounts connecting, down, resyncing or frozen for two minutes: {{ $value }}. What is stored of them may be old.{{ else }}No account is followed at all.{{ end }}',
+  },
+  {
+    // A token is renewed when a fifth of its life is left, at most five minutes: below two minutes several renewals have failed.
+    name: 'TokenExpiring',
+    severity: 'page',
+    expr: `(min by (job) ((${expiry}) - time()) < 120)
+or (sum by (job) (${signInNeeded}) > 0)`,
+    for: '30s',
+    summary: 'We are about to be signed out of the platform, or are already',
+    description:
+      'An access token ends within two minutes and could not be renewed, or a credential waits for a person to sign in (LOGIN_REQUIRED).',
+  },
+  {
+    // A token that is renewed replaces its connection, and a drain stops it: neither is a fault.
+    name: 'Flapping',
+    severity: 'ticket',
+    expr: 'sum by (job, source) (increase(tidemark_source_reconnects_total{reason!~"replaced|stopped"}[15m])) > 5.5',
+    summary: 'The {{ $labels.source }} stream keeps breaking',
+    description: 'Connections given up in 15 minutes: {{ $value | humanize }}. Each costs a complete read of every account.',
+  },
+  {
+    name: 'SilentLosses',
+    severity: 'ticket',
+    expr: 'sum by (job, source) (increase(tidemark_source_silent_losses_total[1h])) > 0',
+    summary: 'The {{ $labels.source }} stream loses changes silently',
+    description:
+      'Changes that audits found in the last hour and the stream had not delivered 5 s later: {{ $value | humanize }}. They are applied.',
+  },
+  {
+    // Five times the default of TIDEMARK_AUDIT_INTERVAL_MS.
+    name: 'ResyncNotRunning',
+    severity: 'ticket',
+    expr: `max by (job, source) (time() - (${oldestRead})) > 300`,
+    for: '1m',
+    summary: 'An account of the {{ $labels.source }} stream is not audited',
+    description:
+      'A live account was last read whole {{ $value | humanizeDuration }} ago. What the stream loses is not found meanwhile.',
+  },
+];
