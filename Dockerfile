@@ -1,0 +1,30 @@
+# The package as `npm pack` makes it, with its production dependencies; nothing of the checkout.
+FROM node:24.21.0-bookworm-slim AS build
+WORKDIR /build
+# npm links the package into its own node_modules, and with it what `bin` names.
+COPY package.json package-lock.json .npmrc ./
+COPY bin bin
+# Compiling needs no install script of any dependency, so none is run.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY . .
+RUN npm pack --pack-destination /tmp \
+ && mkdir /app \
+ && tar -xzf /tmp/tidemark-*.tgz -C /app --strip-components=1
+# The lockfile is not in the package. Optional dependencies are Node 24 itself, for machines that have an older one.
+WORKDIR /app
+RUN cp /build/package-lock.json /build/.npmrc . \
+ && npm ci --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
+ && rm package-lock.json .npmrc
+
+FROM node:24.21.0-bookworm-slim
+# Refuses unencrypted addresses of the platform; docker-compose.yml says otherwise for its sandbox.
+ENV NODE_ENV=production
+# Owned by root: the service can't change what it runs.
+COPY --from=build /app /app
+WORKDIR /app
+# `node` of the base image, by number: an orchestrator that asks for a user other than root can't resolve a name.
+USER 1000:1000
+EXPOSE 8080 9464
+# No shell in between: signals reach the service.
+ENTRYPOINT ["node", "/app/bin/tidemark.js"]
+CMD ["serve"]
