@@ -17,6 +17,9 @@ export function printReport(report: Report): string {
     rates(report),
     latencies(report),
     processes(report),
+    commands(report),
+    reads(report),
+    reconciled(report),
     profile(report),
     verdicts(report),
   ];
@@ -86,6 +89,49 @@ function processes({ capacity }: Report): string {
   ]);
   rows.push(['everybody else', `${capacity.sustained.elsewherePercent} %`, '', '', '']);
   return formatTable([['at the rate of (c)', 'of a core', 'CPU us/update', 'MB start / middle / end', 'MB peak'], ...rows]);
+}
+
+function commands({ commands: found, streamCost }: Report): string {
+  const rows: string[][] = [];
+  if (found !== undefined) {
+    const { total, platform, own } = found;
+    for (const [name, { p50, p99 }] of Object.entries({ total, 'of the platform': platform, 'our own': own }))
+      rows.push([name, `${p50}`, `${p99}`]);
+  }
+  const load = found && `a command, at ${found.commandsPerSecond}/s beside ${found.updatesPerSecond} updates/s`;
+  const table = rows.length === 0 ? '' : formatTable([[load ?? '', 'p50 ms', 'p99 ms'], ...rows]);
+  if (streamCost === undefined) return table;
+  const { withoutPerSecond, withPerSecond, changePercent } = streamCost;
+  const cost = formatTable([
+    ['the stream, unpaced', 'updates/s', ''],
+    ['commands off', withoutPerSecond.join(' and '), ''],
+    ['1,000 unknown commands watched', withPerSecond.join(' and '), `${changePercent} %`],
+  ]);
+  return [table, cost].filter((part) => part !== '').join('\n\n');
+}
+
+function reads({ rest }: Report): string {
+  if (rest === undefined) return '';
+  const rows = Object.entries({ 'one order': rest.oneOrder, 'a page of 50': rest.page }).map(([name, figures]) => [
+    `${name}, ${figures.bodyBytes} B`,
+    figures.servicePerSecond.join(' and '),
+    figures.memoryPerSecond.join(' and '),
+    figures.share.toFixed(2),
+  ]);
+  return formatTable([['reads a second', 'service', 'fastify from memory', 'share'], ...rows]);
+}
+
+function reconciled({ reconcile: found }: Report): string {
+  if (found === undefined) return '';
+  const { unknown, landed, settled, guessed, settleMs, probes, probesOf, overBudget } = found;
+  const { reference, account, order } = probesOf;
+  return formatTable([
+    [`${unknown} unknown commands at once`, ''],
+    ['landed, settled, guessed', `${landed}, ${settled}, ${guessed}`],
+    ['ms from acceptance to settlement: p50, p99, highest', `${settleMs.p50}, ${settleMs.p99}, ${settleMs.highest}`],
+    ['probes: by reference, of an account, of an order', `${probes}: ${reference}, ${account}, ${order}`],
+    ['above the budget at most', `${overBudget}`],
+  ]);
 }
 
 function profile({ profile: found }: Report): string {

@@ -1,10 +1,14 @@
 import type { MachineFigures } from './machine.ts';
 import { type BareFigures, meanRate } from './measure-bare.ts';
+import type { CommandFigures } from './measure-commands.ts';
 import type { KnownOrdersFigures } from './measure-known-orders.ts';
 import type { LatencyFigures } from './measure-latency.ts';
 import type { NaiveFigures } from './measure-naive.ts';
 import type { ProfileFigures } from './measure-profile.ts';
+import type { ReconcileFigures } from './measure-reconcile.ts';
+import type { RestFigures } from './measure-rest.ts';
 import type { CapacityFigures } from './measure-service.ts';
+import type { StreamCostFigures } from './measure-stream-cost.ts';
 
 /** Everything that one run measured. Absent is what it was not asked for. */
 export interface Report {
@@ -21,6 +25,10 @@ export interface Report {
   readonly naive?: NaiveFigures;
   readonly knownOrders?: KnownOrdersFigures;
   readonly profile?: ProfileFigures;
+  readonly commands?: CommandFigures;
+  readonly rest?: RestFigures;
+  readonly reconcile?: ReconcileFigures;
+  readonly streamCost?: StreamCostFigures;
 }
 
 export interface Ratio {
@@ -47,8 +55,39 @@ export function judge(report: Report): Ratio[] {
     knownOrders === undefined
       ? undefined
       : atLeast(`% change with ${knownOrders.many} known orders`, knownOrders.changePercent, -20),
+    ...judgeCommands(report),
   ];
   return ratios.filter((ratio) => ratio !== undefined);
+}
+
+/** The figures of the command side (docs/performance.md). */
+function judgeCommands({ commands, rest, reconcile, streamCost }: Report): Ratio[] {
+  return [
+    ...(commands === undefined
+      ? []
+      : [
+          atMost(`ms p50 of our own in a command at ${commands.commandsPerSecond}/s`, commands.own.p50, 10),
+          atMost(`ms p99 of our own in a command at ${commands.commandsPerSecond}/s`, commands.own.p99, 50),
+          atMost('commands that were not accepted', commands.notAccepted, 0),
+        ]),
+    ...(rest === undefined
+      ? []
+      : [
+          atLeast('of fastify from memory, one order', rest.oneOrder.share, 0.5),
+          atLeast('of fastify from memory, a page of 50', rest.page.share, 0.5),
+        ]),
+    ...(reconcile === undefined
+      ? []
+      : [
+          atMost('ms from the event to the last settlement', reconcile.settleMs.highest, 5000),
+          atMost('that landed and are not settled', reconcile.landed - reconcile.settled, 0),
+          atMost('that did not land and are settled all the same', reconcile.guessed, 0),
+          atMost('probes above their budget', reconcile.overBudget, 0),
+        ]),
+    ...(streamCost === undefined
+      ? []
+      : [atLeast('% change of the stream by journal and reconciler', streamCost.changePercent, -10)]),
+  ];
 }
 
 export function slowerBare(bare: BareFigures): number {

@@ -44,6 +44,7 @@ export async function startServiceProcess(
     KAFKA_BROKERS: stack.kafka.brokers.join(','),
     TIDEMARK_TOPIC_PREFIX: `bench-${part}-${systemRandom.uuid().slice(0, 8)}.`,
     TIDEMARK_ADMIN_PORT: String(adminPort),
+    TIDEMARK_HTTP_PORT: '0',
     ...extra,
   };
   for (const words of [['migrate'], ['topics', 'apply']]) {

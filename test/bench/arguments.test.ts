@@ -4,7 +4,16 @@ import { readArguments } from '../../bench/arguments.ts';
 test('without arguments every part but the profile runs, the highest rate for a minute', () => {
   const read = readArguments([]);
   expect(read).toMatchObject({ seconds: 60, knownOrders: undefined, json: undefined });
-  expect(read === 'help' ? [] : [...read.only]).toEqual(['write', 'kafka', 'latency', 'service', 'naive']);
+  expect(read === 'help' ? [] : [...read.only]).toEqual([
+    'write',
+    'kafka',
+    'latency',
+    'service',
+    'naive',
+    'commands',
+    'rest',
+    'reconcile',
+  ]);
 });
 
 test('parts, seconds, known orders and a file can be named', () => {

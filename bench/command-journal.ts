@@ -1,0 +1,79 @@
+import { pino } from 'pino';
+import { startPostgres } from '../src/devstack/start-postgres.ts';
+import { systemClock } from '../src/runtime/clock.ts';
+import { systemRandom } from '../src/runtime/random.ts';
+import { PostgresCommandJournal } from '../src/store/command-journal.ts';
+import { migrate } from '../src/store/migrate.ts';
+import { createPool } from '../src/store/pool.ts';
+import { percentile } from './percentile.ts';
+
+const log = pino({ level: 'warn' }, pino.destination(2));
+const fence = { lane: 0, epoch: 1n };
+const rounds = 3_000;
+
+/**
+ * What the journal adds to a command: its three commits (open, mark as sending, record the answer), one after the other, beside a commit of one row on the same
+ * connection in the same run. `node bench/command-journal.ts`
+ */
+async function measureCommandJournal(url: string): Promise<Record<string, { p50Ms: number; p99Ms: number }>> {
+  await migrate({ url, log, clock: systemClock });
+  const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 1 });
+  const journal = new PostgresCommandJournal({ pool, clock: systemClock, random: systemRandom });
+  await pool.query('create table if not exists bare (id bigint generated always as identity primary key, text text)');
+  await journal.takeOver(fence, systemClock.nowMs(), 0);
+  const spent: Record<string, number[]> = { bare: [], open: [], markSending: [], step: [] };
+  const time = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    const startMs = performance.now();
+    const result = await work();
+    spent[what]?.push(performance.now() - startMs);
+    return result;
+  };
+  for (let i = 0; i < rounds; i += 1) {
+    await time('bare', () =>
+      pool.query({ name: 'bare', text: 'insert into bare (text) values ($1)', values: ['x'.repeat(500)] }),
+    );
+    await oneCommand(journal, time);
+  }
+  await pool.end();
+  return Object.fromEntries(
+    Object.entries(spent).map(([what, ms]) => [what, { p50Ms: percentile(ms, 0.5), p99Ms: percentile(ms, 0.99) }]),
+  );
+}
+
+async function oneCommand(
+  journal: PostgresCommandJournal,
+  time: <T>(what: string, work: () => Promise<T>) => Promise<T>,
+): Promise<void> {
+  const atMs = systemClock.nowMs();
+  const [commandId, attemptId] = [systemRandom.uuid(), `tm-${systemRandom.uuid()}`];
+  const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' };
+  const request = { kind: 'place', stream: 'account', accountId: 'acct-1', terms } as const;
+  const asked = {
+    commandId,
+    principal: 'bench',
+    idempotencyKey: commandId,
+    requestHash: 'h',
+    request,
+    deadlineAtMs: atMs + 10_000,
+    atMs,
+    attemptId,
+  };
+  const opened = await time('open', () => journal.open(asked, fence));
+  const marked = await time('markSending', () => journal.markSending(attemptId, atMs, fence));
+  const evidence = [{ kind: 'answer', code: 'accepted', detail: { status: 200, clientId: attemptId }, attemptId, atMs }] as const;
+  const attempt = { attemptId, from: 'sending', to: 'accepted' } as const;
+  const stepped = await time('step', () =>
+    journal.step({ commandId, version: 1, to: 'accepted', atMs, attempt, evidence }, fence),
+  );
+  if (opened.kind !== 'opened' || !marked || stepped.kind !== 'stepped')
+    throw new Error('the journal refused what it should take');
+}
+
+if (import.meta.main) {
+  const postgres = await startPostgres({ clock: systemClock, log, cacheDir: '.cache' });
+  try {
+    console.log(JSON.stringify(await measureCommandJournal(postgres.url), null, 2));
+  } finally {
+    await postgres.stop();
+  }
+}
