@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { emptyDatabase } from '../support/database.ts';
 import { eventually } from '../support/poll.ts';
@@ -51,6 +52,20 @@ async function givenDatabase(): Promise<Record<string, string>> {
   return { DATABASE_URL: database.url };
 }
 
+/** Gives a curl line again: the shell takes it apart as it would for curl, which not every machine has. */
+async function repeat(line: string): Promise<{ replayed: string | null; body: unknown }> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', `printf '%s\\0' ${line}`]);
+  const words = stdout.split('\0').slice(0, -1);
+  const after = (flag: string) => words.flatMap((word, index) => (words[index - 1] === flag ? [word] : []));
+  const headers = after('-H').map((header): [string, string] => {
+    const [name = '', value = ''] = header.split(/: (.*)/s);
+    return [name, value];
+  });
+  const url = words.find((word) => word.startsWith('http')) ?? '';
+  const response = await fetch(url, { method: after('-X')[0] ?? 'GET', headers, body: after('-d')[0] ?? null });
+  return { replayed: response.headers.get('idempotent-replayed'), body: await response.json() };
+}
+
 async function expectNothingLeft({ folder }: Demo): Promise<void> {
   await eventually(() => {
     expect(commandLinesWith(folder)).toEqual([]);
@@ -60,6 +75,18 @@ async function expectNothingLeft({ folder }: Demo): Promise<void> {
 
 function lastLine(text: string): Record<string, unknown> {
   return JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
+}
+
+/** What the README shows of a demo, without what depends on the machine and on chance. */
+function readmeLines(): string[] {
+  const shown = /```\n(Postgres [\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))?.[1]?.split('\n') ?? [];
+  const lines = shown.filter((line) => /^(Sandbox|Service|REST|Updates|\d\. |By ledger|\d+ commands)/.test(line));
+  expect(lines.length).toBeGreaterThan(6);
+  return lines;
+}
+
+function shapeOf(text: string): string {
+  return text.replace(/\d+/g, '0').replace(/ {2,}/g, '  ');
 }
 
 it('the demo ends by itself after its seconds, proves that nothing was lost, and leaves nothing behind', async () => {
@@ -77,15 +104,34 @@ it('the demo ends by itself after its seconds, proves that nothing was lost, and
     expect(proof[figure], figure).toBeGreaterThan(0);
   }
   expect(proof['consumed']).toBe(proof['updates']);
+  expect(proof).toMatchObject({ commands: 5, settled: 5, unresolved: 0 });
+  for (const verdict of [
+    'placed    ⇒ applied',
+    'replaced  ⇒ applied',
+    'landed    ⇒ applied',
+    'late      ⇒ applied',
+    'lost      ⇒ rejected',
+  ])
+    expect(demo.err, verdict).toContain(verdict);
+  expect(demo.err, 'the order that landed late, as a consumer reads it').toMatch(/r1 .* 0 of 5 BUY KO limit at 1$/m);
   expect(demo.out.trimEnd(), 'stdout is for the proof alone').not.toContain('\n');
   expect(demo.err, 'updates as the consumer reads them').toMatch(/ {2}(prediction|account):\S+ {2}r\d+ /);
   expect(demo.err).toContain('Where to look next');
+  for (const line of readmeLines()) expect(shapeOf(demo.err), 'as the README shows it').toContain(shapeOf(line));
   await expectNothingLeft(demo);
 }, 120_000);
 
 it('interrupted by Ctrl-C, the demo still proves its run and ends in order', async () => {
   const demo = startDemo([], { ...(await givenDatabase()), KAFKA_BROKERS: inject('kafkaBrokers').join(',') });
-  await eventually(() => expect(demo.out, demo.err).toContain('Where to look next'), { deadlineMs: 60_000, everyMs: 50 });
+  await eventually(
+    () => {
+      expect(demo.out, demo.err).toContain('Where to look next');
+      expect(demo.out, demo.err).toContain('The market again');
+    },
+    { deadlineMs: 90_000, everyMs: 50 },
+  );
+  const first = await repeat(/^ {2}\$ (curl .* -X POST .*)$/m.exec(demo.out)?.[1] ?? '');
+  expect(first, 'the line that was shown, given again').toMatchObject({ replayed: 'true', body: { outcome: 'applied' } });
   demo.child.kill('SIGINT');
   expect(await demo.exited, demo.err).toBe(0);
   expect(demo.out).toContain('By ledger, database and topic: 0 lost, 0 doubled, 0 out of order.');

@@ -2,8 +2,22 @@ import { expect, it } from 'vitest';
 import { control, runningSandbox } from '../support/sandbox.ts';
 import { nothingWrong, platformOf, World } from '../support/service-under-test.ts';
 
-/** Input first, then each part empties into the next; the lane is given back when nothing of ours can write any more. What stands between is free to change. */
-const wayOfTheData = ['credentials', 'ingest', 'relay', 'state-writer', 'lane-keeper', 'kafka', 'database', 'admin'];
+/**
+ * No new command, then no input, then each part empties into the next; the lane is given back when nothing of ours can write any more, and REST ends when all of it
+ * is out. What stands between is free to change.
+ */
+const wayOfTheData = [
+  'commands',
+  'credentials',
+  'ingest',
+  'relay',
+  'state-writer',
+  'lane-keeper',
+  'kafka',
+  'rest',
+  'database',
+  'admin',
+];
 
 it('SIGTERM under load drains step by step and loses nothing; asked twice, it ends at once and loses nothing either', async () => {
   const { description } = await runningSandbox({ market: { rate: 500, openOrders: 200, knownOrders: 300 } });
@@ -17,7 +31,7 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   const drained = polite.process.log().filter(({ msg }) => msg === 'drain step');
   const steps = drained.map(({ service }) => String(service));
   expect(steps.filter((step) => wayOfTheData.includes(step))).toEqual(wayOfTheData);
-  expect([steps.at(0), steps.at(-1)]).toEqual(['credentials', 'admin']);
+  expect([steps.at(0), steps.at(-1)]).toEqual(['commands', 'admin']);
   for (const step of drained) expect(step).toMatchObject({ ms: expect.any(Number), outcome: 'drained' });
   // What it had committed, it had published; and the lane is free for whoever comes next.
   const rest = await world.query(

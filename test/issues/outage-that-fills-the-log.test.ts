@@ -46,6 +46,9 @@ it('says once that housekeeping fails', async () => {
   await housekeeping.drain();
   expect(lines.sort()).toEqual([
     'counting orders failed; it is tried again',
+    'keeping the outbox of commands failed; it is tried again',
     'keeping the partitions of the log failed; it is tried again',
+    'keeping the quarantine failed; it is tried again',
+    'measuring the database failed; it is tried again',
   ]);
 });

@@ -1,5 +1,4 @@
-import type { LogRow } from '../../src/domain/committed-batch.ts';
-import { PublishError, type Publisher } from '../../src/relay/publisher.ts';
+import { PublishError, type Publisher, type PublishRow } from '../../src/relay/publisher.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 
@@ -8,13 +7,13 @@ export type Fate = 'ok' | 'refused' | 'answer_lost' | 'torn';
 
 /** Kafka as the relay sees it. `arrived` is what a consumer would read, in the order of arrival. */
 export class LossyPublisher implements Publisher {
-  readonly arrived: LogRow[] = [];
+  readonly arrived: PublishRow[] = [];
   sends = 0;
   largestSend = 0;
   delayMs = 1;
   fate: () => Fate = () => 'ok';
   /** Called before each send: for what must hold at that moment. */
-  onSend: (rows: readonly LogRow[]) => void = () => {};
+  onSend: (rows: readonly PublishRow[]) => void = () => {};
   private sending = false;
   private readonly clock: Clock;
   private readonly random: Random;
@@ -24,7 +23,7 @@ export class LossyPublisher implements Publisher {
     this.random = random;
   }
 
-  async publish(rows: readonly LogRow[]): Promise<void> {
+  async publish(rows: readonly PublishRow[]): Promise<void> {
     if (this.sending) throw new Error('two sends at once');
     this.onSend(rows);
     this.sending = true;
@@ -41,7 +40,7 @@ export class LossyPublisher implements Publisher {
   async close(): Promise<void> {}
 
   /** A partition takes a send in order, so what arrives is a beginning of each key's rows. */
-  private tear(rows: readonly LogRow[]): LogRow[] {
+  private tear(rows: readonly PublishRow[]): PublishRow[] {
     const cut = new Set<string>();
     return rows.filter((row) => {
       if (this.random.next() < 0.3) cut.add(row.key);

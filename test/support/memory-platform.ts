@@ -7,7 +7,7 @@ import type { Clock } from '../../src/runtime/clock.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { eventText, type Row } from './platform-rows.ts';
 
-type Subscription = 'acknowledge' | 'silent' | { readonly code: string };
+type Subscription = 'acknowledge' | 'silent' | { readonly code: string } | { readonly afterMs: number };
 
 /** A platform in memory, on the clock of the test: one network delay of 1 ms each way, so that the order of things is real. */
 export class MemoryPlatform implements OrderReads, TokenSource {
@@ -22,6 +22,7 @@ export class MemoryPlatform implements OrderReads, TokenSource {
   shows: (row: Row, request: ListRequest) => boolean = () => true;
   listError: ((request: ListRequest) => PlatformError | undefined) | undefined;
   beforeList: ((request: ListRequest) => Promise<void>) | undefined;
+  beforeGet: ((orderId: string) => Promise<void>) | undefined;
   subscription: (stream: string, accountId: string) => Subscription = () => 'acknowledge';
   /** How an opening socket ends instead of opening. */
   refuse: SocketEnd | undefined;
@@ -87,6 +88,7 @@ export class MemoryPlatform implements OrderReads, TokenSource {
     this.gets.push(orderId);
     await this.clock.sleep(1);
     const row = this.rows.get(`${stream}:${accountId}`)?.find((each) => (each['ordId'] ?? each['orderId']) === orderId);
+    await this.beforeGet?.(orderId);
     return row === undefined ? { kind: 'absent' } : { kind: 'found', row, bytes: 500 };
   }
 
@@ -144,12 +146,14 @@ export class MemorySocket implements Socket {
     }
     const verdict = this.platform.subscription(payload.topic, accountId);
     if (verdict === 'silent') return;
-    if (verdict === 'acknowledge') this.subscribed.add(name);
+    const refused = typeof verdict === 'object' && 'code' in verdict ? verdict : undefined;
+    if (refused === undefined) this.subscribed.add(name);
     const answer =
-      verdict === 'acknowledge'
+      refused === undefined
         ? { type: 'subscribed', id, payload }
-        : { type: 'error', id, payload: { code: verdict.code, message: 'refused' } };
-    this.clock.after(1, () => this.deliver(JSON.stringify(answer)));
+        : { type: 'error', id, payload: { code: refused.code, message: 'refused' } };
+    const afterMs = typeof verdict === 'object' && 'afterMs' in verdict ? verdict.afterMs : 1;
+    this.clock.after(afterMs, () => this.deliver(JSON.stringify(answer)));
   }
 
   /** A frame from the platform, at once. */
@@ -184,7 +188,8 @@ export class MemorySocket implements Socket {
   }
 
   close(): void {
-    this.clock.after(1, () => this.end({ kind: 'closed', code: 1000, reason: '' }));
+    const { answers } = this;
+    this.clock.after(answers ? 1 : 2_000, () => this.end({ kind: 'closed', code: answers ? 1000 : 1006, reason: '' }));
   }
 
   terminate(): void {

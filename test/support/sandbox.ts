@@ -10,7 +10,8 @@ import { silentLog } from './silent-log.ts';
 export async function runningSandbox(input: SandboxInput = {}): Promise<RunningSandbox> {
   const sandbox = await startSandbox(
     { ...input, market: { rate: 0, openOrders: 20, knownOrders: 40, ...input.market } },
-    { clock: systemClock, random: seededRandom(1), log: silentLog },
+    // Not the market's own seed: an order that somebody places would get the id of one that the market made.
+    { clock: systemClock, random: seededRandom(1_000_003), log: silentLog },
   );
   onTestFinished(() => sandbox.stop());
   return sandbox;

@@ -52,6 +52,12 @@ export async function scriptedWire(play: {
   };
 }
 
+/** Whether the bytes are a whole request, body and all. */
+export function wholeRequest(bytes: string): boolean {
+  const end = bytes.indexOf('\r\n\r\n');
+  return end !== -1 && bytes.length >= end + 4 + Number(/content-length: (\d+)/i.exec(bytes)?.[1] ?? 0);
+}
+
 /** An HTTP/1.1 answer as bytes. */
 export function httpAnswer(status: number, body: string, headers: Record<string, string> = {}): string {
   const head = Object.entries({

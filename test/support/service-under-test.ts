@@ -54,6 +54,7 @@ export class World {
       KAFKA_BROKERS: parts.brokers.join(','),
       TIDEMARK_TOPIC_PREFIX: prefixOf(parts.topics),
       TIDEMARK_ADMIN_PORT: '0',
+      TIDEMARK_HTTP_PORT: '0',
       ...options.platform,
       ...options.env,
     };
@@ -122,6 +123,12 @@ export class RunningService {
 
   async adminAddress(): Promise<string> {
     const line = await this.process.awaitLog('the admin port', ({ msg }) => msg === 'admin port open');
+    return String(line['address']);
+  }
+
+  /** Where REST answers. */
+  async restAddress(): Promise<string> {
+    const line = await this.process.awaitLog('the port of REST', ({ msg }) => msg === 'REST port open');
     return String(line['address']);
   }
 

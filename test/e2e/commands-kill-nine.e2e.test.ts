@@ -1,0 +1,7 @@
+import { it } from 'vitest';
+import { commandsUnderKillNine } from '../support/commands-under-kill-nine.ts';
+
+// 2,000 of them are in `npm run test:deep`: they take minutes.
+it('500 commands through write faults of every kind, killed with -9 every few seconds, a standby taking over: none is sent twice, none is lost, and each verdict is the truth', async () => {
+  await commandsUnderKillNine(500);
+}, 600_000);

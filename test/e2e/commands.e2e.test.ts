@@ -1,0 +1,262 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
+import { commandOutcomeRecord } from '../../src/schema/command-outcome.ts';
+import { cliIo } from '../support/cli-io.ts';
+import { readAll } from '../support/kafka-fixture.ts';
+import { eventually } from '../support/poll.ts';
+import { runAgainst } from '../support/rest-answers.ts';
+import { control, controlLines, runningSandbox } from '../support/sandbox.ts';
+import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
+
+const accountId = 'SIM-1001';
+/** Far below every market: it rests. */
+const resting = { accountId, symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a caller would
+  readonly body: any;
+}
+
+async function call(service: RunningService, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  const { body, key = randomUUID(), wait } = options;
+  const response = await fetch(`${await service.restAddress()}${path}`, {
+    method,
+    headers: {
+      ...(method === 'GET' ? {} : { 'idempotency-key': key }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+interface CallOptions {
+  readonly body?: object;
+  readonly key?: string;
+  readonly wait?: number;
+}
+
+async function started(env: Record<string, string> = {}) {
+  const { description } = await runningSandbox({ market: { rate: 20 } });
+  const world = await World.create({ platform: platformOf(description), env: { TIDEMARK_COMMANDS: 'on', ...env } });
+  const service = await world.serve();
+  await service.waitLive();
+  return { sandbox: description, world, service };
+}
+
+function nextPlace(sandbox: SandboxDescription, rule: object) {
+  return control(sandbox, '/faults', { rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', ...rule }] });
+}
+
+/** How often the platform accepted an order under one of the command's references, by its ledger. */
+async function acceptances(sandbox: SandboxDescription, command: { attempts: { attemptId: string }[] }): Promise<number> {
+  const ours = new Set(command.attempts.map(({ attemptId }) => attemptId));
+  const decisions = await controlLines(sandbox, '/ledger?kind=decision');
+  return decisions.filter(({ decision, reference }) => decision === 'accepted' && ours.has(reference)).length;
+}
+
+function settledAs(service: RunningService, commandId: string, outcome: string): Promise<Answer['body']> {
+  return eventually(
+    async () => {
+      const { body } = await call(service, 'GET', `/v1/commands/${commandId}`);
+      expect(body.outcome, JSON.stringify(body)).toBe(outcome);
+      return body;
+    },
+    { deadlineMs: 20_000, everyMs: 100 },
+  );
+}
+
+describe('commands, from REST to the platform and back', () => {
+  it('places and replaces, tells every step on Kafka, and marks the updates of the order', async () => {
+    const { sandbox, world, service } = await started();
+    const [symbol] = sandbox.predictionSymbols;
+    const terms = { accountId, symbol, outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc' };
+    const body = { ...terms, quantity: '10', price: '0.01', clientOrderRef: 'mine-1' };
+    const placed = await call(service, 'POST', '/v1/predictions/orders', { body, key: 'place-1', wait: 20 });
+    expect([placed.status, placed.body.outcome]).toEqual([200, 'applied']);
+    const again = await call(service, 'POST', '/v1/predictions/orders', { body, key: 'place-1' });
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body.commandId).toBe(placed.body.commandId);
+
+    const { orderId, commandId } = placed.body;
+    const changed = { accountId, quantity: '12', price: '0.02' };
+    const replaced = await call(service, 'PATCH', `/v1/predictions/orders/${orderId}`, { body: changed, wait: 20 });
+    expect([replaced.status, replaced.body.outcome]).toEqual([200, 'applied']);
+
+    const order = await call(service, 'GET', `/v1/orders/prediction/${orderId}`);
+    expect(order.body.order).toMatchObject({
+      origin: 'tidemark',
+      commandId,
+      callerRef: 'mine-1',
+      working: { quantity: '12', price: '0.02' },
+    });
+    const updates = await call(service, 'GET', `/v1/orders/prediction/${orderId}/updates`);
+    for (const update of updates.body.items) expect(update.order).toMatchObject({ commandId, callerRef: 'mine-1' });
+
+    const steps = await eventually(async () => {
+      const records = (await readAll(world.brokers, world.topics.outcomes)).filter(({ key }) => key === commandId);
+      const read = records.map(({ value = '' }) => commandOutcomeRecord.parse(JSON.parse(value)));
+      expect(read.at(-1)?.state).toBe('applied');
+      return read;
+    });
+    expect(steps.map(({ version }) => version)).toEqual(steps.map((_, index) => index + 1));
+    expect(await acceptances(sandbox, placed.body)).toBe(1);
+    await control(sandbox, '/rate', { rate: 0 });
+    expect(await world.settledProof(sandbox)).toMatchObject(nothingWrong);
+    expect(await service.stop()).toBe(0);
+  }, 90_000);
+
+  it('settles a 504 that had landed, keeps one unknown that had not, and sends neither again over a restart', async () => {
+    const { sandbox, world, service } = await started();
+    await nextPlace(sandbox, { applied: 'yes' });
+    const landed = await call(service, 'POST', '/v1/orders', { body: { ...resting, clientId: 'landed' } });
+    const applied = await settledAs(service, landed.body.commandId, 'applied');
+    expect(applied.evidence.map(({ code }: { code: string }) => code)).toContain('landed');
+    expect(applied.orderId).toBeTypeOf('string');
+
+    await nextPlace(sandbox, { applied: 'no' });
+    const lost = await call(service, 'POST', '/v1/orders', { body: { ...resting, symbol: 'MSFT' }, key: 'lost-1' });
+    expect([lost.status, lost.body.outcome]).toEqual([202, 'unknown']);
+    expect(lost.headers.get('location')).toBe(`/v1/commands/${lost.body.commandId}`);
+    expect(lost.headers.get('retry-after')).toMatch(/^\d+$/);
+    await nextPlace(sandbox, { applied: 'late', delayMs: 6000 });
+    const late = await call(service, 'POST', '/v1/orders', { body: { ...resting, symbol: 'KO' } });
+    expect(late.body.outcome).toBe('unknown');
+    const same = await call(service, 'POST', '/v1/orders', { body: { ...resting, symbol: 'MSFT' } });
+    expect([same.status, same.body.code]).toEqual([409, 'UNRESOLVED_PRIOR_COMMAND']);
+
+    await service.kill9();
+    const next = await world.serve();
+    await next.waitLive();
+    await settledAs(next, late.body.commandId, 'applied');
+    const still = await eventually(async () => {
+      const { body } = await call(next, 'GET', `/v1/commands/${lost.body.commandId}`);
+      expect(body.misses).toBeGreaterThan(0);
+      return body;
+    });
+    expect(still).toMatchObject({ outcome: 'unknown', presumedAbsent: false });
+    const replayed = await call(next, 'POST', '/v1/orders', { body: { ...resting, symbol: 'MSFT' }, key: 'lost-1' });
+    expect(replayed.body.commandId).toBe(lost.body.commandId);
+    const exposure = await call(next, 'GET', `/v1/exposure?accountId=${accountId}`);
+    expect(exposure.body.items.find((row: { symbol: string }) => row.symbol === 'MSFT')).toMatchObject({
+      unresolvedQuantity: '5',
+    });
+
+    await theOnCallSettles(next, lost.body.commandId);
+    const counts = await Promise.all([landed, lost, late].map(({ body }) => acceptances(sandbox, body)));
+    expect(counts).toEqual([1, 0, 1]);
+    expect(await next.stop()).toBe(0);
+  }, 120_000);
+
+  it('lets nobody in without a token where one is asked for, and nobody to an account that the token does not name', async () => {
+    const { description: sandbox } = await runningSandbox();
+    const env = { TIDEMARK_COMMANDS: 'on', TIDEMARK_AUTH_PRINCIPALS: 'on' };
+    const world = await World.create({ platform: platformOf(sandbox), env });
+    const io = cliIo({ DATABASE_URL: world.databaseUrl });
+    const scopes = 'orders:read,orders:write';
+    await runProgram(io, ['token', 'add', 'desk', '--scopes', scopes, '--accounts', accountId]);
+    const service = await world.serve();
+    await service.waitLive();
+    const url = await service.restAddress();
+    const [mine, foreign] = [accountId, 'SIM-1002'].map((id) => [
+      ...[
+        'place',
+        '--account',
+        id,
+        '--symbol',
+        'F',
+        '--side',
+        'buy',
+        '--type',
+        'limit',
+        '--qty',
+        '1',
+        '--price',
+        '1',
+        '--wait',
+        '10',
+      ],
+    ]);
+    const signedIn = { TIDEMARK_TOKEN: io.out().trim() };
+    expect(await runAgainst(url, mine ?? [])).toMatchObject({ code: 77, err: expect.stringContaining('(UNAUTHENTICATED)') });
+    expect(await runAgainst(url, mine ?? [], { TIDEMARK_TOKEN: 'guessed' })).toMatchObject({ code: 77 });
+    const placed = await runAgainst(url, mine ?? [], signedIn);
+    expect([placed.code, placed.out], placed.err).toEqual([0, expect.stringMatching(/^applied {2}command /)]);
+    const refused = await runAgainst(url, foreign ?? [], signedIn);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('there is no such account (ACCOUNT_NOT_FOUND)')]);
+    const halt = await runAgainst(url, ['halt', '--account', accountId, '--reason', 'x'], signedIn);
+    expect([halt.code, halt.err]).toEqual([77, expect.stringContaining('(INSUFFICIENT_SCOPE)')]);
+    expect(await world.query('select principal, account_id from commands')).toEqual([
+      { principal: 'desk', account_id: accountId },
+    ]);
+    expect(service.process.lines.join('\n'), 'the log holds no token').not.toContain(signedIn.TIDEMARK_TOKEN);
+    expect(await service.stop()).toBe(0);
+  }, 60_000);
+
+  it('places nothing where commands are off, and reads all the same', async () => {
+    const { service } = await started({ TIDEMARK_COMMANDS: 'off' });
+    const refused = await call(service, 'POST', '/v1/orders', { body: resting });
+    expect([refused.status, refused.body.code]).toEqual([403, 'COMMANDS_OFF']);
+    const orders = await call(service, 'GET', '/v1/orders?limit=2');
+    expect(orders.body.items).toHaveLength(2);
+    expect(await service.stop()).toBe(0);
+  }, 60_000);
+});
+
+/** By the command line alone, against the real service: what it shows is what somebody on call sees. */
+async function theOnCallSettles(service: RunningService, commandId: string): Promise<void> {
+  const url = await service.restAddress();
+  const listed = await runAgainst(url, ['command', 'ls', '--unresolved']);
+  expect([listed.code, listed.err]).toEqual([0, '']);
+  expect(listed.out).toContain(`tidemark command settle ${commandId} --outcome applied|rejected`);
+  const shown = await runAgainst(url, ['command', 'show', commandId]);
+  expect(shown.out).toMatch(/^evidence +computed again: unknown, by answer$/m);
+  const settled = await runAgainst(url, [
+    'command',
+    'settle',
+    commandId,
+    '--outcome',
+    'rejected',
+    '--reason',
+    'not in the ledger',
+  ]);
+  expect(settled).toMatchObject({ code: 0, out: `rejected  command ${commandId}\n` });
+  expect((await runAgainst(url, ['command', 'ls', '--unresolved'])).out).toBe('Nothing is unresolved.\n');
+  expect((await runAgainst(url, ['command', 'show', commandId])).out).toMatch(/^evidence +computed again: rejected, by person$/m);
+  const halted = await runAgainst(url, ['halt', '--account', accountId, '--reason', 'a drill']);
+  expect(halted.out).toContain('a drill');
+  expect((await service.status()).halts).toMatchObject([{ scope: accountId, cause: 'operator', reason: 'a drill' }]);
+  const ready = await (await fetch(`${await service.adminAddress()}/readyz?verbose`)).json();
+  expect(ready).toMatchObject({ status: 'degraded' });
+  const refused = await runAgainst(url, [
+    ...['place', '--account', accountId, '--symbol', 'F'],
+    ...['--side', 'buy', '--type', 'limit', '--qty', '1', '--price', '1'],
+  ]);
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('PLACING_HALTED')]);
+  expect((await runAgainst(url, ['resume', '--account', accountId, '--reason', 'over'])).out).toBe('No halt is in force.\n');
+  const placed = await runAgainst(url, [
+    'place',
+    '--account',
+    accountId,
+    '--symbol',
+    'F',
+    '--side',
+    'buy',
+    '--type',
+    'limit',
+    '--qty',
+    '1',
+    '--price',
+    '1',
+    '--wait',
+    '10',
+  ]);
+  expect([placed.code, placed.out], placed.err).toEqual([0, expect.stringMatching(/^applied {2}command /)]);
+  const swept = await runAgainst(url, ['cancel', '--all', '--account', accountId, '--reason', 'the drill ends']);
+  expect(swept.err + swept.out).toContain('account');
+}

@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { cliIo } from '../support/cli-io.ts';
+import { runningSandbox } from '../support/sandbox.ts';
+import { platformOf, World } from '../support/service-under-test.ts';
+
+/** A row of the quarantine, as if the order had come in a shape that nobody could read. Its id. */
+async function quarantine(
+  world: World,
+  order: { stream: string; account: string | null; order: string | null },
+): Promise<number> {
+  const [row] = await world.query<{ id: number }>(
+    `insert into quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+     values (0, 1, $1, $2, $3, 'bad_decimal', 'price: expected a decimal string, found 1e5', '{"price":1e5}', '2026-11-21T14:30:00Z') returning id::int`,
+    [order.stream, order.account, order.order],
+  );
+  return row?.id ?? 0;
+}
+
+it('accounts are read whole, and quarantined orders again, by the service that runs', async () => {
+  const { description } = await runningSandbox({ market: { rate: 0, openOrders: 20, knownOrders: 60 } });
+  const world = await World.create({ platform: platformOf(description) });
+  const run = async (...argv: string[]) => {
+    const io = cliIo({ DATABASE_URL: world.databaseUrl });
+    await runProgram(io, argv);
+    return { code: io.code(), out: io.out(), err: io.err() };
+  };
+  const service = await world.serve();
+  await service.waitLive();
+  const [known] = await world.query<{ stream: string; account: string; order: string; orders: number }>(
+    `select stream, account_id as account, min(order_id) as order, count(*)::int as orders from orders group by 1, 2 order by orders desc limit 1`,
+  );
+  if (known === undefined) throw new Error('the service knows no order');
+  const { stream, account } = known;
+
+  const backfill = JSON.parse((await run('backfill', account, '--stream', stream, '--json')).out);
+  expect(backfill).toEqual([{ stream, outcome: 'done', detail: expect.stringMatching(/^\d+ orders read$/) }]);
+  expect(Number.parseInt(backfill[0].detail, 10)).toBeGreaterThanOrEqual(known.orders);
+  expect(await run('backfill', 'NOBODY')).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(/never followed NOBODY/),
+  });
+
+  const there = await quarantine(world, known);
+  const gone = await quarantine(world, { ...known, order: 'no-such-order' });
+  const nameless = await quarantine(world, { ...known, order: null });
+  const retried = await run('quarantine', 'retry', String(there), String(gone), String(nameless), '999999', '--json');
+  expect(retried.code).toBe(1);
+  expect(JSON.parse(retried.out)).toEqual([
+    { id: String(there), outcome: 'done', detail: 'the order was read again and went through ingest' },
+    { id: String(gone), outcome: 'failed', detail: 'the platform does not show the order any more' },
+    {
+      id: String(nameless),
+      outcome: 'failed',
+      detail: `it names no order: run \`tidemark backfill ${account}\`, and discard it`,
+    },
+    { id: '999999', outcome: 'failed', detail: 'there is no such row' },
+  ]);
+
+  const listed = await run('quarantine', 'ls');
+  expect(listed.out.split('\n').map((line) => line.split(/ {2,}/)[0])).toEqual(['ID', String(gone), String(nameless), '']);
+  expect((await run('quarantine', 'show', String(gone))).out).toMatch(/^id +\d+\nstream .*\n[\s\S]*\n\n\{"price":1e5\}\n$/);
+  expect(await run('quarantine', 'discard', String(gone), String(nameless))).toMatchObject({
+    code: 0,
+    out: `${gone}: done, discarded\n${nameless}: done, discarded\n`,
+  });
+  expect(await run('quarantine', 'discard', String(gone))).toMatchObject({ code: 1 });
+  expect((await run('quarantine', 'ls')).out).toBe('The quarantine is empty.\n');
+
+  expect(await service.stop()).toBe(0);
+  const nobody = await run('backfill', account, '--stream', stream, '--wait', '1');
+  expect(nobody).toMatchObject({
+    code: 75,
+    out: expect.stringMatching(/withdrawn, no service that follows the account has answered\n$/),
+  });
+  expect(await world.query('select id from repair_requests where answered_at is null')).toEqual([]);
+}, 120_000);

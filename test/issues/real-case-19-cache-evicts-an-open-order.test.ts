@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import type { CommandRequest } from '../../src/domain/command.ts';
+import { fixed, whole } from '../../src/sandbox/exchange/fixed.ts';
+import { acceptPending, fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
+import { account, CommandWorld, equity } from '../support/command-world.ts';
+import { outcomeUnknown } from '../support/scripted-entry.ts';
+
+// A bounded cache dropped the least recently used order, which was open; its next report made a new order out of nothing.
+// What protects: `loadKnown` (ingest/load-known.ts) reads back what the cache has dropped.
+it('an open order that many others have driven out of the cache goes on where it was, and its replace is settled', async () => {
+  const desk = await CommandWorld.start();
+  Object.assign(desk.world.settings.ingest, { headCacheCount: 1 });
+  await desk.restart();
+  const { command, order } = await desk.working();
+  desk.world.platform.entered.venue.set({ answerMs: 'manual' });
+  desk.script({ applied: 'yes', answer: outcomeUnknown });
+  const { orderId } = order.terms;
+  const replace: CommandRequest = {
+    kind: 'replace',
+    stream: 'prediction',
+    accountId: account,
+    orderId,
+    terms: { quantity: '20' },
+  };
+  const { commandId } = await desk.send(replace);
+  desk.world.platform.entered.venue.set({ answerMs: 5 });
+  for (let i = 1; i <= 20; i += 1) {
+    await desk.working({ ...equity, terms: { ...equity.terms, qty: String(i) } });
+    if (i === 10) await desk.restart();
+  }
+  acceptPending(desk.exchange, order);
+  fillOrder(desk.exchange, order, whole(20), fixed('0.4'));
+  await desk.until(() => desk.stored(order).status === 'filled');
+
+  expect(desk.command(commandId).state).toBe('applied');
+  const updates = desk.updates(order);
+  expect(updates.map(({ revision }) => revision)).toEqual(updates.map((_, i) => i + 1));
+  expect(new Set(updates.map(({ order: state }) => state.commandId))).toEqual(new Set([command.commandId]));
+});

@@ -1,0 +1,308 @@
+import type { AccountProbes, AccountStanding, ProbeResult } from '../../src/commands/account-probes.ts';
+import { CommandDesk } from '../../src/commands/command-desk.ts';
+import type { SettlingUpdate } from '../../src/commands/command-journal.ts';
+import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
+import type { Submission, SubmitResult } from '../../src/commands/commands.ts';
+import type { EntryOptions, EntryResult, OrderEntry } from '../../src/commands/order-entry.ts';
+import type { Command, CommandRequest, Evidence } from '../../src/domain/command.ts';
+import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
+import { encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
+import type { Order } from '../../src/domain/order.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import { Lease } from '../../src/runtime/lease.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
+import { equityView, instantAt, predictionView } from './arbitrary-orders.ts';
+import { ToldOrders } from './journaled-orders.ts';
+import { MemoryJournal } from './memory-journal.ts';
+import { silentLog } from './silent-log.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+/** One write as the platform's door sees it. */
+export interface Sent {
+  readonly request: CommandRequest;
+  readonly attemptId: string;
+  /** Virtual milliseconds since the rig began. */
+  readonly atMs: number;
+}
+
+/** What the entry does with one attempt. */
+export interface EntryScript {
+  /** Before the write is asked for. A result: it never gets to asking. */
+  readonly connect?: { readonly ms?: number; readonly result?: EntryResult };
+  readonly answerMs?: number;
+  readonly result: EntryResult | ((sent: Sent) => EntryResult);
+}
+
+export const accepted: EntryResult = { kind: 'accepted', answer: { status: 202 } };
+export const unknown: EntryResult = {
+  kind: 'unknown',
+  reason: { code: 'REQUEST_OUTCOME_UNKNOWN', message: 'unknown', status: 504 },
+};
+export const atCapacity: EntryResult = {
+  kind: 'not_sent',
+  reason: { code: 'ORDER_ENTRY_AT_CAPACITY', message: 'busy', status: 429 },
+  mayRepeat: true,
+};
+export const refused = (status: number, staleToken?: true): EntryResult => ({
+  kind: 'refused',
+  reason: { code: `HTTP_${status}`, message: 'no', status },
+  ...(staleToken && { staleToken }),
+});
+
+/** Order entry by a script, one entry an attempt; beyond it every attempt is accepted. Nothing is written that `mayWrite` did not allow. */
+export class RigEntry implements OrderEntry {
+  readonly scripts: EntryScript[] = [];
+  readonly sent: Sent[] = [];
+  /** Told in the instant of the write. */
+  onWrite: (sent: Sent) => void = () => {};
+  private readonly clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.clock = clock;
+  }
+
+  async send(request: CommandRequest, attemptId: string, { mayWrite, signal }: EntryOptions): Promise<EntryResult> {
+    const { connect, answerMs = 5, result } = this.scripts.shift() ?? { result: accepted };
+    await this.clock.sleep(connect?.ms ?? 1);
+    if (connect?.result !== undefined) return connect.result;
+    if (!(await mayWrite())) return { kind: 'not_sent', reason: { code: 'NOT_PERMITTED', message: 'no' }, mayRepeat: false };
+    const sent = { request, attemptId, atMs: this.clock.monotonicMs() };
+    this.sent.push(sent);
+    this.onWrite(sent);
+    await this.clock.sleep(answerMs, signal);
+    if (signal.aborted) return unknown;
+    return typeof result === 'function' ? result(sent) : result;
+  }
+}
+
+export interface Asked {
+  readonly kind: 'reference' | 'account' | 'order';
+  readonly accountId: string;
+  readonly id?: string;
+  readonly atMs: number;
+  readonly sinceMs?: number | undefined;
+}
+
+type Answer = (asked: Asked) => ProbeResult | Promise<ProbeResult>;
+
+/** The platform's reads: complete, certain and empty-handed unless told otherwise. */
+export class RigProbes implements AccountProbes {
+  readonly asked: Asked[] = [];
+  now: AccountStanding = { known: true, live: true, isSim: true, certain: true };
+  answer: Answer = () => this.complete();
+  private readonly clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.clock = clock;
+  }
+
+  complete(...shown: string[]): ProbeResult {
+    return { kind: 'complete', startedAtMs: this.clock.nowMs(), certain: this.now.certain, shown };
+  }
+
+  standing(): AccountStanding {
+    return this.now;
+  }
+
+  byReference(_stream: string, accountId: string, id: string): Promise<ProbeResult> {
+    return this.ask({ kind: 'reference', accountId, id, atMs: this.clock.monotonicMs() });
+  }
+
+  readAccount(_stream: string, accountId: string, _signal: AbortSignal, sinceMs?: number): Promise<ProbeResult> {
+    return this.ask({ kind: 'account', accountId, atMs: this.clock.monotonicMs(), sinceMs });
+  }
+
+  readOrder(_stream: string, accountId: string, id: string): Promise<ProbeResult> {
+    return this.ask({ kind: 'order', accountId, id, atMs: this.clock.monotonicMs() });
+  }
+
+  private async ask(asked: Asked): Promise<ProbeResult> {
+    this.asked.push(asked);
+    const result = await this.answer(asked);
+    await this.clock.sleep(1);
+    return result;
+  }
+}
+
+export const placeEquity = {
+  kind: 'place',
+  stream: 'account',
+  accountId: 'acct-1',
+  terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '191.5' },
+} as const satisfies CommandRequest;
+export const placePrediction = {
+  kind: 'place',
+  stream: 'prediction',
+  accountId: 'acct-1',
+  terms: { symbol: 'FED-CUT', outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc', quantity: '10', price: '0.4' },
+} as const satisfies CommandRequest;
+export const workingOrder: Order = { ...predictionView, orderId: 'order-1', origin: 'external' };
+export const replaceWorking = {
+  kind: 'replace',
+  stream: 'prediction',
+  accountId: 'acct-1',
+  orderId: 'order-1',
+  terms: { price: '0.5' },
+} as const satisfies CommandRequest;
+export const cancelWorking = {
+  kind: 'cancel',
+  stream: 'prediction',
+  accountId: 'acct-1',
+  orderId: 'order-1',
+} as const satisfies CommandRequest;
+export const word = { by: 'olga', reason: 'looked it up at the venue', requestId: 'request-op' };
+
+/** One process: a desk with ports by script around one journal that outlives it. */
+export class CommandRig {
+  readonly clock: VirtualClock;
+  readonly journal: MemoryJournal;
+  readonly orders: ToldOrders;
+  readonly entry: RigEntry;
+  readonly probes: RigProbes;
+  readonly lease: Lease;
+  readonly metrics = createMetrics();
+  readonly desk: CommandDesk;
+  epoch = 0n;
+  private readonly seed: number;
+  private keys = 0;
+  private batches = 0n;
+
+  /** `beside`: shares clock, journal and orders with another process. */
+  constructor(options: Partial<CommandOptions> = {}, beside?: CommandRig, seed = (beside?.seed ?? 0) + 1) {
+    this.seed = seed;
+    this.clock = beside?.clock ?? new VirtualClock(Date.parse('2026-11-21T12:00:00Z'));
+    this.orders = beside?.orders ?? new ToldOrders();
+    this.journal = beside?.journal ?? new MemoryJournal(this.orders);
+    this.entry = new RigEntry(this.clock);
+    this.probes = new RigProbes(this.clock);
+    this.lease = new Lease(this.clock, 1e12);
+    const { clock, journal, entry, probes, lease } = this;
+    this.desk = new CommandDesk(
+      { clock, journal, entry, probes, lease, random: seededRandom(seed), metrics: this.metrics.commands, log: silentLog },
+      { ...commandDefaults, lane: 0, enabled: true, accounts: [], ...options },
+    );
+  }
+
+  static async leading(options: Partial<CommandOptions> = {}, beside?: CommandRig, seed?: number): Promise<CommandRig> {
+    const rig = new CommandRig(options, beside, seed);
+    await rig.begin((beside?.epoch ?? 0n) + 1n);
+    return rig;
+  }
+
+  async begin(epoch: bigint): Promise<void> {
+    this.epoch = epoch;
+    this.lease.confirm(epoch, this.clock.monotonicMs());
+    await this.during(this.desk.begin({ epoch }));
+  }
+
+  /** What a promise of the desk comes to, letting as much time pass as it takes. */
+  async during<T>(work: Promise<T>, limitMs = 120_000): Promise<T> {
+    let over = false;
+    const mark = () => {
+      over = true;
+    };
+    work.then(mark, mark);
+    if (!(await this.clock.advanceUntil(() => over, limitMs))) throw new Error(`it does not end within ${limitMs} ms`);
+    return work;
+  }
+
+  submission(request: CommandRequest, over: Partial<Submission> = {}): Submission {
+    this.keys += 1;
+    return {
+      principal: 'desk',
+      idempotencyKey: `key-${this.epoch}-${this.keys}`,
+      requestId: `request-${this.keys}`,
+      request,
+      ...over,
+    };
+  }
+
+  submit(request: CommandRequest, over: Partial<Submission> = {}): Promise<SubmitResult> {
+    return this.during(this.desk.submit(this.submission(request, over)));
+  }
+
+  async send(request: CommandRequest, over: Partial<Submission> = {}): Promise<Command> {
+    const result = await this.submit(request, over);
+    if (result.kind !== 'journaled') throw new Error(`declined: ${result.code} ${result.message}`);
+    return result.command;
+  }
+
+  async declined(request: CommandRequest, over: Partial<Submission> = {}): Promise<string> {
+    const result = await this.submit(request, over);
+    if (result.kind !== 'declined') throw new Error(`journaled as ${result.command.state}`);
+    return result.code;
+  }
+
+  /** As the journal has it. */
+  command(commandId: string): Command {
+    const command = this.journal.commands.get(commandId);
+    if (command === undefined) throw new Error(`there is no command ${commandId}`);
+    return command;
+  }
+
+  state(commandId: string): string {
+    return this.command(commandId).state;
+  }
+
+  evidence(commandId: string): readonly Evidence[] {
+    return this.journal.evidence.get(commandId) ?? [];
+  }
+
+  codes(commandId: string): string[] {
+    return this.evidence(commandId).map(({ code }) => code);
+  }
+
+  /** A revision as ingest commits it: in the journal's reads at once, and handed over unless `handed` is false. */
+  commit(order: Order, over: Partial<SettlingUpdate> & { commandId?: string; handed?: boolean } = {}): void {
+    const { commandId, handed = true, ...rest } = over;
+    const held = this.orders.readOrder(order.stream, order.orderId);
+    const revision = rest.revision ?? (held?.revision ?? 0) + 1;
+    const sourceVersion = order.stream === 'prediction' ? (rest.sourceVersion ?? BigInt(revision) * 10n) : undefined;
+    const update: SettlingUpdate = {
+      revision,
+      sourceEpoch: rest.sourceEpoch ?? 0,
+      ...(sourceVersion !== undefined && { sourceVersion }),
+      cause: rest.cause ?? 'stream',
+      order: { ...order, updatedAt: instantAt(revision) },
+    };
+    this.orders.add(update);
+    const reference = order.stream === 'account' ? order.clOrdId : order.clientOrderRef;
+    if (revision === 1 && commandId !== undefined && reference !== undefined)
+      this.orders.bind({ attemptId: reference, commandId, orderId: order.orderId, matches: order.commandId === commandId });
+    if (handed) this.desk.hand(this.batchOf(update, commandId ?? order.commandId));
+    else this.desk.missed();
+  }
+
+  /** The order that an attempt of a place has made, at its first revision. */
+  land(commandId: string, over: Partial<Order> = {}, attempt?: number): Order {
+    const order = this.landed(commandId, over, attempt);
+    this.commit(order, { commandId });
+    return order;
+  }
+
+  landed(commandId: string, over: Partial<Order> = {}, attempt = -1): Order {
+    const { request, attempts } = this.command(commandId);
+    const reference = attempts.at(attempt)?.attemptId ?? '';
+    if (request.stream === 'account')
+      return { ...equityView, orderId: `of-${commandId}`, origin: 'tidemark', commandId, clOrdId: reference, ...over };
+    return { ...predictionView, orderId: `of-${commandId}`, origin: 'tidemark', commandId, clientOrderRef: reference, ...over };
+  }
+
+  private batchOf(update: SettlingUpdate, commandId: string | undefined): CommittedBatch {
+    const { order, revision, sourceVersion, cause } = update;
+    this.batches += 1n;
+    const payload = encodeUpdate({
+      head: { order, revision, ...(sourceVersion !== undefined && { sourceVersion }), join: {} },
+      orderJson: encodeOrder(update.sourceEpoch === 0 ? order : { ...order, sourceEpoch: update.sourceEpoch }),
+      generation: 1,
+      cause: cause as 'stream',
+      occurredAt: order.updatedAt,
+      observedAt: order.updatedAt,
+      changed: [],
+    });
+    const row = { topic: 'updates' as const, key: `${order.stream}:${order.orderId}`, payload };
+    const rows = [commandId === undefined ? row : { ...row, commandId }];
+    const { batches: number } = this;
+    return { number, lastSeq: number, rows, receivedMs: [0], streams: [order.stream], committedMs: 0, bytes: payload.length };
+  }
+}

@@ -1,0 +1,70 @@
+import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
+import { controlLines } from './sandbox.ts';
+
+/** One write as the platform's ledger has it. */
+export interface LedgerWrite {
+  readonly kind: 'place' | 'replace' | 'cancel';
+  readonly atMs: number;
+  /** Our reference, on a place. */
+  readonly reference?: string;
+  /** The order that a replace or a cancel names. */
+  readonly orderId?: string;
+  /** The new total that a replace asks for. */
+  readonly quantity?: string;
+  /** What order entry made of it: `accepted`, `refused`, `not_applied`, `deferred`, `lapsed`. */
+  readonly decisions: readonly string[];
+}
+
+export interface TrueOrder {
+  readonly state: string;
+  readonly closed: boolean;
+  /** Steps that it went through: `replace_accepted`, `canceled`, `fill` … */
+  readonly steps: ReadonlySet<string>;
+  /** Totals that amends made work. */
+  readonly amendedTo: ReadonlySet<string>;
+}
+
+export interface CommandTruth {
+  readonly writes: readonly LedgerWrite[];
+  readonly orders: ReadonlyMap<string, TrueOrder>;
+}
+
+const kinds = { POST: 'place', PATCH: 'replace', DELETE: 'cancel' } as const;
+
+/** Every write that reached the platform, and what became of every order, by the platform's own ledger. */
+export async function readCommandTruth(sandbox: SandboxDescription): Promise<CommandTruth> {
+  const lines = await controlLines(sandbox, '/ledger?kind=request,decision,change');
+  const decisions = new Map<number, string[]>();
+  const orders = new Map<string, { steps: Set<string>; amendedTo: Set<string>; closed: boolean; state: string }>();
+  for (const line of lines) {
+    if (line.kind === 'decision') decisions.set(line.request, [...(decisions.get(line.request) ?? []), line.decision]);
+    if (line.kind !== 'change') continue;
+    const order = orders.get(line.orderId) ?? { steps: new Set(), amendedTo: new Set(), closed: false, state: '' };
+    orders.set(line.orderId, order);
+    order.steps.add(line.step);
+    order.closed = line.closed;
+    order.state = line.order.state ?? String(line.order.ordStatus).toLowerCase();
+    if (line.step === 'replace_accepted') order.amendedTo.add(line.order.workingQuantity ?? line.order.qty);
+  }
+  return { writes: lines.flatMap((line) => (line.kind === 'request' ? writeOf(line, decisions) : [])), orders };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a line of the ledger
+function writeOf(line: any, decisions: ReadonlyMap<number, readonly string[]>): LedgerWrite[] {
+  const kind = kinds[line.method as keyof typeof kinds];
+  const match = /^\/v1\/(?:predictions\/)?orders(?:\/([^/?]+))?(?:\?|$)/.exec(line.url);
+  if (kind === undefined || match === null) return [];
+  const body = line.body === '' ? {} : JSON.parse(line.body);
+  const reference = body.clientId ?? body.clientOrderRef;
+  const orderId = match[1] === undefined ? undefined : decodeURIComponent(match[1]);
+  return [
+    {
+      kind,
+      atMs: Date.parse(line.at),
+      decisions: decisions.get(line.seq) ?? [],
+      ...(kind === 'place' && reference !== undefined ? { reference } : {}),
+      ...(orderId === undefined ? {} : { orderId }),
+      ...(kind === 'replace' && body.quantity !== undefined ? { quantity: body.quantity } : {}),
+    },
+  ];
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { atMs, fence, halt, type JournalUnderTest } from './journal-fixtures.ts';
+
+export function haltContract(make: () => Promise<JournalUnderTest>): void {
+  describe('a halt', () => {
+    it('is raised once for each scope and cause while it is active', async () => {
+      await using rig = await make();
+      const first = halt();
+      expect(await rig.journal.raiseHalt(first, fence)).toEqual(first);
+      expect(await rig.journal.raiseHalt(halt({ reason: 'again' }), fence)).toEqual(first);
+      const others = [halt({ cause: 'rate', sinceMs: atMs + 1 }), halt({ scope: { kind: 'service' }, sinceMs: atMs + 2 })];
+      for (const other of others) expect(await rig.journal.raiseHalt(other, fence)).toEqual(other);
+      expect(await rig.journal.activeHalts()).toEqual([first, ...others]);
+    });
+
+    it('is cleared by scope, and may be raised anew', async () => {
+      await using rig = await make();
+      const ofService = halt({ scope: { kind: 'service' } });
+      for (const each of [halt(), halt({ cause: 'rate' }), ofService]) await rig.journal.raiseHalt(each, fence);
+      const scope = { kind: 'account', accountId: 'acct-1' } as const;
+      expect(await rig.journal.clearHalts(scope, 'ann', 'looked', atMs + 9, fence)).toBe(2);
+      expect(await rig.journal.activeHalts()).toEqual([ofService]);
+      expect(await rig.journal.clearHalts(scope, 'ann', 'looked', atMs + 9, fence)).toBe(0);
+      const anew = halt();
+      expect(await rig.journal.raiseHalt(anew, fence)).toEqual(anew);
+    });
+  });
+}

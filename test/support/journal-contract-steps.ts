@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import {
+  answer,
+  answered,
+  atMs,
+  attemptId,
+  fence,
+  type JournalUnderTest,
+  newPlace,
+  sending,
+  unknown,
+} from './journal-fixtures.ts';
+
+export function stepContract(make: () => Promise<JournalUnderTest>): void {
+  describe('a step', () => {
+    it('writes the command, its attempt, the evidence and the event', async () => {
+      await using rig = await make();
+      const command = await sending(rig.journal);
+      const seenPendingAt = { revision: 4, sourceVersion: 9_007_199_254_740_995n };
+      const step = answered(command, 'unknown', {
+        reason: { code: 'TIMEOUT', message: 'no answer', status: 504 },
+        ...{ misses: 2, presumedAbsent: true, seenPendingAt, orderId: 'o-1' },
+      });
+      const result = await rig.journal.step(step, fence);
+      expect(result).toMatchObject({
+        kind: 'stepped',
+        command: {
+          ...{
+            state: 'unknown',
+            version: 2,
+            updatedAtMs: step.atMs,
+            misses: 2,
+            presumedAbsent: true,
+            seenPendingAt,
+            orderId: 'o-1',
+          },
+          reason: step.reason,
+          attempts: [{ state: 'unknown', sendingAtMs: atMs + 5, answeredAtMs: step.atMs }],
+        },
+      });
+      expect(await rig.journal.find(command.commandId)).toEqual('command' in result && result.command);
+      expect((await rig.journal.evidenceOf(command.commandId)).at(-1)).toEqual({ number: 3, ...answer() });
+      expect(await rig.events()).toMatchObject([{ state: 'open' }, { version: 2, state: 'unknown' }]);
+    });
+
+    it('leaves what it does not name as it was', async () => {
+      await using rig = await make();
+      const first = await unknown(rig.journal, newPlace(), { misses: 3, orderId: 'o-1', reason: { code: 'A', message: 'a' } });
+      const step = { commandId: first.commandId, version: 2, to: 'unknown', atMs: atMs + 99, evidence: [] } as const;
+      expect(await rig.journal.step(step, fence)).toEqual({
+        kind: 'stepped',
+        command: { ...first, version: 3, updatedAtMs: atMs + 99 },
+      });
+    });
+
+    it('takes away the label of absence when it leaves unknown, and says when it was settled', async () => {
+      await using rig = await make();
+      const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
+      const step = { commandId: first.commandId, version: 2, to: 'applied', atMs: atMs + 99, evidence: [] } as const;
+      expect(await rig.journal.step({ ...step, presumedAbsent: false }, fence)).toMatchObject({
+        command: { state: 'applied', presumedAbsent: false, settledAtMs: atMs + 99 },
+      });
+      expect(await rig.journal.unresolved(10)).toEqual([]);
+    });
+
+    it('decided on an older version is stale, gives the command as it is, and writes nothing', async () => {
+      await using rig = await make();
+      const command = await sending(rig.journal);
+      const results = await Promise.all([
+        rig.journal.step(answered(command, 'unknown'), fence),
+        rig.journal.step(answered(command, 'accepted'), fence),
+      ]);
+      expect(results.map(({ kind }) => kind).sort()).toEqual(['stale', 'stepped']);
+      const now = await rig.journal.find(command.commandId);
+      expect(results).toContainEqual({ kind: 'stale', command: now });
+      expect(await rig.events()).toHaveLength(2);
+    });
+
+    it('on an attempt that has moved on is stale as well', async () => {
+      await using rig = await make();
+      const command = await sending(rig.journal);
+      const [attempt] = command.attempts;
+      const move = { attemptId: attempt?.attemptId ?? '', from: 'prepared', to: 'not_sent' } as const;
+      expect(await rig.journal.step(answered(command, 'not_sent', { attempt: move }), fence)).toMatchObject({
+        kind: 'stale',
+        command: { attempts: [{ state: 'sending' }] },
+      });
+    });
+
+    it('prepares a further attempt behind one that was not sent', async () => {
+      await using rig = await make();
+      const command = await sending(rig.journal);
+      const nextAttemptId = attemptId();
+      const [first] = command.attempts;
+      const attempt = { attemptId: first?.attemptId ?? '', from: 'sending', to: 'not_sent' } as const;
+      const result = await rig.journal.step({ ...answered(command, 'not_sent'), to: 'open', attempt, nextAttemptId }, fence);
+      expect(result).toMatchObject({
+        kind: 'stepped',
+        command: { state: 'open', attempts: [{ state: 'not_sent' }, { attemptId: nextAttemptId, number: 2, state: 'prepared' }] },
+      });
+      expect(await rig.journal.markSending(nextAttemptId, atMs, fence)).toBe(true);
+    });
+
+    it('prepares none behind one that may have been sent', async () => {
+      await using rig = await make();
+      for (const to of ['unknown', 'accepted'] as const) {
+        const command = await sending(rig.journal);
+        const step = answered(command, to);
+        await expect(rig.journal.step({ ...step, to: 'open', nextAttemptId: attemptId() }, fence)).rejects.toThrow();
+        expect(await rig.journal.find(command.commandId)).toMatchObject({ version: 1, attempts: [{ state: 'sending' }] });
+      }
+    });
+
+    it('that no state may take is refused, and so is one that takes back an answer', async () => {
+      await using rig = await make();
+      const command = await unknown(rig.journal);
+      const { commandId } = command;
+      const step = { commandId, version: 2, atMs, evidence: [] } as const;
+      await expect(rig.journal.step({ ...step, to: 'open' }, fence)).rejects.toThrow();
+      await rig.journal.step({ ...step, to: 'applied' }, fence);
+      await expect(rig.journal.step({ ...step, version: 3, to: 'unknown' }, fence)).rejects.toThrow();
+      const accepted = await rig.journal.step(answered(await sending(rig.journal), 'accepted'), fence);
+      if (accepted.kind !== 'stepped') throw new Error(accepted.kind);
+      const back = { attemptId: accepted.command.attempts[0]?.attemptId ?? '', from: 'accepted', to: 'not_sent' } as const;
+      const later = { ...answered(accepted.command, 'not_sent'), to: 'accepted', attempt: back } as const;
+      await expect(rig.journal.step(later, fence)).rejects.toThrow();
+    });
+
+    it('binds an order to one place only', async () => {
+      await using rig = await make();
+      await unknown(rig.journal, newPlace(), { orderId: 'o-1' });
+      const second = await sending(rig.journal);
+      await expect(rig.journal.step(answered(second, 'unknown', { orderId: 'o-1' }), fence)).rejects.toThrow();
+      expect(await rig.journal.find(second.commandId)).toMatchObject({ version: 1, state: 'open' });
+    });
+
+    it('of a command that nobody knows is refused', async () => {
+      await using rig = await make();
+      const command = await sending(rig.journal);
+      await expect(rig.journal.step(answered({ ...command, commandId: randomUUID() }, 'unknown'), fence)).rejects.toThrow();
+    });
+  });
+
+  describe('evidence', () => {
+    it('may be added at any time, is numbered, and is no step', async () => {
+      await using rig = await make();
+      const command = await unknown(rig.journal);
+      await Promise.all([
+        rig.journal.addEvidence(command.commandId, [
+          answer('a'),
+          answer('b', { attemptId: command.attempts[0]?.attemptId ?? '' }),
+        ]),
+        rig.journal.addEvidence(command.commandId, [answer('c')]),
+      ]);
+      const evidence = await rig.journal.evidenceOf(command.commandId);
+      expect(evidence.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
+      expect(evidence.map(({ code }) => code)).toEqual(expect.arrayContaining(['a', 'b', 'c']));
+      expect((await rig.journal.find(command.commandId))?.version).toBe(command.version);
+      await expect(rig.journal.addEvidence(randomUUID(), [answer()])).rejects.toThrow();
+    });
+  });
+}

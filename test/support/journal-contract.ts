@@ -1,0 +1,15 @@
+import { haltContract } from './journal-contract-halts.ts';
+import { openContract } from './journal-contract-opening.ts';
+import { sendContract } from './journal-contract-sending.ts';
+import { stepContract } from './journal-contract-steps.ts';
+import { takeOverContract } from './journal-contract-taking-over.ts';
+import type { JournalUnderTest } from './journal-fixtures.ts';
+
+/** What every `CommandJournal` promises, whatever keeps it. `make` gives an empty one, on which `fence` holds the lane. */
+export function journalContract(make: () => Promise<JournalUnderTest>): void {
+  openContract(make);
+  sendContract(make);
+  stepContract(make);
+  takeOverContract(make);
+  haltContract(make);
+}

@@ -1,0 +1,95 @@
+import { type CommandState, isFinal } from '../../src/domain/command.ts';
+import type { CommandTruth, LedgerWrite, TrueOrder } from './command-truth.ts';
+
+/** A command as the database holds it, with its attempts. */
+export interface JournaledCommand {
+  readonly commandId: string;
+  readonly kind: 'place' | 'replace' | 'cancel';
+  readonly state: CommandState;
+  readonly orderId: string | null;
+  readonly quantity: string | null;
+  readonly attempts: readonly { readonly attemptId: string; readonly state: string; readonly sendingAtMs: number | null }[];
+}
+
+/**
+ * Everything in which journal and ledger disagree, as sentences; empty when every promise was kept. The platform must be healed and at rest: what may still
+ * land is not known to either.
+ */
+export function judgeCommands(commands: readonly JournaledCommand[], truth: CommandTruth): string[] {
+  const byAttempt = new Map(commands.flatMap((command) => command.attempts.map(({ attemptId }) => [attemptId, command])));
+  const byTerms = new Map(commands.filter(({ kind }) => kind !== 'place').map((command) => [termsOf(command), command]));
+  const writesOf = new Map<JournaledCommand, LedgerWrite[]>();
+  const faults: string[] = [];
+  for (const write of truth.writes) {
+    const command = write.kind === 'place' ? byAttempt.get(write.reference ?? '') : byTerms.get(termsOf(write));
+    if (command === undefined) faults.push(`no command explains ${write.kind} ${write.reference ?? termsOf(write)}`);
+    else writesOf.set(command, [...(writesOf.get(command) ?? []), write]);
+  }
+  for (const command of commands) {
+    const writes = writesOf.get(command) ?? [];
+    const order = truth.orders.get(command.orderId ?? '');
+    const found = [...wireFaults(command, writes), ...verdictFaults(command, writes, order)];
+    faults.push(...found.map((fault) => `${command.kind} ${command.commandId} (${command.state}): ${fault}`));
+  }
+  return faults;
+}
+
+function termsOf({
+  kind,
+  orderId,
+  quantity,
+}: Pick<JournaledCommand, 'kind'> & { orderId?: string | null; quantity?: string | null }) {
+  return `${kind} ${orderId} ${kind === 'replace' ? quantity : ''}`;
+}
+
+/** Invariants 12 and 13: one write an attempt, its row committed before the first byte, and one acceptance a command. */
+function wireFaults({ attempts }: JournaledCommand, writes: readonly LedgerWrite[]): string[] {
+  const faults: string[] = [];
+  const sent = attempts.filter(({ sendingAtMs }) => sendingAtMs !== null);
+  if (writes.length > sent.length) faults.push(`${writes.length} writes and ${sent.length} attempts that were sent`);
+  for (const { attemptId } of attempts) {
+    const own = writes.filter(({ reference }) => reference === attemptId);
+    if (own.length > 1) faults.push(`attempt ${attemptId} was written ${own.length} times`);
+  }
+  const firstMs = Math.min(...writes.map(({ atMs }) => atMs));
+  const committedMs = Math.min(...sent.map(({ sendingAtMs }) => sendingAtMs ?? Number.POSITIVE_INFINITY));
+  if (writes.length > 0 && firstMs < committedMs) faults.push('the platform had it before its attempt was committed');
+  if (acceptances(writes) > 1) faults.push(`accepted ${acceptances(writes)} times`);
+  return faults;
+}
+
+/** Invariant 14: the verdict against what took effect. `unknown` is allowed wherever nothing took effect that could have been seen. */
+function verdictFaults(command: JournaledCommand, writes: readonly LedgerWrite[], order: TrueOrder | undefined): string[] {
+  const { state, kind } = command;
+  const effect = tookEffect(command, writes, order);
+  if (isRefusedUnseen(command, writes, order)) return [];
+  if (!isFinal(state) && state !== 'unknown') return ['is neither settled nor unknown'];
+  if (state === 'applied') return effect ? [] : ['it never took effect'];
+  if (effect && !(kind === 'place' && state === 'rejected' && order?.state === 'rejected')) return ['it took effect'];
+  if (kind === 'place' && state === 'moot') return ['a place is never moot'];
+  if (state === 'moot' && order?.closed !== true) return ['the order is not over'];
+  return [];
+}
+
+function tookEffect({ kind, quantity }: JournaledCommand, writes: readonly LedgerWrite[], order: TrueOrder | undefined): boolean {
+  if (kind === 'place') return acceptances(writes) > 0;
+  if (kind === 'replace') return quantity !== null && order?.amendedTo.has(quantity) === true;
+  // Only a cancel that the platform took can be what canceled it; the market's own cancels leave the orders of people alone.
+  return acceptances(writes) > 0 && order?.steps.has('canceled') === true;
+}
+
+/**
+ * The platform took it, the venue refused it, and both were over before anybody looked: old terms that were never seen pending prove nothing (reconciliation, "Settling
+ * unknown"), so `accepted` is all that can be said, and it is alarmed.
+ */
+function isRefusedUnseen(
+  { kind, state }: JournaledCommand,
+  writes: readonly LedgerWrite[],
+  order: TrueOrder | undefined,
+): boolean {
+  return state === 'accepted' && kind !== 'place' && acceptances(writes) === 1 && order?.steps.has(`${kind}_refused`) === true;
+}
+
+function acceptances(writes: readonly LedgerWrite[]): number {
+  return writes.flatMap(({ decisions }) => decisions).filter((decision) => decision === 'accepted').length;
+}

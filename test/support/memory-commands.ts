@@ -1,0 +1,128 @@
+import type { Halt } from '../../src/commands/command-journal.ts';
+import type {
+  CancelAllResult,
+  Commands,
+  HaltResult,
+  OperatorWord,
+  ReconcileResult,
+  SettleResult,
+  Submission,
+  SubmitResult,
+} from '../../src/commands/commands.ts';
+import type { Command, CommandState } from '../../src/domain/command.ts';
+
+export const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
+
+/** What REST asks of the command side, noted; what it answers, told beforehand. It judges nothing. */
+export class MemoryCommands implements Commands {
+  readonly submissions: Submission[] = [];
+  readonly words: { readonly what: string; readonly on: unknown; readonly word: OperatorWord }[] = [];
+  readonly reconciled: { readonly accountId?: string; readonly dryRun: boolean }[] = [];
+  readonly waits: { readonly commandId: string; readonly waitMs: number }[] = [];
+  inForce: readonly Halt[] = [];
+  submitAnswer: (submission: Submission) => SubmitResult | Promise<SubmitResult> = (submission) => ({
+    kind: 'journaled',
+    command: commandOf(submission),
+    replayed: false,
+  });
+  waitAnswer: () => Promise<Command | undefined> = async () => undefined;
+  settleAnswer: SettleResult = { kind: 'settled', command: sampleCommand({ state: 'applied' }) };
+  haltAnswer: HaltResult = { kind: 'done', halts: [] };
+  cancelAllAnswer: (accountId: string) => CancelAllResult = () => ({ kind: 'done', orders: [] });
+  reconcileAnswer: ReconcileResult = { kind: 'done', report: { unresolved: 0, probes: 0, settled: [], plan: [] } };
+
+  async submit(submission: Submission): Promise<SubmitResult> {
+    this.submissions.push(submission);
+    return this.submitAnswer(submission);
+  }
+
+  async wait(id: string, waitMs: number): Promise<Command | undefined> {
+    this.waits.push({ commandId: id, waitMs });
+    return this.waitAnswer();
+  }
+
+  async settle(on: string, outcome: string, word: OperatorWord): Promise<SettleResult> {
+    this.words.push({ what: `settle ${outcome}`, on, word });
+    return this.settleAnswer;
+  }
+
+  async halt(on: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+    this.words.push({ what: 'halt', on, word });
+    return this.haltAnswer;
+  }
+
+  async resume(on: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+    this.words.push({ what: 'resume', on, word });
+    return this.haltAnswer;
+  }
+
+  halts(): readonly Halt[] {
+    return this.inForce;
+  }
+
+  async cancelAll(on: string, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult> {
+    this.words.push({ what: 'cancel-all', on, word });
+    return this.cancelAllAnswer(on);
+  }
+
+  async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {
+    this.reconciled.push(options);
+    return this.reconcileAnswer;
+  }
+
+  allowance() {
+    return { limit: 10, remaining: 7, resetMs: 1500 };
+  }
+}
+
+/** The command of a submission, in whatever state. */
+export function commandOf(
+  { request, principal, idempotencyKey, callerRef, supersedes }: Submission,
+  state: CommandState = 'accepted',
+): Command {
+  return sampleCommand({
+    request,
+    principal,
+    idempotencyKey,
+    state,
+    ...(callerRef === undefined ? {} : { callerRef }),
+    ...(supersedes === undefined ? {} : { supersedes }),
+    ...(request.kind === 'place' ? {} : { orderId: request.orderId }),
+  });
+}
+
+/** A place of an account order, accepted, unless told otherwise. */
+export function sampleCommand(over: Partial<Command> = {}): Command {
+  return {
+    commandId,
+    lane: 1,
+    principal: 'loopback',
+    idempotencyKey: 'key-1',
+    requestHash: 'hash',
+    request: {
+      kind: 'place',
+      stream: 'account',
+      accountId: 'ACC-1',
+      terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' },
+    },
+    state: 'accepted',
+    version: 3,
+    presumedAbsent: false,
+    misses: 0,
+    deadlineAtMs: 1_700_000_010_000,
+    createdAtMs: 1_700_000_000_000,
+    updatedAtMs: 1_700_000_000_200,
+    attempts: [
+      {
+        attemptId: 'tm-0e6f6f58-0f2b-4d53-8f0a-0a2b9ce1d3a7',
+        number: 1,
+        state: 'accepted',
+        epoch: 9_007_199_254_740_993n,
+        preparedAtMs: 1_700_000_000_000,
+        sendingAtMs: 1_700_000_000_050,
+        answeredAtMs: 1_700_000_000_200,
+      },
+    ],
+    ...over,
+  };
+}

@@ -1,0 +1,309 @@
+import type {
+  AuditEntry,
+  BoundOrder,
+  CommandJournal,
+  CommandStep,
+  Fence,
+  Halt,
+  NewCommand,
+  NewEvidence,
+  OpenOrder,
+  OpenResult,
+  SettlingUpdate,
+  StepResult,
+} from '../../src/commands/command-journal.ts';
+import { type Attempt, type Command, type Evidence, isFinal } from '../../src/domain/command.ts';
+import type { Stream } from '../../src/domain/order.ts';
+import { must, mustBeWellFormed, mustHoldAttempts, mustMoveAttempt, mustMoveCommand } from './journal-rules.ts';
+import { changed, opened, stepped } from './journaled-command.ts';
+import { type JournaledOrders, ToldOrders } from './journaled-orders.ts';
+
+export type JournalOperation = keyof CommandJournal;
+
+/**
+ * What stands between a caller and the journal: `transact` does the whole call at once. A hook may wait before or after it, reject before it (nothing happened),
+ * reject after it (it happened, and the answer was lost), or let it happen long after it has rejected.
+ */
+export type JournalHook = <T>(operation: JournalOperation, transact: () => T) => Promise<T>;
+
+export const noHook: JournalHook = async (_operation, transact) => transact();
+
+const keyKeptMs = 7 * 86_400_000;
+
+/** A step of a command, as the outbox has it. */
+export interface JournalEvent {
+  readonly number: number;
+  readonly command: Command;
+  readonly evidence: readonly NewEvidence[];
+}
+
+/**
+ * The journal in memory: every call one transaction in one turn, with all invariants that the port promises of the database. It survives the crashes of its clients.
+ *
+ * Invariant: `commands` holds what is committed; a call that throws has changed nothing.
+ */
+export class MemoryJournal implements CommandJournal {
+  hook: JournalHook = noHook;
+  readonly commands = new Map<string, Command>();
+  readonly evidence = new Map<string, readonly Evidence[]>();
+  /** The outbox, in the order of the steps. */
+  readonly events: JournalEvent[] = [];
+  readonly halts: Halt[] = [];
+  readonly audits: AuditEntry[] = [];
+  readonly orders: JournaledOrders;
+  /** Told in the same instant as each commit of a command. */
+  onCommitted: (command: Command, before: Command | undefined) => void = () => {};
+  private readonly epochs = new Map<number, bigint>();
+  private readonly byKey = new Map<string, string>();
+  private readonly byAttempt = new Map<string, string>();
+
+  constructor(orders: JournaledOrders = new ToldOrders()) {
+    this.orders = orders;
+  }
+
+  open(command: NewCommand, fence: Fence): Promise<OpenResult> {
+    return this.hook('open', () => this.transactOpen(command, fence));
+  }
+
+  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean> {
+    return this.hook('markSending', () => {
+      const command = this.commands.get(this.byAttempt.get(attemptId) ?? '');
+      const attempt = command?.attempts.find((each) => each.attemptId === attemptId);
+      if (command === undefined || attempt?.state !== 'prepared' || attempt.epoch !== fence.epoch || !this.holds(fence))
+        return false;
+      const sending: Attempt = { ...attempt, state: 'sending', sendingAtMs: atMs };
+      this.commit({ ...command, attempts: changed(command, sending) }, [note('sending', attemptId, atMs)], 'quiet');
+      return true;
+    });
+  }
+
+  step(step: CommandStep, fence: Fence): Promise<StepResult> {
+    return this.hook('step', () => this.transactStep(step, fence));
+  }
+
+  addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
+    return this.hook('addEvidence', () => {
+      must(this.commands.has(commandId), `there is no command ${commandId}`);
+      this.append(commandId, evidence);
+    });
+  }
+
+  takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]> {
+    return this.hook('takeOver', () => {
+      const { lane, epoch } = fence;
+      if (epoch < (this.epochs.get(lane) ?? 0n)) throw new Error(`epoch ${epoch} was overtaken`);
+      this.epochs.set(lane, epoch);
+      const ours = () => this.oldestFirst().filter((command) => command.lane === lane);
+      for (const command of ours()) this.sweep(command, fence, atMs);
+      return ours().filter(({ state, settledAtMs }) => !isFinal(state) || (settledAtMs ?? 0) >= atMs - recentMs);
+    });
+  }
+
+  find(commandId: string): Promise<Command | undefined> {
+    return this.hook('find', () => this.commands.get(commandId));
+  }
+
+  findByKey(principal: string, idempotencyKey: string): Promise<Command | undefined> {
+    return this.hook('findByKey', () => this.commands.get(this.byKey.get(keyOf(principal, idempotencyKey)) ?? ''));
+  }
+
+  findByAttempts(attemptIds: readonly string[]): Promise<Map<string, Command>> {
+    return this.hook('findByAttempts', () => this.ofAttempts(attemptIds));
+  }
+
+  evidenceOf(commandId: string): Promise<Evidence[]> {
+    return this.hook('evidenceOf', () => [...(this.evidence.get(commandId) ?? [])]);
+  }
+
+  unresolved(limit: number): Promise<Command[]> {
+    return this.hook('unresolved', () =>
+      this.oldestFirst()
+        .filter(({ state }) => !isFinal(state))
+        .slice(0, limit),
+    );
+  }
+
+  boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]> {
+    return this.hook('boundOrders', () => this.orders.boundOrders(new Set(commandIds)));
+  }
+
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]> {
+    return this.hook('updatesAfter', () => this.orders.updatesAfter(stream, orderId, afterRevision, limit));
+  }
+
+  readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined> {
+    return this.hook('readOrder', () => this.orders.readOrder(stream, orderId));
+  }
+
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]> {
+    return this.hook('openOrders', () => this.orders.openOrders(accountId, after, limit));
+  }
+
+  activeHalts(): Promise<Halt[]> {
+    return this.hook('activeHalts', () => this.halts.filter(isActive));
+  }
+
+  raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'> {
+    return this.hook('raiseHalt', () => {
+      if (!this.holds(fence)) return 'fenced';
+      const same = this.halts.find((each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope));
+      if (same !== undefined) return same;
+      this.halts.push(halt);
+      return halt;
+    });
+  }
+
+  clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'> {
+    return this.hook('clearHalts', () => {
+      if (!this.holds(fence)) return 'fenced';
+      let cleared = 0;
+      for (const [i, halt] of this.halts.entries()) {
+        if (!isActive(halt) || !sameScope(halt.scope, scope)) continue;
+        this.halts[i] = { ...halt, clearedAtMs: atMs, clearedBy: by, clearedReason: reason };
+        cleared += 1;
+      }
+      return cleared;
+    });
+  }
+
+  audit(entry: AuditEntry): Promise<void> {
+    return this.hook('audit', () => {
+      this.audits.push(entry);
+    });
+  }
+
+  /** As they stand, for whoever looks from outside or binds orders. */
+  ofAttempts(attemptIds: readonly string[]): Map<string, Command> {
+    const found = new Map<string, Command>();
+    for (const attemptId of attemptIds) {
+      const command = this.commands.get(this.byAttempt.get(attemptId) ?? '');
+      if (command !== undefined) found.set(attemptId, command);
+    }
+    return found;
+  }
+
+  private transactOpen(asked: NewCommand, fence: Fence): OpenResult {
+    if (!this.holds(fence)) return { kind: 'fenced' };
+    const key = keyOf(asked.principal, asked.idempotencyKey);
+    const earlier = this.commands.get(this.byKey.get(key) ?? '');
+    if (earlier !== undefined && (!isFinal(earlier.state) || earlier.createdAtMs > asked.atMs - keyKeptMs))
+      return earlier.requestHash === asked.requestHash ? { kind: 'replayed', command: earlier } : { kind: 'key_reused' };
+    if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked.request.accountId))
+      return { kind: 'not_superseded' };
+    mustBeWellFormed(asked);
+    must(!this.commands.has(asked.commandId), `${asked.commandId} is there already`);
+    const { attemptId, refusal, atMs } = asked;
+    if (attemptId !== undefined) this.mustBeNew(attemptId);
+    const command = opened(asked, fence);
+    this.byKey.set(key, command.commandId);
+    if (attemptId !== undefined) this.byAttempt.set(attemptId, command.commandId);
+    this.commit(command, [{ ...note(refusal === undefined ? 'prepared' : 'refused', attemptId, atMs), detail: { ...refusal } }]);
+    return { kind: 'opened', command };
+  }
+
+  private transactStep(step: CommandStep, fence: Fence): StepResult {
+    const command = this.commands.get(step.commandId);
+    must(command !== undefined, `there is no command ${step.commandId}`);
+    if (!this.holds(fence)) return { kind: 'fenced' };
+    const { attempt: move, nextAttemptId, atMs } = step;
+    const attempt = move && command.attempts.find(({ attemptId }) => attemptId === move.attemptId);
+    must(move === undefined || attempt !== undefined, `${command.commandId} has no attempt ${move?.attemptId}`);
+    if (command.version !== step.version || attempt?.state !== move?.from) return { kind: 'stale', command };
+    mustMoveCommand(command, step.to);
+    const { orderId = step.orderId } = command;
+    must(step.orderId === undefined || step.orderId === orderId, `${command.commandId} is about ${orderId}, and stays so`);
+    let attempts = command.attempts;
+    if (attempt !== undefined && move !== undefined) {
+      mustMoveAttempt(attempt, move.to);
+      attempts = changed(command, {
+        ...attempt,
+        state: move.to,
+        answeredAtMs: atMs,
+        ...(move.reason && { reason: move.reason }),
+      });
+    }
+    if (nextAttemptId !== undefined) {
+      this.mustBeNew(nextAttemptId);
+      must(step.to === 'open', `${command.commandId} is ${step.to} and prepares another attempt`);
+      const number = attempts.length + 1;
+      attempts = [...attempts, { attemptId: nextAttemptId, number, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs }];
+    }
+    const next = stepped(command, step, attempts);
+    mustHoldAttempts(next);
+    this.mustBindOnce(next);
+    if (nextAttemptId !== undefined) this.byAttempt.set(nextAttemptId, next.commandId);
+    this.commit(next, step.evidence);
+    return { kind: 'stepped', command: next };
+  }
+
+  /** What the holders before this one left: sent or not, nobody will say any more. */
+  private sweep(command: Command, { epoch }: Fence, atMs: number): void {
+    const last = command.attempts.at(-1);
+    if (last === undefined || last.epoch >= epoch) return;
+    const inFlight = last.state === 'sending' || last.state === 'prepared';
+    if (!inFlight && command.state !== 'open') return;
+    const reason = { code: 'TAKEN_OVER', message: 'the process that had it in hand is gone' };
+    const to = last.state === 'sending' ? 'unknown' : last.state === 'prepared' ? 'not_sent' : last.state;
+    const attempts = inFlight ? changed(command, { ...last, state: to, answeredAtMs: atMs, reason }) : command.attempts;
+    const open = command.state === 'open';
+    const settled = open && isFinal(to) ? { settledAtMs: atMs } : {};
+    const outcome = open ? { state: to, reason, ...settled } : {};
+    const next = { ...command, ...outcome, attempts, version: command.version + 1, updatedAtMs: atMs };
+    this.commit(next, [{ ...note('taken_over', last.attemptId, atMs), detail: { epoch: `${epoch}`, was: last.state } }]);
+  }
+
+  private commit(command: Command, evidence: readonly NewEvidence[], told: 'told' | 'quiet' = 'told'): void {
+    const before = this.commands.get(command.commandId);
+    this.commands.set(command.commandId, command);
+    this.append(command.commandId, evidence);
+    if (told === 'told') this.events.push({ number: this.events.length + 1, command, evidence });
+    this.onCommitted(command, before);
+  }
+
+  private append(commandId: string, evidence: readonly NewEvidence[]): void {
+    const before = this.evidence.get(commandId) ?? [];
+    this.evidence.set(commandId, [...before, ...evidence.map((each, i) => ({ ...each, number: before.length + i + 1 }))]);
+  }
+
+  private oldestFirst(): Command[] {
+    return [...this.commands.values()].sort((a, b) => a.createdAtMs - b.createdAtMs);
+  }
+
+  private holds({ lane, epoch }: Fence): boolean {
+    return this.epochs.get(lane) === epoch;
+  }
+
+  private maySupersede(commandId: string, accountId: string): boolean {
+    const command = this.commands.get(commandId);
+    if (command?.state !== 'unknown' || !command.presumedAbsent || command.request.accountId !== accountId) return false;
+    return this.oldestFirst().every(({ supersedes }) => supersedes !== commandId);
+  }
+
+  private mustBeNew(attemptId: string): void {
+    must(!this.byAttempt.has(attemptId), `${attemptId} names two attempts`);
+  }
+
+  private mustBindOnce({ commandId, orderId, request: { kind, stream } }: Command): void {
+    if (orderId === undefined || kind !== 'place') return;
+    for (const other of this.commands.values()) {
+      const same = other.orderId === orderId && other.request.kind === 'place' && other.request.stream === stream;
+      must(!same || other.commandId === commandId, `${stream}:${orderId} is bound to ${other.commandId} and to ${commandId}`);
+    }
+  }
+}
+
+function note(code: string, attemptId: string | undefined, atMs: number): NewEvidence {
+  return { kind: 'note', code, detail: {}, atMs, ...(attemptId !== undefined && { attemptId }) };
+}
+
+function keyOf(principal: string, idempotencyKey: string): string {
+  return JSON.stringify([principal, idempotencyKey]);
+}
+
+function isActive({ clearedAtMs }: Halt): boolean {
+  return clearedAtMs === undefined;
+}
+
+function sameScope(a: Halt['scope'], b: Halt['scope']): boolean {
+  return a.kind === 'service' ? b.kind === 'service' : b.kind === 'account' && a.accountId === b.accountId;
+}

@@ -1,0 +1,136 @@
+import type { CommandWithEvidence } from '../../src/commands/commands.ts';
+import type { Command } from '../../src/domain/command.ts';
+import type { Stream } from '../../src/domain/order.ts';
+import type {
+  AccountRow,
+  AccountScope,
+  CommandFilter,
+  ExposureRow,
+  OrderFilter,
+  OrderReads,
+  Page,
+  StoredOrder,
+  StreamedUpdate,
+} from '../../src/http/order-reads.ts';
+import { sampleUpdate } from './sample-update.ts';
+
+const sees = (scope: AccountScope, accountId: string) => scope.kind === 'all' || scope.accountIds.includes(accountId);
+
+/** The read side of REST in memory. */
+export class MemoryReads implements OrderReads {
+  orders: StoredOrder[] = [];
+  commands: CommandWithEvidence[] = [];
+  accountRows: AccountRow[] = [];
+  exposureRows: ExposureRow[] = [];
+  updates: StreamedUpdate[] = [];
+  /** The seq below which the log has been dropped. */
+  oldestSeq = 1n;
+  /** Rows of the log that one read looks at, whosever they are. */
+  lookedAt = 5000;
+  /** Thrown by every read while it is set: the database is away. */
+  failure: Error | undefined;
+  /** Of the log, since the start. */
+  logReads = 0;
+
+  /** Stores an order in one more revision, with its update. Returns the update. */
+  addUpdate(over: Parameters<typeof sampleUpdate>[0] = {}): StreamedUpdate {
+    const payload = sampleUpdate(over);
+    const record = JSON.parse(payload) as {
+      stream: Stream;
+      orderId: string;
+      accountId: string;
+      revision: number;
+      order: unknown;
+    };
+    const { stream, orderId, accountId, revision } = record;
+    const update = { seq: BigInt(this.updates.length + 1), stream, orderId, accountId, payload };
+    this.updates.push(update);
+    const state = JSON.stringify(record.order);
+    this.orders = this.orders.filter((order) => order.stream !== stream || order.orderId !== orderId);
+    this.orders.push({ stream, orderId, accountId, revision, sourceVersion: stream === 'prediction' ? 7n : undefined, state });
+    return update;
+  }
+
+  async listOrders(
+    scope: AccountScope,
+    filter: OrderFilter,
+    after: readonly string[] | undefined,
+    limit: number,
+  ): Promise<Page<StoredOrder>> {
+    this.reach();
+    const key = ({ stream, orderId }: StoredOrder) => `${stream}:${orderId}`;
+    const found = this.orders
+      .filter((order) => sees(scope, order.accountId) && (filter.accountId ?? order.accountId) === order.accountId)
+      .filter((order) => (filter.stream ?? order.stream) === order.stream)
+      .filter((order) => after === undefined || key(order) > after.join(':'))
+      .sort((a, b) => (key(a) < key(b) ? -1 : 1));
+    return pageOf(found, limit, (last) => [last.stream, last.orderId]);
+  }
+
+  async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
+    this.reach();
+    return this.orders.find((order) => order.stream === stream && order.orderId === orderId && sees(scope, order.accountId));
+  }
+
+  async history(scope: AccountScope, stream: Stream, orderId: string, afterRevision: number, limit: number) {
+    if ((await this.getOrder(scope, stream, orderId)) === undefined) return undefined;
+    return this.updates
+      .filter((update) => update.stream === stream && update.orderId === orderId)
+      .filter(({ payload }) => (JSON.parse(payload) as { revision: number }).revision > afterRevision)
+      .slice(0, limit);
+  }
+
+  async listCommands(
+    scope: AccountScope,
+    filter: CommandFilter,
+    after: readonly string[] | undefined,
+    limit: number,
+  ): Promise<Page<Command>> {
+    this.reach();
+    const found = this.commands
+      .map(({ command }) => command)
+      .filter(({ request }) => sees(scope, request.accountId))
+      .filter(({ state }) => (filter.state ?? state) === state)
+      .filter(({ commandId }) => after === undefined || commandId > (after[0] ?? ''));
+    return pageOf(found, limit, (last) => [last.commandId]);
+  }
+
+  async findCommand(scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined> {
+    this.reach();
+    return this.commands.find(({ command }) => command.commandId === commandId && sees(scope, command.request.accountId));
+  }
+
+  async accounts(scope: AccountScope): Promise<readonly AccountRow[]> {
+    this.reach();
+    return this.accountRows.filter(({ accountId }) => sees(scope, accountId));
+  }
+
+  async exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]> {
+    this.reach();
+    return this.exposureRows.filter((row) => sees(scope, row.accountId) && (accountId ?? row.accountId) === row.accountId);
+  }
+
+  async updatesAfter(scope: AccountScope, afterSeq: bigint, limit: number) {
+    this.reach();
+    this.logReads += 1;
+    const there = this.updates.filter(({ seq }) => seq > afterSeq && seq >= this.oldestSeq).slice(0, this.lookedAt);
+    const updates = there.filter(({ accountId }) => sees(scope, accountId)).slice(0, limit);
+    const lastSeq = (updates.length === limit ? updates : there).at(-1)?.seq ?? afterSeq;
+    return { updates, lastSeq, oldestSeq: this.oldestSeq };
+  }
+
+  async newestSeq(): Promise<bigint> {
+    this.reach();
+    return this.updates.at(-1)?.seq ?? 0n;
+  }
+
+  private reach(): void {
+    if (this.failure !== undefined) throw this.failure;
+  }
+}
+
+function pageOf<T>(found: readonly T[], limit: number, position: (last: T) => readonly string[]): Page<T> {
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return found.length > limit && last !== undefined ? { items, next: position(last) } : { items };
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { RestServer, type RestServerOptions } from '../../src/http/rest-server.ts';
+import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
+import type { Log } from '../../src/observability/log.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+import { MemoryCommands } from './memory-commands.ts';
+import { MemoryReads } from './memory-reads.ts';
+import { silentLog } from './silent-log.ts';
+
+export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'>> {
+  readonly stream?: Partial<RestServerOptions['stream']>;
+  readonly log?: Log;
+}
+
+/** A REST server on a real port, over ports that live in memory. */
+export async function startRest(options: RestRigOptions = {}) {
+  const { stream, log = silentLog, ...over } = options;
+  const commands = new MemoryCommands();
+  const reads = new MemoryReads();
+  const metrics = createMetrics();
+  const server = new RestServer(
+    { clock: systemClock, random: systemRandom, log, metrics, commands, reads },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      version: '1.2.3',
+      auth: {},
+      cursorKey: new Secret('key of cursors'),
+      maxConnections: 200,
+      ...over,
+      stream: { ...streamHubDefaults, ...stream },
+    },
+  );
+  await server.start();
+  return { server, commands, reads, metrics, address: server.address ?? '' };
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Undefined where the text is no JSON. */
+  readonly body: Record<string, unknown>;
+}
+
+export async function ask(url: string, init: RequestInit = {}): Promise<Answered> {
+  const response = await fetch(url, { redirect: 'manual', ...init });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parsed(text) };
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+export const issuer = 'https://id.example';
+export const audience = 'tidemark';
+
+/** An issuer of JWTs: its keys on a real port, and one token of any claims. */
+export async function startIssuer() {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const other = await generateKeyPair('ES256');
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' };
+  const answers = { status: 200, asked: 0 };
+  const http: Server = createServer((_request, response) => {
+    answers.asked += 1;
+    response.writeHead(answers.status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: [jwk] }));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const { port } = http.address() as AddressInfo;
+
+  /** Claims over those of a token that may do everything with every account, for an hour. A claim that is undefined is left out. */
+  const sign = (over: Record<string, unknown> = {}, header: Record<string, unknown> = {}, key = privateKey) => {
+    const now = Math.floor(systemClock.nowMs() / 1000);
+    const claims = {
+      iss: issuer,
+      aud: audience,
+      sub: 'caller',
+      exp: now + 3600,
+      scope: 'orders:read orders:write ops:read ops:write',
+      accounts: ['*'],
+      ...over,
+    };
+    const present = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
+    return new SignJWT(present).setProtectedHeader({ alg: 'ES256', kid: 'one', ...header }).sign(key);
+  };
+  return {
+    sign,
+    signWithOtherKey: (over: Record<string, unknown> = {}) => sign(over, {}, other.privateKey),
+    /** Signed by nobody: `alg` none. */
+    unsigned: () => {
+      const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+      const now = Math.floor(systemClock.nowMs() / 1000);
+      const claims = { iss: issuer, aud: audience, sub: 'caller', exp: now + 3600, scope: 'orders:read', accounts: ['*'] };
+      return `${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`;
+    },
+    answers,
+    jwt: { issuer, audience, jwksUrl: `http://127.0.0.1:${port}/keys`, algorithms: ['ES256'] },
+    stop: () =>
+      new Promise<void>((resolve) => {
+        http.close(() => resolve());
+        http.closeAllConnections();
+      }),
+  };
+}
+
+export function sha256(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
