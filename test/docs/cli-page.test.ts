@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { commandEntries } from '../../src/cli/commands.ts';
+import { buildProgram, runProgram } from '../../src/cli/program.ts';
+import { cliIo } from '../support/cli-io.ts';
+
+const head = `# The command line
+
+What \`--help\` prints, on one page. [walkthrough.md](walkthrough.md) shows most of it at work, with real output.
+
+A result goes to stdout and nothing else does; everything said to people goes to stderr. Settings come from the environment ([configuration.md](configuration.md)). What speaks REST (\`place\`, \`replace\`, \`cancel\`, \`command\`, \`halt\`, \`resume\`, \`reconcile\`) can be used from any machine
+with \`TIDEMARK_URL\` and \`TIDEMARK_TOKEN\`; the others need the database, Kafka or the admin port.
+`;
+
+async function help(words: readonly string[]): Promise<string> {
+  const io = cliIo();
+  await runProgram(io, [...words, '--help']);
+  return `\n## tidemark${words.map((word) => ` ${word}`).join('')}\n\n\`\`\`\n${io.out().trimEnd()}\n\`\`\`\n`;
+}
+
+// Where it differs: npx vitest run -u --project unit test/docs/cli-page.test.ts
+it('docs/cli.md is what --help prints, for every command and below', async () => {
+  const parts = [head, await help([])];
+  for (const { name } of commandEntries) {
+    const program = await buildProgram(cliIo(), [name]);
+    const command = program.commands.find((it) => it.name() === name);
+    const below = (command?.commands ?? []).map((it) => [name, it.name()]);
+    for (const words of [[name], ...below]) parts.push(await help(words));
+  }
+  await expect(parts.join('')).toMatchFileSnapshot('../../docs/cli.md');
+});

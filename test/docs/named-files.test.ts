@@ -1,0 +1,47 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+
+/** Rooms of src/: what begins with one of them and ends in .ts is a file there. */
+const rooms =
+  '(?:cli|commands|config|connectors|devstack|domain|http|ingest|kafka|observability|platform|relay|runtime|sandbox|schema|store)';
+const sources = new RegExp(`\`(${rooms}/[\\w/*.-]+\\.ts)\``, 'g');
+const tests = /`((?:test|bench|src)\/[\w/*.-]+)`/g;
+
+it.each([
+  'docs/architecture.md',
+  'docs/guarantees.md',
+  'docs/commands.md',
+  'docs/consuming.md',
+  'docs/reliability.md',
+  'CONTRIBUTING.md',
+])('%s names files that are there', (page) => {
+  const text = readFileSync(page, 'utf8');
+  const named = [
+    ...[...text.matchAll(sources)].map(([, file]) => `src/${file}`),
+    ...[...text.matchAll(tests)].map(([, path]) => path ?? ''),
+  ];
+  expect(named.filter((path) => globSync(path.replace(/\/$/, '')).length === 0)).toEqual([]);
+});
+
+/** The anchors that a page has for its headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  const headings = readFileSync(page, 'utf8').match(/^#+ .*/gm) ?? [];
+  return headings.map((heading) =>
+    heading
+      .replace(/^#+ /, '')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+it.each([...globSync('*.md'), ...globSync('docs/**/*.md')])('the links of %s lead somewhere, to the heading too', (page) => {
+  const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+  const broken = links.filter(([, path = '', anchor]) => {
+    const target = path === '' ? page : join(dirname(page), path);
+    if (!existsSync(target)) return true;
+    return anchor !== undefined && !anchorsOf(target).includes(anchor);
+  });
+  expect(broken.map(([link]) => link)).toEqual([]);
+});

@@ -1,0 +1,71 @@
+import { globSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { commandEntries } from '../../src/cli/commands.ts';
+import { control, runningSandbox } from '../support/sandbox.ts';
+import { platformOf, World } from '../support/service-under-test.ts';
+import { PageShell } from './page-shell.ts';
+
+const page = resolve('docs/walkthrough.md');
+/** What the page shows of a console: commands behind `$`, and what each printed. */
+const block = /(?<=```console\n)[\s\S]*?(?=```)/g;
+
+/** What differs from run to run, as it stands on the page: as long as it was, so that tables stay tables. */
+function steady(text: string, topicPrefix: string): string {
+  return (
+    text
+      .replaceAll(topicPrefix, '')
+      .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '4f7c1d1e-1111-4222-8333-444455556666')
+      .replace(/\b[0-9a-f]{64}\b/g, '7d'.repeat(32))
+      .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2026-11-21T15:00:00.000Z')
+      .replace(/(?<=^|\s)\d\d:\d\d:\d\d\.\d{3}/gm, '15:00:00.000')
+      .replace(/\b\d+ replicas/g, '1 replicas')
+      .replace(/\d+ orders and \d+ records/g, '10 orders and 29 records')
+      // Whether the service had anything under way just then, and whether the venue's word came before the answer, is chance.
+      .replace(/^waiting for what is under way …\n/gm, '')
+      .replace(/^(SIM-\d+ +prediction +\S+ +)applied /gm, '$1accepted')
+      .replace(/(127\.0\.0\.1):\d{4,}/g, '$1:4600')
+      .replace(/\b\d+(?:\.\d+)? (s|min|h|ms)\b/g, '3 $1')
+  );
+}
+
+const unaligned = (text: string) => text.replace(/ {2,}/g, '  ');
+
+it('docs/walkthrough.md shows what its commands print', async () => {
+  const { description } = await runningSandbox({ market: { seed: 7, rate: 0, openOrders: 0, knownOrders: 8 } });
+  const world = await World.create({ platform: platformOf(description), env: { TIDEMARK_COMMANDS: 'on' } });
+  const service = await world.serve();
+  await service.waitLive();
+  const topicPrefix = world.topics.updates.replace('tidemark.order-updates.v1', '');
+  const env = {
+    ...platformOf(description),
+    DATABASE_URL: world.databaseUrl,
+    KAFKA_BROKERS: world.brokers.join(','),
+    TIDEMARK_TOPIC_PREFIX: topicPrefix,
+    TIDEMARK_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+    TIDEMARK_LOG_LEVEL: 'error',
+    TIDEMARK_URL: await service.restAddress(),
+    TIDEMARK_ADMIN_PORT: new URL(await service.adminAddress()).port,
+  };
+  const shell = new PageShell({ env, post: (path, body) => control(description, path, body) });
+  const text = readFileSync(page, 'utf8');
+  let filled = '';
+  let from = 0;
+  for (const found of text.matchAll(block)) {
+    filled += text.slice(from, found.index);
+    for (const [line] of found[0].matchAll(/^\$ .*/gm)) {
+      const printed = steady(await shell.run(line.slice(2)), topicPrefix);
+      filled += printed === '' ? `${line}\n` : `${line}\n${printed}\n`;
+    }
+    from = found.index + found[0].length;
+  }
+  filled += text.slice(from);
+  // Ages change the width of columns; only a difference in words is one. To write the page: npx vitest run -u --project e2e test/docs/walkthrough.e2e.test.ts
+  if (unaligned(filled) !== unaligned(text)) await expect(filled).toMatchFileSnapshot(page);
+}, 240_000);
+
+it('every command is at work on some page', () => {
+  const pages = ['README.md', ...globSync('docs/**/*.md')].filter((name) => name !== 'docs/cli.md');
+  const text = pages.map((name) => readFileSync(name, 'utf8')).join('\n');
+  expect(commandEntries.map(({ name }) => name).filter((name) => !text.includes(`tidemark ${name}`))).toEqual([]);
+});
