@@ -20,7 +20,7 @@ const mayImport = {
 };
 /** Files that hold a port: an interface with its promises, the values that belong to it, no other code. */
 const ports =
-  '^src/(ingest/(order-store|lane-store)|relay/(update-log|publisher)|connectors/(account-registry)|platform/(token-store)|http/(order-reads|health-reads)|commands/(command-journal|order-entry))\\.ts$';
+  '^src/(ingest/(order-store|lane-store)|relay/(update-log|publisher|outcome-log)|connectors/(account-registry)|platform/(token-store)|http/(order-reads|health-reads|auth/principal-store)|commands/(command-journal|commands|order-entry))\\.ts$';
 const implementsPorts = ['store', 'kafka', 'http'];
 
 const rooms = Object.entries(mayImport).map(([room, others]) => ({

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -59,4 +59,10 @@ describe('.ci/run', () => {
   it('stops when the packages cannot be installed', () => {
     expect(ci('ci*) exit 1;;')).toEqual({ code: 1, last: '0 passed, 1 failed' });
   });
+});
+
+it('the workflow of GitHub runs .ci/run and nothing else of ours', () => {
+  const workflow = readFileSync('.github/workflows/ci.yml', 'utf8');
+  expect(workflow).toMatch(/^ +- run: \.ci\/run$/m);
+  expect(workflow).not.toContain('npm ');
 });

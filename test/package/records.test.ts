@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { CommandOutcome, ContinuityMark, NormalisedOrder, OrderUpdate } from 'tidemark/records';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import type { z } from 'zod';
+import type { commandOutcomeRecord } from '../../src/schema/command-outcome.ts';
+import type { continuityRecord } from '../../src/schema/continuity-record.ts';
+import type { normalisedOrder } from '../../src/schema/normalised-order.ts';
+import type { updateRecord } from '../../src/schema/update-record.ts';
+
+/** What a shape lets through, as JSON gives it: zod types an absent field as one that may be undefined, which JSON knows nothing of. */
+type Parsed<T> = T extends readonly (infer E)[]
+  ? readonly Parsed<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Parsed<Exclude<T[K], undefined>> }
+    : T;
+
+describe('the types of the records', () => {
+  it('are exactly what the shapes say, by the type check', () => {
+    expectTypeOf<Parsed<z.output<typeof normalisedOrder>>>().toEqualTypeOf<Parsed<NormalisedOrder>>();
+    expectTypeOf<Parsed<z.output<typeof updateRecord>>>().toEqualTypeOf<Parsed<OrderUpdate>>();
+    expectTypeOf<Parsed<z.output<typeof continuityRecord>>>().toEqualTypeOf<Parsed<ContinuityMark>>();
+    expectTypeOf<Parsed<z.output<typeof commandOutcomeRecord>>>().toEqualTypeOf<Parsed<CommandOutcome>>();
+  });
+});
+
+describe('the packed package', () => {
+  let stranger: string;
+
+  beforeAll(() => {
+    stranger = mkdtempSync(join(tmpdir(), 'tidemark-stranger-'));
+    // Without scripts: what a build emits would land in this checkout, and types need none.
+    const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', stranger];
+    const packed = spawnSync('npm', args, { encoding: 'utf8', timeout: 60_000 });
+    const [{ filename }] = JSON.parse(packed.stdout);
+    const home = join(stranger, 'node_modules/tidemark');
+    mkdirSync(home, { recursive: true });
+    spawnSync('tar', ['-xzf', join(stranger, filename), '-C', home, '--strip-components=1']);
+    writeFileSync(join(stranger, 'package.json'), JSON.stringify({ type: 'module' }));
+    const compilerOptions = { noEmit: true, strict: true, exactOptionalPropertyTypes: true, module: 'nodenext', types: [] };
+    writeFileSync(join(stranger, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['stranger.ts'] }));
+  });
+  afterAll(() => rmSync(stranger, { recursive: true, force: true }));
+
+  /** As strict as TypeScript gets, with every declaration checked and nothing of ours around. */
+  function compile(code: string) {
+    writeFileSync(join(stranger, 'stranger.ts'), code);
+    const run = [resolve('node_modules/typescript/bin/tsc'), '--pretty', 'false'];
+    const { status, stdout } = spawnSync(process.execPath, run, { cwd: stranger, encoding: 'utf8', timeout: 60_000 });
+    return { status, stdout };
+  }
+
+  it("lets a stranger's program with its record types compile", () => {
+    const program = `
+      import type { CommandOutcome, ContinuityMark, OrderUpdate } from 'tidemark/records';
+      export function newest(update: OrderUpdate): bigint {
+        if (update.order.status === 'filled' && update.fill?.inferred === false) return BigInt(update.sourceVersion ?? '0');
+        return 0n;
+      }
+      export const isOver = ({ outcome }: CommandOutcome): boolean => outcome === 'applied' || outcome === 'rejected';
+      export const completeUpTo = ({ event, at }: ContinuityMark): string | undefined => (event === 'heartbeat' ? at : undefined);
+    `;
+    expect(compile(program)).toEqual({ status: 0, stdout: '' });
+  });
+
+  it('does not let one compile that takes a version or a quantity for a number', () => {
+    const program = `
+      import type { OrderUpdate } from 'tidemark/records';
+      export const version = (update: OrderUpdate): number => update.sourceVersion ?? 0;
+      export const left = ({ order }: OrderUpdate): number => order.quantity - order.cumQty;
+    `;
+    const { status, stdout } = compile(program);
+    expect(status).not.toBe(0);
+    expect(stdout.match(/stranger\.ts\(\d+/g)).toEqual(['stranger.ts(3', 'stranger.ts(4', 'stranger.ts(4']);
+  });
+});
