@@ -24,6 +24,12 @@ interface Row {
   readonly holes: string | null;
 }
 
+/**
+ * `lane = $4` in a form whose selectivity the planner does not guess: of a table that was vacuumed and never analysed an equality is taken to keep one row in 200, and each
+ * page then reads and sorts all orders, by three processes (seen: 320 ms a page of 200,000 orders, 30 ms as it is now).
+ */
+const ofLane = 'coalesce(lane = $4, false)';
+
 /** Of one page: two look-ups by index an order, well within the deadline of a statement. */
 const pageRows = 1_000;
 
@@ -33,7 +39,7 @@ export async function* auditOrders(pool: Pool, lane: number): AsyncGenerator<Aud
   for (;;) {
     const { rows } = await pool.query<Row>(
       `with page as (
-         select stream, order_id, revision from public.orders where (stream, order_id) > ($1, $2) and lane = $4 order by stream, order_id limit $3
+         select stream, order_id, revision from public.orders where (stream, order_id) > ($1, $2) and ${ofLane} order by stream, order_id limit $3
        )
        select p.stream, p.order_id, p.revision, n.revision as newest, n.seq, n.generation, n.recorded_ms, n.revision - c.oldest + 1 - c.kept as holes
        from page p
