@@ -11,6 +11,8 @@ export interface KafkaClientDeps {
   readonly log: Log;
   /** Wraps each new socket, before kafkajs sees it. For tests that lose an answer. */
   readonly onSocket?: (socket: Socket) => void;
+  /** Every connection goes there, whatever addresses the brokers tell: for asking one broker, and no other. */
+  readonly only?: { readonly host: string; readonly port: number };
 }
 
 /** A `Kafka` object whose sockets can be taken away from it. */
@@ -31,8 +33,9 @@ export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, at
   leanProduce();
   const sockets = new Set<Socket>();
   let retired = false;
-  const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {
+  const socketFactory: ISocketFactory = ({ host: toldHost, port: toldPort, ssl, onConnect }) => {
     if (retired) throw new Error('this Kafka client is retired');
+    const { host, port } = deps.only ?? { host: toldHost, port: toldPort };
     const socket = ssl
       ? connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}), ...ssl }, onConnect)
       : connect({ host, port }, onConnect);

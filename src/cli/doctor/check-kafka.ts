@@ -1,42 +1,34 @@
 import type { Config } from '../../config/config.ts';
+import type { KafkaOptions } from '../../kafka/kafka-options.ts';
 import { planTopics } from '../../kafka/plan-topics.ts';
 import { topicFaults } from '../../kafka/topic-faults.ts';
 import { topicNames, topicSpecs } from '../../kafka/topics.ts';
-import { type AdminDeps, withAdmin } from '../../kafka/with-admin.ts';
+import type { AdminDeps } from '../../kafka/with-admin.ts';
+import { withBrokerAt } from '../../kafka/with-broker-at.ts';
 import { kafkaOptions } from '../kafka-options.ts';
 import { sentenceOf } from '../report-error.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { checkBrokers } from './check-brokers.ts';
+import { type Finding, fail, ok } from './finding.ts';
 
-/** Reach of the cluster, its size, and the topics with their settings. */
+/** Reach of each broker, the size of the cluster, and the topics with their settings. */
 export async function checkKafka(config: Config, deps: AdminDeps): Promise<Finding[]> {
   const { kafkaBrokers } = config;
   if (kafkaBrokers === undefined)
     return [fail('kafka', 'KAFKA_BROKERS is not set', 'Set it to host:port of one or more brokers.')];
+  const kafka = kafkaOptions({ ...config, kafkaBrokers });
+  const { findings, answering } = await checkBrokers(deps, kafka);
+  if (answering === undefined) return [...findings];
+  return [...findings, ...(await checkTopics(deps, kafka, answering, config.topicPrefix))];
+}
+
+/** Asked of a broker that answers: one that is away, or told wrongly, does not hide what is to be said of topics. Each fault of a topic says what mends it, after its colon. */
+async function checkTopics(deps: AdminDeps, kafka: KafkaOptions, at: string, prefix: string | undefined): Promise<Finding[]> {
   try {
-    return await withAdmin(deps, kafkaOptions({ ...config, kafkaBrokers }), async (admin) => {
-      const { brokers } = await admin.describeCluster();
-      const faults = topicFaults(await planTopics(admin, topicSpecs(topicNames(config.topicPrefix))));
-      return [clusterFinding(brokers.length), ...topicFindings(faults)];
-    });
+    const specs = topicSpecs(topicNames(prefix));
+    const faults = topicFaults(await withBrokerAt(deps, kafka, at, (admin) => planTopics(admin, specs)));
+    if (faults.length === 0) return [ok('topics', 'are as planned')];
+    return faults.map((fault) => fail('topics', fault, 'See `tidemark topics plan`.'));
   } catch (error) {
-    return [
-      fail(
-        'kafka',
-        `does not answer: ${sentenceOf(error)}`,
-        'Check KAFKA_BROKERS and KAFKA_SSL, KAFKA_SASL_*, and that the brokers run.',
-      ),
-    ];
+    return [fail('topics', `can't be read: ${sentenceOf(error)}`, 'Let this user of Kafka describe topics and their settings.')];
   }
-}
-
-function clusterFinding(count: number): Finding {
-  if (count >= 3) return ok('kafka', `${count} brokers answer`);
-  const words = count === 1 ? 'one broker answers' : `${count} brokers answer`;
-  return warn('kafka', `${words}: a topic has as many copies`, 'Use three or more brokers, unless this is a test.');
-}
-
-/** Each fault of a topic already says what mends it, after its colon. */
-function topicFindings(faults: readonly string[]): Finding[] {
-  if (faults.length === 0) return [ok('topics', 'are as planned')];
-  return faults.map((fault) => fail('topics', fault, 'See `tidemark topics plan`.'));
 }
