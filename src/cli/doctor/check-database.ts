@@ -4,7 +4,9 @@ import type { Log } from '../../observability/log.ts';
 import { measureStorage } from '../../store/measure-storage.ts';
 import { createPool } from '../../store/pool.ts';
 import { readSchemaVersion } from '../../store/schema-version.ts';
+import { plural } from '../plural.ts';
 import { sentenceOf } from '../report-error.ts';
+import { checkGrants } from './check-grants.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** On older ones everybody may make tables in schema `public`, and the roles of the migrations would be no fence. The tests run on 18. */
@@ -19,7 +21,10 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
     const facts = await readFacts(pool);
     const found = [reach(facts), rights(facts), durability(facts), await schema(pool)];
     // Of a database without our tables there is nothing more to say.
-    return found.at(-1)?.verdict === 'ok' ? [...found, ...(await lanes(pool)), ...(await disk(pool, config))] : found;
+    if (found.at(-1)?.verdict !== 'ok') return found;
+    for (const [part, look] of Object.entries({ grants: checkGrants, lanes, disk: () => disk(pool, config) }))
+      found.push(...(await look(pool).catch((error: unknown) => [unreadable(part, error)])));
+    return found;
   } catch (error) {
     return [
       fail(
@@ -31,6 +36,11 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
   } finally {
     await pool.end().catch(() => {});
   }
+}
+
+/** A right that is missing, or a deadline that has passed, ends one look at the database and not the others. */
+function unreadable(part: string, error: unknown): Finding {
+  return fail(part, `can't be read: ${sentenceOf(error)}`, 'Mend what the lines above name, then look again.');
 }
 
 interface Facts {
@@ -103,7 +113,11 @@ async function schema(pool: Pool): Promise<Finding> {
     case 'current':
       return ok('schema', 'migrated to this build');
     case 'behind':
-      return fail('schema', `${version.pending.length} migrations are pending`, 'Run `tidemark migrate`.');
+      return fail(
+        'schema',
+        `${plural(version.pending.length, 'migration is', 'migrations are')} pending`,
+        'Run `tidemark migrate`.',
+      );
     case 'newer':
       return fail('schema', 'migrated by a newer build than this one', 'Run the build that migrated it, or a newer one.');
     case 'foreign':

@@ -32,10 +32,14 @@ async function urlOfLogin(memberOf?: string): Promise<string> {
   return url.href;
 }
 
-async function examine(url: string | undefined, env: Record<string, string> = {}) {
+async function all(url: string | undefined, env: Record<string, string> = {}) {
   const loaded = loadConfig({ ...(url !== undefined && { DATABASE_URL: url }), ...env }, () => '');
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
-  const findings = await checkDatabase(loaded.config, testLog);
+  return checkDatabase(loaded.config, testLog);
+}
+
+async function examine(url: string | undefined, env: Record<string, string> = {}) {
+  const findings = await all(url, env);
   return Object.fromEntries(findings.map(({ part, verdict, detail, mend }) => [part, { verdict, detail, mend }]));
 }
 
@@ -59,6 +63,48 @@ describe('the doctor on a database', () => {
     const { rights, schema } = await examine(await urlOfLogin());
     expect(rights).toMatchObject({ verdict: 'fail', mend: expect.stringContaining('grant tidemark_app to "doctor_') });
     expect(schema).toMatchObject({ verdict: 'fail', mend: expect.stringContaining('tidemark migrate') });
+  });
+
+  it('names each right that was revoked from the service, and the GRANT that gives it back', async () => {
+    const url = await urlOfLogin('tidemark_app');
+    expect((await examine(url))['grants']).toMatchObject({ verdict: 'ok' });
+    await onServer(database.url, (client) =>
+      client.query(`revoke select, insert on public.accounts from tidemark_app; revoke update (dealt_at) on public.quarantine from tidemark_app;
+        revoke execute on function public.apply_batch from tidemark_app; revoke usage on schema public from public, tidemark_app`),
+    );
+    const findings = (await all(url)).filter(({ part }) => part === 'grants');
+    expect(findings.map(({ verdict, detail, mend }) => [verdict, detail, mend])).toEqual([
+      ['fail', 'tidemark_app may not USAGE on schema public', 'As the owner: GRANT USAGE ON SCHEMA public TO tidemark_app;'],
+      [
+        'fail',
+        'tidemark_app may not SELECT, INSERT on public.accounts',
+        'As the owner: GRANT SELECT, INSERT ON public.accounts TO tidemark_app;',
+      ],
+      [
+        'fail',
+        'tidemark_app may not UPDATE (dealt_at) on public.quarantine',
+        'As the owner: GRANT UPDATE (dealt_at) ON public.quarantine TO tidemark_app;',
+      ],
+      [
+        'fail',
+        'tidemark_app may not EXECUTE on function public.apply_batch',
+        'As the owner: GRANT EXECUTE ON FUNCTION public.apply_batch TO tidemark_app;',
+      ],
+    ]);
+    // What it tells to do is enough.
+    await onServer(database.url, (client) =>
+      client.query(findings.map(({ mend = '' }) => mend.replace('As the owner: ', '')).join(' ')),
+    );
+    expect((await examine(url))['grants']).toMatchObject({ verdict: 'ok' });
+  });
+
+  it('tells the rest where a look at the database is not allowed', async () => {
+    const url = await urlOfLogin('tidemark_app');
+    await onServer(database.url, (client) => client.query('revoke select on public.lanes from tidemark_app'));
+    const found = await examine(url, { TIDEMARK_DATABASE_BUDGET_MB: '100000' });
+    expect(found['grants']).toMatchObject({ verdict: 'fail', detail: expect.stringContaining('public.lanes') });
+    expect(found['lanes']).toMatchObject({ verdict: 'fail', detail: expect.stringContaining('may not do that') });
+    expect([found['database']?.verdict, found['disk']?.verdict]).toEqual(['ok', 'ok']);
   });
 
   it('fails a database that is not migrated', async () => {

@@ -1,0 +1,59 @@
+import type { Pool } from 'pg';
+import { type Migration, readMigrations } from './migrations.ts';
+
+/** One right that the migrations give the service's role. */
+export interface AppGrant {
+  /** `SELECT`, `EXECUTE`, `UPDATE (dealt_at)`. */
+  readonly privilege: string;
+  /** `public.orders`, `FUNCTION public.apply_batch`, `SCHEMA public`. */
+  readonly on: string;
+}
+
+const role = 'tidemark_app';
+const grant = /^\s*GRANT\s+([^;]+?)\s+ON\s+(FUNCTION\s+|SCHEMA\s+)?([^;]+?)\s+TO\s+([^;]+);/gim;
+
+/** What the GRANTs of the migrations give to `tidemark_app`, read from the migrations themselves: a list beside them would be wrong one day. */
+export function appGrants(migrations: readonly Migration[]): AppGrant[] {
+  return migrations
+    .flatMap(({ statements }) => statements)
+    .flatMap((text) => [...text.matchAll(grant)])
+    .filter(([, , , , to = '']) => to.split(',').some((name) => name.trim() === role))
+    .flatMap(([, privileges = '', kind = '', objects = '']) =>
+      split(objects).flatMap((object) =>
+        split(privileges).map((privilege) => ({ privilege, on: `${kind.trim().toUpperCase()} ${object}`.trim() })),
+      ),
+    );
+}
+
+/** At the commas that are in no parentheses. */
+function split(list: string): string[] {
+  return list.split(/,(?![^(]*\))/).map((part) => part.trim().replace(/\s+/g, ' '));
+}
+
+/** Those that `tidemark_app` does not have in this database. What is missing altogether, its object too, counts as not granted. By the catalog alone:
+ * names are not resolved, which needs rights of its own. Rejects when the database can't be reached. */
+export async function missingAppGrants(pool: Pool): Promise<AppGrant[]> {
+  const grants = appGrants(await readMigrations());
+  const { rows } = await pool.query<{ at: string }>(
+    `with wanted as (
+       select w.at, w.kind, w.privilege, w.columns, (select n.oid from pg_namespace n where n.nspname = split_part(w.object, '.', 1)) as schema, split_part(w.object, '.', 2) as name
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality as w(kind, privilege, columns, object, at)
+     ), found as (
+       select w.*, (select c.oid from pg_class c where c.relnamespace = w.schema and c.relname = w.name) as class from wanted w
+     )
+     select at from found where not coalesce(case
+       when kind = 'SCHEMA' then has_schema_privilege($5::name, schema, privilege)
+       when kind = 'FUNCTION' then (select bool_and(has_function_privilege($5::name, p.oid, privilege)) from pg_proc p where p.proname = name and p.pronamespace = schema)
+       when columns = '' then has_table_privilege($5::name, class, privilege)
+       else (select bool_and(has_column_privilege($5::name, class, trim(c), privilege)) from unnest(string_to_array(columns, ',')) as c)
+     end, false) order by at`,
+    [
+      grants.map(({ on }) => /^(SCHEMA|FUNCTION) /.exec(on)?.[1] ?? 'TABLE'),
+      grants.map(({ privilege }) => privilege.replace(/ ?\(.*/, '')),
+      grants.map(({ privilege }) => /\((.*)\)/.exec(privilege)?.[1] ?? ''),
+      grants.map(({ on }) => on.replace(/^(SCHEMA|FUNCTION) /, '')),
+      role,
+    ],
+  );
+  return rows.flatMap(({ at }) => grants[Number(at) - 1] ?? []);
+}
