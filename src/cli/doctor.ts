@@ -3,15 +3,18 @@ import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { wsSocketFactory } from '../connectors/ws-socket.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
+import { withDeadline } from '../runtime/deadline.ts';
 import { exitCodes } from './cli-error.ts';
 import { checkCallers } from './doctor/check-callers.ts';
 import { checkDatabase } from './doctor/check-database.ts';
 import { checkKafka } from './doctor/check-kafka.ts';
+import { checkLogins } from './doctor/check-logins.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
 import { checkSignInScreen } from './doctor/check-sign-in-screen.ts';
 import { checkStreams } from './doctor/check-streams.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
 import type { CliIo } from './io.ts';
+import { sentenceOf } from './report-error.ts';
 import { commandLog } from './start-log.ts';
 
 const examples = `
@@ -25,7 +28,7 @@ It changes nothing. Exit codes: 0 nothing fails (warnings may be there), 1 somet
 export function doctorCommand(io: CliIo): Command {
   return new Command('doctor')
     .description(
-      'Looks at everything that the service needs (settings, database, Kafka, platform, clock, callers) and says what mends it.',
+      'Looks at everything that the service needs (settings, database, brokers, topics, platform, logins, clock, callers) and says what mends it.',
     )
     .option('--json', 'print the findings as a JSON array: part, verdict (ok, warn, fail), detail, mend')
     .addHelpText('after', examples)
@@ -57,22 +60,38 @@ async function examine(io: CliIo): Promise<Finding[]> {
   const { config } = loaded;
   const log = commandLog(io, config);
   const parts = await Promise.all([
-    checkDatabase(config, log),
-    checkKafka(config, { log, clock: io.clock }),
-    examinePlatform(config, io),
-    checkCallers(config, io),
+    bounded(io, 'database', checkDatabase(config, log)),
+    bounded(io, 'kafka', checkKafka(config, { log, clock: io.clock })),
+    bounded(io, 'platform', examinePlatform(config, io)),
+    bounded(io, 'callers', checkCallers(config, io)),
   ]);
   return [ok('settings', 'can be read'), ...warnings, ...parts.flat()];
 }
 
+/** Above the sum of the deadlines within a part: only for what nobody thought of. */
+const partWithinMs = 90_000;
+
+/** A part that hangs or breaks is one line, and the others are told. */
+function bounded(io: CliIo, part: string, work: Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+  return withDeadline(io.clock, partWithinMs, `looking at ${part}`, work).catch((error: unknown) => [
+    fail(part, `could not be looked at: ${sentenceOf(error)}`, 'Run it again with TIDEMARK_LOG_LEVEL=debug.'),
+  ]);
+}
+
 async function examinePlatform(config: Config, io: CliIo): Promise<readonly Finding[]> {
   const http = new UndiciHttp({ clock: io.clock });
+  const { platformAuthUrl: authUrl } = config;
   try {
-    const { findings, accessToken } = await checkPlatform(config, { http, clock: io.clock });
-    const screen = config.platformAuthUrl === undefined ? [] : [await checkSignInScreen(config.platformAuthUrl, http)];
-    if (accessToken === undefined) return [...findings, ...screen];
+    const [client, screen, logins] = await Promise.all([
+      checkPlatform(config, { http, clock: io.clock }),
+      authUrl === undefined ? [] : checkSignInScreen(authUrl, http).then((finding) => [finding]),
+      checkLogins(config, { http, clock: io.clock, random: io.random, log: commandLog(io, config) }),
+    ]);
+    const findings = [...client.findings, ...logins.findings, ...screen];
+    const accessToken = client.accessToken ?? logins.accessToken;
+    if (accessToken === undefined) return findings;
     const streams = await checkStreams(config, accessToken, { openSocket: wsSocketFactory(io.clock), clock: io.clock });
-    return [...findings, ...screen, ...streams];
+    return [...findings, ...streams];
   } finally {
     await http.close();
   }

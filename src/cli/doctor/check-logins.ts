@@ -1,0 +1,104 @@
+import type { Config } from '../../config/config.ts';
+import type { Log } from '../../observability/log.ts';
+import { loginPrefix, type StoredToken } from '../../platform/token-store.ts';
+import { accountsPath, userAccounts } from '../../platform/wire/accounts.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Secret } from '../../runtime/secret.ts';
+import { createPool } from '../../store/pool.ts';
+import { PostgresTokenStore } from '../../store/token-store.ts';
+import { plural } from '../plural.ts';
+import { sentenceOf } from '../report-error.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
+import { getSignedIn, parsedJson, type SignedIn } from './signed-in.ts';
+
+export interface LoginCheckDeps {
+  readonly http: SignedIn['http'];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface LoginFindings {
+  readonly findings: readonly Finding[];
+  /** Of the first login that is signed in, for the checks that come after. */
+  readonly accessToken?: Secret;
+}
+
+/**
+ * Each linked login by itself, with the access token that is stored: the refresh token is not tried, since the platform gives a new one for it, and doctor changes nothing.
+ * Nothing is said where logins are not followed. A database that does not answer has a line of its own, among those of the database.
+ */
+export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise<LoginFindings> {
+  const { databaseUrl, encryptionKey: key, platformUrl, platformCredentials } = config;
+  if (databaseUrl === undefined || key === undefined || platformUrl === undefined || platformCredentials === 'client')
+    return { findings: [] };
+  const pool = createPool(deps, { url: databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 1 });
+  try {
+    const store = new PostgresTokenStore({ ...deps, pool, key });
+    const names = (await store.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
+    const looked: Looked[] = [];
+    for (let from = 0; from < names.length; from += atOnce) {
+      const some = names.slice(from, from + atOnce).map((name) => checkLogin(name, store, { ...deps, platformUrl }));
+      looked.push(...(await Promise.all(some)));
+    }
+    const signedIn = looked.find(({ accessToken }) => accessToken !== undefined);
+    const none = platformCredentials === 'linked' && names.length === 0 ? [noLogin] : [];
+    return { findings: [...none, ...looked.map(({ finding }) => finding)], ...pick(signedIn?.accessToken) };
+  } catch (error) {
+    const mend = 'Mend what the lines about the database name, then look again.';
+    return { findings: [fail('logins', `can't be read: ${sentenceOf(error)}`, mend)] };
+  } finally {
+    await pool.end().catch(() => {});
+  }
+}
+
+const noLogin = fail('logins', 'only linked logins are followed, and none is linked', 'Run `tidemark link`.');
+
+/** Each may wait for the platform's deadline. */
+const atOnce = 8;
+
+interface Looked {
+  readonly finding: Finding;
+  readonly accessToken?: Secret;
+}
+
+async function checkLogin(
+  name: string,
+  store: PostgresTokenStore,
+  deps: LoginCheckDeps & { readonly platformUrl: string },
+): Promise<Looked> {
+  const part = `login ${name}`;
+  const again = `Sign in again: \`tidemark link --name ${name}\`.`;
+  let token: StoredToken | undefined;
+  try {
+    token = await store.load(`${loginPrefix}${name}`);
+  } catch (error) {
+    const mend = 'Set the TIDEMARK_ENCRYPTION_KEY with which it was linked, or link it again.';
+    return { finding: fail(part, `its tokens can't be read: ${sentenceOf(error)}`, mend) };
+  }
+  if (token === undefined) return { finding: warn(part, 'was removed just now', again) };
+  const { accessToken, expiresAtMs } = token;
+  const minutes = Math.round((expiresAtMs - deps.clock.nowMs()) / 60_000);
+  if (minutes < 0) {
+    const detail = `its token ended ${-minutes} min ago, and no service has renewed it`;
+    return {
+      finding: warn(part, detail, `Start the service, which renews it; where \`tidemark status\` says LOGIN_REQUIRED: ${again}`),
+    };
+  }
+  const outcome = await getSignedIn({ ...deps, accessToken }, 'list_accounts', `${deps.platformUrl}${accountsPath}`);
+  if (outcome.kind === 'failed')
+    return { finding: fail(part, outcome.message, 'Check PLATFORM_URL, and that this machine may reach it.') };
+  if (outcome.status === 401) return { finding: fail(part, 'the platform refuses its token', again) };
+  const listed = userAccounts.safeParse(parsedJson(outcome.text));
+  if (outcome.status !== 200 || !listed.success) {
+    const mend = `Give the app the scope account:information, then: ${again}`;
+    return { finding: fail(part, `its list of accounts is answered with ${outcome.status}`, mend) };
+  }
+  const seen = plural(listed.data.accounts.length, 'account');
+  return { finding: ok(part, `is signed in for ${minutes} min more, and sees ${seen}`), accessToken };
+}
+
+function pick(accessToken: Secret | undefined): { accessToken?: Secret } {
+  return accessToken === undefined ? {} : { accessToken };
+}
