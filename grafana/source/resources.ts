@@ -1,6 +1,6 @@
 import type { Dashboard } from './dashboard.ts';
 import type { Panel } from './panel.ts';
-import { job, rateBy } from './queries.ts';
+import { increaseBy, job, meanBy, rateBy } from './queries.ts';
 
 const byInstance = (metric: string) => `max by (job, instance) (${metric}{${job}})`;
 
@@ -28,6 +28,33 @@ const processes: readonly Panel[] = [
     description: 'Rises by one at each takeover and each reclaim after a lost answer of the database.',
     unit: 'none',
     queries: [{ expr: byInstance('tidemark_lane_epoch'), legend: '{{instance}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Takeovers',
+    description:
+      'How often an instance took the lane, by cause. released: it was given back, as in a rolling restart. expired: its holder had fallen silent. own: an answer of the database was lost.',
+    unit: 'short',
+    queries: [{ expr: increaseBy('job, instance, cause', 'tidemark_lane_takeovers_total'), legend: '{{instance}} {{cause}}' }],
+    runbooks: ['NoLaneHolder'],
+  },
+  {
+    kind: 'lines',
+    title: 'Time without a holder, mean',
+    description:
+      'How long the lane had been free, or its holder silent, when another took it. expired is at least TIDEMARK_LEASE_EXPIRE_MS, and 10 s at most is promised.',
+    unit: 's',
+    queries: [{ expr: meanBy('job, cause', 'tidemark_lane_takeover_seconds'), legend: '{{cause}}' }],
+    limits: { amber: 10 },
+    runbooks: ['NoLaneHolder'],
+  },
+  {
+    kind: 'lines',
+    title: 'Fenced',
+    description:
+      'Writes that Postgres or Kafka refused because another instance had taken the lane: a holder woke from a freeze, and could do no harm.',
+    unit: 'short',
+    queries: [{ expr: increaseBy('job, instance, by', 'tidemark_fenced_total'), legend: '{{instance}} by {{by}}' }],
   },
   {
     kind: 'lines',

@@ -4,6 +4,7 @@ import { committedBatch, type Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
+import type { LossReason } from './lane-control.ts';
 import type { LaneHold } from './lane-store.ts';
 import { loadKnown } from './load-known.ts';
 import type { ApplyResult, Binding } from './order-store.ts';
@@ -160,7 +161,7 @@ export class BatchPipeline {
     const first = results.find((result) => result.kind !== 'committed');
     if (first === undefined) return;
     if (results.some((result) => result.kind === 'lane_lost')) {
-      this.lose();
+      this.lose('batch_refused');
       return;
     }
     this.report(first);
@@ -173,7 +174,7 @@ export class BatchPipeline {
           { batch: hold.batch.toString(), expected: this.nextNumber.toString() },
           'the database has forgotten batches that had committed; beginning again from what it has. Raise TIDEMARK_GENERATION',
         );
-        this.lose();
+        this.lose('forgotten');
         return;
       }
       this.completeUpTo(hold.batch);
@@ -244,7 +245,7 @@ export class BatchPipeline {
     while (!this.stopped) {
       try {
         const hold = await this.deps.lane.reclaim();
-        if (hold === undefined) this.lose();
+        if (hold === undefined) this.lose('reclaim_refused');
         return hold;
       } catch (error) {
         this.deps.log.debug({ err: error }, 'the lane could not be reclaimed yet');
@@ -265,9 +266,9 @@ export class BatchPipeline {
     }
   }
 
-  private lose(): void {
+  private lose(why: LossReason): void {
     this.stopped = true;
-    this.deps.lane.reportLost();
+    this.deps.lane.reportLost(why);
   }
 
   /** One line when the store begins to fail; the rest is counted by the metrics. */

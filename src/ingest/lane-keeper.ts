@@ -4,7 +4,8 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import type { Service } from '../runtime/service.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
-import type { LaneControl } from './lane-control.ts';
+import type { LaneControl, LossReason } from './lane-control.ts';
+import { LaneRecord, type LaneSight } from './lane-record.ts';
 import type { LaneHold, LaneStore } from './lane-store.ts';
 
 /** The parts that work only while the lane is held. */
@@ -19,6 +20,8 @@ export interface LaneKeeperDeps {
   readonly store: LaneStore;
   readonly lease: Lease;
   readonly tenant: LaneTenant;
+  /** Rejects while the tenant could not begin at all: a free lane is then left to others. Asked before each taking; left out: never. */
+  readonly mayAsk?: () => Promise<void>;
   readonly clock: Clock;
   readonly metrics: Metrics['ingest'];
   readonly log: Log;
@@ -46,7 +49,7 @@ export type LaneState = 'standby' | 'held' | 'stopped';
 export class LaneKeeper implements Service, LaneControl {
   readonly name = 'lane-keeper';
   private current: LaneState = 'standby';
-  private holder: string | undefined;
+  private readonly record: LaneRecord;
   private lost = false;
   private stopping = false;
   private failing = false;
@@ -59,6 +62,7 @@ export class LaneKeeper implements Service, LaneControl {
   constructor(deps: LaneKeeperDeps, options: LaneKeeperOptions) {
     this.deps = deps;
     this.options = options;
+    this.record = new LaneRecord(deps);
   }
 
   get state(): LaneState {
@@ -67,7 +71,12 @@ export class LaneKeeper implements Service, LaneControl {
 
   /** Who held the lane when we last looked, while standing by. */
   get otherHolder(): string | undefined {
-    return this.current === 'standby' ? this.holder : undefined;
+    return this.current === 'standby' ? this.record.sight.holder : undefined;
+  }
+
+  /** What this process knows of the lane and of its own part in it. */
+  get sight(): LaneSight {
+    return this.record.sight;
   }
 
   async start(): Promise<void> {
@@ -88,13 +97,20 @@ export class LaneKeeper implements Service, LaneControl {
       const sentAtMs = this.deps.clock.monotonicMs();
       const hold = await this.deps.store.reclaim(this.options.lane, this.deps.lease.epoch);
       if (hold !== undefined) this.confirm(hold.epoch, sentAtMs);
+      else this.record.refused('reclaim');
       return hold;
     });
   }
 
-  reportLost(): void {
+  reportLost(why: LossReason): void {
+    if (why === 'batch_refused') this.record.refused('batch');
     this.lost = true;
     this.wakeup.wake();
+  }
+
+  /** The journal refused what a former term of ours wrote. The keeper finds out about the lane by itself. */
+  reportFenced(): void {
+    this.record.refused('journal');
   }
 
   private async run(): Promise<void> {
@@ -117,11 +133,13 @@ export class LaneKeeper implements Service, LaneControl {
   private async tryToAcquire(): Promise<void> {
     const { store, clock, log, tenant } = this.deps;
     const { lane, holder, expireAfterMs } = this.options;
+    await this.deps.mayAsk?.();
     const sentAtMs = clock.monotonicMs();
     const answer = await store.acquire(lane, holder, expireAfterMs);
     if (answer.kind === 'busy') {
-      if (this.holder !== answer.holder) log.info({ lane, holder: answer.holder }, 'another process holds the lane; standing by');
-      this.holder = answer.holder;
+      if (this.otherHolder !== answer.holder)
+        log.info({ lane, holder: answer.holder }, 'another process holds the lane; standing by');
+      this.record.busy(answer.holder, answer.epoch);
       return;
     }
     if (this.stopping) {
@@ -129,11 +147,12 @@ export class LaneKeeper implements Service, LaneControl {
       await store.release(lane, answer.epoch);
       return;
     }
+    const { epoch, batch, takeover } = answer;
     this.lost = false;
-    this.holder = holder;
-    this.confirm(answer.epoch, sentAtMs);
+    this.record.taken(holder, epoch, takeover);
+    this.confirm(epoch, sentAtMs);
     this.current = 'held';
-    log.info({ lane, epoch: answer.epoch.toString(), batch: answer.batch.toString() }, 'the lane is ours');
+    log.info({ lane, holder, epoch: epoch.toString(), batch: batch.toString(), ...takeover }, 'the lane is ours');
     try {
       await tenant.begin(answer);
     } catch (error) {
@@ -151,7 +170,6 @@ export class LaneKeeper implements Service, LaneControl {
 
   private async stopTenant(): Promise<void> {
     this.forget();
-    this.holder = undefined;
     this.current = 'standby';
     await this.deps.tenant.end();
     // A reclaim that the tenant was waiting for may have raised the epoch, and confirmed it, meanwhile.
@@ -160,7 +178,7 @@ export class LaneKeeper implements Service, LaneControl {
 
   private forget(): void {
     this.deps.lease.lose();
-    this.deps.metrics.laneHeld.set(0);
+    this.record.lost();
   }
 
   /** Nothing of ours may write when the row is free: the tenant ends first, and only then it is known under which epoch the row is ours. */
@@ -178,13 +196,13 @@ export class LaneKeeper implements Service, LaneControl {
     const { epoch } = lease;
     const ours = await store.renew(this.options.lane, epoch);
     if (ours) this.confirm(epoch, sentAtMs);
+    else this.record.refused('renewal');
     return ours;
   }
 
   private confirm(epoch: bigint, sentAtMs: number): void {
     this.deps.lease.confirm(epoch, sentAtMs);
-    this.deps.metrics.laneHeld.set(1);
-    this.deps.metrics.laneEpoch.set(Number(epoch));
+    this.record.confirmed(epoch);
   }
 
   private inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -6,10 +6,22 @@ export interface LaneHold {
   readonly generation?: number;
 }
 
+/** `first`: nobody ever held it. `released`: it was given back. `expired`: its holder had not renewed it for too long. `own`: the answer to our own taking was lost. */
+export const takeoverCauses = ['first', 'released', 'expired', 'own'] as const;
+
+/** How the lane changed hands. */
+export interface Takeover {
+  readonly cause: (typeof takeoverCauses)[number];
+  /** Who held it before; undefined where it was free. */
+  readonly from: string | undefined;
+  /** How long nobody had renewed it, or how long ago it was given back, by the database's clock. */
+  readonly idleMs: number;
+}
+
 export type AcquireResult =
-  | ({ readonly kind: 'held' } & LaneHold)
-  /** Somebody else renewed it `ageMs` ago, by the database's clock. */
-  | { readonly kind: 'busy'; readonly holder: string; readonly ageMs: number };
+  | ({ readonly kind: 'held'; readonly takeover: Takeover } & LaneHold)
+  /** Somebody else, whose fencing number is `epoch`, renewed it `ageMs` ago, by the database's clock. */
+  | { readonly kind: 'busy'; readonly holder: string; readonly epoch: bigint; readonly ageMs: number };
 
 /**
  * The lane's row: lease, fence, order of batches, and the answer to a lost commit. Times are the database's. Calls reject only when the database

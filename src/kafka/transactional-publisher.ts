@@ -14,6 +14,8 @@ import { splitSends } from './split-sends.ts';
 export interface TransactionalPublisherDeps extends KafkaClientDeps {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['relay'], 'producerReplaced'>;
+  /** Told when the broker refuses us because a later writer has taken the topic over. */
+  readonly onFenced?: () => void;
 }
 
 export interface TransactionalPublisherOptions {
@@ -157,6 +159,7 @@ export class TransactionalPublisher implements StatePublisher {
       this.connected?.client.retire();
       this.connected = undefined;
       this.deps.metrics.producerReplaced.inc({ reason: failure.code });
+      if (failure.code === 'fenced') this.deps.onFenced?.();
       throw failure;
     }
   }

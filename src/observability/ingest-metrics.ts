@@ -55,5 +55,24 @@ export function ingestMetrics(registry: Registry) {
     }),
     laneHeld: new Gauge({ name: 'tidemark_lane_held', help: '1 while this process holds the lane', registers }),
     laneEpoch: new Gauge({ name: 'tidemark_lane_epoch', help: 'The fencing number of the lane as last seen here', registers }),
+    laneTakeovers: new Counter({
+      name: 'tidemark_lane_takeovers_total',
+      help: 'Times that this process took the lane, by cause: first, released, expired, own',
+      labelNames: ['cause'] as const,
+      registers,
+    }),
+    laneTakeoverSeconds: new Histogram({
+      name: 'tidemark_lane_takeover_seconds',
+      help: 'How long the lane had been released, or its holder silent, when this process took it, by the clock of the database',
+      labelNames: ['cause'] as const,
+      buckets: [0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 6.5, 7.5, 8.5, 10.5, 15.5, 30.5, 60.5, 300.5],
+      registers,
+    }),
+    fenced: new Counter({
+      name: 'tidemark_fenced_total',
+      help: 'Writes refused because another process had taken the lane: by postgres, by kafka',
+      labelNames: ['by'] as const,
+      registers,
+    }),
   };
 }

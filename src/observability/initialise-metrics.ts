@@ -4,6 +4,8 @@ import type { Metrics } from './metrics.ts';
 const streams = ['account', 'prediction'] as const;
 const causes = ['stream', 'snapshot', 'reply', 'probe'] as const;
 const outcomes = ['applied', 'duplicate', 'stale', 'conflict', 'quarantined'] as const;
+/** `takeoverCauses` of ingest/, which this room may not import; a test holds the two together. */
+export const laneTakeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 const stages = ['receive_to_commit', 'commit_to_ack', 'total'] as const;
 const topics = ['updates', 'continuity', 'state', 'outcomes'] as const;
 const sourceStates = ['live', 'resyncing', 'connecting', 'down', 'not_enrolled', 'login_required', 'frozen'] as const;
@@ -96,6 +98,9 @@ function initialiseIngest(ingest: Metrics['ingest']): void {
     }
     for (const stage of stages) ingest.latency.zero({ stream, stage });
   }
+  for (const cause of laneTakeoverCauses) ingest.laneTakeovers.inc({ cause }, 0);
+  for (const cause of ['released', 'expired']) ingest.laneTakeoverSeconds.zero({ cause });
+  for (const by of ['postgres', 'kafka']) ingest.fenced.inc({ by }, 0);
 }
 
 function initialiseRelay(relay: Metrics['relay']): void {

@@ -33,20 +33,26 @@ import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 import { stepCommand } from './step-command.ts';
 import { takeOverCommands } from './take-over-commands.ts';
 
+export interface CommandJournalDeps extends RetryDeps {
+  /** One of its own: a caller's command must not queue behind somebody's list of orders, nor a settlement behind callers. */
+  readonly pool: Pool;
+  /** Told of each write that was refused because a later holder had taken over. */
+  readonly onFenced?: () => void;
+}
+
 /**
  * The port `CommandJournal` in Postgres: every write one statement, one round trip, one commit, whose rules stand in `drizzle/0004_command_functions.sql`.
  * Writes reject with `JournalError` and are never repeated once they may have committed; reads are.
  */
 export class PostgresCommandJournal implements CommandJournal {
-  private readonly deps: RetryDeps & { readonly pool: Pool };
+  private readonly deps: CommandJournalDeps;
 
-  /** `pool`: one of its own. A caller's command must not queue behind somebody's list of orders, nor a settlement behind callers. */
-  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+  constructor(deps: CommandJournalDeps) {
     this.deps = deps;
   }
 
   open(command: NewCommand, fence: Fence): Promise<OpenResult> {
-    return openCommand(this.deps, command, fence);
+    return this.noting(openCommand(this.deps, command, fence));
   }
 
   markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean> {
@@ -54,7 +60,7 @@ export class PostgresCommandJournal implements CommandJournal {
   }
 
   step(step: CommandStep, fence: Fence): Promise<StepResult> {
-    return stepCommand(this.deps, step, fence);
+    return this.noting(stepCommand(this.deps, step, fence));
   }
 
   addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
@@ -106,15 +112,23 @@ export class PostgresCommandJournal implements CommandJournal {
   }
 
   raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'> {
-    return raiseHalt(this.deps, halt, fence);
+    return this.noting(raiseHalt(this.deps, halt, fence));
   }
 
   clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'> {
-    return clearHalts(this.deps, scope, { by, reason, atMs }, fence);
+    return this.noting(clearHalts(this.deps, scope, { by, reason, atMs }, fence));
   }
 
   audit(entry: AuditEntry): Promise<void> {
     return addAuditEntry(this.deps, entry);
+  }
+
+  private async noting<T>(write: Promise<T>): Promise<T> {
+    const result = await write;
+    const fenced =
+      result === 'fenced' || (typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'fenced');
+    if (fenced) this.deps.onFenced?.();
+    return result;
   }
 
   private read<T>(work: (pool: Pool) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { AcquireResult, LaneHold, LaneStore } from '../ingest/lane-store.ts';
+import type { AcquireResult, LaneHold, LaneStore, Takeover } from '../ingest/lane-store.ts';
 
 interface HoldRow {
   epoch: string;
@@ -7,8 +7,14 @@ interface HoldRow {
   generation: number;
 }
 
+interface TakenRow extends HoldRow {
+  from_holder: string | null;
+  idle_ms: string;
+}
+
 interface LaneRow {
   holder: string | null;
+  epoch: string;
   age_ms: string;
 }
 
@@ -27,13 +33,19 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async acquire(lane: number, holder: string, expireAfterMs: number): Promise<AcquireResult> {
-    const hold = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.found(lane, holder));
-    if (hold !== undefined) return { kind: 'held', ...hold };
+    const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.found(lane, holder));
+    if (held !== undefined) return { kind: 'held', ...held };
     const { rows } = await this.pool.query<LaneRow>(
-      `select holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as age_ms from public.lanes where lane = $1`,
+      `select holder, epoch, extract(epoch from clock_timestamp() - renewed_at) * 1000 as age_ms from public.lanes where lane = $1`,
       [lane],
     );
-    return { kind: 'busy', holder: rows[0]?.holder ?? '', ageMs: Math.round(Number(rows[0]?.age_ms ?? 0)) };
+    const [row] = rows;
+    return {
+      kind: 'busy',
+      holder: row?.holder ?? '',
+      epoch: BigInt(row?.epoch ?? 0),
+      ageMs: Math.round(Number(row?.age_ms ?? 0)),
+    };
   }
 
   async renew(lane: number, epoch: bigint): Promise<boolean> {
@@ -54,30 +66,40 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async release(lane: number, epoch: bigint): Promise<void> {
-    // The epoch rises as well: nothing that we may have left in a buffer somewhere can write after this.
-    await this.pool.query('update public.lanes set holder = null, epoch = epoch + 1 where lane = $1 and epoch = $2', [
-      lane,
-      epoch.toString(),
-    ]);
+    // The epoch rises as well: nothing that we may have left in a buffer somewhere can write after this. The time is that from which the lane is free.
+    await this.pool.query(
+      'update public.lanes set holder = null, epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2',
+      [lane, epoch.toString()],
+    );
   }
 
   /**
    * A row renewed in the future was written before the database's clock was set back: it says as little as an old one. The condition holds no lock where
-   * it is false, so a standby that looks every second is no burden on the lane.
+   * it is false, so a standby that looks every second is no burden on the lane. The row is locked first, so that what is told of the holder before is what it was then.
    */
-  private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<LaneHold | undefined> {
-    const { rows } = await this.pool.query<HoldRow>(
-      `update public.lanes set holder = $2, epoch = epoch + 1, renewed_at = clock_timestamp(), generation = greatest(generation, $4)
-       where lane = $1 and (holder is null or holder = $2
-         or abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 >= $3::double precision)
-       returning epoch, batch, generation`,
+  private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
+    const { rows } = await this.pool.query<TakenRow>(
+      `update public.lanes l
+       set holder = $2, epoch = l.epoch + 1, renewed_at = clock_timestamp(), generation = greatest(l.generation, $4)
+       from (select lane, holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as idle_ms from public.lanes
+         where lane = $1 and (holder is null or holder = $2
+           or abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 >= $3::double precision)
+         for no key update) as before
+       where l.lane = before.lane
+       returning l.epoch, l.batch, l.generation, before.holder as from_holder, before.idle_ms`,
       [lane, holder, expireAfterMs, this.generationFloor],
     );
-    return holdOf(rows);
+    const hold = holdOf(rows);
+    const [row] = rows;
+    if (hold === undefined || row === undefined) return undefined;
+    const cause = row.from_holder === null ? 'released' : row.from_holder === holder ? 'own' : 'expired';
+    // Below zero where the database's clock was set back.
+    const idleMs = Math.max(0, Math.round(Number(row.idle_ms)));
+    return { ...hold, takeover: { cause, from: row.from_holder ?? undefined, idleMs } };
   }
 
   /** The lane's first holder makes its row; of two that try, one finds it made. A new lane has the generation of the others: they share the topics. */
-  private async found(lane: number, holder: string): Promise<LaneHold | undefined> {
+  private async found(lane: number, holder: string): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
       `insert into public.lanes (lane, holder, epoch, batch, renewed_at, generation)
        select $1, $2, 1, 0, clock_timestamp(), greatest($3, (select max(generation) from public.lanes))
@@ -85,9 +107,12 @@ export class PostgresLaneStore implements LaneStore {
        on conflict do nothing returning epoch, batch, generation`,
       [lane, holder, this.generationFloor],
     );
-    return holdOf(rows);
+    const hold = holdOf(rows);
+    return hold && { ...hold, takeover: { cause: 'first', from: undefined, idleMs: 0 } };
   }
 }
+
+type Taken = LaneHold & { readonly takeover: Takeover };
 
 function holdOf(rows: readonly HoldRow[]): LaneHold | undefined {
   const [row] = rows;

@@ -15,7 +15,12 @@ function shared() {
   return { clock, database: new MemoryDatabase(clock, seededRandom(1)) };
 }
 
-function keeperOf({ clock, database }: ReturnType<typeof shared>, holder: string, begin?: () => Promise<void>) {
+interface KeeperParts {
+  readonly begin?: () => Promise<void>;
+  readonly mayAsk?: () => Promise<void>;
+}
+
+function keeperOf({ clock, database }: ReturnType<typeof shared>, holder: string, { begin, mayAsk }: KeeperParts = {}) {
   const calls: string[] = [];
   const lease = new Lease(clock, 3000);
   const tenant = {
@@ -28,11 +33,20 @@ function keeperOf({ clock, database }: ReturnType<typeof shared>, holder: string
     },
   };
   const log = testLog.child({}, { level: 'silent' });
+  const metrics = createMetrics().ingest;
   const keeper = new LaneKeeper(
-    { store: database, lease, tenant, clock, metrics: createMetrics().ingest, log },
+    { store: database, lease, tenant, clock, metrics, log, ...(mayAsk === undefined ? {} : { mayAsk }) },
     { ...options, holder },
   );
-  return { keeper, lease, calls };
+  return { keeper, lease, calls, metrics };
+}
+
+/** The values of a metric that are above 0, by their label. */
+async function counted(metric: { get(): Promise<{ values: { labels: object; value: number; metricName?: string }[] }> }) {
+  const { values } = await metric.get();
+  return Object.fromEntries(
+    values.filter(({ value }) => value > 0).map(({ labels, value }) => [Object.values(labels).join(), value]),
+  );
 }
 
 describe('the keeper of the lane', () => {
@@ -110,9 +124,10 @@ describe('the keeper of the lane', () => {
   it('gives the lane back when its tenant cannot begin, and tries again', async () => {
     const world = shared();
     let broken = true;
-    const a = keeperOf(world, 'a', async () => {
+    const begin = async () => {
       if (broken) throw new Error('not yet');
-    });
+    };
+    const a = keeperOf(world, 'a', { begin });
     await a.keeper.start();
     await world.clock.advance(1500);
     broken = false;
@@ -120,6 +135,79 @@ describe('the keeper of the lane', () => {
     expect(a.calls.slice(0, 2)).toEqual(['begin 1', 'end']);
     expect(a.calls.at(-1)).toMatch(/^begin/);
     expect(a.keeper.state).toBe('held');
+  });
+
+  it('leaves a free lane to others for as long as its tenant could not begin', async () => {
+    const world = shared();
+    let broken = true;
+    const mayAsk = async () => {
+      if (broken) throw new Error('the schema is older than this build');
+    };
+    const a = keeperOf(world, 'a', { mayAsk });
+    await a.keeper.start();
+    await world.clock.advance(5000);
+    const b = keeperOf(world, 'b');
+    await b.keeper.start();
+    await world.clock.advance(100);
+    expect(b.calls, 'nobody had it before').toEqual(['begin 1']);
+    broken = false;
+    await world.clock.advance(2000);
+    expect([a.keeper.state, a.keeper.otherHolder, a.calls]).toEqual(['standby', 'b', []]);
+  });
+
+  it('tells who holds the lane under which number, how it was taken, and what was refused', async () => {
+    const world = shared();
+    const a = keeperOf(world, 'a');
+    const b = keeperOf(world, 'b');
+    await a.keeper.start();
+    await world.clock.advance(100);
+    await b.keeper.start();
+    await world.clock.advance(1000);
+    expect(a.keeper.sight).toMatchObject({ holder: 'a', epoch: 1n, takeovers: 1, takeover: { cause: 'first' }, fenced: 0 });
+    expect(b.keeper.sight).toMatchObject({ holder: 'a', epoch: 1n, takeovers: 0, takeover: undefined, fenced: 0 });
+
+    // A holder that is frozen: its renewal leaves when it wakes.
+    const renew = world.database.renew.bind(world.database);
+    let wake: () => void = () => undefined;
+    const frozen = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    world.database.renew = async (lane, epoch) => {
+      if (epoch === 1n) await frozen;
+      return renew(lane, epoch);
+    };
+    expect(await world.clock.advanceUntil(() => b.keeper.state === 'held', 10_000)).toBe(true);
+    wake();
+    await world.clock.advance(2000);
+    expect(a.keeper.state).toBe('standby');
+    expect(a.keeper.sight).toMatchObject({ holder: 'b', epoch: 2n, takeovers: 1, fenced: 1 });
+    const { takeover } = b.keeper.sight;
+    expect(takeover).toMatchObject({ cause: 'expired', from: 'a', epoch: 2n });
+    expect(takeover?.idleMs).toBeGreaterThanOrEqual(options.expireAfterMs);
+    expect(takeover?.idleMs).toBeLessThan(10_000);
+    expect(await counted(a.metrics.fenced)).toEqual({ postgres: 1 });
+    expect(await counted(b.metrics.laneTakeovers)).toEqual({ expired: 1 });
+    expect([await counted(a.metrics.laneEpoch), await counted(a.metrics.laneHeld)]).toEqual([{ '': 2 }, {}]);
+
+    const drained = b.keeper.drain(new AbortController().signal);
+    await world.clock.advance(1500);
+    await drained;
+    expect(a.keeper.sight).toMatchObject({ holder: 'a', takeovers: 2, takeover: { cause: 'released', from: undefined } });
+    expect(a.keeper.sight.takeover?.idleMs).toBeLessThan(1500);
+  });
+
+  it('counts a batch that was refused once, and one that was not refused not at all', async () => {
+    const world = shared();
+    const a = keeperOf(world, 'a');
+    await a.keeper.start();
+    await world.clock.advance(100);
+    a.keeper.reportLost('batch_refused');
+    await world.clock.advance(100);
+    expect(a.calls).toEqual(['begin 1', 'end']);
+    await world.clock.advance(2000);
+    a.keeper.reportLost('forgotten');
+    await world.clock.advance(100);
+    expect([a.calls.at(-1), await counted(a.metrics.fenced)]).toEqual(['end', { postgres: 1 }]);
   });
 
   it('keeps asking while the database cannot be reached, and may not act meanwhile', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EndReason } from '../../src/connectors/connection-end.ts';
-import { initialiseMetrics, reconnectReasons } from '../../src/observability/initialise-metrics.ts';
+import { takeoverCauses } from '../../src/ingest/lane-store.ts';
+import { initialiseMetrics, laneTakeoverCauses, reconnectReasons } from '../../src/observability/initialise-metrics.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 
 const metrics = createMetrics();
@@ -67,6 +68,7 @@ describe('every metric', () => {
       'evidence',
       'result',
       'scope',
+      'by',
     ];
     expect([...new Set(labels)].filter((label) => !bounded.includes(String(label)))).toEqual([]);
   });
@@ -88,6 +90,10 @@ describe('known series', () => {
     'tidemark_commands_unresolved{kind="place"} 0',
     'tidemark_command_settlements_total{kind="cancel",outcome="moot",evidence="probe"} 0',
     'tidemark_placing_halted{scope="account"} 0',
+    'tidemark_lane_takeovers_total{cause="expired"} 0',
+    'tidemark_lane_takeover_seconds_count{cause="expired"} 0',
+    'tidemark_fenced_total{by="postgres"} 0',
+    'tidemark_fenced_total{by="kafka"} 0',
     'tidemark_build_info{version="1.2.3"} 1',
   ])('exist from the first scrape: %s', (line) => {
     expect(text.split('\n')).toContain(line);
@@ -114,4 +120,8 @@ it('a second set of metrics does not meet the first', async () => {
   other.source.gaps.inc({ source: 'account' });
   expect(text).toContain('tidemark_source_gaps_total{source="account"} 0');
   expect(await other.registry.metrics()).toContain('tidemark_source_gaps_total{source="account"} 1');
+});
+
+it('knows every way in which the lane changes hands', () => {
+  expect(laneTakeoverCauses).toEqual(takeoverCauses);
 });

@@ -3,7 +3,7 @@ import { decodeHead } from '../../src/domain/decode-head.ts';
 import type { Head } from '../../src/domain/head.ts';
 import { orderKey, type Stream } from '../../src/domain/order.ts';
 import { isTerminal } from '../../src/domain/terminal.ts';
-import type { AcquireResult, LaneHold, LaneStore } from '../../src/ingest/lane-store.ts';
+import type { AcquireResult, LaneHold, LaneStore, Takeover } from '../../src/ingest/lane-store.ts';
 import type {
   ApplyResult,
   Batch,
@@ -45,6 +45,11 @@ export interface LogEntry extends StoredLogRow {
 export interface LaneSession {
   tail: Promise<unknown>;
   cut: boolean;
+}
+
+function takeoverOf({ holder: from, epoch }: LaneRow, holder: string, idleMs: number): Takeover {
+  if (epoch === 0n) return { cause: 'first', from, idleMs: 0 };
+  return { cause: from === undefined ? 'released' : from === holder ? 'own' : 'expired', from, idleMs };
 }
 
 export function laneSession(): LaneSession {
@@ -180,11 +185,12 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
       const row = this.laneRow(lane);
       const ageMs = Math.abs(this.clock.nowMs() - row.renewedMs);
       if (row.holder !== undefined && row.holder !== holder && ageMs < expireAfterMs)
-        return { kind: 'busy', holder: row.holder, ageMs };
+        return { kind: 'busy', holder: row.holder, epoch: row.epoch, ageMs };
+      const takeover = takeoverOf(row, holder, ageMs);
       row.holder = holder;
       row.epoch += 1n;
       this.renewed(row);
-      return { kind: 'held', epoch: row.epoch, batch: row.batch };
+      return { kind: 'held', epoch: row.epoch, batch: row.batch, takeover };
     });
   }
 
@@ -213,6 +219,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     if (row.epoch !== epoch) return;
     row.holder = undefined;
     row.epoch += 1n;
+    row.renewedMs = this.clock.nowMs();
   }
 
   async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {

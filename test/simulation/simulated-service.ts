@@ -94,7 +94,7 @@ export class SimulatedService {
       {
         ...shared,
         store: database.orders,
-        lane: { reclaim: () => this.keeper.reclaim(), reportLost: () => this.keeper.reportLost() },
+        lane: { reclaim: () => this.keeper.reclaim(), reportLost: (why) => this.keeper.reportLost(why) },
         lease: this.lease,
         onCommitted: (batch) => {
           this.relay.hand(batch);

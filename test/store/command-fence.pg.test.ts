@@ -55,6 +55,7 @@ describe('an orphaned transaction of the former holder', () => {
     await blocked(rig, 3);
     await successor.query('commit');
     expect(await Promise.all(late)).toEqual([false, { kind: 'fenced' }, 'fenced']);
+    expect(rig.told.fenced, 'each is told, but the mark, which may have been refused for another reason').toBe(2);
     expect(await rig.journal.find(asked.commandId)).toMatchObject({ state: 'not_sent', attempts: [{ state: 'not_sent' }] });
   });
 

@@ -5,9 +5,12 @@ import { batch, storeRig } from '../support/store-rig.ts';
 describe('the lane', () => {
   it('is held by the first who asks, from epoch 1 and batch 0 on, and is busy for others', async () => {
     await using rig = await storeRig();
-    expect(await rig.lanes.acquire(1, 'one', 6_000)).toEqual({ kind: 'held', epoch: 1n, batch: 0n, generation: 1 });
+    expect(await rig.lanes.acquire(1, 'one', 6_000)).toEqual({
+      ...{ kind: 'held', epoch: 1n, batch: 0n, generation: 1 },
+      takeover: { cause: 'first', from: undefined, idleMs: 0 },
+    });
     const answer = await rig.lanes.acquire(1, 'two', 6_000);
-    expect(answer).toMatchObject({ kind: 'busy', holder: 'one' });
+    expect(answer).toMatchObject({ kind: 'busy', holder: 'one', epoch: 1n });
     expect(answer.kind === 'busy' && answer.ageMs).toBeGreaterThanOrEqual(0);
   });
 
@@ -19,7 +22,8 @@ describe('the lane', () => {
     }
     await rig.pool.query("update lanes set renewed_at = now() - interval '1 minute'");
     const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => rig.lanes.acquire(1, `taker-${i}`, 6_000)));
-    expect(answers.filter((answer) => answer.kind === 'held')).toEqual([{ kind: 'held', epoch: 2n, batch: 0n, generation: 1 }]);
+    const held = answers.filter((answer) => answer.kind === 'held');
+    expect(held).toMatchObject([{ kind: 'held', epoch: 2n, batch: 0n, generation: 1, takeover: { cause: 'expired' } }]);
   });
 
   it('is taken once nobody renewed it for long enough, with a higher epoch and the batch number that was reached', async () => {
@@ -27,12 +31,10 @@ describe('the lane', () => {
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
     await rig.pool.query("update lanes set renewed_at = now() - interval '5 seconds'");
     expect((await rig.lanes.acquire(0, 'second', 6_000)).kind).toBe('busy');
-    expect(await rig.lanes.acquire(0, 'second', 4_000)).toEqual({
-      kind: 'held',
-      epoch: rig.epoch + 1n,
-      batch: 1n,
-      generation: 1,
-    });
+    const taken = await rig.lanes.acquire(0, 'second', 4_000);
+    expect(taken).toMatchObject({ kind: 'held', epoch: rig.epoch + 1n, batch: 1n, generation: 1 });
+    expect(taken).toMatchObject({ takeover: { cause: 'expired', from: 'first' } });
+    expect(taken.kind === 'held' && taken.takeover.idleMs).toBeGreaterThanOrEqual(5_000);
     expect(await rig.lanes.renew(0, rig.epoch)).toBe(false);
     expect(await rig.lanes.reclaim(0, rig.epoch)).toBeUndefined();
     expect(await rig.lanes.renew(0, rig.epoch + 1n)).toBe(true);
@@ -53,20 +55,27 @@ describe('the lane', () => {
   it('is taken when its row was renewed in the future: the database clock was set back', async () => {
     await using rig = await storeRig();
     await rig.pool.query("update lanes set renewed_at = now() + interval '1 hour'");
-    expect((await rig.lanes.acquire(0, 'second', 6_000)).kind).toBe('held');
+    expect(await rig.lanes.acquire(0, 'second', 6_000)).toMatchObject({
+      kind: 'held',
+      takeover: { cause: 'expired', idleMs: 0 },
+    });
   });
 
   it('goes back at once to the run that holds it, when the answer to its own taking was lost', async () => {
     await using rig = await storeRig();
-    expect(await rig.lanes.acquire(0, 'first', 6_000)).toEqual({ kind: 'held', epoch: rig.epoch + 1n, batch: 0n, generation: 1 });
+    const taken = await rig.lanes.acquire(0, 'first', 6_000);
+    expect(taken).toMatchObject({ kind: 'held', epoch: rig.epoch + 1n, batch: 0n, generation: 1, takeover: { cause: 'own' } });
   });
 
   it('is free at once after a release, which fences what the releaser left behind', async () => {
     await using rig = await storeRig();
     await rig.lanes.release(0, rig.epoch);
     expect(await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).toEqual({ kind: 'lane_lost' });
+    await rig.pool.query("update lanes set renewed_at = renewed_at - interval '3 seconds'");
     const answer = await rig.lanes.acquire(0, 'second', 6_000);
     expect(answer.kind === 'held' && answer.epoch > rig.epoch).toBe(true);
+    expect(answer).toMatchObject({ takeover: { cause: 'released', from: undefined } });
+    expect(answer.kind === 'held' && answer.takeover.idleMs, 'since the release').toBeGreaterThanOrEqual(3_000);
     await rig.lanes.release(0, rig.epoch);
     expect((await rig.lanes.acquire(0, 'third', 6_000)).kind).toBe('busy');
   });
@@ -82,6 +91,42 @@ describe('the lane', () => {
     expect((await rig.lanes.acquire(0, 'second', 60_000)).kind).toBe('busy');
     await rival.query('commit');
     expect((await held).kind).toBe('committed');
+  });
+
+  it('is told as given back when its holder released it while the taking waited for the row', async () => {
+    await using rig = await storeRig();
+    await rig.pool.query("update lanes set renewed_at = now() - interval '1 minute'");
+    const rival = await rig.rival();
+    await rival.query('begin');
+    await rival.query('update lanes set holder = null, renewed_at = clock_timestamp()');
+    const taking = rig.lanes.acquire(0, 'second', 6_000);
+    await eventually(async () => {
+      const { rows } = await rival.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      expect(rows).toHaveLength(1);
+    });
+    await rival.query('commit');
+    const taken = await taking;
+    expect(taken).toMatchObject({ kind: 'held', epoch: rig.epoch + 1n, takeover: { cause: 'released', from: undefined } });
+    expect(taken.kind === 'held' && taken.takeover.idleMs, 'not the minute of before').toBeLessThan(60_000);
+  });
+
+  it('is left alone by a taking that waited for the row while its holder renewed it', async () => {
+    await using rig = await storeRig();
+    await rig.pool.query("update lanes set renewed_at = now() - interval '1 minute'");
+    const rival = await rig.rival();
+    await rival.query('begin');
+    await rival.query('update lanes set renewed_at = clock_timestamp()');
+    const taking = rig.lanes.acquire(0, 'second', 30_000);
+    await eventually(async () => {
+      const { rows } = await rival.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      expect(rows).toHaveLength(1);
+    });
+    await rival.query('commit');
+    expect(await taking).toMatchObject({ kind: 'busy', holder: 'first', epoch: rig.epoch });
   });
 
   it('waits with a verdict until the holder that may still commit is gone, or says that it does not know', async () => {

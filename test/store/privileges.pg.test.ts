@@ -53,7 +53,7 @@ describe('the service as a mere member of tidemark_app', () => {
     const store = new PostgresOrderStore(deps, { url, partitionRows: 1_000 });
     session.stack.defer(() => store.close());
     const lanes = new PostgresLaneStore({ pool });
-    expect(await lanes.acquire(0, 'app', 6_000)).toEqual({ kind: 'held', epoch: 1n, batch: 0n, generation: 1 });
+    expect(await lanes.acquire(0, 'app', 6_000)).toMatchObject({ kind: 'held', epoch: 1n, batch: 0n, generation: 1 });
     expect(await lanes.renew(0, 1n)).toBe(true);
     const first = batch(1n, 1, [['a', 1]], { quarantine: [quarantined()] });
     expect((await store.applyBatch(first)).kind).toBe('committed');
@@ -113,7 +113,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await journal.takeOver(fence, atMs, 0)).toEqual([]);
     const command = await unknown(journal);
     await journal.addEvidence(command.commandId, [answer()]);
-    await journal.audit({ atMs, principal: 'ann', action: 'halt' });
+    await journal.audit([{ atMs, principal: 'ann', action: 'halt' }]);
     const halted = { haltId: 'h', scope: { kind: 'service' }, cause: 'rate', reason: 'r', by: 'b', sinceMs: atMs } as const;
     expect(await journal.raiseHalt(halted, fence)).toEqual(halted);
     expect(await journal.clearHalts(halted.scope, 'ann', 'over', atMs, fence)).toBe(1);

@@ -6,6 +6,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { CredentialSources } from './credential-sources.ts';
 import type { SchemaGate } from './schema-gate.ts';
+import { plural } from '../plural.ts';
 
 export interface HealthParts {
   readonly clock: Clock;
@@ -83,7 +84,7 @@ function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources): CheckResu
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   if (accounts.length === 0) return { ok: false, detail: 'no account is followed yet' };
   const [first] = notLive;
-  if (first === undefined) return { ok: true, detail: `${accounts.length} accounts followed` };
+  if (first === undefined) return { ok: true, detail: `${plural(accounts.length, 'account')} followed` };
   return {
     ok: false,
     detail: `${notLive.length} of ${accounts.length} not live; ${first.stream} ${first.accountId} is ${first.state}`,

@@ -53,12 +53,16 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
   const lease = new Lease(clock, config.leaseActMs);
   const shared = { clock, random, log, metrics };
 
-  const store = storeParts(shared, {
-    url: config.databaseUrl.reveal(),
-    poolSize: config.databasePoolSize,
-    generationFloor: config.generation,
-    ...(config.encryptionKey === undefined ? {} : { encryptionKey: config.encryptionKey }),
-  });
+  // The keeper is made last, of parts that it is given; nothing is asked of it before it has begun a term.
+  const store = storeParts(
+    { ...shared, onFenced: () => keeper.reportFenced() },
+    {
+      url: config.databaseUrl.reveal(),
+      poolSize: config.databasePoolSize,
+      generationFloor: config.generation,
+      ...(config.encryptionKey === undefined ? {} : { encryptionKey: config.encryptionKey }),
+    },
+  );
   const kafka = kafkaParts(shared, { kafka: kafkaOptions(config), topicPrefix: config.topicPrefix, lane });
   const platform = platformParts({ ...shared, store: store.tokens }, config, holder);
 
@@ -80,8 +84,7 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
   const ingest: Ingest = new Ingest(
     {
       store: store.orders,
-      // The keeper is made last, of parts that it is given; nothing is asked of it before it has begun a term.
-      lane: { reclaim: () => keeper.reclaim(), reportLost: () => keeper.reportLost() },
+      lane: { reclaim: () => keeper.reclaim(), reportLost: (why) => keeper.reportLost(why) },
       lease,
       onCommitted: (batch) => {
         relay.hand(batch);
@@ -136,7 +139,20 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
   const repairs = new RepairWorker({ pool: store.pool, accounts: sources, clock, log });
 
   const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
-  const parts = { clock, version, lane, keeper, lease, ingest, relay, sources, schema, desk };
+  const parts = {
+    clock,
+    version,
+    lane,
+    instance: holder,
+    fencedByKafka: kafka.fences,
+    keeper,
+    lease,
+    ingest,
+    relay,
+    sources,
+    schema,
+    desk,
+  };
   const eventLoop = new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 });
   const admin = new AdminServer(
     { clock, log, metrics, health, eventLoop, status: () => statusDocument(parts) },

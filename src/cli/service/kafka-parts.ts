@@ -23,15 +23,22 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
   const metrics = deps.metrics.relay;
   const topics = topicNames(topicPrefix);
   const planned = plannedPartitions(topics);
+  let fences = 0;
+  const onFenced = () => {
+    fences += 1;
+    deps.metrics.ingest.fenced.inc({ by: 'kafka' });
+  };
   const logPublisher = () => new LogPublisher({ clock, log, metrics }, { kafka, topics, planned, ...logPublisherDefaults });
   return {
     publisher: logPublisher(),
     /** One of its own: a publisher takes one send at a time, and those of updates may not wait for commands. */
     outcomePublisher: logPublisher(),
     statePublisher: new TransactionalPublisher(
-      { clock, log, metrics },
+      { clock, log, metrics, onFenced },
       { kafka, topic: topics.state, planned, transactionalId: `${topics.state}.lane-${lane}`, ...transactionalPublisherDefaults },
     ),
+    /** How often a transaction of ours was refused because a later holder had taken the state topic over. */
+    fences: () => fences,
     canary: new CanaryReader({ clock, random, log, metrics }, { kafka, topic: topics.continuity }),
     checkTopics: async (): Promise<CheckResult> => {
       const result = await checkTopics({ clock, log }, kafka, topics);

@@ -6,6 +6,7 @@ import type { Service } from '../../runtime/service.ts';
 import { markDealt, quarantinedAgain } from '../../store/quarantine.ts';
 import { answerRepair, openRepairs, type RepairAnswer, type RepairRequest } from '../../store/repair-requests.ts';
 import type { EntryAccounts } from './entry-accounts.ts';
+import { plural } from '../plural.ts';
 
 export interface RepairWorkerDeps {
   readonly pool: Pool;
@@ -87,7 +88,7 @@ export class RepairWorker implements Service {
     if (kind === 'backfill') {
       const look = await account.lookAtAll(0, signal);
       if (!look.complete) return { outcome: 'failed', detail: look.error.message };
-      return { outcome: 'done', detail: `${look.shown.length} orders read` };
+      return { outcome: 'done', detail: `${plural(look.shown.length, 'order')} read` };
     }
     if (quarantined === undefined) return { outcome: 'failed', detail: 'somebody has dealt with it already' };
     const { id, orderId } = quarantined;

@@ -4,6 +4,7 @@ import type { Log } from '../../observability/log.ts';
 import type { Service } from '../../runtime/service.ts';
 import { readSchemaVersion, type SchemaVersion } from '../../store/schema-version.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
+import { plural } from '../plural.ts';
 
 /**
  * Keeps a build away from a schema that is not its own. A newer schema ends the process with 78: no waiting mends that. An older one makes it unready until
@@ -52,7 +53,7 @@ function sentenceOf(version: SchemaVersion): string {
     case 'current':
       return 'the schema is this build’s';
     case 'behind':
-      return `${version.pending.length} migrations are not applied: run \`tidemark migrate\``;
+      return `${plural(version.pending.length, 'migration is', 'migrations are')} not applied: run \`tidemark migrate\``;
     case 'newer':
       return 'the database was migrated by a newer build; start that one';
     case 'foreign':

@@ -10,6 +10,10 @@ export interface StatusParts {
   readonly clock: Clock;
   readonly version: string;
   readonly lane: number;
+  /** Names this process in the lane's row. */
+  readonly instance: string;
+  /** How often Kafka has refused a transaction of ours because a later holder had taken the state topic over. */
+  readonly fencedByKafka: () => number;
   readonly keeper: LaneKeeper;
   readonly lease: Lease;
   readonly ingest: Ingest;
@@ -20,17 +24,12 @@ export interface StatusParts {
 
 /** The body of `/status`, for people: instants as ISO 8601, nothing secret, nothing that needs a query. */
 export function statusDocument(parts: StatusParts): Record<string, unknown> {
-  const { clock, version, lane, keeper, lease, ingest, relay, sources, desk } = parts;
+  const { clock, version, ingest, relay, sources, desk } = parts;
   const followed = sources.status();
   return {
     version,
     at: iso(clock.nowMs()),
-    lane: {
-      lane,
-      state: keeper.state,
-      holder: keeper.otherHolder ?? (keeper.state === 'held' ? 'this process' : null),
-      epoch: lease.epoch.toString(),
-    },
+    lane: laneRow(parts),
     ingest: { queued: ingest.depth, paused: ingest.full },
     relay: relay.status(),
     commands: commandRow(desk),
@@ -44,6 +43,33 @@ export function statusDocument(parts: StatusParts): Record<string, unknown> {
     credentials: sources.credentials().map(({ expiresAtMs, ...rest }) => ({ ...rest, expires: iso(expiresAtMs) })),
     sources: followed.map(sourceRow),
     accounts: followed.flatMap(accountRows),
+  };
+}
+
+/** `instance` is this process, `holder` whoever holds the lane, this process or another; `takeover` is how this one last came to hold it. */
+function laneRow({ lane, instance, keeper, lease, fencedByKafka }: StatusParts): Record<string, unknown> {
+  const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.sight;
+  return {
+    lane,
+    instance,
+    role: keeper.state === 'held' ? 'holder' : 'standby',
+    state: keeper.state,
+    mayAct: lease.mayAct(),
+    holder: holder ?? null,
+    epoch: epoch.toString(),
+    since: iso(sinceMs),
+    takeovers,
+    takeover:
+      takeover === undefined
+        ? null
+        : {
+            cause: takeover.cause,
+            from: takeover.from ?? null,
+            idleMs: takeover.idleMs,
+            at: iso(takeover.atMs),
+            epoch: takeover.epoch.toString(),
+          },
+    fenced: { postgres: fenced, kafka: fencedByKafka() },
   };
 }
 

@@ -16,6 +16,14 @@ import { PostgresOrderReads } from '../../store/rest-reads.ts';
 import { PostgresTokenStore } from '../../store/token-store.ts';
 import { PostgresUpdateLog } from '../../store/update-log.ts';
 
+export interface StorePartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Told of each write to the journal that was refused because a later holder had taken over. */
+  readonly onFenced?: () => void;
+}
+
 export interface StorePartsOptions {
   readonly url: string;
   readonly poolSize: number;
@@ -32,7 +40,7 @@ const commandConnections = 8;
  * Everything that speaks Postgres. The lane has connections of its own, neither a batch (nor the heads that it needs) nor a renewal may queue behind somebody's list of
  * orders: one for batches, one for renewals, one for heads, and one for a missing partition. So have commands, and the reads of REST.
  */
-export function storeParts(deps: { clock: Clock; random: Random; log: Log }, options: StorePartsOptions) {
+export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const { url, poolSize, generationFloor = 1, encryptionKey } = options;
   const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
   const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 3 });
