@@ -9,6 +9,7 @@ import { sqlstateOf } from '../store/sqlstate.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { kafkaOptions } from './kafka-options.ts';
+import { plural } from './plural.ts';
 import { readConfig } from './read-config.ts';
 import { sentenceOf } from './report-error.ts';
 import { commandLog } from './start-log.ts';
@@ -102,7 +103,7 @@ function describe({ generation, attempts }: AfterRestore): string {
     `Everything published from now on has generation ${generation}.`,
     attempts === 0
       ? 'No attempt was in hand when the copy was made.'
-      : `${attempts} attempts were in hand when the copy was made: each is looked for on the platform.`,
+      : `${plural(attempts, 'attempt was', 'attempts were')} in hand when the copy was made: each is looked for on the platform.`,
     'Placing is halted: commands made since the copy are not in the journal. `tidemark resume` ends it.',
     'Now start the service, and when it is live run `tidemark audit --repair`.',
     '',

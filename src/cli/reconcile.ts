@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { formatTable } from './format-table.ts';
 import type { CliIo } from './io.ts';
+import { plural } from './plural.ts';
 import { printable } from './printable.ts';
 import { addRestFlags, query, type RestFlags, restClient, restExitCodes } from './rest-flags.ts';
 
@@ -41,8 +42,11 @@ async function run(io: CliIo, flags: ReconcileFlags): Promise<void> {
 
 function report(body: Readonly<Record<string, unknown>>, dryRun: boolean): string {
   const [settled, plan] = [rows(body['settled']), rows(body['plan'])];
+  const unresolved = Number(body['unresolved']);
   const lines = [
-    `${String(body['unresolved'])} unresolved, ${String(body['probes'])} ${dryRun ? 'reads would be made' : 'reads made'}, ${settled.length} settled.`,
+    unresolved === 0
+      ? 'Nothing is unresolved.'
+      : `${unresolved} unresolved, ${plural(Number(body['probes']), 'read')} ${dryRun ? 'would be made' : 'made'}, ${settled.length} settled.`,
   ];
   const planned = plan.map(({ accountId, stream, read, commands }) =>
     [accountId, stream, read, Array.isArray(commands) ? commands.join(' ') : '-'].map((cell) => printable(String(cell))),

@@ -10,6 +10,7 @@ import { logBounds } from '../store/read-log-slice.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { kafkaOptions } from './kafka-options.ts';
+import { plural } from './plural.ts';
 import { readConfig } from './read-config.ts';
 import { ProgressBar } from './replay/progress-bar.ts';
 import { type ReplayProgress, runReplay } from './replay/run-replay.ts';
@@ -113,14 +114,14 @@ async function replayLog(
   let last: ReplayProgress = { sent: 0, reachedSeq: afterSeq };
   const onProgress = (progress: ReplayProgress) => {
     last = progress;
-    bar?.show(Number(progress.reachedSeq - afterSeq) / whole, `${progress.sent} updates, seq ${progress.reachedSeq}`);
+    bar?.show(Number(progress.reachedSeq - afterSeq) / whole, `${plural(progress.sent, 'update')}, seq ${progress.reachedSeq}`);
   };
   const { since, order, rate } = flags;
   const slice = { lane, ...(since !== undefined && { sinceMs: since }), ...(order !== undefined && { order }) };
   try {
     await runReplay({ ...rest, clock, onProgress }, { slice, afterSeq, upToSeq, rate });
   } catch (error) {
-    throw new CliError(`it ended after ${last.sent} updates: ${sentenceOf(error)}`, {
+    throw new CliError(`it ended after ${plural(last.sent, 'update')}: ${sentenceOf(error)}`, {
       code: 'REPLAY',
       exitCode: exitCodes.unavailable,
       mend: `Go on with --from-seq ${last.reachedSeq + 1n}; what was sent twice is dropped by its revision.`,
@@ -133,7 +134,7 @@ async function replayLog(
   if (flags.json) io.stdout.write(`${JSON.stringify({ sent: last.sent, reachedSeq: String(last.reachedSeq), complete })}\n`);
   else
     io.stdout.write(
-      `${last.sent} updates written to ${flags.to}${complete ? '.' : `; go on with --from-seq ${last.reachedSeq + 1n}.`}\n`,
+      `${plural(last.sent, 'update')} written to ${flags.to}${complete ? '.' : `; go on with --from-seq ${last.reachedSeq + 1n}.`}\n`,
     );
   if (!complete) io.exit(exitCodes.failed);
 }

@@ -6,6 +6,7 @@ import { withAdmin } from '../kafka/with-admin.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { kafkaOptions } from './kafka-options.ts';
+import { plural } from './plural.ts';
 import { readConfig } from './read-config.ts';
 import { sentenceOf } from './report-error.ts';
 import { commandLog } from './start-log.ts';
@@ -69,7 +70,8 @@ function describePlan(plan: TopicPlan, verb: 'plan' | 'apply'): string {
   const [create, alter] = verb === 'plan' ? ['would make', 'would alter'] : ['made', 'altered'];
   const lines = [
     ...plan.creations.map(
-      ({ spec, replication }) => `${create} ${spec.name}: ${spec.partitions} partitions, ${replication} replicas`,
+      ({ spec, replication }) =>
+        `${create} ${spec.name}: ${plural(spec.partitions, 'partition')}, ${plural(replication, 'replica')}`,
     ),
     ...plan.alterations.flatMap(({ topic, changes }) =>
       changes.map(

@@ -61,7 +61,7 @@ describe('reconcile', () => {
     const { out } = await runAgainst(rest.url, ['reconcile', '--account', 'SIM-1001']);
     expect(rest.received[0]).toMatchObject({ method: 'POST', path: '/v1/reconcile?accountId=SIM-1001&dryRun=false' });
     expect(out.split('\n')).toEqual([
-      '2 unresolved, 1 reads made, 1 settled.',
+      '2 unresolved, 1 read made, 1 settled.',
       '',
       'ACCOUNT   STREAM   READ      COMMANDS',
       'SIM-1001  account  complete  c-1 c-2',
@@ -75,7 +75,7 @@ describe('reconcile', () => {
   it('says with --dry-run what it would read', async () => {
     const rest = await restServer((_request, response) => json(response, 200, { ...report, settled: [] }));
     expect((await runAgainst(rest.url, ['reconcile', '--dry-run'])).out).toMatch(
-      /^2 unresolved, 1 reads would be made, 0 settled\.\n/,
+      /^2 unresolved, 1 read would be made, 0 settled\.\n/,
     );
     expect(rest.received[0]?.path).toBe('/v1/reconcile?dryRun=true');
   });

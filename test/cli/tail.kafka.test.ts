@@ -67,7 +67,7 @@ describe('topics', () => {
     const missing = { ...env, TIDEMARK_TOPIC_PREFIX: topicPrefix() };
     const first = await run(['topics', 'plan', '--check'], missing);
     expect(first.code).toBe(1);
-    expect(first.out).toMatch(/^would make \S+tidemark\.order-updates\.v1: 12 partitions, 1 replicas$/m);
+    expect(first.out).toMatch(/^would make \S+tidemark\.order-updates\.v1: 12 partitions, 1 replica$/m);
     expect(await run(['topics', 'plan', '--check'], missing)).toEqual(first);
   });
 

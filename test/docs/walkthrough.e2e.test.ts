@@ -19,7 +19,7 @@ function steady(text: string, topicPrefix: string): string {
       .replace(/\b[0-9a-f]{64}\b/g, '7d'.repeat(32))
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2026-11-21T15:00:00.000Z')
       .replace(/(?<=^|\s)\d\d:\d\d:\d\d\.\d{3}/gm, '15:00:00.000')
-      .replace(/\b\d+ replicas/g, '1 replicas')
+      .replace(/\b\d+ replicas?\b/g, '1 replica')
       .replace(/\d+ orders and \d+ records/g, '10 orders and 29 records')
       // Whether the service had anything under way just then, and whether the venue's word came before the answer, is chance.
       .replace(/^waiting for what is under way …\n/gm, '')

@@ -42,7 +42,7 @@ export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[
   const found = (hop: Hop, detail: string) => findings.push({ hop, key, detail });
   if (newest !== undefined && newest.revision !== revision)
     found('log', `the order is at revision ${revision}, and its newest row in the log at ${newest.revision}`);
-  if (holes > 0) found('log', `${holes} of its revisions are not in the log`);
+  if (holes > 0) found('log', `${holes} of its revisions ${holes === 1 ? 'is' : 'are'} not in the log`);
 
   const ahead = [topics.updates, topics.state].find((at) => at !== undefined && isAhead(at, order));
   if (ahead !== undefined)

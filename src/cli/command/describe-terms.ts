@@ -1,3 +1,5 @@
+import { plural } from '../plural.ts';
+
 /** The terms of a command in the words of the trade: "buy 10 AAPL limit at 187.5, day". Whatever field there is that this sentence has no place for follows it by name. */
 export function describeTerms(kind: string, terms: Readonly<Record<string, unknown>>): string {
   if (kind === 'cancel') return 'cancel the order';
@@ -16,7 +18,7 @@ export function describeTerms(kind: string, terms: Readonly<Record<string, unkno
   ].filter((word) => word !== undefined);
   const rest = [
     ...(timeInForce === undefined ? [] : [text(timeInForce).toLowerCase()]),
-    ...(Array.isArray(legs) && legs.length > 0 ? [`${legs.length} legs`] : []),
+    ...(Array.isArray(legs) && legs.length > 0 ? [plural(legs.length, 'leg')] : []),
     ...Object.entries(others).map(([name, value]) => `${name} ${text(value)}`),
   ];
   return [words.join(' '), ...rest].filter((part) => part !== '').join(', ');

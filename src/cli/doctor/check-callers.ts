@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { fetchWithin } from '../fetch-within.ts';
+import { plural } from '../plural.ts';
 import { sentenceOf } from '../report-error.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -30,7 +31,7 @@ async function keys(url: string, { fetch, clock }: CallerCheckDeps): Promise<Fin
     if (status !== 200) return fail('callers', `the keys of JWTs are answered with ${status}`, mend);
     const found = (JSON.parse(text) as { keys?: unknown }).keys;
     if (!Array.isArray(found) || found.length === 0) return fail('callers', 'the address of the keys of JWTs has no keys', mend);
-    return ok('callers', `sign in to REST by JWT, ${found.length} keys are published`);
+    return ok('callers', `sign in to REST by JWT, ${plural(found.length, 'key is', 'keys are')} published`);
   } catch (error) {
     return fail('callers', `the keys of JWTs can't be read: ${sentenceOf(error)}`, mend);
   }
@@ -50,5 +51,5 @@ function commands({ commands: state, commandAccounts, platformStagingUrl }: Conf
       'are on, but there is no address for prediction orders',
       'Set PLATFORM_STAGING_URL to place those too.',
     );
-  return ok('commands', `are on, for simulated accounts and ${commandAccounts.length} named ones`);
+  return ok('commands', `are on, for simulated accounts and ${plural(commandAccounts.length, 'named one')}`);
 }

@@ -4,9 +4,9 @@ import type { LaneKeeper } from '../../ingest/lane-keeper.ts';
 import type { CheckResult, HealthRegistry } from '../../observability/health.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
+import { plural } from '../plural.ts';
 import type { CredentialSources } from './credential-sources.ts';
 import type { SchemaGate } from './schema-gate.ts';
-import { plural } from '../plural.ts';
 
 export interface HealthParts {
   readonly clock: Clock;

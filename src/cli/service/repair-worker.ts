@@ -5,8 +5,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Service } from '../../runtime/service.ts';
 import { markDealt, quarantinedAgain } from '../../store/quarantine.ts';
 import { answerRepair, openRepairs, type RepairAnswer, type RepairRequest } from '../../store/repair-requests.ts';
-import type { EntryAccounts } from './entry-accounts.ts';
 import { plural } from '../plural.ts';
+import type { EntryAccounts } from './entry-accounts.ts';
 
 export interface RepairWorkerDeps {
   readonly pool: Pool;

@@ -33,7 +33,7 @@ describe('the doctor on callers', () => {
   it('reads the keys of JWTs as the service would', async () => {
     expect((await examine(await issuer(200, { keys: [{ kty: 'RSA' }] }))).callers).toMatchObject({
       verdict: 'ok',
-      detail: expect.stringContaining('1 keys'),
+      detail: expect.stringContaining('1 key is published'),
     });
   });
 
