@@ -34,6 +34,8 @@ export class CommandBook {
   /** Set once by whoever follows the entries. */
   onChange: OnChange = () => {};
   onLeave: (watched: Watched) => void = () => {};
+  /** It has a rival (`has`): another cancel of its order that may be out beside it. Or the last one of them is known never to have been. */
+  onRival: (watched: Watched, rivalId: string, has: boolean) => void = () => {};
 
   constructor(clock: Clock, options: BookOptions) {
     this.clock = clock;
@@ -65,10 +67,13 @@ export class CommandBook {
       return known;
     }
     const entry = watchedFrom(command, sentAtMs, this.clock.monotonicMs());
+    // Of one that was opened just now all rivals are here, if all commands are.
+    if (command.state === 'open' && this.complete) entry.rivalsUnread = false;
+    entry.behind = entry.rivalsUnread;
     this.watched.set(command.commandId, entry);
     add(this.byAccount, command.request.accountId, entry);
     this.indexOrder(entry);
-    this.markRivals(command);
+    this.markRivals(entry);
     return entry;
   }
 
@@ -94,14 +99,32 @@ export class CommandBook {
   }
 
   /** Two cancels of one order: neither can be told from the other by what the order shows while it is pending. */
-  markRivals({ commandId, request, orderId }: Command): void {
-    if (request.kind !== 'cancel' || orderId === undefined) return;
-    const others = [...this.ofOrder(orderKey(request.stream, orderId))].filter(
-      ({ command }) => command.request.kind === 'cancel' && command.commandId !== commandId,
-    );
-    for (const other of others) other.rivals = true;
-    const entry = this.watched.get(commandId);
-    if (entry !== undefined && others.length > 0) entry.rivals = true;
+  addRival(entry: Watched, rivalId: string): void {
+    if (entry.rivals.has(rivalId)) return;
+    entry.rivals.add(rivalId);
+    if (entry.rivals.size === 1) this.onRival(entry, rivalId, true);
+  }
+
+  private markRivals(entry: Watched): void {
+    for (const other of this.otherCancels(entry)) {
+      this.addRival(other, entry.command.commandId);
+      this.addRival(entry, other.command.commandId);
+    }
+  }
+
+  /** The platform's word, or ours, is that nothing came of it: it was never pending. */
+  private unmarkRivals(entry: Watched): void {
+    const { commandId, state } = entry.command;
+    if (state !== 'refused' && state !== 'not_sent') return;
+    for (const other of this.otherCancels(entry))
+      if (other.rivals.delete(commandId) && other.rivals.size === 0) this.onRival(other, commandId, false);
+  }
+
+  private otherCancels(entry: Watched): Watched[] {
+    const { request, orderId } = entry.command;
+    if (request.kind !== 'cancel' || orderId === undefined) return [];
+    const those = [...this.ofOrder(orderKey(request.stream, orderId))];
+    return those.filter((other) => other !== entry && other.command.request.kind === 'cancel');
   }
 
   /** A version that was committed. Older ones than ours change nothing. Of a command that is not watched only its waiters learn. */
@@ -115,6 +138,7 @@ export class CommandBook {
     if (!isNewer(command, before)) return;
     entry.command = command;
     this.indexOrder(entry);
+    this.unmarkRivals(entry);
     this.onChange(entry, before);
     this.tell(command);
     this.leaveIfOver(entry);

@@ -72,6 +72,11 @@ export type StepResult =
   | { readonly kind: 'stale'; readonly command: Command }
   | { readonly kind: 'fenced' };
 
+export interface RivalCancel {
+  readonly commandId: string;
+  readonly rivalId: string;
+}
+
 export interface OpenOrder {
   readonly stream: Stream;
   readonly orderId: string;
@@ -122,6 +127,11 @@ export interface CommandJournal {
   unresolved(limit: number): Promise<Command[]>;
   /** Orders that ingest bound to these commands. */
   boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]>;
+  /**
+   * Other cancels of the same order that may have been out beside these: not refused, not unsent, and not over a day before these were opened (two holders' clocks may
+   * differ by hours).
+   */
+  rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]>;
   /** Updates of one order with a revision above `afterRevision`, oldest first, at most `limit`; from the log. */
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]>;
   /** The order as it is stored, with what a baseline needs. */
@@ -133,8 +143,8 @@ export interface CommandJournal {
   raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'>;
   /** Clears all active halts of the scope. Returns how many. */
   clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'>;
-  /** Who did what to the command side: halts, resumes, settlements, cancel-all, refusals of authorization. Append only. */
-  audit(entry: AuditEntry): Promise<void>;
+  /** Who did what to the command side: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. */
+  audit(entries: readonly AuditEntry[]): Promise<void>;
 }
 
 export interface AuditEntry {

@@ -1,5 +1,6 @@
 import type { Command } from '../domain/command.ts';
 import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
+import type { CommandBook } from './command-book.ts';
 import type { CommandJournal } from './command-journal.ts';
 import type { Watched } from './watched.ts';
 
@@ -48,11 +49,12 @@ export function boundBy({ order }: SettlingUpdate, commandId: string): BoundOrde
  * Reads from the journal what these may have missed: bindings of all places in one query a few hundred, the log of each order named. What it reads is committed, so
  * after it they are not behind anything that was committed before it began. Rejects when the journal can't be read; they stay behind.
  */
-export async function catchUp(journal: CommandJournal, entries: readonly Watched[]): Promise<void> {
+export async function catchUp(journal: CommandJournal, book: CommandBook, entries: readonly Watched[]): Promise<void> {
   for (const entry of entries) entry.behind = false;
   try {
     const places = entries.filter(({ command }) => command.request.kind === 'place');
     for (let at = 0; at < places.length; at += idsPerQuery) await catchUpPlaces(journal, places.slice(at, at + idsPerQuery));
+    await catchUpRivals(journal, book, entries);
     for (const entry of entries) await catchUpOrder(journal, entry);
   } catch (error) {
     for (const entry of entries) entry.behind = true;
@@ -67,6 +69,18 @@ async function catchUpPlaces(journal: CommandJournal, entries: readonly Watched[
     if (entry === undefined || !takeBound(entry, bound)) continue;
     const newest = await journal.readOrder(entry.command.request.stream, bound.orderId);
     if (newest !== undefined) takeOfBound(entry, newest);
+  }
+}
+
+async function catchUpRivals(journal: CommandJournal, book: CommandBook, entries: readonly Watched[]): Promise<void> {
+  const unread = entries.filter(({ rivalsUnread }) => rivalsUnread);
+  for (let at = 0; at < unread.length; at += idsPerQuery) {
+    const byId = new Map(unread.slice(at, at + idsPerQuery).map((entry) => [entry.command.commandId, entry]));
+    for (const { commandId, rivalId } of await journal.rivalCancels([...byId.keys()])) {
+      const entry = byId.get(commandId);
+      if (entry !== undefined) book.addRival(entry, rivalId);
+    }
+    for (const entry of byId.values()) entry.rivalsUnread = false;
   }
 }
 

@@ -69,6 +69,7 @@ export class Reconciler {
     this.strays = new Strays({ ...deps, settling: this.settling }, options);
     this.sweep = new JournalSweep({ ...deps, adopt: (command) => this.adopt(command, true) }, options);
     deps.book.onLeave = (entry) => this.watch.forget(entry);
+    deps.book.onRival = (entry, rivalId, has) => this.rival(entry, rivalId, has);
   }
 
   /** The lane is ours, and its commands are those of `taken`: what the takeover returned. Nothing is waited for: each is judged as soon as the journal can be read. */
@@ -81,7 +82,6 @@ export class Reconciler {
       else if (!isFinal(command.state)) book.overflow(true);
       else book.remember(command);
     }
-    for (const command of taken) book.markRivals(command);
     this.missed();
     this.sweep.begin(term);
   }
@@ -182,13 +182,24 @@ export class Reconciler {
     return oldestMs;
   }
 
+  /** Beside the work: what is not recorded is asked for again with the next takeover. */
+  private rival(entry: Watched, rivalId: string, has: boolean): void {
+    const { journal, clock, log } = this.deps;
+    const { commandId } = entry.command;
+    if (!has) void this.settle(entry);
+    const code = has ? 'rival' : 'no_rival';
+    journal.addEvidence(commandId, [{ kind: 'note', code, detail: { commandId: rivalId }, atMs: clock.nowMs() }]).catch((err) => {
+      log.warn({ err, commandId, rivalId }, 'a rival of a command could not be recorded');
+    });
+  }
+
   private settle(entry: Watched): Promise<void> {
     return this.term === undefined ? Promise.resolve() : this.settling.settle(entry, this.term);
   }
 
   private async settleAll(entries: readonly Watched[], term: Term): Promise<void> {
     try {
-      await catchUp(this.deps.journal, entries);
+      await catchUp(this.deps.journal, this.deps.book, entries);
     } catch {
       // Each of them is still behind, and tries for itself.
     }

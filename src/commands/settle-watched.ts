@@ -1,11 +1,11 @@
 import type { Command } from '../domain/command.ts';
 import { settleCommand } from '../domain/settle-command.ts';
 import type { Finding } from '../domain/settling.ts';
-import { isTerminal } from '../domain/terminal.ts';
 import type { Log } from '../observability/log.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { CommandBook } from './command-book.ts';
 import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
@@ -16,6 +16,7 @@ import type { Watched } from './watched.ts';
 
 export interface SettleWatchedDeps {
   readonly journal: CommandJournal;
+  readonly book: CommandBook;
   readonly steps: CommandSteps;
   readonly clock: Clock;
   readonly random: Random;
@@ -58,13 +59,13 @@ export class SettleWatched {
   }
 
   private async work(entry: Watched, run: Run, term: Term): Promise<void> {
-    const { clock, random, journal, log } = this.deps;
+    const { clock, random, journal, book, log } = this.deps;
     const backoff = new Backoff(random, this.options.journalBackoff);
     let failing = false;
     while ((run.again || entry.behind) && !term.over.aborted) {
       run.again = false;
       try {
-        if (entry.behind) await catchUp(journal, [entry]);
+        if (entry.behind) await catchUp(journal, book, [entry]);
         await this.conclude(entry, run, term);
       } catch (err) {
         const { commandId } = entry.command;
@@ -106,15 +107,7 @@ export class SettleWatched {
   }
 }
 
-/**
- * What the updates say of it. An unknown cancel with another one beside it is never taken as seen pending, nor as refused after that: it may have been the other, and this
- * one still be on its way (found by the simulator). Its updates are judged without those that show a cancel pending; the end of the order settles it.
- */
+/** What is known of it by now says so. */
 export function findingOf({ updates, bound, successor, rivals }: Watched, command: Command): Finding {
-  const { request, state, seenPendingAt } = command;
-  const isAnybodys = rivals && request.kind === 'cancel' && state === 'unknown' && seenPendingAt === undefined;
-  const telling = isAnybodys
-    ? updates.filter(({ order }) => order.pendingAction !== 'cancel' || isTerminal(order.status))
-    : updates;
-  return settleCommand({ command, updates: telling, bound, ...(successor !== undefined && { successor }) });
+  return settleCommand({ command, updates, bound, rivals: rivals.size > 0, ...(successor !== undefined && { successor }) });
 }

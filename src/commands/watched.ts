@@ -22,8 +22,10 @@ export interface Watched {
   updates: readonly SettlingUpdate[];
   /** Replace: what the look for an order that took its order's place has shown. */
   successor: Settling['successor'];
-  /** Cancel: another cancel of the order was outstanding beside it, so that "seen pending" may have been that one. */
-  rivals: boolean;
+  /** Cancel: other cancels of the order that may have been out beside it, so that "seen pending" may have been one of those. Ids of commands. */
+  readonly rivals: Set<string>;
+  /** Cancel: the journal has not been asked for rivals. Those that were over when this process began to follow it are not in memory. */
+  rivalsUnread: boolean;
   /** The journal has to be asked for updates and bindings: some may have gone by. */
   behind: boolean;
   /** What was told to people already, so that each is told once a term: `warned`, `alarmed`, `source_epoch_changed` … */
@@ -41,7 +43,8 @@ export function watchedFrom(command: Command, sentAtMs: number, nowMs: number): 
     bound: [],
     updates: [],
     successor: undefined,
-    rivals: false,
+    rivals: new Set(),
+    rivalsUnread: command.request.kind === 'cancel',
     behind: false,
     told: new Set(),
   };

@@ -31,7 +31,8 @@ export function recomputeVerdict(
     state: answeredState(command),
     presumedAbsent: false,
   };
-  const finding = settleCommand({ command: answered, updates, ...lookedUp(command, evidence) });
+  const rivals = hadRivals(evidence);
+  const finding = settleCommand({ command: answered, updates, rivals, ...lookedUp(command, evidence) });
   if (finding.kind === 'verdict' && finding.because === 'landed') {
     // An order that is there outweighs whatever a person said before it appeared.
     const transition = commandTransition('place', standingOf(answered), finding.event);
@@ -71,6 +72,11 @@ function lookedUp({ commandId }: Command, evidence: readonly Evidence[]): Pick<S
       bound.push({ attemptId, commandId, orderId, matches: code === 'landed' });
   }
   return successor === undefined ? { bound } : { bound, successor };
+}
+
+/** Another cancel was out beside it, and nobody has said since that nothing came of that one. */
+function hadRivals(evidence: readonly Evidence[]): boolean {
+  return evidence.findLast(({ code }) => code === 'rival' || code === 'no_rival')?.code === 'rival';
 }
 
 const personsOutcomes: ReadonlySet<unknown> = new Set<CommandState>(['applied', 'rejected', 'not_sent', 'moot']);

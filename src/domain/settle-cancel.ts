@@ -16,14 +16,19 @@ import { isTerminal } from './terminal.ts';
  * A cancel (reconciliation.md, "Settling unknown"), judged update by update above the baseline. Nothing but an observed end of the order is an end of the cancel:
  * that the order can't be found, and that time passes, prove nothing.
  *
+ * With a rival, another cancel of the order that may have been out at the same time, nobody can tell whose is seen pending, unless this one was seen so before: then it is
+ * never taken as refused either, since it may have been the other, and this one still be on its way (found by the simulator). The order's end settles it.
+ *
  * One that the platform refused (404, 409) gets one look at its order: ended by other means, it is `moot`. It says nothing about the place.
  */
-export function settleCancel({ command, updates }: Settling): Finding {
+export function settleCancel({ command, updates, rivals }: Settling): Finding {
   const { baseline, state } = command;
   if (baseline === undefined || (isFinal(state) && state !== 'refused') || state === 'conflict') return nothing;
   let pending: SeenPending | undefined = command.seenPendingAt;
   let news: SettlingUpdate | undefined;
   let rivalPending = baseline.pendingAction === 'cancel';
+  let anotherAction = false;
+  const isAnybodys = rivals === true && pending === undefined;
   for (const update of aboveBaseline(baseline, updates)) {
     const { order } = update;
     if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
@@ -31,16 +36,22 @@ export function settleCancel({ command, updates }: Settling): Finding {
     if (isTerminal(order.status)) return ended(update, state === 'refused');
     if (state === 'refused') continue;
     if (order.pendingAction === 'cancel') {
+      if (isAnybodys) continue;
+      anotherAction = false;
       if (isBeforeSend(command, update)) rivalPending = true;
       const before: SeenPending | undefined = pending;
       pending = pendingAfter(before, update, rivalPending);
       if (before === undefined && pending !== undefined) news = update;
       continue;
     }
-    if (order.pendingAction !== 'none') continue;
+    if (order.pendingAction !== 'none') {
+      if (pending !== undefined && isAbove(update, pending)) anotherAction = true;
+      continue;
+    }
     rivalPending = false;
     // While it is open its write may not have left: the cancel that was refused was somebody else's.
-    if (state !== 'open' && pending !== undefined && isAbove(update, pending))
+    // After another action was seen in hand, the answer may have been to that alone.
+    if (state !== 'open' && pending !== undefined && !anotherAction && isAbove(update, pending))
       return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'cancel'));
   }
   // Told once it is answered: before, whose it is can't be known.

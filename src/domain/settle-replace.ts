@@ -24,6 +24,8 @@ export function settleReplace({ command, updates, successor }: Settling): Findin
   const { request, baseline, state } = command;
   if (request.kind !== 'replace' || baseline === undefined || isFinal(state) || state === 'conflict') return nothing;
   let pending: SeenPending | undefined = command.seenPendingAt;
+  /** The version up to which every one was heard since it was seen pending, and showed it so. */
+  let heardTo: bigint | undefined = pending?.sourceVersion;
   let news: SettlingUpdate | undefined;
   let rivalPending = baseline.pendingAction === 'replace';
   let anotherAction = false;
@@ -36,13 +38,16 @@ export function settleReplace({ command, updates, successor }: Settling): Findin
       const before: SeenPending | undefined = pending;
       pending = pendingAfter(before, update, rivalPending);
       if (before === undefined && pending !== undefined) news = update;
+      if (before === undefined) heardTo = pending?.sourceVersion;
+      else if (isNext(update, heardTo)) heardTo = update.sourceVersion;
+      anotherAction = false;
       continue;
     }
     const shown = workingTerms(request.terms, baseline, order);
     if (shown === 'asked') return verdictBy(update, 'applied', 'terms_working');
     if (isTerminal(order.status)) return ended(update, successor);
     if (order.pendingAction !== 'none') {
-      anotherAction = true;
+      if (pending !== undefined && isAbove(update, pending)) anotherAction = true;
       continue;
     }
     rivalPending = false;
@@ -51,14 +56,21 @@ export function settleReplace({ command, updates, successor }: Settling): Findin
     if (pending !== undefined && !isAbove(update, pending)) continue;
     if (shown === 'other') return verdictBy(update, 'conflict', 'other_terms', otherTerms(order));
     if (pending === undefined) continue;
+    // A cancel was in hand since: what was refused may be that alone, and the replace still be on its way.
+    if (shown === 'old' && anotherAction) continue;
     if (shown === 'old') return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'replace'));
-    // A cancel was in hand meanwhile: a reason that is new since then may be the reason why that was refused.
-    return isReasonNew(baseline, order) && !anotherAction
+    // Behind a version that nobody heard of it may have been granted, and what was refused be the next thing that somebody asked for: a cancel, say.
+    return isReasonNew(baseline, order) && isNext(update, heardTo)
       ? verdictBy(update, 'rejected', 'reason_recorded', recordedReason(order, 'replace'))
       : verdictBy(update, 'conflict', 'nothing_to_tell_by', nothingToTellBy);
   }
   // Told once it is answered: before, whose it is can't be known.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
+}
+
+/** Nothing can have happened in between: a version rises with each change. By how much is not promised, so a hole may be one or none. */
+function isNext({ sourceVersion }: SettlingUpdate, heardTo: bigint | undefined): boolean {
+  return sourceVersion !== undefined && heardTo !== undefined && sourceVersion === heardTo + 1n;
 }
 
 /** The platform shows these two of the terms at work; stop price, time in force and expiry only as they were submitted, and that never changes. */

@@ -34,6 +34,8 @@ export interface Settling {
   readonly bound?: readonly BoundOrder[];
   /** Replace: what a complete read for a successor of the ended order has shown: none, or the id of an order that took its place. Left out: nobody has looked. */
   readonly successor?: { readonly orderId?: string };
+  /** Cancel: another cancel of the order may have been out at the same time. */
+  readonly rivals?: boolean;
 }
 
 /** One fact for the evidence ledger; the journal numbers and dates it. */

@@ -10,12 +10,13 @@ import type {
   NewEvidence,
   OpenOrder,
   OpenResult,
+  RivalCancel,
   SettlingUpdate,
   StepResult,
 } from '../commands/command-journal.ts';
 import type { Command, Evidence } from '../domain/command.ts';
 import type { Stream } from '../domain/order.ts';
-import { addAuditEntry, addEvidence } from './add-evidence.ts';
+import { addAuditEntries, addEvidence } from './add-evidence.ts';
 import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
 import { markSending } from './mark-sending.ts';
 import { openCommand } from './open-command.ts';
@@ -30,6 +31,7 @@ import {
 import { readOpenOrders } from './read-open-orders.ts';
 import { readSettlingOrder, readSettlingUpdates } from './read-settling-updates.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+import { readRivalCancels } from './rival-cancels.ts';
 import { stepCommand } from './step-command.ts';
 import { takeOverCommands } from './take-over-commands.ts';
 
@@ -95,6 +97,10 @@ export class PostgresCommandJournal implements CommandJournal {
     return this.read((pool) => readBoundOrders(pool, commandIds));
   }
 
+  rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]> {
+    return this.read((pool) => readRivalCancels(pool, commandIds));
+  }
+
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]> {
     return this.read((pool) => readSettlingUpdates(pool, stream, orderId, afterRevision, limit));
   }
@@ -119,8 +125,8 @@ export class PostgresCommandJournal implements CommandJournal {
     return this.noting(clearHalts(this.deps, scope, { by, reason, atMs }, fence));
   }
 
-  audit(entry: AuditEntry): Promise<void> {
-    return addAuditEntry(this.deps, entry);
+  audit(entries: readonly AuditEntry[]): Promise<void> {
+    return addAuditEntries(this.deps, entries);
   }
 
   private async noting<T>(write: Promise<T>): Promise<T> {

@@ -116,7 +116,7 @@ describe('a replace', () => {
       const judge = (over: Partial<Order>, before: object = {}) =>
         settleCommand({
           command: { ...hidden, baseline: { ...baseline, ...before } },
-          updates: [pending, updateAt(7, over)],
+          updates: [pending, { ...updateAt(7, over), sourceVersion: 61n }],
         });
       expect(judge({ rejectText: 'no' })).toMatchObject({ outcome: 'rejected', because: 'reason_recorded' });
       expect(judge({})).toMatchObject({ outcome: 'conflict', because: 'nothing_to_tell_by' });

@@ -77,7 +77,8 @@ function replaced(command: Command, done: LedgerWrite | undefined, order: Exchan
   if (done !== undefined && done.venue === undefined) return undefined;
   if (done?.venue === 'granted')
     return new Set(['applied', 'conflict', 'moot', ...(isShown(command) ? [] : (['unknown'] as const))]);
-  if (done?.venue === 'refused') return new Set(['rejected', 'unknown', 'conflict', 'moot']);
+  // Nobody may have seen its answer by itself: a cancel was in hand behind it.
+  if (done?.venue === 'refused') return new Set(['rejected', 'unknown', 'accepted', 'conflict', 'moot']);
   const ended: CommandState[] = isClosed(order.state) ? ['moot', 'conflict'] : [];
   if (done?.venue === 'ended') return new Set(ended);
   return new Set([...(isClosed(order.state) ? (['refused', 'not_sent'] as const) : notDone), 'conflict', ...ended]);

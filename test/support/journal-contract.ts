@@ -1,5 +1,6 @@
 import { haltContract } from './journal-contract-halts.ts';
 import { openContract } from './journal-contract-opening.ts';
+import { rivalContract } from './journal-contract-rivals.ts';
 import { sendContract } from './journal-contract-sending.ts';
 import { stepContract } from './journal-contract-steps.ts';
 import { takeOverContract } from './journal-contract-taking-over.ts';
@@ -11,5 +12,6 @@ export function journalContract(make: () => Promise<JournalUnderTest>): void {
   sendContract(make);
   stepContract(make);
   takeOverContract(make);
+  rivalContract(make);
   haltContract(make);
 }

@@ -9,6 +9,7 @@ import type {
   NewEvidence,
   OpenOrder,
   OpenResult,
+  RivalCancel,
   SettlingUpdate,
   StepResult,
 } from '../../src/commands/command-journal.ts';
@@ -29,6 +30,7 @@ export type JournalHook = <T>(operation: JournalOperation, transact: () => T) =>
 export const noHook: JournalHook = async (_operation, transact) => transact();
 
 const keyKeptMs = 7 * 86_400_000;
+const rivalsWithinMs = 86_400_000;
 
 /** A step of a command, as the outbox has it. */
 export interface JournalEvent {
@@ -127,6 +129,10 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('boundOrders', () => this.orders.boundOrders(new Set(commandIds)));
   }
 
+  rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]> {
+    return this.hook('rivalCancels', () => commandIds.flatMap((commandId) => this.rivalsOf(commandId)));
+  }
+
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]> {
     return this.hook('updatesAfter', () => this.orders.updatesAfter(stream, orderId, afterRevision, limit));
   }
@@ -166,9 +172,9 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  audit(entry: AuditEntry): Promise<void> {
+  audit(entries: readonly AuditEntry[]): Promise<void> {
     return this.hook('audit', () => {
-      this.audits.push(entry);
+      this.audits.push(...entries);
     });
   }
 
@@ -180,6 +186,23 @@ export class MemoryJournal implements CommandJournal {
       if (command !== undefined) found.set(attemptId, command);
     }
     return found;
+  }
+
+  private rivalsOf(commandId: string): RivalCancel[] {
+    const command = this.commands.get(commandId);
+    if (command?.request.kind !== 'cancel') return [];
+    const { request, orderId, createdAtMs } = command;
+    const rivals = this.oldestFirst().filter(
+      (other) =>
+        other !== command &&
+        other.request.kind === 'cancel' &&
+        other.request.stream === request.stream &&
+        other.orderId === orderId &&
+        other.state !== 'refused' &&
+        other.state !== 'not_sent' &&
+        (other.settledAtMs === undefined || other.settledAtMs > createdAtMs - rivalsWithinMs),
+    );
+    return rivals.map((other) => ({ commandId, rivalId: other.commandId }));
   }
 
   private transactOpen(asked: NewCommand, fence: Fence): OpenResult {

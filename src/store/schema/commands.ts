@@ -55,6 +55,12 @@ export const commands = pgTable(
     index('commands_by_key').on(t.idempotencyKey),
     index('commands_not_final').on(t.accountId, t.createdAt).where(sql`${t.settledAt} is null`),
     index('commands_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
+    // The predicate is on what never changes: steps stay HOT.
+    index('commands_of_order').on(t.stream, t.orderId).where(sql`${t.kind} <> 'place'`),
+    // Places that came to nothing: an order of one of them has landed late.
+    index('commands_came_to_nothing')
+      .on(t.commandId)
+      .where(sql`${t.kind} = 'place' and ${t.orderId} is null and ${t.settledAt} is not null`),
     index('commands_settled').on(t.settledAt).where(sql`${t.settledAt} is not null`),
     check('commands_kind', sql`${t.kind} in (${sql.raw(commandKinds)})`),
     check('commands_stream', sql`${t.stream} in ('account', 'prediction')`),
