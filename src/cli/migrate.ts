@@ -34,6 +34,7 @@ const mends: Readonly<Record<string, string>> = {
   SCHEMA_NEWER: 'Run the build that migrated it, or a newer one.',
   SCHEMA_FOREIGN: 'Check that DATABASE_URL names the right database, and that this build was not altered.',
   MIGRATION_BUSY: 'Run it again when the other one has ended.',
+  LANE_HELD: 'Stop every instance of the older build, then run it again (docs/upgrading.md).',
 };
 
 function explain(error: unknown): never {

@@ -12,11 +12,13 @@ export interface MigrateOptions {
   readonly clock: Clock;
   /** Rows of one partition of the log. A later change holds for the partitions made after it. */
   readonly partitionRows?: number;
+  /** Left out: those of this build. */
+  readonly migrations?: readonly Migration[];
   /** How long to wait for another process that is migrating. */
   readonly waitMs?: number;
 }
 
-/** `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: somebody else is at it. */
+/** `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: somebody else is at it. `LANE_HELD`: an older build runs, and could not go on. */
 export class MigrationError extends Error {
   readonly code: string;
   readonly retryable: boolean;
@@ -37,6 +39,9 @@ const lockKey = 7_215_033_418;
 /**
  * Brings a database to this build's schema: roles, the pending migrations (each in a transaction of its own, as `tidemark_owner`), the first
  * partitions of the log. Safe to call again and from several processes at once. Rejects with `MigrationError`, or with the database's own error.
+ *
+ * A migration beside which older builds may not run is not applied while one of them holds a lane, and takes the lanes from whoever held them: an instance that
+ * was frozen meanwhile can't write to a schema that it does not know.
  *
  * Not drizzle's migrator: that one takes no lock, has no deadlines, and goes on when the database is newer than the build.
  */
@@ -83,18 +88,19 @@ async function ensureBooks(client: pg.Client): Promise<void> {
   await client.query(`
     create schema if not exists drizzle authorization tidemark_owner;
     create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint);
+    alter table drizzle.__drizzle_migrations add column if not exists needs bigint;
     alter table drizzle.__drizzle_migrations owner to tidemark_owner;
     grant usage on schema drizzle to tidemark_app, tidemark_reader;
     grant select on drizzle.__drizzle_migrations to tidemark_app, tidemark_reader`);
 }
 
-async function applyPending(client: pg.Client, { log, clock }: MigrateOptions): Promise<string[]> {
-  const version = compareSchema(await readMigrations(), await readApplied(client));
+async function applyPending(client: pg.Client, { log, clock, migrations }: MigrateOptions): Promise<string[]> {
+  const version = compareSchema(migrations ?? (await readMigrations()), await readApplied(client));
   if (version.kind === 'newer') {
     throw new MigrationError('SCHEMA_NEWER', 'the database was migrated by a newer build than this one', false);
   }
   if (version.kind === 'foreign') throw new MigrationError('SCHEMA_FOREIGN', version.detail, false);
-  if (version.kind === 'current') return [];
+  if (version.kind !== 'behind') return [];
   for (const migration of version.pending) {
     const startMs = clock.monotonicMs();
     await applyOne(client, migration);
@@ -107,10 +113,13 @@ async function applyOne(client: pg.Client, migration: Migration): Promise<void> 
   await client.query('begin');
   try {
     await client.query('set local role tidemark_owner');
+    const { needs = migration.when } = migration;
+    if (needs === migration.when) await fenceOlderBuilds(client);
     for (const statement of migration.statements) await client.query(statement);
-    await client.query('insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)', [
+    await client.query('insert into drizzle.__drizzle_migrations (hash, created_at, needs) values ($1, $2, $3)', [
       migration.hash,
       migration.when,
+      needs,
     ]);
     const { command } = await client.query('commit');
     if (command !== 'COMMIT') throw new MigrationError('MIGRATION_ROLLED_BACK', `${migration.tag} ended as ${command}`, true);
@@ -118,4 +127,25 @@ async function applyOne(client: pg.Client, migration: Migration): Promise<void> 
     await client.query('rollback').catch(() => {});
     throw error;
   }
+}
+
+/** Longer than a lease lasts by default, shorter than anybody waits: a holder that renewed within this time is taken to be running. */
+const runningWithinMs = 10_000;
+
+/** Nobody holds a lane when this has passed, and nobody takes one before the transaction ends. */
+async function fenceOlderBuilds(client: pg.Client): Promise<void> {
+  const { rows: made } = await client.query(`select to_regclass('public.lanes') is not null as yes`);
+  if (!made[0]?.yes) return;
+  await client.query('lock table public.lanes in exclusive mode');
+  const { rows } = await client.query<{ lane: number; holder: string }>(
+    `select lane, holder from public.lanes
+     where holder is not null and abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 < $1 order by lane`,
+    [runningWithinMs],
+  );
+  const [held] = rows;
+  if (held !== undefined) {
+    const message = `${held.holder} holds lane ${held.lane}, and its build cannot go on beside this migration`;
+    throw new MigrationError('LANE_HELD', message, true);
+  }
+  await client.query('update public.lanes set holder = null, epoch = epoch + 1');
 }

@@ -4,13 +4,17 @@ import { type Migration, readMigrations } from './migrations.ts';
 export interface AppliedMigration {
   readonly when: number;
   readonly hash: string;
+  /** As told by the build that applied it: `when` of the migration that a build must have at least to run beside it. Undefined: it did not say. */
+  readonly needs?: number;
 }
 
 export type SchemaVersion =
   | { readonly kind: 'current' }
+  /** A newer build migrated the database, and said of each of these migrations that this build may run on. */
+  | { readonly kind: 'ahead'; readonly by: number }
   /** These migrations of the build are not applied yet. */
   | { readonly kind: 'behind'; readonly pending: readonly Migration[] }
-  /** A newer build migrated the database: this one must not write to it. */
+  /** A newer build migrated the database, and did not say that this one may run on: it must not write to it. */
   | { readonly kind: 'newer' }
   /** What was applied is not what this build has under that name. */
   | { readonly kind: 'foreign'; readonly detail: string };
@@ -18,9 +22,11 @@ export type SchemaVersion =
 /** Compares what a database has with what a build has. */
 export function compareSchema(build: readonly Migration[], applied: readonly AppliedMigration[]): SchemaVersion {
   const newest = Math.max(0, ...build.map((m) => m.when));
-  if (applied.some((a) => a.when > newest)) return { kind: 'newer' };
+  const later = applied.filter((a) => a.when > newest);
+  if (later.some(({ needs = Number.POSITIVE_INFINITY }) => needs > newest)) return { kind: 'newer' };
   const known = new Map(build.map((m) => [m.when, m]));
   for (const { when, hash } of applied) {
+    if (when > newest) continue;
     const migration = known.get(when);
     if (migration === undefined)
       return { kind: 'foreign', detail: `a migration of ${when} was applied that this build does not have` };
@@ -28,15 +34,29 @@ export function compareSchema(build: readonly Migration[], applied: readonly App
   }
   const done = new Set(applied.map((a) => a.when));
   const pending = build.filter((m) => !done.has(m.when));
-  return pending.length === 0 ? { kind: 'current' } : { kind: 'behind', pending };
+  if (later.length === 0) return pending.length === 0 ? { kind: 'current' } : { kind: 'behind', pending };
+  // A build that lacks an older migration as well is of another line: what the newer one said was not said of it.
+  return pending.length === 0 ? { kind: 'ahead', by: later.length } : { kind: 'newer' };
 }
 
 /** What the database has; empty before the first migration. */
 export async function readApplied(db: Pool | ClientBase): Promise<AppliedMigration[]> {
   const { rows: exists } = await db.query(`select to_regclass('drizzle.__drizzle_migrations') is not null as yes`);
   if (!exists[0]?.yes) return [];
-  const { rows } = await db.query('select created_at, hash from drizzle.__drizzle_migrations order by created_at');
-  return rows.map((row) => ({ when: Number(row.created_at), hash: String(row.hash) }));
+  // By way of JSON: the books of an older build have no such column.
+  const { rows } = await db.query(
+    `select created_at, hash, to_jsonb(m) ->> 'needs' as needs from drizzle.__drizzle_migrations m order by created_at`,
+  );
+  return rows.map(({ created_at: when, hash, needs }) => ({
+    when: Number(when),
+    hash: String(hash),
+    ...(needs === null ? {} : { needs: Number(needs) }),
+  }));
+}
+
+/** This build may work on the database. */
+export function fits(version: SchemaVersion): boolean {
+  return version.kind === 'current' || version.kind === 'ahead';
 }
 
 /** For `/readyz` and `doctor`: is the database's schema this build's? Rejects when the database can't be reached. */

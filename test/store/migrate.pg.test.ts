@@ -77,6 +77,67 @@ describe('the migration', () => {
     expect(await versionOf(database)).toEqual({ kind: 'newer' });
   });
 
+  it('has nothing to do where a newer build migrated and said that this one may run on', async () => {
+    await using database = await emptyDatabase();
+    await run(database);
+    const newest = (await readMigrations()).at(-1)?.when;
+    await onServer(database.url, (client) =>
+      client.query("insert into drizzle.__drizzle_migrations (hash, created_at, needs) values ('later', 9000000000000, $1)", [
+        newest,
+      ]),
+    );
+    expect(await versionOf(database)).toEqual({ kind: 'ahead', by: 1 });
+    expect(await run(database)).toEqual({ applied: [] });
+  });
+
+  it('reads the books of a build that did not yet keep which older ones may run on', async () => {
+    await using database = await emptyDatabase();
+    await run(database);
+    const last = (await readMigrations()).at(-1);
+    await onServer(database.url, async (client) => {
+      await client.query('alter table drizzle.__drizzle_migrations drop column needs');
+      await client.query('delete from drizzle.__drizzle_migrations where created_at = $1', [last?.when]);
+    });
+    expect(await versionOf(database)).toMatchObject({ kind: 'behind', pending: [{ tag: last?.tag }] });
+  });
+
+  it('that no older build may run beside is not applied while one holds a lane, and fences one that seemed to be gone', async () => {
+    await using database = await emptyDatabase();
+    await run(database);
+    const when = 9_000_000_000_000;
+    const breaking = { tag: '9000_breaking', when, hash: 'breaking', statements: ['alter table lanes rename batch to batches'] };
+    const newer = { url: database.url, log: testLog, clock: systemClock, migrations: [...(await readMigrations()), breaking] };
+    await onServer(database.url, (client) =>
+      client.query("insert into lanes (lane, holder, epoch, batch, renewed_at) values (4, 'older', 7, 3, clock_timestamp())"),
+    );
+    const message = 'older holds lane 4, and its build cannot go on beside this migration';
+    await expect(migrate(newer)).rejects.toMatchObject({ code: 'LANE_HELD', retryable: true, message });
+    expect(await versionOf(database), 'nothing was applied').toEqual({ kind: 'current' });
+
+    await onServer(database.url, (client) => client.query("update lanes set renewed_at = now() - interval '1 minute'"));
+    expect(await migrate(newer)).toEqual({ applied: ['9000_breaking'] });
+    expect(await versionOf(database)).toEqual({ kind: 'newer' });
+    const { rows } = await onServer(database.url, (client) => client.query('select holder, epoch::int from lanes'));
+    expect(rows, 'who wakes under epoch 7 writes nothing').toEqual([{ holder: null, epoch: 8 }]);
+  });
+
+  it('beside which older builds may run leaves their holder the lane', async () => {
+    await using database = await emptyDatabase();
+    await run(database);
+    const build = await readMigrations();
+    const when = 9_000_000_000_000;
+    const needs = build.at(-1)?.when ?? 0;
+    const adding = { tag: '9000_adding', when, needs, hash: 'adding', statements: ['alter table orders add column later text'] };
+    await onServer(database.url, (client) =>
+      client.query("insert into lanes (lane, holder, epoch, batch, renewed_at) values (0, 'older', 7, 3, clock_timestamp())"),
+    );
+    const newer = { url: database.url, log: testLog, clock: systemClock, migrations: [...build, adding] };
+    expect(await migrate(newer)).toEqual({ applied: ['9000_adding'] });
+    expect(await versionOf(database)).toEqual({ kind: 'ahead', by: 1 });
+    const { rows } = await onServer(database.url, (client) => client.query('select holder, epoch::int from lanes'));
+    expect(rows).toEqual([{ holder: 'older', epoch: 7 }]);
+  });
+
   it('refuses a database in which something else was applied under the same name', async () => {
     await using database = await emptyDatabase();
     await run(database);

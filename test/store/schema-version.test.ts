@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { readMigrations } from '../../src/store/migrations.ts';
-import { compareSchema } from '../../src/store/schema-version.ts';
+import { readMigrations, readOlderBuilds } from '../../src/store/migrations.ts';
+import { compareSchema, fits } from '../../src/store/schema-version.ts';
 
-const build = [1, 2, 3].map((when) => ({ tag: `000${when}`, when, hash: `hash-${when}`, statements: [] }));
+const build = [1, 2, 3].map((when) => ({ tag: `000${when}`, when, hash: `hash-${when}`, statements: [], needs: when }));
 const applied = (...whens: number[]) => whens.map((when) => ({ when, hash: `hash-${when}` }));
+const later = (when: number, needs: number) => ({ when, hash: `hash-${when}`, needs });
 
 describe('the schema of a database', () => {
   it('is current when it has what the build has', () => {
@@ -18,6 +19,26 @@ describe('the schema of a database', () => {
   it('is newer when it has something later than all that the build has', () => {
     expect(compareSchema(build, applied(1, 2, 3, 4))).toEqual({ kind: 'newer' });
     expect(compareSchema(build.slice(0, 1), applied(1, 2))).toEqual({ kind: 'newer' });
+  });
+
+  it('is ahead, and fits, when everything later names this build or an older one as the oldest that may run on', () => {
+    const ahead = compareSchema(build, [...applied(1, 2, 3), later(4, 3), later(5, 2)]);
+    expect([ahead, fits(ahead)]).toEqual([{ kind: 'ahead', by: 2 }, true]);
+  });
+
+  it('is newer when anything later names a newer build, or none at all', () => {
+    for (const last of [later(5, 4), later(5, 5), ...applied(5)]) {
+      const newer = compareSchema(build, [...applied(1, 2, 3), later(4, 3), last]);
+      expect([newer, fits(newer)]).toEqual([{ kind: 'newer' }, false]);
+    }
+  });
+
+  it('is newer, though all that is later would do, when something older of this build is missing', () => {
+    expect(compareSchema(build, [...applied(1, 3), later(4, 3)])).toEqual({ kind: 'newer' });
+  });
+
+  it('is foreign also where it is ahead, when something older was changed', () => {
+    expect(compareSchema(build, [...applied(1, 2), { when: 3, hash: 'edited' }, later(4, 3)]).kind).toBe('foreign');
   });
 
   it('is foreign when it has something else', () => {
@@ -38,5 +59,17 @@ describe('the migrations of the build', () => {
     const whens = migrations.map((migration) => migration.when);
     expect(whens).toEqual(whens.toSorted((a, b) => a - b));
     expect(migrations.every((migration, i) => migration.tag.startsWith(String(i).padStart(4, '0')))).toBe(true);
+  });
+
+  it('say of each one since the first release which older builds may run on beside it, in drizzle/older-builds.json', async () => {
+    const named = await readOlderBuilds();
+    const tags = (await readMigrations()).map(({ tag }) => tag);
+    const firstRelease = 9;
+    expect(tags.slice(firstRelease).filter((tag) => !Object.hasOwn(named, tag))).toEqual([]);
+    expect(Object.keys(named).filter((tag) => !tags.includes(tag))).toEqual([]);
+  });
+
+  it('name only migrations before them as the oldest', async () => {
+    for (const { tag, when, needs = when } of await readMigrations()) expect(needs, tag).toBeLessThanOrEqual(when);
   });
 });

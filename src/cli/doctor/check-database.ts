@@ -118,6 +118,8 @@ async function schema(pool: Pool): Promise<Finding> {
         `${plural(version.pending.length, 'migration is', 'migrations are')} pending`,
         'Run `tidemark migrate`.',
       );
+    case 'ahead':
+      return ok('schema', 'migrated by a newer build, beside which this one may run');
     case 'newer':
       return fail('schema', 'migrated by a newer build than this one', 'Run the build that migrated it, or a newer one.');
     case 'foreign':

@@ -113,7 +113,7 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
   const rest = restParts({ ...shared, commands: desk, reads: store.reads, principals: store.principals }, config, version);
   const schema = new SchemaGate({ pool: store.pool, log });
   const tenant = new LaneParts({
-    checkSchema: () => schema.assertCurrent(),
+    checkSchema: () => schema.assertFits(),
     sources,
     ingest,
     relay,
@@ -122,7 +122,7 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
     outcomes,
   });
   const keeper: LaneKeeper = new LaneKeeper(
-    { store: store.lanes, lease, tenant, clock, metrics: metrics.ingest, log },
+    { store: store.lanes, lease, tenant, mayAsk: () => schema.assertFits(), clock, metrics: metrics.ingest, log },
     { lane, holder, renewEveryMs: config.leaseRenewMs, expireAfterMs: config.leaseExpireMs, acquireEveryMs: 1000 },
   );
   const housekeeping = new Housekeeping(

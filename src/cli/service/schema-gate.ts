@@ -2,17 +2,19 @@ import type { Pool } from 'pg';
 import type { CheckResult } from '../../observability/health.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Service } from '../../runtime/service.ts';
-import { readSchemaVersion, type SchemaVersion } from '../../store/schema-version.ts';
+import { type Migration, readMigrations } from '../../store/migrations.ts';
+import { compareSchema, fits, readApplied, type SchemaVersion } from '../../store/schema-version.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { plural } from '../plural.ts';
 
 /**
- * Keeps a build away from a schema that is not its own. A newer schema ends the process with 78: no waiting mends that. An older one makes it unready until
- * somebody migrates, because a rolling deployment may start the service before the migration job has ended.
+ * Keeps a build away from a schema that it does not fit. A newer one of which nobody said that this build may run on ends the process with 78: no waiting mends that.
+ * An older one makes it unready until somebody migrates, because a rolling deployment may start the service before the migration job has ended.
  */
 export class SchemaGate implements Service {
   readonly name = 'schema-gate';
-  private passed = false;
+  /** Read once: a standby asks every second. */
+  private build: Promise<readonly Migration[]> | undefined;
   private readonly pool: Pool;
   private readonly log: Log;
 
@@ -22,7 +24,7 @@ export class SchemaGate implements Service {
   }
 
   async start(): Promise<void> {
-    const version = await readSchemaVersion(this.pool).catch((error: unknown) => {
+    const version = await this.version().catch((error: unknown) => {
       this.log.warn({ err: error }, 'the database does not answer yet; the service waits for it');
       return undefined;
     });
@@ -30,21 +32,25 @@ export class SchemaGate implements Service {
       throw new CliError(sentenceOf(version), { code: 'SCHEMA', exitCode: exitCodes.config });
     }
     if (version?.kind === 'behind') this.log.warn({ pending: version.pending.length }, sentenceOf(version));
+    if (version?.kind === 'ahead') this.log.info({ migrations: version.by }, sentenceOf(version));
   }
 
   async drain(): Promise<void> {}
 
-  /** Rejects with a sentence unless the schema is this build's. Once it was, it stays: migrations only add, and a newer one is for a newer build. */
-  async assertCurrent(): Promise<void> {
-    if (this.passed) return;
-    const version = await readSchemaVersion(this.pool);
-    if (version.kind !== 'current') throw new Error(sentenceOf(version));
-    this.passed = true;
+  /** Rejects with a sentence unless this build may work on the schema, asked now: a standby may have been waiting since before the last migration. */
+  async assertFits(): Promise<void> {
+    const version = await this.version();
+    if (!fits(version)) throw new Error(sentenceOf(version));
   }
 
   async check(): Promise<CheckResult> {
-    const version = await readSchemaVersion(this.pool);
-    return { ok: version.kind === 'current', detail: sentenceOf(version) };
+    const version = await this.version();
+    return { ok: fits(version), detail: sentenceOf(version) };
+  }
+
+  private async version(): Promise<SchemaVersion> {
+    this.build ??= readMigrations();
+    return compareSchema(await this.build, await readApplied(this.pool));
   }
 }
 
@@ -54,6 +60,8 @@ function sentenceOf(version: SchemaVersion): string {
       return 'the schema is this build’s';
     case 'behind':
       return `${plural(version.pending.length, 'migration is', 'migrations are')} not applied: run \`tidemark migrate\``;
+    case 'ahead':
+      return 'the database was migrated by a newer build, beside which this one may run';
     case 'newer':
       return 'the database was migrated by a newer build; start that one';
     case 'foreign':
