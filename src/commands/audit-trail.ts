@@ -7,9 +7,12 @@ const maxPending = 1_000;
 /**
  * Who did what. Written beside the work, never in its way: what is done by an operator is on the halt or the command itself too, with name and reason, in the transaction
  * that does it, so that an audit row that could not be written hides nothing.
+ *
+ * Invariant: one write at a time, of everything recorded since the last one began: at a hundred commands a second a commit for each line would cost as much as a step.
  */
 export class AuditTrail {
-  private readonly pending = new Set<Promise<void>>();
+  private pending: AuditEntry[] = [];
+  private writing: Promise<void> | undefined;
   private readonly deps: { readonly journal: Pick<CommandJournal, 'audit'>; readonly log: Log };
 
   constructor(deps: { readonly journal: Pick<CommandJournal, 'audit'>; readonly log: Log }) {
@@ -17,23 +20,34 @@ export class AuditTrail {
   }
 
   record(entry: AuditEntry): void {
-    const { journal, log } = this.deps;
-    const { action, principal, commandId, requestId } = entry;
-    if (this.pending.size >= maxPending) {
-      log.error({ action, principal, commandId, requestId }, 'an audit record was dropped: too many wait for the database');
+    if (this.pending.length >= maxPending) {
+      this.lost([entry], 'an audit record was dropped: too many wait for the database');
       return;
     }
-    const writing = journal
-      .audit(entry)
-      .catch((err: unknown) =>
-        log.error({ err, action, principal, commandId, requestId }, 'an audit record could not be written'),
-      )
-      .finally(() => this.pending.delete(writing));
-    this.pending.add(writing);
+    this.pending.push(entry);
+    this.writing ??= this.write().finally(() => {
+      this.writing = undefined;
+    });
   }
 
   /** Resolves when everything recorded so far is written or given up. */
   async drained(): Promise<void> {
-    await Promise.allSettled([...this.pending]);
+    await this.writing;
+  }
+
+  /** Never rejects. */
+  private async write(): Promise<void> {
+    while (this.pending.length > 0) {
+      const entries = this.pending;
+      this.pending = [];
+      await this.deps.journal
+        .audit(entries)
+        .catch((err: unknown) => this.lost(entries, 'an audit record could not be written', err));
+    }
+  }
+
+  private lost(entries: readonly AuditEntry[], message: string, err?: unknown): void {
+    for (const { action, principal, commandId, requestId } of entries)
+      this.deps.log.error({ ...(err !== undefined && { err }), action, principal, commandId, requestId }, message);
   }
 }

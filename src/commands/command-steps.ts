@@ -39,6 +39,8 @@ const maxTries = 50;
  * halts once too often, never once too seldom.
  */
 export class CommandSteps {
+  /** The last step asked for of each command that has one in hand. */
+  private readonly lastOf = new Map<string, Promise<unknown>>();
   private readonly deps: CommandStepsDeps;
   private readonly options: Pick<CommandOptions, 'journalBackoff'>;
 
@@ -49,12 +51,19 @@ export class CommandSteps {
 
   /** Rejects when the journal can't be reached, or the outcome of its commit is not known: asking again is safe, since what was written is then found. */
   async commit(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
+    const { commandId } = command;
+    // One at a time of a command: an answer and an update that come together would else decide on the same version, and one of them write in vain.
+    const before = this.lastOf.get(commandId);
+    const step = (before?.catch(() => undefined) ?? Promise.resolve()).then(() => this.steps(command, decide, term));
+    this.lastOf.set(commandId, step);
     try {
-      return await this.steps(command, decide, term);
+      return await step;
     } finally {
+      if (this.lastOf.get(commandId) === step) this.lastOf.delete(commandId);
       this.deps.haltWatch.afterStep(command);
     }
   }
+
   /** The same, again and again with backoff until it is written or the term is over. Never rejects. */
   async commitUntilOver(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
     const backoff = new Backoff(this.deps.random, this.options.journalBackoff);
@@ -71,7 +80,8 @@ export class CommandSteps {
 
   private async steps(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
     const { journal, book, haltWatch } = this.deps;
-    let newest = command;
+    const known = book.get(command.commandId)?.command;
+    let newest = known !== undefined && known.version > command.version ? known : command;
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (term.over.aborted) return { kind: 'over' };
       const decision = decide(newest);

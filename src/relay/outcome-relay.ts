@@ -26,6 +26,8 @@ export interface OutcomeRelayOptions {
   readonly maxRows: number;
   /** How often the outbox is looked at when nobody wakes us: also after a step whose wake was lost with its process. */
   readonly pollEveryMs: number;
+  /** From one find in the outbox to the next look, at least: a lone step goes at once, many at a time share a read, a send and a commit. */
+  readonly gatherMs: number;
   readonly leasePollMs: number;
   readonly backoff: BackoffOptions;
 }
@@ -34,6 +36,7 @@ export interface OutcomeRelayOptions {
 export const outcomeRelayDefaults: OutcomeRelayOptions = {
   maxRows: 200,
   pollEveryMs: 1000,
+  gatherMs: 25,
   leasePollMs: 50,
   backoff: { firstMs: 50, maxMs: 1000 },
 };
@@ -46,8 +49,8 @@ interface Term {
 /**
  * Steps of commands → Kafka, by the outbox `command_events` (design, "Kafka"): each at least once, those of one command in order.
  *
- * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a wake or the next poll, for a lease young enough to act on, for
- * the backoff after a failure. One publish at a time, also across terms.
+ * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a wake or the next poll, for more steps to gather, for a lease young
+ * enough to act on, for the backoff after a failure. One publish at a time, also across terms.
  * Invariant: a row is marked only once Kafka has acknowledged it, and none is sent unless the lease allowed it just before. A crash between the two costs a
  * repeat. What was acknowledged and could not be marked is marked before anything else is sent: a database that is away must not fill the topic with repeats.
  */
@@ -55,6 +58,7 @@ export class OutcomeRelay implements Service {
   readonly name = 'outcome-relay';
   private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
   private unmarked: readonly OutcomeRow[] = [];
+  private foundMs = Number.NEGATIVE_INFINITY;
   private readonly backoff: Backoff;
   private readonly kafkaTrouble: TroubleLog;
   private readonly logTrouble: TroubleLog;
@@ -102,7 +106,7 @@ export class OutcomeRelay implements Service {
       const ended = await this.round(signal);
       if (signal.aborted || (this.loop.draining && ended !== 'more')) return;
       if (ended === 'failed') await this.deps.clock.sleep(this.backoff.nextMs(), signal);
-      if (ended === 'all') await this.idle();
+      if (ended === 'all') await this.idle(signal);
     }
   }
 
@@ -112,6 +116,7 @@ export class OutcomeRelay implements Service {
     if (rows === undefined) return 'failed';
     this.gauge(rows);
     if (rows.length === 0) return 'all';
+    this.foundMs = this.deps.clock.monotonicMs();
     if (!(await this.publish(rows, signal))) return 'failed';
     this.unmarked = rows;
     if (!(await this.mark())) return 'failed';
@@ -173,10 +178,13 @@ export class OutcomeRelay implements Service {
     return !signal.aborted;
   }
 
-  private async idle(): Promise<void> {
-    const timer = this.deps.clock.after(this.options.pollEveryMs, () => this.loop.wake());
+  private async idle(signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    const timer = clock.after(this.options.pollEveryMs, () => this.loop.wake());
     await this.loop.wait();
     timer.cancel();
+    const leftMs = this.options.gatherMs - (clock.monotonicMs() - this.foundMs);
+    if (leftMs > 0 && !this.loop.draining) await clock.sleep(leftMs, signal);
   }
 
   private gauge(pending: readonly OutcomeRow[]): void {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { AuditEntry, NewEvidence } from '../commands/command-journal.ts';
 import type { RetryDeps } from './retry-transaction.ts';
-import { storableJson, storableText } from './storable-json.ts';
+import { storableJson } from './storable-json.ts';
 import { writeOnce } from './write-once.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
@@ -14,16 +14,14 @@ export async function addEvidence(deps: Deps, commandId: string, evidence: reado
   });
 }
 
-/** A line of the audit trail. */
-export async function addAuditEntry(deps: Deps, entry: AuditEntry): Promise<void> {
-  const { atMs, principal, action, accountId, commandId, requestId, reason, detail } = entry;
+/** Lines of the audit trail, in this order, in one statement. */
+export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[]): Promise<void> {
   await writeOnce(deps, {
+    name: 'add_audit_entries',
     text: `insert into public.audit_log (at, principal, action, account_id, command_id, request_id, reason, detail)
-      values (public.ms_to_time($1), $2, $3, $4, $5, $6, $7, $8)`,
-    values: [
-      atMs,
-      ...[principal, action, accountId, commandId, requestId, reason].map((text) => text && storableText(text)),
-      detail === undefined ? null : storableJson(detail),
-    ],
+      select public.ms_to_time((e ->> 'atMs')::double precision), e ->> 'principal', e ->> 'action', e ->> 'accountId', e ->> 'commandId', e ->> 'requestId',
+        e ->> 'reason', e -> 'detail'
+      from json_array_elements($1::json) with ordinality as line(e, place) order by place`,
+    values: [storableJson(entries)],
   });
 }

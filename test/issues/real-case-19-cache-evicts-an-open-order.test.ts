@@ -32,7 +32,7 @@ it('an open order that many others have driven out of the cache goes on where it
   fillOrder(desk.exchange, order, whole(20), fixed('0.4'));
   await desk.until(() => desk.stored(order).status === 'filled');
 
-  expect(desk.command(commandId).state).toBe('applied');
+  await desk.until(() => desk.command(commandId).state === 'applied');
   const updates = desk.updates(order);
   expect(updates.map(({ revision }) => revision)).toEqual(updates.map((_, i) => i + 1));
   expect(new Set(updates.map(({ order: state }) => state.commandId))).toEqual(new Set([command.commandId]));

@@ -42,6 +42,20 @@ describe('the relay of outcomes', () => {
     expect([...log.published]).toEqual([id]);
   });
 
+  it('gathers the steps that come while many do: one read and one publish for all of them', async () => {
+    const { clock, log, relay, arrived } = await relayOnVirtualTime();
+    relay.begin();
+    await clock.advance(5);
+    for (let step = 0; step < 40; step += 1) {
+      log.step(`c-${step}`);
+      relay.wake();
+      await clock.advance(1);
+    }
+    await clock.advance(outcomeRelayDefaults.gatherMs);
+    expect(arrived()).toHaveLength(40);
+    expect(log.reads).toBeLessThan(10);
+  });
+
   it('finds by itself what it was not woken for, within its poll', async () => {
     const { clock, log, relay, arrived } = await relayOnVirtualTime();
     relay.begin();

@@ -158,7 +158,7 @@ describe('the database, asked by its owner in plain SQL,', () => {
   it('only ever adds to evidence and to the audit trail, and takes away nothing of the journal', async () => {
     await using rig = await journalRig();
     await unknown(rig.journal);
-    await rig.journal.audit({ atMs, principal: 'ann', action: 'settle', detail: { nul: 'a\0b', big: 1n } });
+    await rig.journal.audit([{ atMs, principal: 'ann', action: 'settle', detail: { nul: 'a\0b', big: 1n } }]);
     for (const table of ['evidence', 'audit_log']) {
       await refused(rig, forbidden, `update ${table} set recorded_at = now()`);
       await refused(rig, forbidden, `delete from ${table}`);
