@@ -6,10 +6,13 @@ import { createPool } from '../store/pool.ts';
 import type { AuditFinding, Hop } from './audit/judge-order.ts';
 import { repairState } from './audit/repair-state.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
-import { exitCodes } from './cli-error.ts';
+import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { kafkaOptions } from './kafka-options.ts';
+import { plural } from './plural.ts';
 import { readConfig } from './read-config.ts';
+import { lightLoad } from './repair/light-load.ts';
+import { ProgressBar } from './repair/progress-bar.ts';
 import { commandLog } from './start-log.ts';
 
 const examples = `
@@ -19,7 +22,7 @@ Examples:
   $ tidemark audit --repair              writes the newest state again where the state topic lacks it
   $ tidemark audit --json | jq '.findings[] | select(.hop == "state") | .key'
 
-It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is.`;
+It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is, 75 interrupted before that was known.`;
 
 interface AuditFlags {
   readonly stateOnly?: true;
@@ -48,9 +51,11 @@ function seconds(text: string): number {
 async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   const log = commandLog(io, config);
-  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-audit', maxConnections: 1 });
+  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-audit', ...lightLoad });
+  const interrupted = new AbortController();
+  const unsubscribe = io.onSignal(() => interrupted.abort(stopped('it was interrupted before it had seen everything')));
   const { clock, random } = io;
-  const deps = { log, clock, random, pool, onStep: (sentence: string) => io.stderr.write(`${sentence} …\n`) };
+  const deps = { log, clock, random, pool, signal: interrupted.signal, ...teller(io) };
   const options = {
     kafka: kafkaOptions(config),
     topics: topicNames(config.topicPrefix),
@@ -59,24 +64,46 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
     waitMs: flags.wait * 1_000,
   };
   try {
-    const result = await runAudit(deps, options);
-    const repaired = flags.repair ? await repair(deps, options, result) : 0;
+    const result = await runAudit(deps, options).finally(deps.end);
+    const repaired = flags.repair ? await repair(deps, options, result).finally(deps.end) : 0;
     io.stdout.write(
       flags.json
         ? `${JSON.stringify({ ...result, repaired }, undefined, 2)}\n`
         : describe(result, repaired, flags.repair === true),
     );
+    const wanted = result.findings.filter(({ hop }) => hop === 'state').length;
+    if (flags.repair && interrupted.signal.aborted && repaired < wanted)
+      throw stopped('it was interrupted before everything was written');
     if (result.findings.some(({ hop }) => !(flags.repair && hop === 'state'))) io.exit(exitCodes.failed);
   } finally {
+    unsubscribe();
     await pool.end();
   }
+}
+
+function stopped(sentence: string): CliError {
+  const mend = 'Run it again: it begins anew, and writes only what is still missing.';
+  return new CliError(sentence, { code: 'INTERRUPTED', exitCode: exitCodes.unresolved, mend });
+}
+
+/** Says on stderr what is being done, and on a terminal how far it is. */
+function teller(io: CliIo) {
+  const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => io.clock.monotonicMs() }) : undefined;
+  return {
+    onStep: (sentence: string) => {
+      bar?.end();
+      io.stderr.write(`${sentence} …\n`);
+    },
+    onProgress: (part: number | undefined, count: number, word: string) => bar?.show(part, plural(count, word)),
+    end: () => bar?.end(),
+  };
 }
 
 async function repair(deps: AuditDeps, options: AuditOptions, { findings }: AuditResult): Promise<number> {
   const keys = findings.flatMap(({ hop, key }) => (hop === 'state' && key !== undefined ? [key] : []));
   if (keys.length === 0) return 0;
   const { kafka, topics, lane } = options;
-  deps.onStep(`writing ${keys.length} orders to ${topics.state}`);
+  deps.onStep(`writing ${plural(keys.length, 'order')} to ${topics.state}`);
   const publisher = new TransactionalPublisher(
     { clock: deps.clock, log: deps.log, metrics: createMetrics().relay },
     {
@@ -87,8 +114,9 @@ async function repair(deps: AuditDeps, options: AuditOptions, { findings }: Audi
       ...transactionalPublisherDefaults,
     },
   );
+  const onProgress = (written: number) => deps.onProgress(written / keys.length, written, 'order');
   try {
-    return await repairState({ pool: deps.pool, publisher, clock: deps.clock }, keys);
+    return await repairState({ pool: deps.pool, publisher, clock: deps.clock, signal: deps.signal, onProgress }, keys);
   } finally {
     await publisher.close();
   }
@@ -115,9 +143,9 @@ function describe({ orders, records, findings }: AuditResult, repaired: number, 
     lines.push(`${hop}: ${meaning}`, ...here.slice(0, shown).map(findingLine));
     if (here.length > shown) lines.push(`  … and ${here.length - shown} more (--json has all)`);
   }
-  if (repairing) lines.push(`Wrote the newest state of ${repaired} orders.`);
+  if (repairing) lines.push(`Wrote the newest state of ${plural(repaired, 'order')}.`);
   lines.push(
-    `${orders} orders and ${records} records compared: ${findings.length === 0 ? 'nothing is missing.' : `${findings.length} findings.`}`,
+    `${plural(orders, 'order')} and ${plural(records, 'record')} compared: ${findings.length === 0 ? 'nothing is missing.' : `${plural(findings.length, 'finding')}.`}`,
   );
   return `${lines.join('\n')}\n`;
 }

@@ -12,7 +12,8 @@ import type { CliIo } from './io.ts';
 import { kafkaOptions } from './kafka-options.ts';
 import { plural } from './plural.ts';
 import { readConfig } from './read-config.ts';
-import { ProgressBar } from './replay/progress-bar.ts';
+import { lightLoad } from './repair/light-load.ts';
+import { ProgressBar } from './repair/progress-bar.ts';
 import { type ReplayProgress, runReplay } from './replay/run-replay.ts';
 import { sentenceOf } from './report-error.ts';
 import { commandLog } from './start-log.ts';
@@ -80,7 +81,7 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   refuseLive(config, flags);
   await requireTopic(io, config, flags.to);
   const log = commandLog(io, config);
-  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-replay', maxConnections: 1 });
+  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-replay', ...lightLoad });
   const publisher = new LogPublisher(
     { clock: io.clock, log, metrics: createMetrics().relay },
     { kafka: kafkaOptions(config), topics: { updates: flags.to }, ...logPublisherDefaults },

@@ -13,7 +13,7 @@ const role = 'tidemark_app';
 const grant = /^\s*GRANT\s+([^;]+?)\s+ON\s+(FUNCTION\s+|SCHEMA\s+)?([^;]+?)\s+TO\s+([^;]+);/gim;
 
 /** What the GRANTs of the migrations give to `tidemark_app`, read from the migrations themselves: a list beside them would be wrong one day. */
-export function appGrants(migrations: readonly Migration[]): AppGrant[] {
+export function appGrants(migrations: readonly Pick<Migration, 'statements'>[]): AppGrant[] {
   return migrations
     .flatMap(({ statements }) => statements)
     .flatMap((text) => [...text.matchAll(grant)])

@@ -54,7 +54,12 @@ async function installation(lost: { updates?: string; state?: string } = {}) {
     await runProgram(io, ['audit', '--wait', '1', ...flags]);
     return { code: io.code(), out: io.out(), err: io.err() };
   };
-  return Object.assign(rig, { audit, topics, brokers, write, env });
+  /** On a terminal, and not yet ended. */
+  const start = (...flags: string[]) => {
+    const io = { ...cliIo(env), isTerminal: true };
+    return { io, done: runProgram(io, ['audit', ...flags]) };
+  };
+  return Object.assign(rig, { audit, start, topics, brokers, write, env });
 }
 
 it('finds nothing where everything is everywhere', async () => {
@@ -74,6 +79,32 @@ it('names the relay for what waits for it', async () => {
   await using world = await installation({ updates: 'b/2' });
   await world.pool.query("update relay_positions set seq = 4 where cursor = 'log'");
   expect((await world.audit()).out).toMatch(/^relay: .*\n {2}account:b {2}revision 2 waits for the topic of updates\n3 orders/);
+});
+
+it('shows on a terminal how far each step is', async () => {
+  await using world = await installation();
+  const { io, done } = world.start('--wait', '0');
+  await done;
+  const full = `\r[${'#'.repeat(30)}] 100 %`;
+  expect(io.err()).toBe(
+    [
+      `reading the orders and the log …\n${full}  3 orders\u001b[K\n`,
+      'waiting for what is under way …\n',
+      `reading ${world.topics.state} …\n${full}  3 records\u001b[K\n`,
+      `reading ${world.topics.updates} …\n${full}  6 records\u001b[K\n`,
+    ].join(''),
+  );
+});
+
+it('ends in order when it is interrupted, and says that nothing is known', async () => {
+  await using world = await installation();
+  await world.pool.query("update relay_positions set seq = 4 where cursor = 'log'");
+  const { io, done } = world.start('--wait', '600');
+  await eventually(() => expect(io.err()).toContain('waiting for what is under way'));
+  io.signal('SIGINT');
+  await done;
+  expect([io.code(), io.out()]).toEqual([75, '']);
+  expect(io.err()).toMatch(/tidemark: it was interrupted before it had seen everything\n {2}Run it again: /);
 });
 
 it('names the database where Kafka knows more, also of an order that it does not have', async () => {
@@ -103,7 +134,7 @@ it('writes the newest state where the state topic lacks it, and only there', asy
     /^state: .*\n {2}account:c {2}revision 2 is not on the state topic, which ends at revision 1\n/,
   );
   const repaired = await world.audit('--repair');
-  expect(repaired).toMatchObject({ code: 0, out: expect.stringMatching(/\nWrote the newest state of 1 orders\.\n/) });
+  expect(repaired).toMatchObject({ code: 0, out: expect.stringMatching(/\nWrote the newest state of 1 order\.\n/) });
   // Readers of committed records see it a moment after the commit was acknowledged.
   const records = await eventually(async () => {
     const all = await readAll(world.brokers, world.topics.state);

@@ -16,9 +16,11 @@ async function logAndTopic() {
   const topics = await freshTopics(brokers);
   const prefix = topics.updates.replace(/tidemark\.order-updates\.v1$/, '');
   const target = `${prefix}replayed`;
-  await withAdmin(kafkaDeps, kafkaOptions(brokers), (admin) =>
-    admin.createTopics({ topics: [{ topic: target, numPartitions: 3 }], waitForLeaders: true }),
-  );
+  await withAdmin(kafkaDeps, kafkaOptions(brokers), async (admin) => {
+    await admin.createTopics({ topics: [{ topic: target, numPartitions: 3 }], waitForLeaders: false });
+    // kafkajs's own wait gives up at once when the broker has not heard of the topic yet.
+    await eventually(() => admin.fetchTopicOffsets(target));
+  });
   for (const revision of [1, 2, 3, 4]) {
     const heads = orders.map((id) => head(id, revision));
     const mark = update('mark', revision, { stream: 'continuity', orderId: `mark-${revision}`, revision: 1 });
@@ -79,7 +81,7 @@ it('keeps to its rate, shows on a terminal how far it is, and says from where to
   slow.io.signal('SIGINT');
   await slow.done;
   expect(slow.io.code()).toBe(1);
-  const [, sent, seq] = /^(\d+) updates written to .*; go on with --from-seq (\d+)\.\n$/.exec(slow.io.out()) ?? [];
+  const [, sent, seq] = /^(\d+) updates? written to .*; go on with --from-seq (\d+)\.\n$/.exec(slow.io.out()) ?? [];
   const rest = JSON.parse((await log.run('--to', log.target, '--from-seq', seq ?? '', '--json')).out);
   expect(rest.sent + Number(sent)).toBe(12);
 });

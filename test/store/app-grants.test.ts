@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { appGrants } from '../../src/store/app-grants.ts';
 import { readMigrations } from '../../src/store/migrations.ts';
 
-const migration = (...statements: string[]) => [{ tag: 't', when: 1, hash: 'h', statements }];
+const migration = (...statements: string[]) => [{ statements }];
 
 it('reads what the migrations grant to the service, and to nobody else', () => {
   const found = appGrants(

@@ -1,17 +1,18 @@
 import type { Pool } from 'pg';
-import type { FollowDeps } from '../../kafka/follow-topic.ts';
 import type { KafkaOptions } from '../../kafka/kafka-options.ts';
 import type { TopicNames } from '../../kafka/topics.ts';
 import { type AuditedOrder, auditOrders, readRevisions } from '../../store/audit-orders.ts';
 import { relayBacklog } from '../../store/relay-backlog.ts';
-import { foldTopic } from './fold-topic.ts';
+import { type FoldDeps, foldTopic } from './fold-topic.ts';
 import { type Acknowledged, type AuditFinding, judgeOrder } from './judge-order.ts';
 import type { TopicFold } from './topic-fold.ts';
 
-export interface AuditDeps extends FollowDeps {
+export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
   readonly pool: Pool;
   /** Told what is being done. */
   readonly onStep: (sentence: string) => void;
+  /** How far that is: 0 to 1, or undefined where nobody knows the whole; and of what. */
+  readonly onProgress: (part: number | undefined, count: number, word: string) => void;
 }
 
 export interface AuditOptions {
@@ -34,6 +35,7 @@ export interface AuditResult {
 /**
  * Compares database, log and topics of a lane, while the service runs or not. The database is read first; then the relay is given time to have that
  * acknowledged; the topics are read last, so what they lack of it is missing. What they have beyond it is asked for in the database once more. Changes nothing.
+ * Rejects with the signal's reason when that aborts.
  *
  * Memory: about half a kilobyte an order.
  */
@@ -42,13 +44,22 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
   const { topics, lane, stateOnly } = options;
   onStep('reading the orders and the log');
   const orders: AuditedOrder[] = [];
-  for await (const order of auditOrders(pool, lane)) orders.push(order);
+  for await (const order of auditOrders(pool, lane)) {
+    deps.signal.throwIfAborted();
+    orders.push(order);
+    if (orders.length % 1_000 === 0) deps.onProgress(undefined, orders.length, 'order');
+  }
+  deps.onProgress(1, orders.length, 'order');
   onStep('waiting for what is under way');
   const acknowledged = await awaitRelay(deps, options);
+  const folding = {
+    ...deps,
+    onProgress: (part: number | undefined, records: number) => deps.onProgress(part, records, 'record'),
+  };
   onStep(`reading ${topics.state}`);
-  const state = await foldTopic(deps, { ...options, topic: topics.state, byPlace: true });
+  const state = await foldTopic(folding, { ...options, topic: topics.state, byPlace: true });
   if (!stateOnly) onStep(`reading ${topics.updates}`);
-  const updates = stateOnly ? undefined : await foldTopic(deps, { ...options, topic: topics.updates, byPlace: false });
+  const updates = stateOnly ? undefined : await foldTopic(folding, { ...options, topic: topics.updates, byPlace: false });
   // A partition that is empty does not show how far back it went.
   const keptSinceMs = updates && Math.max(updates.keptSinceMs, deps.clock.nowMs() - plannedRetentionMs);
   const findings = orders.flatMap((order) => {
@@ -73,14 +84,15 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
 const plannedRetentionMs = (7 * 24 - 1) * 3_600_000;
 
 /** The cursors that did not reach what was there when the waiting began. */
-async function awaitRelay({ pool, clock }: AuditDeps, { lane, waitMs }: AuditOptions): Promise<Acknowledged> {
+async function awaitRelay({ pool, clock, signal }: AuditDeps, { lane, waitMs }: AuditOptions): Promise<Acknowledged> {
   const giveUpMs = clock.monotonicMs() + waitMs;
   const targets = new Map((await relayBacklog(pool, lane)).map(({ cursor, newest }) => [cursor, newest]));
   for (;;) {
     const behind = (await relayBacklog(pool, lane)).filter(({ cursor, passed }) => passed < (targets.get(cursor) ?? 0n));
     const at = (name: 'log' | 'state') => behind.find(({ cursor }) => cursor === name)?.passed;
     if (behind.length === 0 || clock.monotonicMs() >= giveUpMs) return { log: at('log'), state: at('state') };
-    await clock.sleep(250);
+    await clock.sleep(250, signal);
+    signal.throwIfAborted();
   }
 }
 
