@@ -39,12 +39,6 @@ export function takeBound(entry: Watched, bound: BoundOrder): boolean {
   return true;
 }
 
-/** The order of a first revision, as it is bound: by the rule of ingest, whose word the order carries itself. */
-export function boundBy({ order }: SettlingUpdate, commandId: string): BoundOrder {
-  const reference = order.stream === 'account' ? order.clOrdId : order.clientOrderRef;
-  return { attemptId: reference ?? '', commandId, orderId: order.orderId, matches: order.commandId === commandId };
-}
-
 /**
  * Reads from the journal what these may have missed: bindings of all places in one query a few hundred, the log of each order named. What it reads is committed, so
  * after it they are not behind anything that was committed before it began. Rejects when the journal can't be read; they stay behind.

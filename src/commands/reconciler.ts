@@ -15,9 +15,8 @@ import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import type { ReconcileReport } from './commands.ts';
 import { decideMiss } from './decide-miss.ts';
-import { boundBy, catchUp, takeBound, takeUpdate } from './follow-orders.ts';
+import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
 import { inParallel } from './in-parallel.ts';
-import { isFirstRevision } from './is-first-revision.ts';
 import { JournalSweep } from './journal-sweep.ts';
 import { lookAfterRefusal, lookForSuccessor } from './look-at-order.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
@@ -135,14 +134,12 @@ export class Reconciler {
 
   private look(row: LogRow, term: Term): void {
     const { book } = this.deps;
-    const { commandId, key } = row;
+    const { commandId, bound, key } = row;
     const placed = commandId === undefined ? undefined : book.get(commandId);
-    const isStray = commandId !== undefined && placed === undefined && isFirstRevision(row);
-    if (placed === undefined && !isStray && !book.watchesOrder(key)) return;
+    if (placed === undefined && bound === undefined && !book.watchesOrder(key)) return;
     const update = this.parse(row);
     if (update === undefined) return;
-    if (commandId !== undefined && update.revision === 1) {
-      const bound = boundBy(update, commandId);
+    if (bound !== undefined) {
       if (placed === undefined) this.strays.take(bound, update, term);
       else takeBound(placed, bound);
     }

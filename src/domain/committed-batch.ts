@@ -1,3 +1,5 @@
+import type { BoundOrder } from './settling.ts';
+
 /** One row of the log, as it goes to Kafka. */
 export interface LogRow {
   /** Which topic it is for. */
@@ -6,10 +8,12 @@ export interface LogRow {
   readonly key: string;
   readonly payload: string;
   /**
-   * Of an order that a command of ours placed; on a first revision also of one that only carries the reference of a command, with another account, symbol or side.
-   * For the reconciler, who would have to parse every payload otherwise. Not known of rows read back from the log.
+   * Of an order that a command of ours placed; beside `bound` also of one that only carries the reference of a command, with another account, symbol or side. For the
+   * reconciler, who would have to parse every payload otherwise. Not known of rows read back from the log.
    */
   readonly commandId?: string;
+  /** The revision in which the order was bound: its first one, or the first that showed its reference. */
+  readonly bound?: BoundOrder;
 }
 
 /** A batch that just committed, handed from ingest to the relay in memory. `rows` is in the order of seq; `lastSeq` is the seq of the last. */

@@ -1,5 +1,6 @@
 import { attemptPrefix } from '../domain/command.ts';
 import { firstSeen, type OwnFields } from '../domain/compose-order.ts';
+import type { Head } from '../domain/head.ts';
 import type { OrderView } from '../domain/order.ts';
 import type { Binding, BindingRow } from './order-store.ts';
 
@@ -11,12 +12,22 @@ export function referenceOf(view: OrderView): string | undefined {
 }
 
 /**
- * What the first revision of an order is given when it carries the id of an attempt: the row that ties the two, and what only we know of the order. An order whose
+ * The reference to be looked up for an observation: of an order that is new, or whose views so far lacked theirs. An order that is bound, or whose reference was looked
+ * up before, costs nothing.
+ */
+export function referenceToBind(head: Head | undefined, view: OrderView): string | undefined {
+  const reference = referenceOf(view);
+  if (reference === undefined || head === undefined) return reference;
+  return head.order.commandId === undefined && referenceOf(head.order) === undefined ? reference : undefined;
+}
+
+/**
+ * What the revision of an order is given which first shows the id of an attempt: the row that ties the two, and what only we know of the order. An order whose
  * account, symbol or side are not those of the attempt keeps its row, for a person to look at, and stays `external`: the platform does not promise that references
  * are unique, and anybody may send one that looks like ours (reconciliation, "Settling `unknown`").
  *
- * Bound at the first revision and never later: origin is part of what an order is. The attempt is committed before its first byte leaves, so no order of ours
- * can be observed before its binding can be read; unless the database was restored to a moment in between: such an order stays `external`.
+ * Mostly that is its first revision; a later one where a list or an event left the reference out at first. The attempt is committed before its first byte leaves, so no
+ * order of ours can be observed before its binding can be read; unless the database was restored to a moment in between: such an order stays `external`.
  */
 export function bindOrder(
   view: OrderView,

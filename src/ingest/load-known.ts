@@ -1,10 +1,12 @@
+import type { Head } from '../domain/head.ts';
 import { orderKey } from '../domain/order.ts';
-import { referenceOf } from './bind-order.ts';
+import { referenceOf, referenceToBind } from './bind-order.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
 import type { Binding, OrderStore } from './order-store.ts';
 
 const noBindings: ReadonlyMap<string, Binding> = new Map();
+const noHeads: ReadonlyMap<string, Head> = new Map();
 
 /**
  * Brings the heads that the entries need and the cache lacks into it, and returns the attempts of ours that those orders refer to. Both are asked for at once:
@@ -21,14 +23,15 @@ export async function loadKnown(
   for (const entry of entries) {
     if (entry.kind !== 'order') continue;
     const key = orderKey(entry.view.stream, entry.view.orderId);
-    if (cache.has(key)) continue;
-    unknown.add(key);
-    const reference = referenceOf(entry.view);
+    const cached = cache.get(key);
+    if (cached === undefined) unknown.add(key);
+    // Of most entries this looks at one prefix: bound orders and those of others cost no query.
+    const reference = cached === undefined ? referenceOf(entry.view) : referenceToBind(cached, entry.view);
     if (reference !== undefined) references.add(reference);
   }
-  if (unknown.size === 0) return noBindings;
+  if (unknown.size === 0 && references.size === 0) return noBindings;
   const [heads, bindings] = await Promise.all([
-    store.readHeads([...unknown]),
+    unknown.size === 0 ? noHeads : store.readHeads([...unknown]),
     references.size === 0 ? noBindings : store.readBindings([...references]),
   ]);
   for (const [key, head] of heads) cache.set(key, head);

@@ -5,7 +5,9 @@ import type { Head, Reduction } from '../domain/head.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../domain/observation.ts';
 import { type OrderView, orderKey } from '../domain/order.ts';
 import { reduce } from '../domain/reduce.ts';
-import { bindOrder, referenceOf } from './bind-order.ts';
+import { reduceOwned } from '../domain/reduce-owned.ts';
+import type { BoundOrder } from '../domain/settling.ts';
+import { bindOrder, referenceToBind } from './bind-order.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
 import type { Binding, BindingRow, HeadRow, QuarantineRow, UpdateRow } from './order-store.ts';
@@ -73,10 +75,13 @@ class BatchBuilder {
     const { view } = observation;
     const key = orderKey(view.stream, view.orderId);
     const head = this.cache.get(key);
-    const bound = head === undefined ? this.bind(view) : undefined;
-    const reduction = reduce(head, observation, bound?.own);
+    const bound = this.bind(head, view);
+    const reduction =
+      head === undefined || bound === undefined
+        ? reduce(head, observation, bound?.own)
+        : reduceOwned(head, observation, bound.own);
     if (reduction.outcome === 'applied') {
-      const outcome = this.apply(key, observation, reduction, bound?.row.commandId ?? reduction.head.order.commandId);
+      const outcome = this.apply(key, observation, reduction, bound?.row);
       if (bound !== undefined && outcome === 'applied') this.bindings.push(bound.row);
       this.outcomes.push(outcome);
     } else if (reduction.outcome === 'conflict') {
@@ -105,7 +110,7 @@ class BatchBuilder {
   addMark(mark: ContinuityMark): void {
     const payload = encodeContinuity(mark);
     const { markId, accountId } = mark;
-    this.append({ stream: 'continuity', orderId: markId, accountId, revision: 1, payload }, accountId, Number.NaN, undefined);
+    this.append({ stream: 'continuity', orderId: markId, accountId, revision: 1, payload }, accountId, Number.NaN);
     this.outcomes.push(undefined);
   }
 
@@ -117,8 +122,8 @@ class BatchBuilder {
     return { heads, updates, quarantine, bindings, outcomes, touched, rows, receivedMs, streams, bytes };
   }
 
-  private bind(view: OrderView): ReturnType<typeof bindOrder> {
-    const reference = referenceOf(view);
+  private bind(head: Head | undefined, view: OrderView): ReturnType<typeof bindOrder> {
+    const reference = referenceToBind(head, view);
     return reference === undefined ? undefined : bindOrder(view, reference, this.options.bindings.get(reference));
   }
 
@@ -126,7 +131,7 @@ class BatchBuilder {
     key: string,
     observation: Observation,
     reduction: Extract<Reduction, { outcome: 'applied' }>,
-    commandId: string | undefined,
+    bound: BindingRow | undefined,
   ): Outcome {
     const { head } = reduction;
     const { order } = head;
@@ -147,7 +152,13 @@ class BatchBuilder {
     });
     this.remember(key, head, orderJson);
     const { stream, orderId, accountId } = order;
-    this.append({ stream, orderId, accountId, revision: head.revision, payload }, key, observation.receivedMs, commandId);
+    this.append(
+      { stream, orderId, accountId, revision: head.revision, payload },
+      key,
+      observation.receivedMs,
+      bound,
+      order.commandId,
+    );
     return 'applied';
   }
 
@@ -157,15 +168,21 @@ class BatchBuilder {
     this.cache.set(key, head);
   }
 
-  private append(row: UpdateRow, key: string, receivedMs: number, commandId: string | undefined): void {
+  private append(row: UpdateRow, key: string, receivedMs: number, bound?: BindingRow, commandId?: string): void {
     const { stream, payload } = row;
     this.updates.push(row);
     const topic = stream === 'continuity' ? 'continuity' : 'updates';
-    this.rows.push(commandId === undefined ? { topic, key, payload } : { topic, key, payload, commandId });
+    const plain: LogRow = { topic, key, payload };
+    if (bound !== undefined) this.rows.push({ ...plain, commandId: bound.commandId, bound: boundOrderOf(bound) });
+    else this.rows.push(commandId === undefined ? plain : { ...plain, commandId });
     this.receivedMs.push(receivedMs);
     this.streams.push(stream);
     this.bytes += payload.length;
   }
+}
+
+function boundOrderOf({ attemptId, commandId, orderId, matches }: BindingRow): BoundOrder {
+  return { attemptId, commandId, orderId, matches };
 }
 
 function headRow(head: Head, state: string): HeadRow {

@@ -9,6 +9,7 @@ import type { Stream } from '../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../src/sandbox/market/draw.ts';
 import { getOrder, listOrders } from '../../src/sandbox/rest/list-orders.ts';
 import { readListQuery } from '../../src/sandbox/rest/list-query.ts';
+import type { BareViews } from './bare-views.ts';
 import type { Host } from './host.ts';
 import type { MemoryTokens } from './memory-tokens.ts';
 import { noReadFaults, type ReadFaults } from './stream-faults.ts';
@@ -25,6 +26,7 @@ export interface MemoryHttpDeps {
   readonly tokens: MemoryTokens;
   readonly clock: Clock;
   readonly random: Random;
+  readonly bare: BareViews;
 }
 
 const names = {
@@ -61,7 +63,8 @@ export class MemoryHttp {
     const beganMs = clock.monotonicMs();
     await clock.sleep(slow ? random.next() * 5000 : 0.2 + random.next() * 3);
     if (this.down) return { kind: 'failed', code: 'connect', message: 'refused', sent: 'no' };
-    const answer = this.answer(request);
+    const whole = this.answer(request);
+    const answer = whole.kind === 'answered' ? { ...whole, text: this.deps.bare.of(whole.text) } : whole;
     await clock.sleep(slow ? random.next() * 4000 : 0.2 + random.next() * 3);
     if (happens(random, faults.broken)) return { kind: 'failed', code: 'broken', message: 'reset', sent: 'maybe' };
     if (happens(random, faults.refused)) return reply(503, '{"error":{"type":"unavailable","code":"BUSY","message":"busy"}}');

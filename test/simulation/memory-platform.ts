@@ -9,6 +9,7 @@ import { Uncertainty } from '../../src/sandbox/faults/uncertainty.ts';
 import { below, oneOf } from '../../src/sandbox/market/draw.ts';
 import { Market } from '../../src/sandbox/market/market.ts';
 import { seedOrders } from '../../src/sandbox/market/seed-orders.ts';
+import { BareViews } from './bare-views.ts';
 import type { CrashPoints } from './crash-points.ts';
 import { EnteredOrders } from './entered-orders.ts';
 import { MemoryEntry } from './memory-entry.ts';
@@ -25,6 +26,7 @@ export interface PlatformDeps {
   readonly random: Random;
   /** What is drawn for orders that come in through order entry. */
   readonly entryRandom: Random;
+  readonly bareRandom: Random;
   readonly trace: Trace;
   readonly points: CrashPoints;
 }
@@ -47,6 +49,7 @@ export class MemoryPlatform {
   readonly stream: MemoryStream;
   readonly http: MemoryHttp;
   readonly entry: MemoryEntry;
+  readonly bare: BareViews;
   /** The orders that came in through order entry, and what became of every request. */
   readonly entered: EnteredOrders;
   readonly ledger: WriteLedger;
@@ -73,8 +76,10 @@ export class MemoryPlatform {
       this.exchange.addAccount({ id: `acct-${i}`, owner: 'desk', traded: true, predictions: i !== 2, status: 'OPEN' });
     }
     const account = (id: string) => this.exchange.accounts.get(id);
-    this.stream = new MemoryStream({ clock, random, tokens: this.tokens, account, trace });
-    this.http = new MemoryHttp({ exchange: this.exchange, tokens: this.tokens, clock, random });
+    this.bare = new BareViews(deps.bareRandom);
+    const { bare } = this;
+    this.stream = new MemoryStream({ clock, random, tokens: this.tokens, account, trace, bare });
+    this.http = new MemoryHttp({ exchange: this.exchange, tokens: this.tokens, clock, random, bare });
     this.market = new Market({ exchange: this.exchange, random, clock }, options);
     this.uncertainty = new Uncertainty({ exchange: this.exchange, clock });
     const { exchange, tokens, market } = this;
@@ -167,6 +172,7 @@ export class MemoryPlatform {
     this.stream.faults = noStreamFaults;
     this.http.faults = noReadFaults;
     this.entry.faults = noWriteFaults;
+    this.bare.share = 0;
     this.stream.down = this.http.down = this.entry.down = this.tokens.loginRequired = false;
     for (const account of this.accounts) account.status = 'OPEN';
     // A half-open connection is not healed by anything but its own end; that it is found out is for the service.

@@ -5,6 +5,7 @@ import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-accoun
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../src/sandbox/market/draw.ts';
 import { encodeEvent, encodeEventData } from '../../src/sandbox/stream/encode-event.ts';
+import type { BareViews } from './bare-views.ts';
 import { spoiled } from './garbage.ts';
 import type { Host } from './host.ts';
 import { MemorySocket, type SocketPeer } from './memory-socket.ts';
@@ -18,6 +19,7 @@ export interface MemoryStreamDeps {
   readonly tokens: MemoryTokens;
   readonly account: (id: string) => ExchangeAccount | undefined;
   readonly trace: Trace;
+  readonly bare: BareViews;
 }
 
 const heartbeatMs = 15_000;
@@ -66,7 +68,7 @@ export class MemoryStream implements SocketPeer {
   emit(order: ExchangeOrder): void {
     const { stream, account } = order.terms;
     const name = `${stream}:${account.id}`;
-    const text = encodeEvent(order, encodeEventData(order));
+    const text = this.deps.bare.of(encodeEvent(order, encodeEventData(order)));
     for (const socket of this.sockets) if (socket.subscribed.has(name)) this.deliver(socket, text);
   }
 

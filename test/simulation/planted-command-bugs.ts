@@ -203,6 +203,25 @@ const places: readonly PlantedBug[] = [
   },
 ];
 
+const bindings: readonly PlantedBug[] = [
+  {
+    name: 'an order that is first shown without its reference is bound to nobody, then or later',
+    seed: 15,
+    shows: /is unknown, not applied|is accepted, not applied/,
+    deps: ({ database }, world) => {
+      const readBindings: typeof database.orders.readBindings = async (attemptIds) => {
+        const found = await database.orders.readBindings(attemptIds);
+        for (const attemptId of attemptIds) {
+          const terms = world.platform.ledger.ofAttempt(attemptId).find(({ order }) => order !== undefined)?.order?.terms;
+          if (terms !== undefined && world.database.heads.has(`${terms.stream}:${terms.orderId}`)) found.delete(attemptId);
+        }
+        return found;
+      };
+      return { database: { ...database, orders: { ...database.orders, readBindings } } };
+    },
+  },
+];
+
 const replaces: readonly PlantedBug[] = [
   {
     name: 'old terms at work mean that the replace was rejected, though nobody has seen it pending',
@@ -312,7 +331,7 @@ const memories: readonly PlantedBug[] = [
 ];
 
 /** Mistakes that one could make with commands: one for each rule of "Settling unknown" at least, and for what must never happen. */
-export const plantedCommandBugs: readonly PlantedBug[] = [...sends, ...places, ...replaces, ...cancels, ...memories];
+export const plantedCommandBugs: readonly PlantedBug[] = [...sends, ...places, ...bindings, ...replaces, ...cancels, ...memories];
 
 type Step = { readonly to: string; readonly misses?: number; readonly presumedAbsent?: boolean };
 

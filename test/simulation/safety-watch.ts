@@ -11,7 +11,10 @@ interface Payload {
   readonly cause: string;
   readonly order: Order;
   readonly sourceVersion?: string;
+  readonly changed: readonly string[];
 }
+
+const ownerFields: ReadonlySet<string> = new Set(['origin', 'clientOrderRef', 'commandId', 'callerRef']);
 
 interface Known {
   revision: number;
@@ -70,7 +73,7 @@ export class SafetyWatch {
     if (this.logged.has(payload)) this.breach(`the log holds one payload twice: ${payload.slice(0, 120)}`);
     this.logged.set(payload, logged);
     if (topic === 'continuity') return;
-    const { order, cause, sourceVersion, revision: inside } = JSON.parse(payload) as Payload;
+    const { order, cause, sourceVersion, revision: inside, changed } = JSON.parse(payload) as Payload;
     const before = this.known.get(key);
     if (revision !== (before?.revision ?? 0) + 1 || inside !== revision) {
       this.breach(`${key} goes from revision ${before?.revision ?? 0} to ${revision} (payload: ${inside})`);
@@ -82,14 +85,19 @@ export class SafetyWatch {
       cumQty: order.cumQty,
       status: order.status,
     };
-    if (before !== undefined && cause !== 'correction') this.neverBack(key, before, now, order.stream === 'prediction');
+    if (before !== undefined && cause !== 'correction')
+      this.neverBack(key, before, now, order.stream === 'prediction' && { changed });
     this.known.set(key, now);
   }
 
-  private neverBack(key: string, before: Known, now: Known, versioned: boolean): void {
-    if (versioned) {
+  private neverBack(key: string, before: Known, now: Known, versioned: false | { readonly changed: readonly string[] }): void {
+    if (versioned !== false) {
       const higher = now.epoch > before.epoch || (now.epoch === before.epoch && now.version > before.version);
-      if (!higher) this.breach(`${key} goes from version ${before.epoch}/${before.version} to ${now.epoch}/${now.version}`);
+      // Whose it is may be learnt late, and that is all that is new then.
+      const same = now.epoch === before.epoch && now.version === before.version;
+      const isOwner = same && versioned.changed.length > 0 && versioned.changed.every((field) => ownerFields.has(field));
+      if (!higher && !isOwner)
+        this.breach(`${key} goes from version ${before.epoch}/${before.version} to ${now.epoch}/${now.version}`);
       return;
     }
     if (compareDecimals(now.cumQty, before.cumQty) < 0)

@@ -86,7 +86,7 @@ export class World {
     this.broker = new MemoryBroker(this.clock, this.source(4));
     const { clock, trace, points, database } = this;
     this.platform = new MemoryPlatform(
-      { clock, random: this.source(5), entryRandom: this.source(8), trace, points },
+      { clock, random: this.source(5), entryRandom: this.source(8), bareRandom: this.source(11), trace, points },
       this.plan.platform,
     );
     this.platform.http.pageSize = this.plan.pageSize;
@@ -125,6 +125,7 @@ export class World {
     const { plan, platform } = this;
     platform.stream.faults = plan.stream;
     platform.http.faults = plan.reads;
+    platform.bare.begin();
     this.database.faults = plan.database;
     this.broker.faults = plan.broker;
     const { commandPlan } = this;

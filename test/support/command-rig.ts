@@ -1,6 +1,6 @@
 import type { AccountProbes, AccountStanding, ProbeResult } from '../../src/commands/account-probes.ts';
 import { CommandDesk } from '../../src/commands/command-desk.ts';
-import type { SettlingUpdate } from '../../src/commands/command-journal.ts';
+import type { BoundOrder, SettlingUpdate } from '../../src/commands/command-journal.ts';
 import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
 import type { Submission, SubmitResult } from '../../src/commands/commands.ts';
 import type { EntryOptions, EntryResult, OrderEntry } from '../../src/commands/order-entry.ts';
@@ -252,9 +252,9 @@ export class CommandRig {
     return this.evidence(commandId).map(({ code }) => code);
   }
 
-  /** A revision as ingest commits it: in the journal's reads at once, and handed over unless `handed` is false. */
-  commit(order: Order, over: Partial<SettlingUpdate> & { commandId?: string; handed?: boolean } = {}): void {
-    const { commandId, handed = true, ...rest } = over;
+  /** A revision as ingest commits it: in the journal's reads at once, and handed over unless `handed` is false. `binds`: also where it is not the first. */
+  commit(order: Order, over: Partial<SettlingUpdate> & { commandId?: string; handed?: boolean; binds?: boolean } = {}): void {
+    const { commandId, handed = true, binds = false, ...rest } = over;
     const held = this.orders.readOrder(order.stream, order.orderId);
     const revision = rest.revision ?? (held?.revision ?? 0) + 1;
     const sourceVersion = order.stream === 'prediction' ? (rest.sourceVersion ?? BigInt(revision) * 10n) : undefined;
@@ -267,9 +267,12 @@ export class CommandRig {
     };
     this.orders.add(update);
     const reference = order.stream === 'account' ? order.clOrdId : order.clientOrderRef;
-    if (revision === 1 && commandId !== undefined && reference !== undefined)
-      this.orders.bind({ attemptId: reference, commandId, orderId: order.orderId, matches: order.commandId === commandId });
-    if (handed) this.desk.hand(this.batchOf(update, commandId ?? order.commandId));
+    const bound =
+      (held === undefined || binds) && commandId !== undefined && reference !== undefined
+        ? { attemptId: reference, commandId, orderId: order.orderId, matches: order.commandId === commandId }
+        : undefined;
+    if (bound !== undefined) this.orders.bind(bound);
+    if (handed) this.desk.hand(this.batchOf(update, commandId ?? order.commandId, bound));
     else this.desk.missed();
   }
 
@@ -288,7 +291,7 @@ export class CommandRig {
     return { ...predictionView, orderId: `of-${commandId}`, origin: 'tidemark', commandId, clientOrderRef: reference, ...over };
   }
 
-  private batchOf(update: SettlingUpdate, commandId: string | undefined): CommittedBatch {
+  private batchOf(update: SettlingUpdate, commandId: string | undefined, bound?: BoundOrder): CommittedBatch {
     const { order, revision, sourceVersion, cause } = update;
     this.batches += 1n;
     const payload = encodeUpdate({
@@ -301,7 +304,7 @@ export class CommandRig {
       changed: [],
     });
     const row = { topic: 'updates' as const, key: `${order.stream}:${order.orderId}`, payload };
-    const rows = [commandId === undefined ? row : { ...row, commandId }];
+    const rows = [{ ...row, ...(commandId !== undefined && { commandId }), ...(bound && { bound }) }];
     const { batches: number } = this;
     return { number, lastSeq: number, rows, receivedMs: [0], streams: [order.stream], committedMs: 0, bytes: payload.length };
   }

@@ -1,0 +1,24 @@
+import type { Random } from '../../src/runtime/random.ts';
+import { happens } from '../../src/sandbox/market/draw.ts';
+
+/** Views of orders that leave out the reference of whoever placed them, some of the time. Of dice of its own: a run without them is as it would be. */
+export class BareViews {
+  /** Of events and answers. */
+  share = 0;
+  private readonly random: Random;
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  /** Most runs never see one; in some nearly every view is. */
+  begin(): void {
+    this.share = happens(this.random, 0.15) ? this.random.next() : 0;
+  }
+
+  /** The event or answer as it is sent. */
+  of(text: string): string {
+    if (this.share === 0 || !happens(this.random, this.share)) return text;
+    return text.replace(/"(?:clOrdId|clientOrderRef)":"tm-[^"]*",/g, '');
+  }
+}
