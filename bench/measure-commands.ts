@@ -29,7 +29,8 @@ export interface Quantiles {
 
 const commandsPerSecond = 100;
 const streamRate = 1000;
-const warmUp = 200;
+/** Half of the time: until then the service is still being compiled, and that takes a core of its own. */
+const warmUpShare = 0.5;
 
 /** Commands at a steady rate while the stream runs, through a stopwatch in front of the platform. */
 export async function measureCommands(cleanup: Cleanup, stack: Stack, seconds: number): Promise<CommandFigures> {
@@ -47,6 +48,7 @@ export async function measureCommands(cleanup: Cleanup, stack: Stack, seconds: n
   const totals: number[] = [];
   const platforms: number[] = [];
   const owns: number[] = [];
+  const warmUp = commandsPerSecond * seconds * warmUpShare;
   let notAccepted = 0;
   const place = async (index: number, dueMs: number) => {
     const { path, body } = restingOrder(accounts, index);

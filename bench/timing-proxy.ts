@@ -1,5 +1,4 @@
-import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Cleanup } from './cleanup.ts';
 
 /** A platform behind a stopwatch. */
@@ -11,40 +10,47 @@ export interface TimingProxy {
 
 const reference = /"client(?:Id|OrderRef)":"(tm-[^"]+)"/;
 
-/** Forwards every request to `target` and notes how long the platform took for those that carry a reference. Its own time counts as the service's, not the platform's. */
+/**
+ * Carries the bytes of each connection to `target` and back, and notes how long the platform took for a request that carries a reference. It reads no HTTP: what it costs
+ * counts as the service's, not the platform's, on the same cores. One request is under way on a connection at a time.
+ */
 export async function startTimingProxy(cleanup: Cleanup, target: string): Promise<TimingProxy> {
   const times = new Map<string, number>();
-  const agent = new Agent({ keepAlive: true });
+  const sockets = new Set<Socket>();
   const { hostname, port } = new URL(target);
-  const forward = async (request: IncomingMessage, response: ServerResponse) => {
-    const body = await bytesOf(request);
-    const name = request.method === 'POST' ? reference.exec(body.toString('utf8'))?.[1] : undefined;
-    const startedMs = performance.now();
-    const onward = send({ agent, hostname, port, path: request.url, method: request.method, headers: request.headers });
-    onward.once('error', () => response.destroy());
-    onward.once('response', async (answer) => {
-      const text = await bytesOf(answer).catch(() => undefined);
-      if (text === undefined) return response.destroy();
-      if (name !== undefined) times.set(name, performance.now() - startedMs);
-      response.writeHead(answer.statusCode ?? 502, answer.headers).end(text);
+  const server = createServer({ noDelay: true }, (caller) => {
+    const platform = connect({ host: hostname, port: Number(port), noDelay: true });
+    let name: string | undefined;
+    let askedMs = 0;
+    caller.on('data', (bytes) => {
+      askedMs = performance.now();
+      name = reference.exec(bytes.toString('latin1'))?.[1] ?? name;
+      platform.write(bytes);
     });
-    onward.end(body);
-  };
-  const server = createServer((request, response) => void forward(request, response).catch(() => response.destroy()));
+    platform.on('data', (bytes) => {
+      if (name !== undefined) times.set(name, performance.now() - askedMs);
+      caller.write(bytes);
+    });
+    for (const [one, other] of [
+      [caller, platform],
+      [platform, caller],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.on('end', () => other.end());
+    }
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   cleanup.add(async () => {
-    server.closeAllConnections();
-    agent.destroy();
+    for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     answerMs: (name) => times.get(name),
   };
-}
-
-async function bytesOf(message: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
