@@ -4,7 +4,6 @@ import { highestGeneration } from '../kafka/highest-generation.ts';
 import { topicNames } from '../kafka/topics.ts';
 import { type AfterRestore, afterRestore } from '../store/after-restore.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
-import { createPool } from '../store/pool.ts';
 import { sqlstateOf } from '../store/sqlstate.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
@@ -12,7 +11,9 @@ import { kafkaOptions } from './kafka-options.ts';
 import { plural } from './plural.ts';
 import { readConfig } from './read-config.ts';
 import { sentenceOf } from './report-error.ts';
+import { requireTopics } from './require-topics.ts';
 import { commandLog } from './start-log.ts';
+import { withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:
@@ -51,11 +52,7 @@ async function runAfterRestore(io: CliIo, flags: AfterRestoreFlags): Promise<voi
 }
 
 async function goOn(io: CliIo, config: ConfigWith<'databaseUrl'>, least: number, flags: AfterRestoreFlags): Promise<void> {
-  const pool = createPool(
-    { log: commandLog(io, config) },
-    { url: config.databaseUrl.reveal(), applicationName: 'tidemark-after-restore', maxConnections: 1 },
-  );
-  try {
+  await withDatabase(io, config, { applicationName: 'tidemark-after-restore', maxConnections: 1 }, async (pool) => {
     const result = await afterRestore(pool, {
       lane: config.lane,
       least: Math.max(least, config.generation),
@@ -64,15 +61,16 @@ async function goOn(io: CliIo, config: ConfigWith<'databaseUrl'>, least: number,
       partitionRows: defaultPartitionRows,
     }).catch(explain);
     io.stdout.write(flags.json ? `${JSON.stringify(result)}\n` : describe(result));
-  } finally {
-    await pool.end();
-  }
+  });
 }
 
 /** Above every generation that consumers have seen: the same copy may be restored twice, and then says nothing of the first time. */
 async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promise<number> {
   const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };
   const topic = topicNames(config.topicPrefix).state;
+  const mend =
+    'Set TIDEMARK_TOPIC_PREFIX as the service has it; where the topic is lost, give --at-least a number above every generation that was ever used.';
+  await requireTopics(deps, config, [topic], mend);
   io.stderr.write(`Reading ${topic} for the highest generation; --at-least does without.\n`);
   return (
     1 +

@@ -2,7 +2,6 @@ import { Command, InvalidArgumentError } from 'commander';
 import { plannedPartitions, topicNames } from '../kafka/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../kafka/transactional-publisher.ts';
 import { createMetrics } from '../observability/metrics.ts';
-import { createPool } from '../store/pool.ts';
 import type { AuditFinding, Hop } from './audit/judge-order.ts';
 import { repairState } from './audit/repair-state.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
@@ -13,7 +12,9 @@ import { plural } from './plural.ts';
 import { readConfig } from './read-config.ts';
 import { lightLoad } from './repair/light-load.ts';
 import { ProgressBar } from './repair/progress-bar.ts';
+import { requireTopics } from './require-topics.ts';
 import { commandLog } from './start-log.ts';
+import { withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:
@@ -51,34 +52,31 @@ function seconds(text: string): number {
 async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   const log = commandLog(io, config);
-  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-audit', ...lightLoad });
+  const { clock, random } = io;
+  const topics = topicNames(config.topicPrefix);
+  const stateOnly = flags.stateOnly === true;
+  await requireTopics({ log, clock }, config, stateOnly ? [topics.state] : [topics.state, topics.updates]);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort(stopped('it was interrupted before it had seen everything')));
-  const { clock, random } = io;
-  const deps = { log, clock, random, pool, signal: interrupted.signal, ...teller(io) };
-  const options = {
-    kafka: kafkaOptions(config),
-    topics: topicNames(config.topicPrefix),
-    lane: config.lane,
-    stateOnly: flags.stateOnly === true,
-    waitMs: flags.wait * 1_000,
-  };
+  const options = { kafka: kafkaOptions(config), topics, lane: config.lane, stateOnly, waitMs: flags.wait * 1_000 };
   try {
-    const result = await runAudit(deps, options).finally(deps.end);
-    const repaired = flags.repair ? await repair(deps, options, result).finally(deps.end) : 0;
-    io.stdout.write(
-      flags.json
-        ? `${JSON.stringify({ ...result, repaired }, undefined, 2)}\n`
-        : describe(result, repaired, flags.repair === true),
+    await withDatabase(io, config, { applicationName: 'tidemark-audit', ...lightLoad }, (pool) =>
+      audit(io, { log, clock, random, pool, signal: interrupted.signal, ...teller(io) }, options, flags),
     );
-    const wanted = result.findings.filter(({ hop }) => hop === 'state').length;
-    if (flags.repair && interrupted.signal.aborted && repaired < wanted)
-      throw stopped('it was interrupted before everything was written');
-    if (result.findings.some(({ hop }) => !(flags.repair && hop === 'state'))) io.exit(exitCodes.failed);
   } finally {
     unsubscribe();
-    await pool.end();
   }
+}
+
+async function audit(io: CliIo, deps: AuditDeps & { end(): void }, options: AuditOptions, flags: AuditFlags): Promise<void> {
+  const result = await runAudit(deps, options).finally(deps.end);
+  const repaired = flags.repair ? await repair(deps, options, result).finally(deps.end) : 0;
+  io.stdout.write(
+    flags.json ? `${JSON.stringify({ ...result, repaired }, undefined, 2)}\n` : describe(result, repaired, flags.repair === true),
+  );
+  const wanted = result.findings.filter(({ hop }) => hop === 'state').length;
+  if (flags.repair && deps.signal.aborted && repaired < wanted) throw stopped('it was interrupted before everything was written');
+  if (result.findings.some(({ hop }) => !(flags.repair && hop === 'state'))) io.exit(exitCodes.failed);
 }
 
 function stopped(sentence: string): CliError {

@@ -3,7 +3,6 @@ import type { ConfigWith } from '../config/config.ts';
 import type { Token } from '../platform/token-store.ts';
 import { loginPrefix } from '../platform/token-store.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
-import { createPool } from '../store/pool.ts';
 import { PostgresTokenStore } from '../store/token-store.ts';
 import { CliError } from './cli-error.ts';
 import type { CliIo } from './io.ts';
@@ -12,7 +11,7 @@ import { listAccountsWith } from './link/list-accounts-with.ts';
 import { openBrowser } from './link/open-browser.ts';
 import { readConfig } from './read-config.ts';
 import { holderName } from './service/platform-parts.ts';
-import { commandLog } from './start-log.ts';
+import { withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:
@@ -64,13 +63,9 @@ async function runLink(io: CliIo, flags: Flags): Promise<void> {
 
 async function withStore(io: CliIo, config: StoreConfig, work: (store: PostgresTokenStore) => Promise<void>): Promise<void> {
   const { clock, random } = io;
-  const url = config.databaseUrl.reveal();
-  const pool = createPool({ log: commandLog(io, config) }, { url, applicationName: 'tidemark-link', maxConnections: 2 });
-  try {
-    await work(new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey }));
-  } finally {
-    await pool.end();
-  }
+  await withDatabase(io, config, { applicationName: 'tidemark-link', maxConnections: 2 }, (pool) =>
+    work(new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey })),
+  );
 }
 
 async function printLogins(io: CliIo, store: PostgresTokenStore, flags: Flags): Promise<void> {

@@ -1,9 +1,13 @@
 import { Command } from 'commander';
+import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
+import { sqlstateOf } from '../store/sqlstate.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
+import { sentenceOf } from './report-error.ts';
 import { commandLog } from './start-log.ts';
+import { unreachable } from './with-database.ts';
 
 const examples = `
 Examples:
@@ -24,7 +28,10 @@ export function migrateCommand(io: CliIo): Command {
 async function runMigrate(io: CliIo, asJson: boolean): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
   const log = commandLog(io, config);
-  const { applied } = await migrate({ url: config.databaseUrl.reveal(), log, clock: io.clock }).catch(explain);
+  const { databaseUrl } = config;
+  const { applied } = await migrate({ url: databaseUrl.reveal(), log, clock: io.clock }).catch((error: unknown) => {
+    throw explain(databaseUrl, error);
+  });
   if (asJson) io.stdout.write(`${JSON.stringify({ applied })}\n`);
   else if (applied.length === 0) io.stdout.write('The schema is current; nothing to do.\n');
   else io.stdout.write(`${applied.map((tag) => `applied ${tag}`).join('\n')}\n`);
@@ -37,9 +44,23 @@ const mends: Readonly<Record<string, string>> = {
   LANE_HELD: 'Stop every instance of the older build, then run it again (docs/upgrading.md).',
 };
 
-function explain(error: unknown): never {
+function explain(url: Secret, error: unknown): unknown {
   const mend = error instanceof MigrationError ? mends[error.code] : undefined;
-  if (!(error instanceof MigrationError) || mend === undefined) throw error;
+  if (!(error instanceof MigrationError)) return explainRefusal(url, error);
+  if (mend === undefined) return error;
   const exitCode = error.code.startsWith('SCHEMA_') ? exitCodes.config : exitCodes.unavailable;
-  throw new CliError(error.message, { code: error.code, mend, exitCode, cause: error });
+  return new CliError(error.message, { code: error.code, mend, exitCode, cause: error });
+}
+
+/** Class 28 and 3D: it does not let us in. Without a SQLSTATE it was never reached. */
+function explainRefusal(url: Secret, error: unknown): unknown {
+  const state = sqlstateOf(error);
+  if (state === undefined || /^(28|3D|57P03)/.test(state)) return unreachable(url, error);
+  if (state !== '42501') return error;
+  return new CliError(sentenceOf(error), {
+    code: 'RIGHTS',
+    exitCode: exitCodes.denied,
+    mend: 'Name the owner of the database in DATABASE_URL, who may create roles: the service needs less, migrations need that.',
+    cause: error,
+  });
 }

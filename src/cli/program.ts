@@ -34,6 +34,7 @@ export async function buildProgram(
     program.addCommand(command.summary(entry.summary));
   }
   for (const command of [program, ...descendants(program)]) {
+    command.showHelpAfterError(`  \`${pathOf(command)} --help\` shows how it is called.`);
     command.exitOverride().configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
@@ -41,6 +42,11 @@ export async function buildProgram(
     });
   }
   return program;
+}
+
+/** `tidemark command show`. */
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
 function descendants(command: Command): Command[] {

@@ -3,10 +3,8 @@ import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
 import { LogPublisher, logPublisherDefaults } from '../kafka/log-publisher.ts';
 import { topicNames } from '../kafka/topics.ts';
-import { withAdmin } from '../kafka/with-admin.ts';
 import { createMetrics } from '../observability/metrics.ts';
-import { createPool } from '../store/pool.ts';
-import { logBounds } from '../store/read-log-slice.ts';
+import { isInLog, logBounds } from '../store/read-log-slice.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { kafkaOptions } from './kafka-options.ts';
@@ -16,7 +14,9 @@ import { lightLoad } from './repair/light-load.ts';
 import { ProgressBar } from './repair/progress-bar.ts';
 import { type ReplayProgress, runReplay } from './replay/run-replay.ts';
 import { sentenceOf } from './report-error.ts';
+import { requireTopics } from './require-topics.ts';
 import { commandLog } from './start-log.ts';
+import { withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:
@@ -79,9 +79,9 @@ function rateFlag(text: string): number {
 async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   refuseLive(config, flags);
-  await requireTopic(io, config, flags.to);
   const log = commandLog(io, config);
-  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-replay', ...lightLoad });
+  const mend = 'Make it, with as many partitions as its readers need; an order stays in one of them.';
+  await requireTopics({ log, clock: io.clock }, config, [flags.to], mend);
   const publisher = new LogPublisher(
     { clock: io.clock, log, metrics: createMetrics().relay },
     { kafka: kafkaOptions(config), topics: { updates: flags.to }, ...logPublisherDefaults },
@@ -89,11 +89,13 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
   try {
-    await replayLog(io, { pool, publisher, lane: config.lane, signal: interrupted.signal }, flags);
+    const { lane } = config;
+    await withDatabase(io, config, { applicationName: 'tidemark-replay', ...lightLoad }, (pool) =>
+      replayLog(io, { pool, publisher, lane, signal: interrupted.signal }, flags),
+    );
   } finally {
     unsubscribe();
     await publisher.close();
-    await pool.end();
   }
 }
 
@@ -104,6 +106,12 @@ async function replayLog(
 ): Promise<void> {
   const { clock } = io;
   const { lane, ...rest } = deps;
+  const { since, order, rate } = flags;
+  if (order !== undefined && !(await isInLog(deps.pool, order)))
+    throw new CliError(`the log has nothing of ${order.stream}:${order.orderId}`, {
+      code: 'NO_ORDER',
+      mend: 'Check the id, and that it is not older than TIDEMARK_RETENTION_DAYS.',
+    });
   const bounds = await logBounds(deps.pool, lane);
   const first = bounds?.first ?? 1n;
   const upToSeq = bounds?.last ?? 0n;
@@ -117,7 +125,6 @@ async function replayLog(
     last = progress;
     bar?.show(Number(progress.reachedSeq - afterSeq) / whole, `${plural(progress.sent, 'update')}, seq ${progress.reachedSeq}`);
   };
-  const { since, order, rate } = flags;
   const slice = { lane, ...(since !== undefined && { sinceMs: since }), ...(order !== undefined && { order }) };
   try {
     await runReplay({ ...rest, clock, onProgress }, { slice, afterSeq, upToSeq, rate });
@@ -151,23 +158,5 @@ function refuseLive(config: ConfigWith<'kafkaBrokers'>, { to, force }: ReplayFla
       to === topics.updates
         ? 'Make a topic of your own; or give --force: its consumers then see every repeat, and drop it.'
         : 'Make a topic of your own. No --force helps here; `tidemark audit --repair` mends the state topic.',
-  });
-}
-
-async function requireTopic(io: CliIo, config: ConfigWith<'kafkaBrokers'>, topic: string): Promise<void> {
-  const deps = { log: commandLog(io, config), clock: io.clock };
-  const topics = await withAdmin(deps, kafkaOptions(config), (admin) => admin.listTopics()).catch((error: unknown) => {
-    throw new CliError(`Kafka does not answer: ${sentenceOf(error)}`, {
-      code: 'KAFKA',
-      exitCode: exitCodes.unavailable,
-      mend: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}).`,
-      cause: error,
-    });
-  });
-  if (topics.includes(topic)) return;
-  throw new CliError(`the topic ${topic} does not exist`, {
-    code: 'NO_TOPIC',
-    exitCode: exitCodes.unavailable,
-    mend: 'Make it, with as many partitions as its readers need; an order stays in one of them.',
   });
 }

@@ -30,6 +30,8 @@ const sentences: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name server does not answer',
   ETIMEDOUT: 'the connection timed out',
   ECONNRESET: 'the other side cut the connection',
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
   EADDRINUSE: 'the port is in use by another program',
   '28P01': 'the database refuses the password',
   '28000': 'the database refuses the user',
@@ -47,8 +49,9 @@ export function sentenceOf(error: unknown): string {
   return own === '' ? known : `${known}: ${own}`;
 }
 
-/** `fetch` says "fetch failed" for everything and keeps the reason in the cause. */
+/** `fetch` says "fetch failed" for everything and keeps the reason in the cause; drizzle says the whole statement. */
 function ownMessage(error: Error): string {
+  if ('query' in error && error.cause instanceof Error) return error.cause.message;
   return error.message === 'fetch failed' && error.cause instanceof Error ? error.cause.message : error.message;
 }
 

@@ -7,6 +7,7 @@ import { scenarioSchema } from '../sandbox/scenario-schema.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
+import { sentenceOf } from './report-error.ts';
 
 const examples = `
 Examples:
@@ -122,10 +123,15 @@ function readScenario(io: CliIo, path: string): SandboxInput {
     throw new CliError(`${path} is not a scenario that can be played`, {
       code: 'BAD_SCENARIO',
       exitCode: exitCodes.usage,
-      mend: error instanceof z.ZodError ? z.prettifyError(error) : String(error),
+      mend: `${reasonOf(error)}\n\`tidemark sandbox --schema\` says what one looks like.`,
       cause: error,
     });
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof z.ZodError) return z.prettifyError(error);
+  return error instanceof SyntaxError ? `It is not JSON: ${error.message}` : sentenceOf(error);
 }
 
 function introduce(sandbox: SandboxDescription): string {

@@ -1,12 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { readTopic } from '../kafka/read-topic.ts';
 import { topicNames } from '../kafka/topics.ts';
-import { withAdmin } from '../kafka/with-admin.ts';
-import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { kafkaOptions } from './kafka-options.ts';
 import { readConfig } from './read-config.ts';
 import { sentenceOf } from './report-error.ts';
+import { requireTopics } from './require-topics.ts';
 import { commandLog } from './start-log.ts';
 import { FirstOccurrences } from './tail/first-occurrences.ts';
 import { formatUpdate } from './tail/format-update.ts';
@@ -51,17 +50,7 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
   const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };
   const kafka = kafkaOptions(config);
   const topic = topicNames(config.topicPrefix).updates;
-  await withAdmin(deps, kafka, (admin) => admin.listTopics()).then(
-    (topics) => requireTopic(topics, topic),
-    (error: unknown) => {
-      throw new CliError(`Kafka does not answer: ${sentenceOf(error)}`, {
-        code: 'KAFKA',
-        exitCode: exitCodes.unavailable,
-        mend: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}).`,
-        cause: error,
-      });
-    },
-  );
+  await requireTopics({ log: deps.log, clock: deps.clock }, config, [topic]);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
   const first = new FirstOccurrences();
@@ -85,13 +74,4 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
   } finally {
     unsubscribe();
   }
-}
-
-function requireTopic(topics: readonly string[], topic: string): void {
-  if (topics.includes(topic)) return;
-  throw new CliError(`the topic ${topic} does not exist`, {
-    code: 'NO_TOPIC',
-    exitCode: exitCodes.unavailable,
-    mend: 'Run `tidemark topics apply`, or set TIDEMARK_TOPIC_PREFIX as the service has it.',
-  });
 }

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import { scopes } from '../http/auth/principal.ts';
-import { createPool } from '../store/pool.ts';
 import { PostgresPrincipalStore } from '../store/principals.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { formatTable } from './format-table.ts';
 import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
-import { commandLog } from './start-log.ts';
+import { withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:
@@ -54,13 +53,9 @@ export function tokenCommand(io: CliIo): Command {
 
 async function withPrincipals(io: CliIo, work: (store: PostgresPrincipalStore) => Promise<void>): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
-  const log = commandLog(io, config);
-  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-token', maxConnections: 1 });
-  try {
-    await work(new PostgresPrincipalStore({ pool, clock: io.clock, random: io.random }));
-  } finally {
-    await pool.end();
-  }
+  await withDatabase(io, config, { applicationName: 'tidemark-token', maxConnections: 1 }, (pool) =>
+    work(new PostgresPrincipalStore({ pool, clock: io.clock, random: io.random })),
+  );
 }
 
 async function add(io: CliIo, store: PostgresPrincipalStore, name: string, flags: AddFlags): Promise<void> {

@@ -49,6 +49,18 @@ export async function readLogSlice(
   };
 }
 
+/** Whether the log has any update of an order. Rejects when the database can't be reached. */
+export async function isInLog(
+  pool: Pool,
+  { stream, orderId }: { readonly stream: string; readonly orderId: string },
+): Promise<boolean> {
+  const { rows } = await pool.query<{ found: boolean }>(
+    'select exists (select from public.order_updates where stream = $1 and order_id = $2) as found',
+    [stream, orderId],
+  );
+  return rows[0]?.found === true;
+}
+
 /** The lowest seq that the lane's log still has, and the highest; undefined: it has none. */
 export async function logBounds(
   pool: Pool,

@@ -65,12 +65,16 @@ describe('the program', () => {
   });
 
   it.each([
-    [['statsu'], "tidemark: unknown command 'statsu'\n(Did you mean status?)\n"],
-    [['status', '--jsn'], "tidemark: unknown option '--jsn'\n(Did you mean --json?)\n"],
-    [['config', 'pirnt'], "tidemark: unknown command 'pirnt'\n(Did you mean print?)\n"],
-    [['status', 'extra'], "tidemark: too many arguments for 'status'. Expected 0 arguments but got 1: extra.\n"],
-  ])('ends with 64 and one sentence for the wrong call %j', async (argv, expected) => {
-    expect(await run(argv)).toEqual({ code: 64, out: '', err: expected });
+    [['statsu'], "tidemark: unknown command 'statsu'\n(Did you mean status?)\n", 'tidemark'],
+    [['status', '--jsn'], "tidemark: unknown option '--jsn'\n(Did you mean --json?)\n", 'tidemark status'],
+    [['config', 'pirnt'], "tidemark: unknown command 'pirnt'\n(Did you mean print?)\n", 'tidemark config'],
+    [
+      ['status', 'extra'],
+      "tidemark: too many arguments for 'status'. Expected 0 arguments but got 1: extra.\n",
+      'tidemark status',
+    ],
+  ])('ends with 64 and one sentence for the wrong call %j, and says where to read on', async (argv, expected, path) => {
+    expect(await run(argv)).toEqual({ code: 64, out: '', err: `${expected}  \`${path} --help\` shows how it is called.\n` });
   });
 });
 

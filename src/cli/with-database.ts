@@ -1,0 +1,69 @@
+import type { Pool } from 'pg';
+import type { ConfigWith } from '../config/config.ts';
+import type { Secret } from '../runtime/secret.ts';
+import { createPool, type PoolOptions } from '../store/pool.ts';
+import { sqlstateOf } from '../store/sqlstate.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CliIo } from './io.ts';
+import { sentenceOf } from './report-error.ts';
+import { commandLog } from './start-log.ts';
+
+/** Runs `work` with a pool to the service's database, which is ended after it. What the database says no with is told as what it means, and what mends it. */
+export async function withDatabase<T>(
+  io: CliIo,
+  config: ConfigWith<'databaseUrl'>,
+  options: Omit<PoolOptions, 'url'>,
+  work: (pool: Pool) => Promise<T>,
+): Promise<T> {
+  const { databaseUrl } = config;
+  const pool = createPool({ log: commandLog(io, config) }, { url: databaseUrl.reveal(), ...options });
+  try {
+    // A refusal to connect is the database's here for certain; later it might be anybody's.
+    await pool.query('select 1').catch((error: unknown) => {
+      throw unreachable(databaseUrl, error);
+    });
+    return await work(pool);
+  } catch (error) {
+    throw refused(error);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** The database can't be reached, or does not let us in. */
+export function unreachable(url: Secret, error: unknown): CliError {
+  const verdict = sqlstateOf(error) === undefined ? 'does not answer' : "can't be used";
+  return new CliError(`the database at ${placeOf(url)} ${verdict}: ${sentenceOf(error)}`, {
+    code: 'DATABASE',
+    exitCode: exitCodes.unavailable,
+    mend: 'Check DATABASE_URL, and that the server runs and lets this machine in; `tidemark doctor` looks further.',
+    cause: error,
+  });
+}
+
+function placeOf(url: Secret): string {
+  const text = url.reveal();
+  return URL.canParse(text) ? new URL(text).host || 'a local socket' : 'DATABASE_URL';
+}
+
+/** Objects, columns or schemas that are not there. */
+const notThere = new Set(['42P01', '42883', '42703', '3F000']);
+
+function refused(error: unknown): unknown {
+  const state = error instanceof CliError ? undefined : sqlstateOf(error);
+  if (state === undefined) return error;
+  if (notThere.has(state))
+    return new CliError('the database is not migrated to this build', {
+      code: 'NOT_MIGRATED',
+      exitCode: exitCodes.config,
+      mend: 'Run `tidemark migrate`, or name the right database in DATABASE_URL.',
+      cause: error,
+    });
+  if (state !== '42501') return error;
+  return new CliError(sentenceOf(error), {
+    code: 'RIGHTS',
+    exitCode: exitCodes.denied,
+    mend: '`tidemark doctor` names the right that is missing, and the GRANT that gives it.',
+    cause: error,
+  });
+}
