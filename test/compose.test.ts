@@ -9,7 +9,7 @@ import { optionTable } from '../src/config/option-table.ts';
 import { kafkaImage } from '../src/devstack/start-kafka-container.ts';
 import { postgresImage } from '../src/devstack/start-postgres-container.ts';
 
-// What the text alone can tell. Whether an engine brings it up is not shown here.
+// What the text alone can tell. Whether an engine brings it up is shown by test/compose/.
 
 const service = z.object({
   image: z.string(),
@@ -39,7 +39,7 @@ const service = z.object({
   security_opt: z.array(z.string()),
   mem_limit: z.string(),
   pids_limit: z.number(),
-  restart: z.enum(['no', 'unless-stopped']),
+  restart: z.enum(['on-failure:3', 'unless-stopped']),
   stop_grace_period: z.string().optional(),
 });
 
@@ -48,7 +48,7 @@ const file: Record<string, unknown> = parse(text, { merge: true });
 const services = z.record(z.string(), service).parse(file['services']);
 const all = Object.entries(services);
 const longLived = all.filter(([, { restart }]) => restart === 'unless-stopped');
-const jobs = all.filter(([, { restart }]) => restart === 'no');
+const jobs = all.filter(([, { restart }]) => restart === 'on-failure:3');
 const ours = all.filter(([, { build }]) => build !== undefined);
 const example = readFileSync('.env.example', 'utf8');
 const manifest: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -93,7 +93,7 @@ describe('docker-compose.yml', () => {
   });
 
   it.each(all.filter(([, { ports }]) => ports.length > 0))('%s is reached from this machine alone', (_name, { ports }) => {
-    expect(ports.filter((port) => !/^127\.0\.0\.1:\d+:\d+$/.test(port))).toEqual([]);
+    expect(ports.filter((port) => !/^127\.0\.0\.1:\$\{PORT_[A-Z_]+:-(\d+)\}:\1$/.test(port))).toEqual([]);
   });
 
   it.each(all)('%s gains no privilege and has bounds', (name, it) => {
@@ -115,9 +115,9 @@ describe('docker-compose.yml', () => {
     for (const [name, { depends_on }] of all)
       for (const [other, { condition }] of Object.entries(depends_on))
         expect(condition, `${name} on ${other}`).toBe(
-          named(other).restart === 'no' ? 'service_completed_successfully' : 'service_healthy',
+          named(other).restart === 'on-failure:3' ? 'service_completed_successfully' : 'service_healthy',
         );
-    expect(Object.keys(named('tidemark').depends_on)).toEqual(['migrate', 'topics', 'sandbox']);
+    expect(Object.keys(named('tidemark').depends_on)).toEqual(['postgres', 'kafka', 'migrate', 'topics', 'sandbox']);
   });
 
   it('mounts what is in the repository, read-only, and volumes that it declares', () => {
@@ -128,11 +128,14 @@ describe('docker-compose.yml', () => {
     expect(kept.sort()).toEqual(Object.keys(file['volumes'] ?? {}).sort());
   });
 
-  it('reads the variables of .env.example and no others, none of them filled in there', () => {
-    const read = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name);
-    expect(text.match(/\$[^{]/g)).toBeNull();
-    expect([...example.matchAll(/^(\w+)=$/gm)].map(([, name]) => name).sort()).toEqual([...new Set(read)].sort());
-    expect(example).not.toMatch(/^\w+=./m);
+  it('reads the variables of .env.example and no others: passwords, none of them filled in there, and ports with what they are without it', () => {
+    const read = [...text.matchAll(/\$\{(\w+)(:[?-])([^}]*)\}/g)].map(([, name, kind, rest]) => ({ name, kind, rest }));
+    expect(text.match(/\$(?!\{\w+:[?-])/g)).toBeNull();
+    const passwords = read.filter(({ kind }) => kind === ':?').map(({ name }) => `${name}=`);
+    const ports = read.filter(({ kind }) => kind === ':-').map(({ name, rest }) => `#${name}=${rest}`);
+    expect([...example.matchAll(/^#?\w+=.*$/gm)].map(([line]) => line).sort()).toEqual(
+      [...new Set([...passwords, ...ports])].sort(),
+    );
   });
 
   it.each(ours)('%s is given options that there are', (_name, { environment }) => {
