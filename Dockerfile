@@ -1,20 +1,22 @@
 # The package as `npm pack` makes it, with its production dependencies; nothing of the checkout.
+FROM node:24.21.0-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# From the lockfile, and before the sources: a change of those downloads nothing. Optional dependencies are Node 24 itself, for machines that have an older one.
+RUN npm ci --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund
+
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /build
 # npm links the package into its own node_modules, and with it what `bin` names.
 COPY package.json package-lock.json .npmrc ./
 COPY bin bin
-# Compiling needs no install script of any dependency, so none is run.
-RUN npm ci --ignore-scripts --no-audit --no-fund
+# Compiling needs no install script of any dependency, so none is run, and none of the programs that come as optional dependencies.
+RUN npm ci --ignore-scripts --omit=optional --no-audit --no-fund
 COPY . .
 RUN npm pack --pack-destination /tmp \
  && mkdir /app \
  && tar -xzf /tmp/tidemark-*.tgz -C /app --strip-components=1
-# The lockfile is not in the package. Optional dependencies are Node 24 itself, for machines that have an older one.
-WORKDIR /app
-RUN cp /build/package-lock.json /build/.npmrc . \
- && npm ci --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
- && rm package-lock.json .npmrc
+COPY --from=dependencies /app/node_modules /app/node_modules
 
 FROM node:24.21.0-bookworm-slim
 # Refuses unencrypted addresses of the platform; docker-compose.yml says otherwise for its sandbox.
