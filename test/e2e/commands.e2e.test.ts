@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
@@ -7,39 +6,13 @@ import { cliIo } from '../support/cli-io.ts';
 import { readAll } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 import { runAgainst } from '../support/rest-answers.ts';
+import { call, type RestAnswer } from '../support/rest-call.ts';
 import { control, controlLines, runningSandbox } from '../support/sandbox.ts';
 import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
 
 const accountId = 'SIM-1001';
 /** Far below every market: it rests. */
 const resting = { accountId, symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a caller would
-  readonly body: any;
-}
-
-async function call(service: RunningService, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-  const { body, key = randomUUID(), wait } = options;
-  const response = await fetch(`${await service.restAddress()}${path}`, {
-    method,
-    headers: {
-      ...(method === 'GET' ? {} : { 'idempotency-key': key }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, headers: response.headers, body: await response.json() };
-}
-
-interface CallOptions {
-  readonly body?: object;
-  readonly key?: string;
-  readonly wait?: number;
-}
 
 async function started(env: Record<string, string> = {}) {
   const { description } = await runningSandbox({ market: { rate: 20 } });
@@ -60,7 +33,7 @@ async function acceptances(sandbox: SandboxDescription, command: { attempts: { a
   return decisions.filter(({ decision, reference }) => decision === 'accepted' && ours.has(reference)).length;
 }
 
-function settledAs(service: RunningService, commandId: string, outcome: string): Promise<Answer['body']> {
+function settledAs(service: RunningService, commandId: string, outcome: string): Promise<RestAnswer['body']> {
   return eventually(
     async () => {
       const { body } = await call(service, 'GET', `/v1/commands/${commandId}`);

@@ -67,8 +67,13 @@ export class World {
   }
 
   /** `tidemark serve` in a process of its own, ended with the test. */
-  async serve(env: Readonly<Record<string, string>> = {}): Promise<RunningService> {
-    return new RunningService(await TidemarkProcess.start(['serve'], { ...this.env, ...env }));
+  async serve(env: Readonly<Record<string, string>> = {}, entry?: string): Promise<RunningService> {
+    return new RunningService(await this.run(['serve'], env, entry));
+  }
+
+  /** Any command of the program on this world's parts; `entry` is that of another build. */
+  run(args: readonly string[], env: Readonly<Record<string, string>> = {}, entry?: string): Promise<TidemarkProcess> {
+    return TidemarkProcess.start(args, { ...this.env, ...env }, entry);
   }
 
   /** Rows of a statement, on a connection of its own. */
@@ -140,6 +145,13 @@ export class RunningService {
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as an operator would
   async status(): Promise<any> {
     return (await fetch(`${await this.adminAddress()}/status`)).json();
+  }
+
+  /** `/readyz` with every check, and its HTTP status. `query`: further words, as `role=leader`. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a probe would
+  async ready(query = ''): Promise<{ readonly code: number; readonly body: any }> {
+    const response = await fetch(`${await this.adminAddress()}/readyz?verbose&${query}`);
+    return { code: response.status, body: await response.json() };
   }
 
   /** Until every account that it follows is live, or not enrolled where that is its nature. */

@@ -22,6 +22,8 @@ export class TcpProxy implements AsyncDisposable {
   readonly port: number;
   /** How many connections have been accepted since the start. */
   accepted = 0;
+  /** Told of all that clients send, chunk by chunk, as it comes; `connection` counts them. */
+  tap: (chunk: Buffer, connection: number) => void = () => undefined;
   private server: Server;
   private targetPort: number;
   private readonly connections = new Set<Connection>();
@@ -92,6 +94,8 @@ export class TcpProxy implements AsyncDisposable {
 
   private join(client: Socket): void {
     this.accepted += 1;
+    const { accepted: number } = this;
+    client.on('data', (chunk: Buffer) => this.tap(chunk, number));
     const target = connect({ host: '127.0.0.1', port: this.targetPort, allowHalfOpen: true, noDelay: true });
     const sockets = [client, target];
     const cut = (how: Cut) => {

@@ -34,13 +34,17 @@ export class TidemarkProcess {
     });
   }
 
-  /** Starts it. It ends with the test, or with the process of the test when that is killed. */
-  static async start(args: readonly string[], env: Readonly<Record<string, string>>): Promise<TidemarkProcess> {
+  /** Starts it, from this checkout unless `entry` is that of another build. It ends with the test, or with the process of the test when that is killed. */
+  static async start(
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    entry: string = tidemarkEntry,
+  ): Promise<TidemarkProcess> {
     const lines: string[] = [];
     const guarded = await GuardedProcess.start(
       { clock: systemClock },
       {
-        command: [tidemarkEntry, ...args],
+        command: [entry, ...args],
         name: `tidemark ${args[0]}`,
         folder: await mkdtemp(join(tmpdir(), 'tidemark-e2e-')),
         stopSignal: 'KILL',
