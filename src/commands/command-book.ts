@@ -213,9 +213,10 @@ export class CommandBook {
   }
 }
 
-/** Attempts may have moved without a step (prepared to sending): of equal versions the one whose attempts are further on is newer. */
+/** Attempts may have moved (prepared to sending) and misses been counted without a step: of equal versions the one that is further on is newer. */
 function isNewer(command: Command, than: Command): boolean {
-  return command.version > than.version || (command.version === than.version && sendings(command) > sendings(than));
+  if (command.version !== than.version) return command.version > than.version;
+  return sendings(command) > sendings(than) || command.misses > than.misses;
 }
 
 function sendings({ attempts }: Command): number {

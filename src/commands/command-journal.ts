@@ -72,6 +72,20 @@ export type StepResult =
   | { readonly kind: 'stale'; readonly command: Command }
   | { readonly kind: 'fenced' };
 
+/** A complete read that did not show an unknown command. */
+export interface Miss {
+  readonly commandId: string;
+  /** The version that the read was judged by. */
+  readonly version: number;
+  readonly evidence: NewEvidence;
+}
+
+export type MissResult =
+  | { readonly kind: 'noted'; readonly command: Command }
+  /** It is at another version, or not unknown any more: nothing was written. */
+  | { readonly kind: 'stale'; readonly command: Command }
+  | { readonly kind: 'fenced' };
+
 export interface RivalCancel {
   readonly commandId: string;
   readonly rivalId: string;
@@ -110,6 +124,8 @@ export interface CommandJournal {
   /** PREPARED → SENDING, committed. Only `true` permits the one write. Rejects when its outcome is not known: nothing may be written then. */
   markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean>;
   step(step: CommandStep, fence: Fence): Promise<StepResult>;
+  /** Counts the miss, with its evidence, in one transaction: no step of the command, so neither a version nor an event. */
+  noteMiss(miss: Miss, fence: Fence): Promise<MissResult>;
   /** True facts may be added by anyone at any time (a late answer at a former holder); they are no verdict. */
   addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void>;
   /**

@@ -4,7 +4,7 @@ import { type CompleteRead, isMiss, isPresumedAbsent, lastPossibleSendMs } from 
 import type { NewEvidence } from './command-journal.ts';
 import type { Decision } from './decision.ts';
 
-export interface Miss {
+export interface MissedBy {
   readonly read: CompleteRead;
   /** `reference`: the list filtered by our reference. `account`: the account's one reader. */
   readonly by: 'reference' | 'account';
@@ -14,20 +14,24 @@ export interface Miss {
 }
 
 /**
- * A complete read that did not show an unknown place. It is counted, durably, and may bring about the label; never a verdict. A command that has the label is not counted
- * further: there is nothing more that misses could say.
+ * A complete read that did not show an unknown place, as a fact; undefined where it says nothing about it. A command that is labelled absent is not counted further: there
+ * is nothing more that misses could say.
  */
-export function decideMiss(command: Command, miss: Miss): Decision | undefined {
-  const { read, by, ageMs, atMs } = miss;
+export function missOf(command: Command, { read, by, atMs }: MissedBy): NewEvidence | undefined {
   const isOpenQuestion = command.request.kind === 'place' && command.orderId === undefined && !command.presumedAbsent;
   if (!isOpenQuestion || !isMiss(command, read)) return undefined;
+  return { kind: 'read', code: 'missed', detail: { by, startedAtMs: read.startedAtMs, misses: command.misses + 1 }, atMs };
+}
+
+/** The step that a miss makes of a command, should it be one too many: the label, never a verdict. */
+export function decideAbsence(command: Command, missed: MissedBy): Decision | undefined {
+  const { read, ageMs, atMs } = missed;
+  const miss = missOf(command, missed);
+  if (miss === undefined) return undefined;
   const misses = command.misses + 1;
   const nowMs = (lastPossibleSendMs(command) ?? Number.NaN) + ageMs;
-  const labelled =
-    isPresumedAbsent({ ...command, misses }, read, nowMs) &&
-    typeof commandTransition('place', standingOf(command), 'presumed_absent') !== 'string';
-  const detail = { by, startedAtMs: read.startedAtMs, misses };
-  const evidence: NewEvidence[] = [{ kind: 'read', code: 'missed', detail, atMs }];
-  if (labelled) evidence.push({ kind: 'note', code: 'presumed_absent', detail: { misses, ageMs: Math.round(ageMs) }, atMs });
-  return { evidence: 'probe', step: { to: 'unknown', atMs, misses, ...(labelled && { presumedAbsent: true }), evidence } };
+  const isAbsent = isPresumedAbsent({ ...command, misses }, read, nowMs);
+  if (!isAbsent || typeof commandTransition('place', standingOf(command), 'presumed_absent') === 'string') return undefined;
+  const label: NewEvidence = { kind: 'note', code: 'presumed_absent', detail: { misses, ageMs: Math.round(ageMs) }, atMs };
+  return { evidence: 'probe', step: { to: 'unknown', atMs, misses, presumedAbsent: true, evidence: [miss, label] } };
 }

@@ -14,7 +14,7 @@ import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import type { ReconcileReport } from './commands.ts';
-import { decideMiss } from './decide-miss.ts';
+import { countMiss } from './count-miss.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
 import { inParallel } from './in-parallel.ts';
 import { JournalSweep } from './journal-sweep.ts';
@@ -212,20 +212,12 @@ export class Reconciler {
     await inParallel(entries, judgedAtOnce, (entry) => this.countMiss(entry, probe, term));
   }
 
-  private async countMiss(entry: Watched, { result, by, calledAtMs }: CompleteProbe, term: Term): Promise<void> {
-    const { clock, steps, log } = this.deps;
-    const isShown = by === 'reference' && result.shown.length > 0;
-    if (by === 'order' || isShown || calledAtMs < entry.sentAtMs || entry.behind || !isFollowed(entry.command)) return;
-    const { startedAtMs, certain } = result;
-    const ageMs = clock.monotonicMs() - Math.max(entry.sentAtMs, entry.watchedSinceMs);
-    const decide = (command: Command) =>
-      entry.bound.length > 0
-        ? undefined
-        : decideMiss(command, { read: { startedAtMs, certain }, by, ageMs, atMs: clock.nowMs() });
+  private async countMiss(entry: Watched, probe: CompleteProbe, term: Term): Promise<void> {
     try {
-      await steps.commit(entry.command, decide, term);
+      await countMiss(this.deps, entry, probe, term);
     } catch (err) {
-      log.warn({ err, commandId: entry.command.commandId }, 'a read that did not show a command could not be recorded');
+      const { commandId } = entry.command;
+      this.deps.log.warn({ err, commandId }, 'a read that did not show a command could not be recorded');
     }
   }
 }

@@ -6,6 +6,8 @@ import type {
   CommandStep,
   Fence,
   Halt,
+  Miss,
+  MissResult,
   NewCommand,
   NewEvidence,
   OpenOrder,
@@ -19,6 +21,7 @@ import type { Stream } from '../domain/order.ts';
 import { addAuditEntries, addEvidence } from './add-evidence.ts';
 import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
 import { markSending } from './mark-sending.ts';
+import { noteMiss } from './note-miss.ts';
 import { openCommand } from './open-command.ts';
 import {
   readBoundOrders,
@@ -63,6 +66,10 @@ export class PostgresCommandJournal implements CommandJournal {
 
   step(step: CommandStep, fence: Fence): Promise<StepResult> {
     return this.noting(stepCommand(this.deps, step, fence));
+  }
+
+  noteMiss(miss: Miss, fence: Fence): Promise<MissResult> {
+    return this.noting(noteMiss(this.deps, miss, fence));
   }
 
   addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void> {

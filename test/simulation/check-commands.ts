@@ -22,6 +22,7 @@ export function unsettled(world: World): string[] {
     ...wrong.slice(0, most),
     ...forgotten(world).slice(0, most),
     ...unhalted(world),
+    ...repeated(world).slice(0, most),
     ...world.outcomes.missing().slice(0, most),
   ];
 }
@@ -101,6 +102,19 @@ function forgotten({ services, journal }: World): string[] {
   return [...journal.commands.values()]
     .filter(({ state, commandId }) => !isFinal(state) && !watched.has(commandId))
     .map((command) => `${told(command)}, and ${holder.host.name} does not follow it`);
+}
+
+/** Each event of a command tells something that the one before it did not: reads that show nothing are no news to anybody. */
+function repeated({ journal }: World): string[] {
+  const told = new Map<string, string>();
+  return journal.events.flatMap(({ command }) => {
+    const { commandId, version, state, presumedAbsent, seenPendingAt, orderId, reason, attempts } = command;
+    const attempted = attempts.map((attempt) => [attempt.attemptId, attempt.state]);
+    const says = JSON.stringify([state, presumedAbsent, seenPendingAt?.revision, orderId, reason, attempted]);
+    const isSame = told.get(commandId) === says;
+    told.set(commandId, says);
+    return isSame ? [`${commandId} tells version ${version}, which says nothing new`] : [];
+  });
 }
 
 /** A landing behind the presumption of absence halts its account, for a person to look. */

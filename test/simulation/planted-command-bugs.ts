@@ -1,4 +1,5 @@
 import type { ProbeResult } from '../../src/commands/account-probes.ts';
+import type { CommandStep, Fence, Miss, MissResult } from '../../src/commands/command-journal.ts';
 import { CommandSteps } from '../../src/commands/command-steps.ts';
 import { decideFinding } from '../../src/commands/decide-finding.ts';
 import { HaltWatch } from '../../src/commands/halt-watch.ts';
@@ -149,11 +150,13 @@ const places: readonly PlantedBug[] = [
     name: 'a reference that a complete read does not show means rejected',
     seed: 7,
     shows: /becomes rejected: it is|is rejected, and is done late/,
-    plant: replaced(
-      CommandSteps,
-      'commit',
-      stepping((step) => ((step.misses ?? 0) > 0 ? { ...step, to: 'rejected' } : step)),
-    ),
+    deps: missing((miss) => ({ ...miss, to: 'rejected' })),
+  },
+  {
+    name: 'each read that misses an unknown command is a step of it, and an event for everybody',
+    seed: 7,
+    shows: /tells version \d+, which says nothing new/,
+    deps: missing((miss) => ({ ...miss, to: 'unknown' })),
   },
   {
     name: 'what is presumed absent is settled as rejected',
@@ -332,6 +335,18 @@ const memories: readonly PlantedBug[] = [
 
 /** Mistakes that one could make with commands: one for each rule of "Settling unknown" at least, and for what must never happen. */
 export const plantedCommandBugs: readonly PlantedBug[] = [...sends, ...places, ...bindings, ...replaces, ...cancels, ...memories];
+
+/** Each miss a step of its command, as `change` has it. */
+function missing(change: (miss: Omit<CommandStep, 'to'>) => CommandStep): NonNullable<PlantedBug['deps']> {
+  return ({ journal }) => ({
+    journal: Object.assign(Object.create(journal), {
+      noteMiss: async ({ evidence, ...of }: Miss, fence: Fence): Promise<MissResult> => {
+        const result = await journal.step(change({ ...of, atMs: evidence.atMs, evidence: [evidence] }), fence);
+        return result.kind === 'stepped' ? { kind: 'noted', command: result.command } : result;
+      },
+    }),
+  });
+}
 
 type Step = { readonly to: string; readonly misses?: number; readonly presumedAbsent?: boolean };
 

@@ -159,5 +159,27 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
       expect((await rig.journal.find(command.commandId))?.version).toBe(command.version);
       await expect(rig.journal.addEvidence(randomUUID(), [answer()])).rejects.toThrow();
     });
+
+    it('counts a miss with its evidence, without a version or an event, of an unknown command only', async () => {
+      await using rig = await make();
+      const command = await unknown(rig.journal);
+      const { commandId, version } = command;
+      const events = await rig.events();
+      const evidence = { kind: 'read', code: 'missed', detail: { by: 'account' }, atMs } as const;
+      for (const misses of [1, 2])
+        expect(await rig.journal.noteMiss({ commandId, version, evidence }, fence)).toEqual({
+          kind: 'noted',
+          command: { ...command, misses },
+        });
+      expect((await rig.journal.evidenceOf(commandId)).slice(-2)).toMatchObject([evidence, evidence]);
+      expect(await rig.journal.noteMiss({ commandId, version: version - 1, evidence }, fence)).toMatchObject({ kind: 'stale' });
+      expect(await rig.journal.noteMiss({ commandId, version, evidence }, { lane: 0, epoch: 9n })).toEqual({ kind: 'fenced' });
+      const over = await unknown(rig.journal, newPlace(), { to: 'applied' });
+      const late = { commandId: over.commandId, version: over.version, evidence };
+      expect(await rig.journal.noteMiss(late, fence)).toEqual({ kind: 'stale', command: over });
+      expect((await rig.events()).filter((event) => event.commandId === commandId)).toEqual(
+        events.filter((event) => event.commandId === commandId),
+      );
+    });
   });
 }

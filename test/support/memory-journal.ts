@@ -5,6 +5,8 @@ import type {
   CommandStep,
   Fence,
   Halt,
+  Miss,
+  MissResult,
   NewCommand,
   NewEvidence,
   OpenOrder,
@@ -81,6 +83,18 @@ export class MemoryJournal implements CommandJournal {
 
   step(step: CommandStep, fence: Fence): Promise<StepResult> {
     return this.hook('step', () => this.transactStep(step, fence));
+  }
+
+  noteMiss({ commandId, version, evidence }: Miss, fence: Fence): Promise<MissResult> {
+    return this.hook('noteMiss', () => {
+      const command = this.commands.get(commandId);
+      must(command !== undefined, `there is no command ${commandId}`);
+      if (!this.holds(fence)) return { kind: 'fenced' };
+      if (command.version !== version || command.state !== 'unknown') return { kind: 'stale', command };
+      const next = { ...command, misses: command.misses + 1 };
+      this.commit(next, [evidence], 'quiet');
+      return { kind: 'noted', command: next };
+    });
   }
 
   addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
