@@ -1,0 +1,102 @@
+import { expect, it } from 'vitest';
+import { newerBuild } from '../support/newer-build.ts';
+import { eventually } from '../support/poll.ts';
+import { control, runningSandbox } from '../support/sandbox.ts';
+import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import type { TidemarkProcess } from '../support/tidemark-process.ts';
+
+const adding = { sql: 'alter table public.orders add column told_later text;', older: true };
+const breaking = { sql: 'alter table public.orders rename column state to whole_state;', older: false };
+
+async function standingBy(service: RunningService): Promise<RunningService> {
+  await service.awaitLog('standing by', ({ msg }) => /standing by/.test(msg));
+  return service;
+}
+
+function further(service: RunningService): Promise<number> {
+  const labels = { topic: 'updates', outcome: 'acknowledged' };
+  return service
+    .waitMetric('tidemark_publish_records_total', labels, 0)
+    .then((before) => service.waitMetric('tidemark_publish_records_total', labels, before + 100));
+}
+
+async function ended(process: TidemarkProcess): Promise<{ code: number; text: string }> {
+  const code = await process.exited;
+  return { code, text: process.lines.join('\n') };
+}
+
+/** Whether probes send it traffic, and what it says of the schema. */
+async function schemaOf(service: RunningService): Promise<{ code: number; ok: boolean; detail: string }> {
+  const { code, body } = await service.ready();
+  const { ok, detail } = body.checks.find(({ name }: { name: string }) => name === 'schema');
+  return { code, ok, detail };
+}
+
+it('a newer build migrates and takes over instance by instance under load, the older one is ready until it goes and can come back', async () => {
+  const { description } = await runningSandbox({ market: { rate: 200, openOrders: 100, knownOrders: 150 } });
+  const world = await World.create({ platform: platformOf(description) });
+  const newer = await newerBuild('0.2.0', [adding]);
+  const older = await world.serve();
+  await older.waitLive();
+  const olderStandby = await standingBy(await world.serve());
+
+  // Too early: it waits, unready, and leaves the lane alone.
+  const early = await world.serve({}, newer.entry);
+  await early.awaitLog('the missing migration', ({ msg }) => msg === '1 migration is not applied: run `tidemark migrate`');
+  await eventually(async () => expect(await schemaOf(early)).toMatchObject({ code: 503, ok: false }));
+
+  const migrated = await ended(await world.run(['migrate', '--json'], {}, newer.entry));
+  expect([migrated.code, migrated.text]).toEqual([0, expect.stringContaining(JSON.stringify({ applied: newer.tags }))]);
+  const beside = 'the database was migrated by a newer build, beside which this one may run';
+  for (const service of [older, olderStandby])
+    await eventually(async () => expect(await schemaOf(service)).toEqual({ code: 200, ok: true, detail: beside }));
+  await further(older);
+  await eventually(async () => expect(await schemaOf(early)).toMatchObject({ code: 200, ok: true }));
+  expect((await ended(await world.run(['migrate']))).text, 'the job of the older build as well').toContain('nothing to do');
+
+  // The standby first, then the holder: there is always one that can take the lane.
+  expect(await olderStandby.stop()).toBe(0);
+  expect(await older.stop()).toBe(0);
+  await early.waitLive();
+  expect(await early.status()).toMatchObject({ version: '0.2.0', lane: { role: 'holder', takeover: { cause: 'released' } } });
+  await further(early);
+
+  // Back again: what the newer build wrote is no hindrance.
+  const back = await standingBy(await world.serve());
+  expect(await schemaOf(back)).toEqual({ code: 200, ok: true, detail: beside });
+  expect(await early.stop()).toBe(0);
+  await back.waitLive();
+  await further(back);
+  await control(description, '/rate', { rate: 0 });
+  await back.waitLive();
+  expect(await world.settledProof(description)).toMatchObject(nothingWrong);
+  expect(await back.stop()).toBe(0);
+}, 240_000);
+
+it('a migration that the older build cannot run beside waits until that is stopped, and keeps it out from then on', async () => {
+  const { description } = await runningSandbox({ market: { rate: 50 } });
+  const world = await World.create({ platform: platformOf(description) });
+  const newer = await newerBuild('2.0.0', [breaking]);
+  const older = await world.serve();
+  await older.waitLive();
+  const { instance } = (await older.status()).lane;
+
+  const refused = await ended(await world.run(['migrate'], {}, newer.entry));
+  expect(refused.code).toBe(69);
+  expect(refused.text).toContain(`${instance} holds lane 0, and its build cannot go on beside this migration`);
+  expect(refused.text).toContain('Stop every instance of the older build, then run it again');
+  await further(older);
+  expect(await schemaOf(older)).toMatchObject({ code: 200, ok: true, detail: 'the schema is this build’s' });
+
+  const standby = await standingBy(await world.serve());
+  expect(await older.stop()).toBe(0);
+  await standby.awaitLog('the lane', ({ msg }) => msg === 'the lane is ours');
+  expect(await standby.kill9()).toBeUndefined();
+  // Its lease has to be old before it is taken for gone.
+  await eventually(async () => expect((await ended(await world.run(['migrate'], {}, newer.entry))).code).toBe(0), {
+    deadlineMs: 60_000,
+    everyMs: 1000,
+  });
+  const late = await ended((await world.serve()).process);
+  expect([late.code, late.text]).toEqual([78, expect.stringContaining('migrated by a newer build; start that one')]);
+}, 180_000);
