@@ -87,11 +87,21 @@ function exitCodeOf(status: number): number {
   return status === 429 || status >= 500 ? exitCodes.unavailable : exitCodes.failed;
 }
 
+const unsigned = 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.';
+
+/** For what REST says in a sentence and a person at a shell can look up. */
+const mends: Readonly<Record<string, string>> = {
+  ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
+  COMMAND_NOT_FOUND: '`tidemark command ls` shows them; a token may see fewer.',
+  NOT_FOUND: 'Check the id: `tidemark command ls` shows those of commands.',
+  ORDER_NOT_FOUND: 'Check the id and --account, and for a prediction order --prediction.',
+};
+
 function mendOf(status: number, body: Readonly<Record<string, unknown>>): { mend?: string } {
   const faults = Array.isArray(body['faults']) ? body['faults'].map(faultLine) : [];
-  const hint = status === 401 ? ['Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.'] : [];
+  const hint = mends[String(body['code'])] ?? (status === 401 ? unsigned : undefined);
   const again = body['retryable'] === true ? ['The same line may succeed later.'] : [];
-  const lines = [...faults, ...hint, ...again];
+  const lines = [...faults, ...(hint === undefined ? [] : [hint]), ...again];
   return lines.length === 0 ? {} : { mend: lines.join('\n') };
 }
 

@@ -103,7 +103,7 @@ function orderObjection(
 
 function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate | undefined): CheckResult {
   if (request.kind === 'place') throw new Error('a place names no order');
-  const named = { orderId: request.orderId, baseline: held === undefined ? unseen : baselineOf(held) };
+  const named = { orderId: request.orderId, baseline: held === undefined ? unseenBaseline : baselineOf(held) };
   if (request.kind === 'cancel') return { kind: 'passed', ...named, tookToken: false };
   return takeToken(deps, request.accountId, named);
 }
@@ -116,7 +116,7 @@ function takeToken({ budget }: CheckDeps, accountId: string, named: { orderId?: 
 }
 
 /** The cancel of an order that we have never seen: whatever is observed of it is news. */
-const unseen: Baseline = {
+export const unseenBaseline: Baseline = {
   revision: 0,
   sourceEpoch: 0,
   status: 'unknown',

@@ -65,7 +65,10 @@ export const evidence = z
 
 const outcomes = commandStates.filter((state): state is CommandOutcome => state !== 'open');
 
-const position = { revision: z.int().positive(), sourceVersion: int64.optional() };
+const position = {
+  revision: z.int().nonnegative().describe('0: nothing of the order was known yet'),
+  sourceVersion: int64.optional(),
+};
 
 const baseline = z
   .object({
