@@ -186,7 +186,7 @@ describe('command show', () => {
     expect(await runAgainst(rest.url, ['command', 'show', 'x'])).toMatchObject({
       code: 1,
       out: '',
-      err: 'tidemark: there is no such command (COMMAND_NOT_FOUND)\n',
+      err: 'tidemark: there is no such command (COMMAND_NOT_FOUND)\n  `tidemark command ls` shows them; a token may see fewer.\n',
     });
   });
 });
