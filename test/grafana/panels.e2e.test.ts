@@ -62,6 +62,10 @@ it('every panel, rule and alert finds its data in a Prometheus that scrapes a wo
     deadlineMs: 60_000,
     everyMs: 200,
   });
+  // As `after-restore` does it: the holder is fenced, and takes the lane again.
+  await world.query('update lanes set holder = null, epoch = epoch + 1');
+  await service.waitMetric('tidemark_lane_takeovers_total', { cause: 'released' }, 1);
+  await service.waitLive();
   await followUpdates(service);
 
   expect(await place(service, 'AAPL')).toBeLessThan(300);
