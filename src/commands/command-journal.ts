@@ -86,6 +86,11 @@ export type MissResult =
   | { readonly kind: 'stale'; readonly command: Command }
   | { readonly kind: 'fenced' };
 
+export interface Landings {
+  readonly bound: readonly BoundOrder[];
+  readonly next?: string;
+}
+
 export interface RivalCancel {
   readonly commandId: string;
   readonly rivalId: string;
@@ -148,6 +153,11 @@ export interface CommandJournal {
    * differ by hours).
    */
   rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]>;
+  /**
+   * A page of the places of the lane that came to nothing, however long ago: the orders that are bound to them all the same, but for those that agree with the outcome (a
+   * rejected order of a rejected place). `next`: where the next page begins; absent after the last one. At most `limit` places.
+   */
+  landings(lane: number, after: string | undefined, limit: number): Promise<Landings>;
   /** Updates of one order with a revision above `afterRevision`, oldest first, at most `limit`; from the log. */
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]>;
   /** The order as it is stored, with what a baseline needs. */

@@ -38,6 +38,8 @@ export interface CommandOptions {
   readonly alarmAfterMs: number;
   /** How long after its end a command that came to nothing is still looked up when hand-overs were missed. */
   readonly recentMs: number;
+  /** How often all places that came to nothing are looked through for orders that landed after all. */
+  readonly landingSweepEveryMs: number;
   /** How often the journal is asked for unresolved commands that are not watched. */
   readonly sweepEveryMs: number;
 }
@@ -60,5 +62,6 @@ export const commandDefaults: Omit<CommandOptions, 'lane' | 'enabled' | 'account
   warnAfterMs: 10_000,
   alarmAfterMs: 60_000,
   recentMs: 3_600_000,
+  landingSweepEveryMs: 600_000,
   sweepEveryMs: 15_000,
 };

@@ -18,6 +18,7 @@ import { countMiss } from './count-miss.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
 import { inParallel } from './in-parallel.ts';
 import { JournalSweep } from './journal-sweep.ts';
+import { LandingSweep } from './landing-sweep.ts';
 import { lookAfterRefusal, lookForSuccessor } from './look-at-order.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
 import { reconcileNow } from './reconcile-now.ts';
@@ -54,6 +55,7 @@ export class Reconciler {
   private readonly reads: AccountReads;
   private readonly watch: ProbeWatch;
   private readonly strays: Strays;
+  private readonly landings: LandingSweep;
   private readonly sweep: JournalSweep;
   private readonly deps: ReconcilerDeps;
 
@@ -66,6 +68,7 @@ export class Reconciler {
     this.settling = new SettleWatched({ ...deps, onLookForSuccessor }, options);
     this.watch = new ProbeWatch({ ...deps, reads: this.reads, judge: (those, probe) => this.judge(those, probe) }, options);
     this.strays = new Strays({ ...deps, settling: this.settling }, options);
+    this.landings = new LandingSweep({ ...deps, strays: this.strays }, options);
     this.sweep = new JournalSweep({ ...deps, adopt: (command) => this.adopt(command, true) }, options);
     deps.book.onLeave = (entry) => this.watch.forget(entry);
     deps.book.onRival = (entry, rivalId, has) => this.rival(entry, rivalId, has);
@@ -83,6 +86,7 @@ export class Reconciler {
     }
     this.missed();
     this.sweep.begin(term);
+    void this.landings.run(term);
   }
 
   end(): void {

@@ -20,7 +20,7 @@ export interface StraysDeps {
   readonly log: Log;
 }
 
-interface Stray {
+export interface Stray {
   readonly bound: BoundOrder;
   readonly update: SettlingUpdate | undefined;
 }
@@ -105,7 +105,8 @@ export class Strays {
     }
   }
 
-  private async judge({ bound, update }: Stray, term: Term): Promise<void> {
+  /** Rejects when the journal can't be reached. */
+  async judge({ bound, update }: Stray, term: Term): Promise<void> {
     const { journal, book, settling, clock } = this.deps;
     const known = book.get(bound.commandId);
     const command = known?.command ?? (await journal.find(bound.commandId));

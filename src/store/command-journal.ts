@@ -6,6 +6,7 @@ import type {
   CommandStep,
   Fence,
   Halt,
+  Landings,
   Miss,
   MissResult,
   NewCommand,
@@ -31,6 +32,7 @@ import {
   readEvidence,
   readUnresolved,
 } from './read-commands.ts';
+import { readLandings } from './read-landings.ts';
 import { readOpenOrders } from './read-open-orders.ts';
 import { readSettlingOrder, readSettlingUpdates } from './read-settling-updates.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
@@ -106,6 +108,10 @@ export class PostgresCommandJournal implements CommandJournal {
 
   rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]> {
     return this.read((pool) => readRivalCancels(pool, commandIds));
+  }
+
+  landings(lane: number, after: string | undefined, limit: number): Promise<Landings> {
+    return this.read((pool) => readLandings(pool, lane, after, limit));
   }
 
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]> {

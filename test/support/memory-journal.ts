@@ -5,6 +5,7 @@ import type {
   CommandStep,
   Fence,
   Halt,
+  Landings,
   Miss,
   MissResult,
   NewCommand,
@@ -147,6 +148,21 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('rivalCancels', () => commandIds.flatMap((commandId) => this.rivalsOf(commandId)));
   }
 
+  landings(lane: number, after: string | undefined, limit: number): Promise<Landings> {
+    return this.hook('landings', () => {
+      const places = [...this.commands.values()]
+        .filter(
+          (each) => each.lane === lane && each.request.kind === 'place' && each.orderId === undefined && isFinal(each.state),
+        )
+        .filter(({ commandId }) => commandId > (after ?? ''))
+        .sort((a, b) => (a.commandId < b.commandId ? -1 : 1))
+        .slice(0, limit);
+      const bound = places.flatMap((place) => this.landingsOf(place));
+      const last = places.at(-1);
+      return last === undefined || places.length < limit ? { bound } : { bound, next: last.commandId };
+    });
+  }
+
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]> {
     return this.hook('updatesAfter', () => this.orders.updatesAfter(stream, orderId, afterRevision, limit));
   }
@@ -200,6 +216,15 @@ export class MemoryJournal implements CommandJournal {
       if (command !== undefined) found.set(attemptId, command);
     }
     return found;
+  }
+
+  private landingsOf({ commandId, state, request }: Command): BoundOrder[] {
+    return this.orders.boundOrders(new Set([commandId])).filter(({ matches, orderId }) => {
+      const order = this.orders.readOrder(request.stream, orderId)?.order;
+      const undecided = order === undefined || order.status === 'pending_new' || order.status === 'unknown';
+      const agrees = undecided || (order.status === 'rejected' && order.cumQty === '0');
+      return matches && !(state === 'rejected' && agrees);
+    });
   }
 
   private rivalsOf(commandId: string): RivalCancel[] {
