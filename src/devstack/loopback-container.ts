@@ -1,22 +1,33 @@
-import type { GenericContainer } from 'testcontainers';
+import type { ContainerRuntimeClient, GenericContainer } from 'testcontainers';
 
 /**
- * A container of `image` whose ports are published on the loopback address only: testcontainers by itself publishes them on every
- * interface of the machine. `host` is where to find them. Where the engine runs on another machine that would leave nothing to connect to, and the ports stay as they are.
+ * A container of `image` whose ports are published on one address of this machine: testcontainers by itself publishes them on every interface. `host` is where
+ * to find them. Where the engine runs on another machine that would leave nothing to connect to, and the ports stay as they are.
  */
 export async function loopbackContainer(image: string): Promise<{ container: GenericContainer; host: string }> {
   const testcontainers = await import('testcontainers');
-  const { info } = await testcontainers.getContainerRuntimeClient();
-  const engineIsHere = ['localhost', '127.0.0.1'].includes(info.containerRuntime.host);
-  // Not `localhost`, which is ::1 first on many machines, where nothing is published.
-  const host = engineIsHere ? '127.0.0.1' : info.containerRuntime.host;
+  const client = await testcontainers.getContainerRuntimeClient();
+  const address = await localAddress(client);
   class LoopbackContainer extends testcontainers.GenericContainer {
     protected override async beforeContainerCreated(): Promise<void> {
       await super.beforeContainerCreated?.();
-      if (!engineIsHere) return;
+      if (address === undefined) return;
       const bindings: Record<string, { HostIp?: string; HostPort?: string }[]> = this.hostConfig.PortBindings ?? {};
-      for (const binding of Object.values(bindings).flat()) binding.HostIp = '127.0.0.1';
+      for (const binding of Object.values(bindings).flat()) binding.HostIp = address;
     }
   }
-  return { container: new LoopbackContainer(image), host };
+  return { container: new LoopbackContainer(image), host: address ?? client.info.containerRuntime.host };
+}
+
+/**
+ * The address by which we, and nobody outside this machine, reach what the engine publishes: loopback, or, where we are in a container beside those that we
+ * start, the engine's end of its bridge. Undefined for an engine elsewhere.
+ */
+async function localAddress(client: ContainerRuntimeClient): Promise<string | undefined> {
+  const { host } = client.info.containerRuntime;
+  // Not `localhost`, which is ::1 first on many machines, where nothing is published.
+  if (['localhost', '127.0.0.1'].includes(host)) return '127.0.0.1';
+  const bridge = await client.container.dockerode.getNetwork('bridge').inspect();
+  const gateways = bridge.IPAM?.Config?.map(({ Gateway }) => Gateway) ?? [];
+  return gateways.includes(host) ? host : undefined;
 }
