@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { run, succeeds } from './run.ts';
+
+const forwarding = '/proc/sys/net/ipv4/ip_forward';
+const bridge = ['ip', 'link', 'show', 'docker0'] as const;
+const limitMs = 20_000;
+
+/**
+ * dockerd leaves its packet filter rules, its bridge and forwarding behind when it stops. Notes how they are now, and resolves with what puts them back: rules
+ * that somebody else adds meanwhile are lost with it.
+ */
+export async function keepNetwork(): Promise<() => Promise<void>> {
+  const rules = await run(['iptables-save'], { limitMs });
+  const forwarded = readFileSync(forwarding, 'utf8');
+  const hadBridge = await succeeds(bridge, { limitMs });
+  return async () => {
+    // An empty list names no table, and would leave all of them as they are.
+    const tables = ['filter', 'nat'].filter((table) => !rules.includes(`*${table}\n`));
+    for (const table of tables) {
+      await run(['iptables', '-t', table, '-F'], { limitMs });
+      await run(['iptables', '-t', table, '-X'], { limitMs });
+    }
+    if (tables.includes('filter')) await run(['iptables', '-P', 'FORWARD', 'ACCEPT'], { limitMs });
+    const { status, stderr } = spawnSync('iptables-restore', { input: rules, encoding: 'utf8', timeout: limitMs });
+    if (status !== 0) throw new Error(`iptables-restore: ${stderr}`);
+    if (!hadBridge && (await succeeds(bridge, { limitMs }))) await run(['ip', 'link', 'delete', 'docker0'], { limitMs });
+    writeFileSync(forwarding, forwarded);
+  };
+}
