@@ -4,6 +4,8 @@ import { cliIo } from '../support/cli-io.ts';
 export interface PageShellOptions {
   /** What the shell of the reader has set. */
   readonly env: Readonly<Record<string, string>>;
+  /** What `$NAME` is before the page sets anything. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** Takes what the page posts to the sandbox's control port with curl. */
   readonly post: (path: string, body: object) => Promise<unknown>;
 }
@@ -18,6 +20,7 @@ export class PageShell {
 
   constructor(options: PageShellOptions) {
     this.options = options;
+    Object.assign(this.kept, options.variables);
   }
 
   /** What the line prints, on both outputs as a terminal has them. */
