@@ -144,6 +144,22 @@ export class CommandBook {
     this.leaveIfOver(entry);
   }
 
+  /**
+   * With more commands than fit: whoever has been followed longest, and for `turnMs` at least, gives its place to another one, and has it again in its turn. False: nobody
+   * can yet. An order of it that appears meanwhile is a stray; what its order goes through is in the log.
+   */
+  giveTurn(turnMs: number): boolean {
+    const nowMs = this.clock.monotonicMs();
+    // In the order in which they came.
+    for (const entry of this.watched.values()) {
+      if (nowMs - entry.watchedSinceMs < turnMs) return false;
+      if (entry.hands > 0 || entry.command.state === 'open') continue;
+      this.leave(entry);
+      return true;
+    }
+    return false;
+  }
+
   /** It stays here, whatever becomes of it, until `letGo`. */
   hold(entry: Watched): void {
     entry.hands += 1;

@@ -144,8 +144,8 @@ export interface CommandJournal {
   /** By the id of one of their attempts; those that are not ours are left out. */
   findByAttempts(attemptIds: readonly string[]): Promise<Map<string, Command>>;
   evidenceOf(commandId: string): Promise<Evidence[]>;
-  /** Not final, oldest first, at most `limit`. */
-  unresolved(limit: number): Promise<Command[]>;
+  /** Not final, oldest first, at most `limit`, by (createdAtMs, commandId) from above `after`. */
+  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>): Promise<Command[]>;
   /** Orders that ingest bound to these commands. */
   boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]>;
   /**

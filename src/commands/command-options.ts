@@ -36,6 +36,8 @@ export interface CommandOptions {
   /** Unresolved for so long: a warning, and an error that pages. */
   readonly warnAfterMs: number;
   readonly alarmAfterMs: number;
+  /** With more unresolved commands than fit: how long each is followed before it gives its place to one that waits. Longer than the longest time between two of its probes. */
+  readonly turnMs: number;
   /** How long after its end a command that came to nothing is still looked up when hand-overs were missed. */
   readonly recentMs: number;
   /** How often all places that came to nothing are looked through for orders that landed after all. */
@@ -61,6 +63,7 @@ export const commandDefaults: Omit<CommandOptions, 'lane' | 'enabled' | 'account
   cancelAllWindow: 16,
   warnAfterMs: 10_000,
   alarmAfterMs: 60_000,
+  turnMs: 2_700_000,
   recentMs: 3_600_000,
   landingSweepEveryMs: 600_000,
   sweepEveryMs: 15_000,

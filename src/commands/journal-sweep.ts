@@ -21,20 +21,28 @@ export interface JournalSweepDeps {
 
 /** A transaction of ours whose answer was lost commits within this time or never: the deadlines of the database are shorter. */
 const doubtMs = 60_000;
+/** Commands of one read, and reads of one sweep: a hundred thousand are gone through in a few sweeps. */
+const pageSize = 1_000;
+const pagesAtOnce = 20;
 
 /**
  * Asks the journal for commands that are not in memory: those that did not fit, and those whose opening may have committed although its answer was lost.
+ *
+ * It goes round: where there is no room, whoever was followed longest makes some, so that none waits for ever behind those of which nothing will be heard.
  *
  * An open command that nobody has in hand was never sent (its attempt is PREPARED), or not by a process that still may: it is given up, as a takeover would.
  */
 export class JournalSweep {
   private term: Term | undefined;
   private timer: Timer | undefined;
+  /** Where the round through the journal is. */
+  private after: Command | undefined;
+  private gaveTurn = false;
   private doubtUntilMs = Number.NEGATIVE_INFINITY;
   private readonly deps: JournalSweepDeps;
-  private readonly options: Pick<CommandOptions, 'sweepEveryMs' | 'maxWatched'>;
+  private readonly options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>;
 
-  constructor(deps: JournalSweepDeps, options: Pick<CommandOptions, 'sweepEveryMs' | 'maxWatched'>) {
+  constructor(deps: JournalSweepDeps, options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>) {
     this.deps = deps;
     this.options = options;
   }
@@ -48,6 +56,8 @@ export class JournalSweep {
     this.term = undefined;
     this.timer?.cancel();
     this.timer = undefined;
+    this.after = undefined;
+    this.gaveTurn = false;
     this.doubtUntilMs = Number.NEGATIVE_INFINITY;
   }
 
@@ -70,24 +80,43 @@ export class JournalSweep {
   }
 
   private async sweep(term: Term): Promise<void> {
-    const { journal, book, log, adopt } = this.deps;
-    const { maxWatched } = this.options;
-    let commands: Command[];
-    try {
-      commands = await journal.unresolved(maxWatched);
-    } catch (err) {
-      log.warn({ err }, 'unresolved commands could not be read');
-      return;
+    for (let pages = 0; pages < pagesAtOnce; pages += 1) {
+      let commands: Command[];
+      try {
+        commands = await this.deps.journal.unresolved(pageSize, this.after);
+      } catch (err) {
+        this.deps.log.warn({ err }, 'unresolved commands could not be read');
+        return;
+      }
+      for (const command of commands) {
+        if (term !== this.term) return;
+        if (!(await this.take(command, term))) {
+          this.deps.book.overflow(true);
+          return;
+        }
+        this.after = command;
+      }
+      if (commands.length < pageSize) {
+        // Whoever gave its place away in this round waits for the next.
+        this.deps.book.overflow(this.gaveTurn);
+        this.after = undefined;
+        this.gaveTurn = false;
+        return;
+      }
     }
-    if (term !== this.term) return;
-    let left = 0;
-    for (const command of commands) {
-      if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state)) continue;
-      if (command.state === 'open') await this.giveUp(command, term);
-      else if (book.room > 0) adopt(command);
-      else left += 1;
-    }
-    book.overflow(left > 0 || commands.length >= maxWatched);
+  }
+
+  /** False: there is no room for it yet. */
+  private async take(command: Command, term: Term): Promise<boolean> {
+    const { book, adopt } = this.deps;
+    if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state)) return true;
+    if (command.state === 'open') await this.giveUp(command, term);
+    else if (book.room > 0) adopt(command);
+    else if (book.giveTurn(this.options.turnMs)) {
+      this.gaveTurn = true;
+      adopt(command);
+    } else return false;
+    return true;
   }
 
   private async giveUp(command: Command, term: Term): Promise<void> {

@@ -98,8 +98,8 @@ export class PostgresCommandJournal implements CommandJournal {
     return this.read((pool) => readEvidence(pool, commandId));
   }
 
-  unresolved(limit: number): Promise<Command[]> {
-    return this.read((pool) => readUnresolved(pool, limit));
+  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>): Promise<Command[]> {
+    return this.read((pool) => readUnresolved(pool, limit, after));
   }
 
   boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]> {

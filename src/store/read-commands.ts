@@ -45,11 +45,16 @@ export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly st
   return new Map(rows.map(({ attempt_id, command }) => [attempt_id, decodeCommand(command)]));
 }
 
-/** Commands that are not final, oldest first, at most `limit`. */
-export async function readUnresolved(pool: Pool, limit: number): Promise<Command[]> {
+/** Commands that are not final, oldest first, at most `limit`, from above `after`. */
+export async function readUnresolved(
+  pool: Pool,
+  limit: number,
+  after?: Pick<Command, 'createdAtMs' | 'commandId'>,
+): Promise<Command[]> {
+  const from = after === undefined ? '' : 'and (created_at, command_id) > (public.ms_to_time($2), $3::uuid)';
   const { rows } = await pool.query<{ command: StoredCommand }>(
-    `select public.command_json(c) as command from public.commands c where settled_at is null order by created_at, command_id limit $1`,
-    [limit],
+    `select public.command_json(c) as command from public.commands c where settled_at is null ${from} order by created_at, command_id limit $1`,
+    after === undefined ? [limit] : [limit, after.createdAtMs, after.commandId],
   );
   return rows.map(({ command }) => decodeCommand(command));
 }

@@ -92,6 +92,9 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
       const oldest = [opened[1], opened[2], opened[0]];
       expect(await rig.journal.unresolved(10)).toEqual(oldest);
       expect(await rig.journal.unresolved(2)).toEqual(oldest.slice(0, 2));
+      expect(await rig.journal.unresolved(2, oldest[0])).toEqual(oldest.slice(1));
+      expect(await rig.journal.unresolved(1, oldest[0])).toEqual(oldest.slice(1, 2));
+      expect(await rig.journal.unresolved(2, oldest[2])).toEqual([]);
     });
   });
 }

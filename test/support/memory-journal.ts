@@ -132,10 +132,14 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('evidenceOf', () => [...(this.evidence.get(commandId) ?? [])]);
   }
 
-  unresolved(limit: number): Promise<Command[]> {
+  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>): Promise<Command[]> {
+    const isAbove = ({ createdAtMs, commandId }: Command) =>
+      after === undefined ||
+      createdAtMs > after.createdAtMs ||
+      (createdAtMs === after.createdAtMs && commandId > after.commandId);
     return this.hook('unresolved', () =>
       this.oldestFirst()
-        .filter(({ state }) => !isFinal(state))
+        .filter((command) => !isFinal(command.state) && isAbove(command))
         .slice(0, limit),
     );
   }
@@ -328,7 +332,7 @@ export class MemoryJournal implements CommandJournal {
   }
 
   private oldestFirst(): Command[] {
-    return [...this.commands.values()].sort((a, b) => a.createdAtMs - b.createdAtMs);
+    return [...this.commands.values()].sort((a, b) => a.createdAtMs - b.createdAtMs || (a.commandId < b.commandId ? -1 : 1));
   }
 
   private holds({ lane, epoch }: Fence): boolean {
