@@ -9,6 +9,8 @@ const suffixes = {
   kafka: { include: ['test/**/*.kafka.test.ts'], globalSetup: ['test/support/global-setup-kafka.ts'] },
   e2e: {
     include: ['test/**/*.e2e.test.ts'],
+    // Processes that start processes: on a machine that is busy otherwise, one start alone has taken a minute.
+    testTimeout: 240_000,
     globalSetup: ['test/support/global-setup-postgres.ts', 'test/support/global-setup-kafka.ts'],
   },
 };

@@ -91,7 +91,7 @@ it('consumers keep the right state over a restore of an older copy', async () =>
       const { findings } = JSON.parse((await run('audit', '--repair', '--json')).out);
       expect(findings).toEqual([]);
     },
-    { deadlineMs: 60_000, everyMs: 1_000 },
+    { deadlineMs: 120_000, everyMs: 1_000 },
   );
 
   const stored = await world.query<{ key: string; state: string }>(
@@ -109,4 +109,4 @@ it('consumers keep the right state over a restore of an older copy', async () =>
   expect(await revisionsTwice(world), 'revisions were given twice, so the generation was needed').toBeGreaterThan(0);
   expect((await third.status()).halts).toMatchObject([{ scope: 'service', cause: 'operator' }]);
   expect(await third.stop()).toBe(0);
-}, 240_000);
+}, 360_000);

@@ -39,7 +39,7 @@ function settled(service: RunningService, commandId: string, outcome: string) {
       expect(body.outcome, JSON.stringify(body)).toBe(outcome);
       return body;
     },
-    { deadlineMs: 40_000, everyMs: 100 },
+    { deadlineMs: 120_000, everyMs: 100 },
   );
 }
 
@@ -74,7 +74,7 @@ it('SIGTERM waits for the answer to a command in flight, tells its caller, and t
   expect([again.headers.get('idempotent-replayed'), again.body.commandId]).toEqual(['true', told.body.commandId]);
   expect(await world.query('select from commands'), 'the one that came too late is nowhere').toHaveLength(1);
   expect(await next.stop()).toBe(0);
-}, 120_000);
+}, 240_000);
 
 it('SIGTERM with answers that never come: their callers are told what is known or that nothing is, and the next start finds what the ledger says', async () => {
   const { sandbox, world, service } = await started();
@@ -111,7 +111,7 @@ it('SIGTERM with answers that never come: their callers are told what is known o
   expect(open.outcome, 'looked for, not found, and not guessed').toBe('unknown');
   expect(await accepted(sandbox), 'sent once').toEqual(references(command));
   expect(await next.stop()).toBe(0);
-}, 150_000);
+}, 240_000);
 
 it('a second SIGTERM ends it with the command in flight, whose verdict is the ledger’s all the same', async () => {
   const { sandbox, network, world, service } = await started();
@@ -131,4 +131,4 @@ it('a second SIGTERM ends it with the command in flight, whose verdict is the le
   const command = await settled(next, again.body.commandId, 'applied');
   expect(await accepted(sandbox)).toEqual(references(command));
   expect(await next.stop()).toBe(0);
-}, 120_000);
+}, 240_000);

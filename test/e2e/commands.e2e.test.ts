@@ -40,7 +40,7 @@ function settledAs(service: RunningService, commandId: string, outcome: string):
       expect(body.outcome, JSON.stringify(body)).toBe(outcome);
       return body;
     },
-    { deadlineMs: 20_000, everyMs: 100 },
+    { deadlineMs: 120_000, everyMs: 100 },
   );
 }
 
@@ -82,7 +82,7 @@ describe('commands, from REST to the platform and back', () => {
     await control(sandbox, '/rate', { rate: 0 });
     expect(await world.settledProof(sandbox)).toMatchObject(nothingWrong);
     expect(await service.stop()).toBe(0);
-  }, 90_000);
+  }, 180_000);
 
   it('settles a 504 that had landed, keeps one unknown that had not, and sends neither again over a restart', async () => {
     const { sandbox, world, service } = await started();
@@ -124,7 +124,7 @@ describe('commands, from REST to the platform and back', () => {
     const counts = await Promise.all([landed, lost, late].map(({ body }) => acceptances(sandbox, body)));
     expect(counts).toEqual([1, 0, 1]);
     expect(await next.stop()).toBe(0);
-  }, 120_000);
+  }, 240_000);
 
   it('lets nobody in without a token where one is asked for, and nobody to an account that the token does not name', async () => {
     const { description: sandbox } = await runningSandbox();
@@ -169,7 +169,7 @@ describe('commands, from REST to the platform and back', () => {
     ]);
     expect(service.process.lines.join('\n'), 'the log holds no token').not.toContain(signedIn.TIDEMARK_TOKEN);
     expect(await service.stop()).toBe(0);
-  }, 60_000);
+  }, 180_000);
 
   it('places nothing where commands are off, and reads all the same', async () => {
     const { service } = await started({ TIDEMARK_COMMANDS: 'off' });
@@ -178,7 +178,7 @@ describe('commands, from REST to the platform and back', () => {
     const orders = await call(service, 'GET', '/v1/orders?limit=2');
     expect(orders.body.items).toHaveLength(2);
     expect(await service.stop()).toBe(0);
-  }, 60_000);
+  }, 180_000);
 });
 
 /** By the command line alone, against the real service: what it shows is what somebody on call sees. */

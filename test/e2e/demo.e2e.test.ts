@@ -119,7 +119,7 @@ it('the demo ends by itself after its seconds, proves that nothing was lost, and
   expect(demo.err).toContain('Where to look next');
   for (const line of readmeLines()) expect(shapeOf(demo.err), 'as the README shows it').toContain(shapeOf(line));
   await expectNothingLeft(demo);
-}, 120_000);
+}, 240_000);
 
 it('interrupted by Ctrl-C, the demo still proves its run and ends in order', async () => {
   const demo = startDemo([], { ...(await givenDatabase()), KAFKA_BROKERS: inject('kafkaBrokers').join(',') });
@@ -128,7 +128,7 @@ it('interrupted by Ctrl-C, the demo still proves its run and ends in order', asy
       expect(demo.out, demo.err).toContain('Where to look next');
       expect(demo.out, demo.err).toContain('The market again');
     },
-    { deadlineMs: 90_000, everyMs: 50 },
+    { deadlineMs: 120_000, everyMs: 50 },
   );
   const first = await repeat(/^ {2}\$ (curl .* -X POST .*)$/m.exec(demo.out)?.[1] ?? '');
   expect(first, 'the line that was shown, given again').toMatchObject({ replayed: 'true', body: { outcome: 'applied' } });
@@ -136,7 +136,7 @@ it('interrupted by Ctrl-C, the demo still proves its run and ends in order', asy
   expect(await demo.exited, demo.err).toBe(0);
   expect(demo.out).toContain('By ledger, database and topic: 0 lost, 0 doubled, 0 out of order.');
   await expectNothingLeft(demo);
-}, 120_000);
+}, 240_000);
 
 it('without Java and Docker the demo says in one sentence what is missing, and runs while the log fills', async () => {
   const folder = ownFolder();
@@ -158,4 +158,4 @@ it('without Java and Docker the demo says in one sentence what is missing, and r
   expect(proof).toMatchObject({ kafka: `none: ${said}`, published: 0, consumed: 0, lost: 0, doubled: 0, outOfOrder: 0 });
   expect(proof['updates']).toBeGreaterThan(Number(proof['orders']));
   await expectNothingLeft(demo);
-}, 120_000);
+}, 240_000);

@@ -52,4 +52,4 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   await last.waitLive();
   await control(description, '/rate', { rate: 0 });
   expect(await world.settledProof(description)).toMatchObject(nothingWrong);
-}, 120_000);
+}, 240_000);

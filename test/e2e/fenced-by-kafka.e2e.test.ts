@@ -47,7 +47,7 @@ it('a holder that freezes in the middle of a transaction is fenced by Kafka when
   expect(await world.settledProof(description)).toMatchObject(nothingWrong);
   await expectStateTopicWhole(world);
   expect(await Promise.all(pair.map((service) => service.stop()))).toEqual([0, 0]);
-}, 240_000);
+}, 360_000);
 
 async function roles(pair: readonly RunningService[]): Promise<{ holder: RunningService; standby: RunningService }> {
   return eventually(async () => {

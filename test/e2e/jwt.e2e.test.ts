@@ -61,7 +61,7 @@ it('whoever signs in by a JWT sees and trades the accounts that it names, for as
   expect(refused).toBeGreaterThanOrEqual(2);
   expect(service.process.lines.join('\n'), 'the log holds no token').not.toContain(token.slice(-40));
   expect(await service.stop()).toBe(0);
-}, 240_000);
+}, 360_000);
 
 async function expectRefused(service: RunningService, token: string): Promise<void> {
   const refused = await call(service, 'GET', '/v1/orders', { token });

@@ -40,4 +40,4 @@ it('kcat reads the updates, and per order the revisions rise by one once repeats
     `select stream || ':' || order_id as key, revision::int from orders`,
   );
   expect(newest).toEqual(new Map(stored.map(({ key, revision }) => [key, revision])));
-}, 120_000);
+}, 240_000);

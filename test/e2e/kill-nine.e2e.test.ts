@@ -48,7 +48,7 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
       await systemClock.sleep(random.next() * longestStartMs);
     } else {
       await eventually(async () => expect(await committed(), service.process.tail()).toBeGreaterThan(before), {
-        deadlineMs: 60_000,
+        deadlineMs: 120_000,
         everyMs: 50,
       });
       await systemClock.sleep(random.next() * longestWorkMs);
@@ -63,4 +63,4 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
   await control(description, '/rate', { rate: 0 });
   expect(await world.settledProof(description)).toMatchObject(nothingWrong);
   expect(await last.stop()).toBe(0);
-}, 240_000);
+}, 360_000);

@@ -47,7 +47,7 @@ describe('a service that has nothing but a linked login', () => {
         for (const service of [first, second]) if ((await service.status()).accounts.length > 0) return service;
         throw new Error('nobody follows the accounts yet');
       },
-      { deadlineMs: 30_000, everyMs: 100 },
+      { deadlineMs: 120_000, everyMs: 100 },
     );
     await holder.waitLive();
     // Both processes use the one refresh token, by turns: were two ever under way, the second would end the family.
@@ -56,7 +56,7 @@ describe('a service that has nothing but a linked login', () => {
         const statuses = await refreshes(sandbox);
         if (statuses.length < 3) throw new Error(`${statuses.length} refreshes so far`);
       },
-      { deadlineMs: 60_000, everyMs: 500 },
+      { deadlineMs: 120_000, everyMs: 500 },
     );
     for (const service of [first, second])
       expect(await credentialsOf(service)).toMatchObject([{ credential: 'login:default', state: 'held' }]);
@@ -69,7 +69,7 @@ describe('a service that has nothing but a linked login', () => {
       async () => {
         if ((await refreshes(sandbox)).length <= before) throw new Error('no refresh since');
       },
-      { deadlineMs: 60_000, everyMs: 500 },
+      { deadlineMs: 120_000, everyMs: 500 },
     );
     expect(new Set(await refreshes(sandbox))).toEqual(new Set([200]));
     await control(sandbox, '/rate', { rate: 0 });
@@ -83,7 +83,7 @@ describe('a service that has nothing but a linked login', () => {
     const { sandbox, world, link } = await linkedWorld();
     const service = await world.serve();
     await link();
-    await eventually(async () => expect((await service.status()).accounts.length).toBeGreaterThan(0), { deadlineMs: 30_000 });
+    await eventually(async () => expect((await service.status()).accounts.length).toBeGreaterThan(0), { deadlineMs: 120_000 });
     await service.waitLive();
     await control(sandbox, '/end-logins', {});
     await service.waitMetric('tidemark_credentials', { state: 'login_required' }, 1);
@@ -117,7 +117,7 @@ describe('a service with a client of its own and logins beside it', () => {
           );
           expect(rows).toHaveLength(2 * Object.keys(wanted).length);
         },
-        { deadlineMs: 30_000, everyMs: 200 },
+        { deadlineMs: 120_000, everyMs: 200 },
       );
     const own = { 'SIM-1001': 'client', 'SIM-1002': 'client' };
     await followed(own);

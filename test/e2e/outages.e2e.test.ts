@@ -75,7 +75,7 @@ it('Postgres killed, its sessions ended, its network half open and cut in the mi
   await reconnecting(network, { kind: 'swallow' });
   await expectRecovery(service);
   await expectNothingWrong(world, service, description);
-}, 180_000);
+}, 300_000);
 
 it('a Kafka that is killed, and one that freezes for longer than a request may take: nothing is lost', async () => {
   const kafka = await startEmbeddedKafka(quiet, { cacheDir });
@@ -96,7 +96,7 @@ it('a Kafka that is killed, and one that freezes for longer than a request may t
   process.kill(broker(), 'SIGCONT');
   await expectRecovery(service);
   await expectNothingWrong(world, service, description);
-}, 180_000);
+}, 300_000);
 
 it('a platform that cuts, resets, tears frames apart, falls silent or is gone for a while: nothing is lost', async () => {
   const { description } = await runningSandbox(underLoad);
@@ -138,7 +138,7 @@ it('a platform that cuts, resets, tears frames apart, falls silent or is gone fo
   await service.waitLive();
   await expectRecovery(service);
   await expectNothingWrong(world, service, description);
-}, 180_000);
+}, 300_000);
 
 async function reconnects(service: RunningService): Promise<number> {
   return sumOf(await service.metrics(), 'tidemark_source_reconnects_total', {});

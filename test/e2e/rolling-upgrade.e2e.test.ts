@@ -71,7 +71,7 @@ it('a newer build migrates and takes over instance by instance under load, the o
   await back.waitLive();
   expect(await world.settledProof(description)).toMatchObject(nothingWrong);
   expect(await back.stop()).toBe(0);
-}, 240_000);
+}, 360_000);
 
 it('a migration that the older build cannot run beside waits until that is stopped, and keeps it out from then on', async () => {
   const { description } = await runningSandbox({ market: { rate: 50 } });
@@ -94,9 +94,9 @@ it('a migration that the older build cannot run beside waits until that is stopp
   expect(await standby.kill9()).toBeUndefined();
   // Its lease has to be old before it is taken for gone.
   await eventually(async () => expect((await ended(await world.run(['migrate'], {}, newer.entry))).code).toBe(0), {
-    deadlineMs: 60_000,
+    deadlineMs: 120_000,
     everyMs: 1000,
   });
   const late = await ended((await world.serve()).process);
   expect([late.code, late.text]).toEqual([78, expect.stringContaining('migrated by a newer build; start that one')]);
-}, 180_000);
+}, 300_000);

@@ -66,8 +66,8 @@ it('a frozen holder is succeeded by the standby within 10 s, and writes and send
   expect(taken).toMatchObject({ role: 'holder', holder: taken.instance, takeover: { cause: 'expired', from: before.instance } });
   expect(Number(taken.epoch)).toBeGreaterThan(Number(before.epoch));
   expect(taken.takeover.idleMs).toBeGreaterThanOrEqual(leaseMs);
-  // By the database's clock. A machine that stood still made the standby late as it made us.
-  expect(taken.takeover.idleMs).toBeLessThan(promisedMs + machine.stop());
+  // By the database's clock. A machine that made us late made the standby and the database late as well, one after the other.
+  expect(taken.takeover.idleMs).toBeLessThan(promisedMs + 5 * machine.stop());
   await untilPublished(standby, 100);
   await systemClock.sleep(2 * leaseMs - (systemClock.monotonicMs() - frozenAt));
   holder.process.signal('SIGCONT');
@@ -98,7 +98,7 @@ it('a frozen holder is succeeded by the standby within 10 s, and writes and send
   expect((await holder.status()).lane.takeover).toMatchObject({ cause: 'released', from: null });
   await holder.waitLive();
   expect(await holder.stop()).toBe(0);
-}, 180_000);
+}, 300_000);
 
 /** What `/status` says, in numbers. */
 // biome-ignore lint/suspicious/noExplicitAny: a part of what `/status` answers
@@ -163,7 +163,7 @@ it('a standby declines commands, halts and settlements, journals nothing, and an
   const seen = await call(standby, 'GET', `/v1/commands/${placed.body.commandId}`);
   expect(seen.body).toMatchObject({ commandId: placed.body.commandId, outcome: 'applied' });
   expect([await standby.stop(), await holder.stop()]).toEqual([0, 0]);
-}, 90_000);
+}, 180_000);
 
 /** Who wrote the log, in its order, neighbours that are the same named once. */
 async function writers(world: World): Promise<string[]> {

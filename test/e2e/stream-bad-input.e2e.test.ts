@@ -223,11 +223,11 @@ it('frames that break the rules of WebSocket end the connection, and the next on
     seen.set(reason, count);
     await at.service.waitMetric('tidemark_source_reconnects_total', { source: 'account', reason }, count);
     await untilStored(at, String(row['ordId']));
-    await eventually(() => expect(at.platform.following('account', 'acct-1'), what).toHaveLength(1), { deadlineMs: 40_000 });
+    await eventually(() => expect(at.platform.following('account', 'acct-1'), what).toHaveLength(1), { deadlineMs: 120_000 });
   }
   await at.service.waitLive();
   await expectGoodUpdatesGoThrough(at);
-}, 120_000);
+}, 240_000);
 
 it('HTML in answer to the upgrade, events ahead of the acknowledgement and one that never comes only delay it', async () => {
   const early = fresh(accountRow);
@@ -244,7 +244,7 @@ it('HTML in answer to the upgrade, events ahead of the acknowledgement and one t
   expect(sumOf(samples, 'tidemark_source_reconnects_total', { reason: 'ack_timeout' })).toBe(2);
   await untilStored(at, String(early['ordId']), { revision: '1' });
   await expectGoodUpdatesGoThrough(at);
-}, 120_000);
+}, 240_000);
 
 it('on a stream of heartbeats that has lost its data, the audit finds what changed', async () => {
   const at = await scene();

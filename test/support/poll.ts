@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/runtime/clock.ts';
 
 export interface EventuallyOptions {
-  /** How long to try; a bound against hanging, not a measure. Default 20 s. */
+  /** How long to try; a bound against hanging, not a measure. Default 60 s. */
   readonly deadlineMs?: number;
   /** Default 10 ms. */
   readonly everyMs?: number;
@@ -11,7 +11,7 @@ export interface EventuallyOptions {
 
 /** Runs `attempt` until it stops throwing, and resolves with what it returned; after the deadline rejects with its last error. */
 export async function eventually<T>(attempt: () => T | Promise<T>, options: EventuallyOptions = {}): Promise<T> {
-  const { deadlineMs = 20_000, everyMs = 10, giveUp = () => false } = options;
+  const { deadlineMs = 60_000, everyMs = 10, giveUp = () => false } = options;
   const deadline = systemClock.monotonicMs() + deadlineMs;
   for (;;) {
     try {

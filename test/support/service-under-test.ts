@@ -102,7 +102,7 @@ export class World {
   }
 
   /** Waits until nothing is under way any more, and returns the proof. The market must be at rest and healed. Throws with what is still missing. */
-  settledProof(sandbox: SandboxDescription, deadlineMs = 60_000): Promise<RunProof> {
+  settledProof(sandbox: SandboxDescription, deadlineMs = 120_000): Promise<RunProof> {
     return eventually(
       async () => {
         const proof = await this.proof(sandbox);
@@ -155,7 +155,7 @@ export class RunningService {
   }
 
   /** Until every account that it follows is live, or not enrolled where that is its nature. */
-  waitLive(deadlineMs = 60_000): Promise<void> {
+  waitLive(deadlineMs = 120_000): Promise<void> {
     return eventually(
       async () => {
         this.assertRunning();
@@ -170,7 +170,7 @@ export class RunningService {
   }
 
   /** Until a metric, summed over the series that have the labels, is at least so much. */
-  waitMetric(name: string, labels: Readonly<Record<string, string>>, least: number, deadlineMs = 30_000): Promise<number> {
+  waitMetric(name: string, labels: Readonly<Record<string, string>>, least: number, deadlineMs = 120_000): Promise<number> {
     return eventually(
       async () => {
         this.assertRunning();

@@ -81,7 +81,7 @@ export class TidemarkProcess {
   }
 
   /** The first line of its log that `wanted` takes, as soon as it is there. Rejects, with what it last said, when the process ends first. */
-  awaitLog(what: string, wanted: (line: LogLine) => boolean, deadlineMs = 60_000): Promise<LogLine> {
+  awaitLog(what: string, wanted: (line: LogLine) => boolean, deadlineMs = 120_000): Promise<LogLine> {
     let ended = false;
     return eventually(
       () => {

@@ -116,6 +116,25 @@ describe('the doctor on a database', () => {
     });
   });
 
+  it('tells of a newer build that migrated: whether this one may run beside it, or not', async () => {
+    await using ahead = await freshDatabase();
+    const later = (needs: string) =>
+      onServer(ahead.url, (client) =>
+        client.query(`insert into drizzle.__drizzle_migrations (hash, created_at, needs) select 'later', 9e12, ${needs}
+          from drizzle.__drizzle_migrations where hash <> 'later'`),
+      );
+    await later('max(created_at)');
+    expect((await examine(ahead.url))['schema']).toMatchObject({
+      verdict: 'ok',
+      detail: 'migrated by a newer build, beside which this one may run',
+    });
+    await later('null');
+    expect((await examine(ahead.url))['schema']).toMatchObject({
+      verdict: 'fail',
+      mend: 'Run the build that migrated it, or a newer one.',
+    });
+  });
+
   it('warns of settings under which a crash loses orders', async () => {
     await onServer(database.url, (client) => client.query(`alter database ${database.name} set synchronous_commit = off`));
     expect((await examine(database.url))['durability']).toMatchObject({
