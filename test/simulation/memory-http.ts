@@ -105,7 +105,8 @@ export class MemoryHttp {
 
   private lagMs(accountId: string): number {
     const sinceLossMs = this.deps.clock.monotonicMs() - (this.storeLostMs.get(accountId) ?? Number.NEGATIVE_INFINITY);
-    return Math.floor(Math.min(this.deps.random.next() * this.faults.lagMs, sinceLossMs));
+    // A millisecond behind the loss: at the same one the list would still show what was before, under a version that is not given yet.
+    return Math.floor(Math.max(0, Math.min(this.deps.random.next() * this.faults.lagMs, sinceLossMs - 1)));
   }
 
   private accounts(): string {

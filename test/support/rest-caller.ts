@@ -32,7 +32,7 @@ export class RestCaller {
   }
 
   /** The first answer that is about the request itself. Rejects when none comes within `deadlineMs`. */
-  async ask(ask: RestAsk, deadlineMs = 60_000): Promise<RestReply> {
+  async ask(ask: RestAsk, deadlineMs = 300_000): Promise<RestReply> {
     const startedMs = systemClock.monotonicMs();
     const refusals: string[] = [];
     let turn = this.holder;
