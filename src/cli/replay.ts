@@ -26,7 +26,8 @@ Examples:
   $ tidemark replay --to tidemark.order-updates.v1 --since 2026-11-20T00:00:00Z --force      what the topic lost
 
 It writes what the log has, byte for byte and in its order, as far back as TIDEMARK_RETENTION_DAYS. Without a start it writes all of it. The topic must exist. Interrupted, it says from which
-seq to go on. Onto the live topic of updates only by --force: consumers drop the repeats. Never onto the state topic: there an older state would stay (\`tidemark audit --repair\`).`;
+seq to go on. Onto the live topic of updates only by --force: consumers drop the repeats. Never onto the state topic: there an older state would stay (\`tidemark audit --repair\`).
+Exit codes: 0 all of it is written, 1 interrupted, or the log has nothing of that order, 64 a live topic, 69 the database or Kafka does not answer.`;
 
 interface ReplayFlags {
   readonly to: string;

@@ -14,6 +14,7 @@ it.each([
   'docs/commands.md',
   'docs/consuming.md',
   'docs/reliability.md',
+  'docs/repair.md',
   'CONTRIBUTING.md',
 ])('%s names files that are there', (page) => {
   const text = readFileSync(page, 'utf8');
