@@ -1,6 +1,7 @@
 import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
+import type { ReadBudget } from '../runtime/read-budget.ts';
 import type { AccountProbes, ProbeResult } from './account-probes.ts';
 import type { CommandOptions } from './command-options.ts';
 import { runProbe } from './run-probe.ts';
@@ -22,6 +23,8 @@ export interface AccountRead {
   readonly result: ProbeResult;
 }
 
+export type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<ProbeResult>;
+
 interface Flight {
   readonly stream: Stream;
   readonly accountId: string;
@@ -34,7 +37,7 @@ interface Flight {
  *
  * States of a read of an account: waiting for its token, in order of asking → running → done. One that is asked for again meanwhile is shared: the read of an account
  * judges all its commands at once.
- * Invariant: no more reads begin than the bucket gives tokens; direct reads leave half of it to those of accounts, and give way to any that waits.
+ * Invariant: no more reads begin, and no request is repeated, than the bucket gives tokens; the further requests of a read take theirs from those that come back. Direct reads leave half of it to those of accounts, and give way to any that waits.
  */
 export class AccountReads {
   private readonly flights = new Map<string, Flight>();
@@ -83,7 +86,7 @@ export class AccountReads {
   }
 
   /** A read of one order or one reference, if the budget has room for it now. Undefined: it has not, and the account's reads will do. */
-  async direct(read: (signal: AbortSignal) => Promise<ProbeResult>, stop: AbortSignal): Promise<ProbeResult | undefined> {
+  async direct(read: BudgetedRead, stop: AbortSignal): Promise<ProbeResult | undefined> {
     const { metrics } = this.deps;
     if (this.waiting.length > 0 || !this.bucket.take(Math.floor(this.options.probes.burst / 2))) {
       metrics.probes.inc({ outcome: 'skipped' });
@@ -110,7 +113,10 @@ export class AccountReads {
     const { stream, accountId } = flight;
     const calledAtMs = clock.monotonicMs();
     const sinceMs = this.deps.oldestSendMs(stream, accountId);
-    const result = await this.run((signal) => probes.readAccount(stream, accountId, signal, sinceMs), this.stopped.signal);
+    const result = await this.run(
+      (signal, budget) => probes.readAccount(stream, accountId, signal, sinceMs, budget),
+      this.stopped.signal,
+    );
     this.land(flight, { stream, accountId, calledAtMs, result });
   }
 
@@ -119,8 +125,28 @@ export class AccountReads {
     flight.finish(read);
   }
 
-  private async run(read: (signal: AbortSignal) => Promise<ProbeResult>, stop: AbortSignal): Promise<ProbeResult> {
-    const result = await runProbe(this.deps, read, { deadlineMs: this.options.probeDeadlineMs, stop });
+  /** Of a read whose token was taken: its first request is paid. The bucket is asked for each repeat, and told of every other one. */
+  private budget(): ReadBudget {
+    let paid = 1;
+    return {
+      spend: () => {
+        if (paid > 0) paid -= 1;
+        else this.bucket.owe();
+      },
+      mayRepeat: () => {
+        if (this.waiting.length > 0 || !this.bucket.take()) return false;
+        paid += 1;
+        return true;
+      },
+    };
+  }
+
+  private async run(read: BudgetedRead, stop: AbortSignal): Promise<ProbeResult> {
+    const budget = this.budget();
+    const result = await runProbe(this.deps, (signal) => read(signal, budget), {
+      deadlineMs: this.options.probeDeadlineMs,
+      stop,
+    });
     this.deps.metrics.probes.inc({ outcome: result.kind });
     return result;
   }

@@ -1,7 +1,7 @@
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccountProbes, ProbeResult } from './account-probes.ts';
-import type { AccountReads } from './account-reads.ts';
+import type { AccountReads, BudgetedRead } from './account-reads.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandJournal } from './command-journal.ts';
 import type { Watched } from './watched.ts';
@@ -32,7 +32,7 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
   if (orderId === undefined || !aboutTheOrder.includes(reason?.status)) return;
   const { stream, accountId } = request;
   const never = new AbortController().signal;
-  const direct = await reads.direct((signal) => probes.readOrder(stream, accountId, orderId, signal), never);
+  const direct = await reads.direct((signal, budget) => probes.readOrder(stream, accountId, orderId, signal, budget), never);
   if (direct === undefined) await reads.read(stream, accountId);
   entry.behind = true;
   await deps.settle(entry);
@@ -52,7 +52,7 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
     const result: ProbeResult | undefined =
       reference === undefined
         ? (await reads.read(stream, accountId)).result
-        : await withinBudget(deps, entry, (signal) => probes.byReference(stream, accountId, reference, signal));
+        : await withinBudget(deps, entry, (signal, budget) => probes.byReference(stream, accountId, reference, signal, budget));
     if (result?.kind !== 'complete' || !result.certain) return;
     // Without a reference nothing ties one order to another: what a complete read shows beside it is somebody else's.
     const other = reference === undefined ? undefined : result.shown.find((id) => id !== orderId);
@@ -75,7 +75,7 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
 async function withinBudget(
   { reads, book, clock }: LookDeps,
   entry: Watched,
-  read: (signal: AbortSignal) => Promise<ProbeResult>,
+  read: BudgetedRead,
 ): Promise<ProbeResult | undefined> {
   const never = new AbortController().signal;
   while (book.get(entry.command.commandId) === entry) {

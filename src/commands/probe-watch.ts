@@ -120,7 +120,10 @@ export class ProbeWatch {
     const id = isPlace ? attempts.at(-1)?.attemptId : orderId;
     if (id === undefined) return;
     const result = await reads.direct(
-      (signal) => (isPlace ? probes.byReference(stream, accountId, id, signal) : probes.readOrder(stream, accountId, id, signal)),
+      (signal, budget) =>
+        isPlace
+          ? probes.byReference(stream, accountId, id, signal, budget)
+          : probes.readOrder(stream, accountId, id, signal, budget),
       stop,
     );
     if (result?.kind !== 'complete' || stop.aborted) return;

@@ -7,10 +7,12 @@ export interface BucketOptions {
   readonly burst: number;
 }
 
+const longestDebtSeconds = 60;
+
 /**
  * A token bucket on the monotonic clock: a step of the wall clock gives nothing and takes nothing.
  *
- * Invariant: within any interval of t seconds at most `burst + perSecond · t` tokens are taken.
+ * Invariant: within any interval of t seconds at most `burst + perSecond · t` tokens are taken, and what `owe` took beyond that is paid back before the next is.
  */
 export class TokenBucket {
   private tokens: number;
@@ -37,6 +39,12 @@ export class TokenBucket {
     if (this.tokens < 1 + keep) return false;
     this.tokens -= 1;
     return true;
+  }
+
+  /** Takes one, there or not: what comes next waits for it. No longer than a minute, or one huge read would be followed by nothing. */
+  owe(): void {
+    this.fill();
+    this.tokens = Math.max(this.tokens - 1, -longestDebtSeconds * this.options.perSecond);
   }
 
   /** What was taken was not needed after all. */

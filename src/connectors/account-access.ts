@@ -1,4 +1,5 @@
 import type { PlatformError } from '../platform/platform-error.ts';
+import type { ReadBudget } from '../runtime/read-budget.ts';
 
 /**
  * How one look at an account ended. Complete: everything that it showed was offered as a probe and is committed, and what it did not show was not there at
@@ -15,11 +16,11 @@ export interface AccountAccess {
   readonly certain: boolean;
   readonly isSim: boolean;
   /** The list filtered by our reference, whatever its age. `shown` are orders that carry it: a platform may ignore the filter. */
-  lookFor(reference: string, signal: AbortSignal): Promise<AccountLook>;
+  lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /** Everything that changed since the last complete read, or since `sinceMs` (wall time) where that is earlier, and every order that we hold open. */
-  lookAtAll(sinceMs: number | undefined, signal: AbortSignal): Promise<AccountLook>;
+  lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /** One order; `shown` is empty where there is none. */
-  lookAt(orderId: string, signal: AbortSignal): Promise<AccountLook>;
+  lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /** Called before a write leaves: takes the order that its answer shows, unless the platform's store was lost in between. */
   expectReply(): (row: unknown) => void;
 }

@@ -2,6 +2,7 @@ import type { Stream } from '../domain/order.ts';
 import type { OrderReads } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { ReadBudget } from '../runtime/read-budget.ts';
 import type { AccountAccess, AccountLook } from './account-access.ts';
 import { type AccountReader, notSettled } from './account-reader.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -57,7 +58,7 @@ export class AccountLooks implements AccountAccess {
     return this.options.standing().certain;
   }
 
-  lookFor(reference: string, signal: AbortSignal): Promise<AccountLook> {
+  lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
     const { stream, accountId } = this.options;
     return this.look(signal, async (findings, either) => {
       const request = { stream, accountId, state: 'all', reference } as const;
@@ -67,25 +68,26 @@ export class AccountLooks implements AccountAccess {
           for (const row of rows) this.take(row, Math.ceil(bytes / rows.length), findings, reference);
         },
         either,
+        budget,
       );
       return list.complete ? undefined : list.error;
     });
   }
 
-  lookAt(orderId: string, signal: AbortSignal): Promise<AccountLook> {
+  lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
     const { stream, accountId } = this.options;
     return this.look(signal, async (findings, either) => {
-      const answer = await this.deps.reads.getOrder(stream, accountId, orderId, either);
+      const answer = await this.deps.reads.getOrder(stream, accountId, orderId, either, budget);
       if (answer.kind === 'found') this.take(answer.row, answer.bytes, findings);
       return answer.kind === 'failed' ? answer.error : undefined;
     });
   }
 
-  lookAtAll(sinceMs: number | undefined, signal: AbortSignal): Promise<AccountLook> {
+  lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
     const either = AbortSignal.any([signal, this.options.signal]);
     if (this.deps.intake.suspended) return Promise.resolve(failed(storeIsLost));
     const read = async (): Promise<AccountLook> => {
-      const outcome = await this.deps.reader.read('probe', either, sinceMs);
+      const outcome = await this.deps.reader.read('probe', either, sinceMs, budget);
       if (!outcome.complete) return outcome;
       const { startedMs, shown } = outcome;
       return { complete: true, startedMs, shown, certain: outcome.certain && this.certain };

@@ -6,6 +6,7 @@ import type { Log } from '../observability/log.ts';
 import type { GetResult, ListRequest, OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { ReadBudget } from '../runtime/read-budget.ts';
 import type { AccountRecord, AccountRegistry } from './account-registry.ts';
 import { askAfterSilent } from './ask-after-silent.ts';
 import { GetQueue } from './get-queue.ts';
@@ -82,11 +83,11 @@ export class AccountReader {
    * Reads what `kind` asks for, through ingest to the commit. Never rejects. `sinceMs`, of a probe: wall time of the oldest thing that it has to show; the read
    * reaches back to before it, should the mark of the last complete read be later.
    */
-  read(kind: ReadKind, signal: AbortSignal, sinceMs?: number): Promise<ReadOutcome> {
+  read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     const work = async () => {
       try {
         const gate = kind === 'audit' ? this.deps.auditGate : this.deps.gate;
-        return await gate.run(() => this.readNow(kind, signal, sinceMs));
+        return await gate.run(() => this.readNow(kind, signal, sinceMs, budget));
       } catch (error) {
         return incomplete(notSettled(error));
       }
@@ -131,12 +132,12 @@ export class AccountReader {
     for (let next = this.urgent.shift(); next !== undefined; next = this.urgent.shift()) await next();
   }
 
-  private async readNow(kind: ReadKind, signal: AbortSignal, sinceMs: number | undefined): Promise<ReadOutcome> {
+  private async readNow(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     if (signal.aborted) return incomplete(givenUp);
     const beganMs = this.deps.clock.monotonicMs();
-    const progress = this.begun(kind, signal);
+    const progress = this.begun(kind, signal, budget);
     for (const request of this.requests(progress, sinceMs)) {
-      const list = await this.deps.reads.listOrders(request, (page) => this.page(page, progress), signal);
+      const list = await this.deps.reads.listOrders(request, (page) => this.page(page, progress), signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
     await this.deps.sink.settled();
@@ -155,7 +156,7 @@ export class AccountReader {
     return { complete: true, rows, startedMs, certain, shown };
   }
 
-  private begun(kind: ReadKind, signal: AbortSignal): ReadProgress {
+  private begun(kind: ReadKind, signal: AbortSignal, budget?: ReadBudget): ReadProgress {
     const { clock, intake } = this.deps;
     return {
       kind,
@@ -163,6 +164,7 @@ export class AccountReader {
       startedMs: clock.nowMs(),
       asked: intake.mark,
       signal,
+      budget,
       shownOpen: new Set(),
       shown: [],
       rows: 0,

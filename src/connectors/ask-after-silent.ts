@@ -39,7 +39,7 @@ export async function askAfterSilent(
 ): Promise<PlatformError | undefined> {
   let silent = await silentOrders(deps, stream, accountId, progress);
   if (silent.length > listAbove && progress.kind !== 'complete') {
-    const list = await deps.reads.listOrders({ stream, accountId, state: 'open' }, deps.page, progress.signal);
+    const list = await deps.reads.listOrders({ stream, accountId, state: 'open' }, deps.page, progress.signal, progress.budget);
     if (!list.complete) return list.error;
     silent = silent.filter((orderId) => !progress.shownOpen.has(orderId));
   }
@@ -66,7 +66,7 @@ async function getEach(
   stream: Stream,
   accountId: string,
   orderIds: readonly string[],
-  { signal, cause }: ReadProgress,
+  { signal, cause, budget }: ReadProgress,
 ): Promise<PlatformError | undefined> {
   const rest = orderIds.values();
   const absent: string[] = [];
@@ -75,7 +75,7 @@ async function getEach(
     for (const orderId of rest) {
       if (signal.aborted || failure !== undefined) return;
       const asked = deps.intake.mark;
-      const answer = await deps.reads.getOrder(stream, accountId, orderId, signal);
+      const answer = await deps.reads.getOrder(stream, accountId, orderId, signal, budget);
       // What fails for good (400, say) says nothing of the others and would keep the account from ever being live: like "no such order".
       if (answer.kind === 'failed' && (answer.error.retryable || isOfAccount(answer.error))) failure = answer.error;
       if (answer.kind === 'absent') absent.push(orderId);

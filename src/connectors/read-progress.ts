@@ -1,5 +1,6 @@
 import type { Cause } from '../domain/observation.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
+import type { ReadBudget } from '../runtime/read-budget.ts';
 
 /**
  * `resync`: as fast as it goes, before an account is live. `audit`: in the background, at a low rate. `complete`: every order there is, whatever was read
@@ -29,6 +30,8 @@ export interface ReadProgress {
   /** `RowIntake.mark` at its beginning. */
   readonly asked: number;
   readonly signal: AbortSignal;
+  /** What its requests take from. Undefined: nobody counts. */
+  readonly budget: ReadBudget | undefined;
   /** Orders that were shown and are not terminal: what is shown terminal goes through ingest and is open no more. */
   readonly shownOpen: Set<string>;
   readonly shown: string[];

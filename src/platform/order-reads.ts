@@ -1,4 +1,5 @@
 import type { Stream } from '../domain/order.ts';
+import type { ReadBudget } from '../runtime/read-budget.ts';
 import type { PlatformError } from './platform-error.ts';
 import type { ListState } from './wire/order-pages.ts';
 
@@ -47,11 +48,16 @@ export type AccountsResult =
 
 /**
  * What a connector reads from the platform. Nothing is written by any of these, so they are repeated on 5xx, 429 and broken answers with jittered
- * backoff until their deadline, and once on 401 with a new token. They never reject: a read that was given up says so.
+ * backoff until their deadline, or as long as `budget` lets them, and once on 401 with a new token. They never reject: a read that was given up says so.
  */
 export interface OrderReads {
   /** All pages, oldest change first. The next page is asked for when `onPage` has resolved: a slow reader slows the list down, in bounded memory. */
-  listOrders(request: ListRequest, onPage: (page: Page) => Promise<void>, signal: AbortSignal): Promise<ListResult>;
-  getOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal): Promise<GetResult>;
+  listOrders(
+    request: ListRequest,
+    onPage: (page: Page) => Promise<void>,
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<ListResult>;
+  getOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<GetResult>;
   listAccounts(signal: AbortSignal): Promise<AccountsResult>;
 }

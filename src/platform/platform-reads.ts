@@ -1,4 +1,5 @@
 import type { Stream } from '../domain/order.ts';
+import type { ReadBudget } from '../runtime/read-budget.ts';
 import { getOrder } from './get-order.ts';
 import { listAccounts } from './list-accounts.ts';
 import { listOrders } from './list-orders.ts';
@@ -22,12 +23,17 @@ export class PlatformReads implements OrderReads {
     this.options = options;
   }
 
-  listOrders(request: ListRequest, onPage: (page: Page) => Promise<void>, signal: AbortSignal): Promise<ListResult> {
-    return listOrders(this.deps, this.baseOf(request.stream), request, onPage, signal);
+  listOrders(
+    request: ListRequest,
+    onPage: (page: Page) => Promise<void>,
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<ListResult> {
+    return listOrders({ ...this.deps, budget }, this.baseOf(request.stream), request, onPage, signal);
   }
 
-  getOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal): Promise<GetResult> {
-    return getOrder(this.deps, this.baseOf(stream), stream, accountId, orderId, signal);
+  getOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<GetResult> {
+    return getOrder({ ...this.deps, budget }, this.baseOf(stream), stream, accountId, orderId, signal);
   }
 
   listAccounts(signal: AbortSignal): Promise<AccountsResult> {

@@ -2,6 +2,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { ReadBudget } from '../runtime/read-budget.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { Http, HttpOutcome, HttpRequest } from './http.ts';
 import { parseJson } from './parse-json.ts';
@@ -14,6 +15,8 @@ export interface ReadDeps {
   readonly random: Random;
   readonly tokens: TokenSource;
   readonly metrics: Metrics['platform'];
+  /** Each request takes from it, and none is repeated without it. Left out: nobody counts. */
+  readonly budget?: ReadBudget | undefined;
 }
 
 export type ReadResult =
@@ -41,6 +44,7 @@ export async function readPlatform(
   for (;;) {
     const credential = await deps.tokens.get();
     if (!credential.ok) return credential;
+    deps.budget?.spend();
     const { result, retryAfterMs } = await attempt(deps, operation, url, credential.token, signal, headers);
     if (result.ok || signal.aborted) return result;
     if (result.error.status === 401 && !renewed) {
@@ -51,6 +55,7 @@ export async function readPlatform(
     }
     const waitMs = Math.max(backoff.nextMs(), retryAfterMs);
     if (!result.error.retryable || deps.clock.monotonicMs() + waitMs >= giveUpMs) return result;
+    if (deps.budget?.mayRepeat() === false) return result;
     await deps.clock.sleep(waitMs, signal);
     if (signal.aborted) return result;
   }

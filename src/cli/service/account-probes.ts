@@ -1,6 +1,7 @@
 import type { AccountProbes, AccountStanding, ProbeResult } from '../../commands/account-probes.ts';
 import type { AccountLook } from '../../connectors/account-access.ts';
 import type { Stream } from '../../domain/order.ts';
+import type { ReadBudget } from '../../runtime/read-budget.ts';
 import type { EntryAccounts } from './entry-accounts.ts';
 import { reasonOf } from './reason-of.ts';
 
@@ -21,16 +22,34 @@ export class PlatformAccountProbes implements AccountProbes {
     return { known: true, live, isSim, certain };
   }
 
-  async byReference(stream: Stream, accountId: string, attemptId: string, signal: AbortSignal): Promise<ProbeResult> {
-    return resultOf(await this.accounts.account(stream, accountId)?.lookFor(attemptId, signal));
+  async byReference(
+    stream: Stream,
+    accountId: string,
+    attemptId: string,
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<ProbeResult> {
+    return resultOf(await this.accounts.account(stream, accountId)?.lookFor(attemptId, signal, budget));
   }
 
-  async readAccount(stream: Stream, accountId: string, signal: AbortSignal, sinceMs?: number): Promise<ProbeResult> {
-    return resultOf(await this.accounts.account(stream, accountId)?.lookAtAll(sinceMs, signal));
+  async readAccount(
+    stream: Stream,
+    accountId: string,
+    signal: AbortSignal,
+    sinceMs?: number,
+    budget?: ReadBudget,
+  ): Promise<ProbeResult> {
+    return resultOf(await this.accounts.account(stream, accountId)?.lookAtAll(sinceMs, signal, budget));
   }
 
-  async readOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal): Promise<ProbeResult> {
-    return resultOf(await this.accounts.account(stream, accountId)?.lookAt(orderId, signal));
+  async readOrder(
+    stream: Stream,
+    accountId: string,
+    orderId: string,
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<ProbeResult> {
+    return resultOf(await this.accounts.account(stream, accountId)?.lookAt(orderId, signal, budget));
   }
 }
 

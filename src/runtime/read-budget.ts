@@ -1,0 +1,7 @@
+/** What one read may cost, where somebody keeps count of requests. */
+export interface ReadBudget {
+  /** A request leaves. Never waits: a read that has begun is not left half done, and others wait the longer. */
+  spend(): void;
+  /** Whether a request that failed may be made again. False: the read has failed, and its turn comes again. */
+  mayRepeat(): boolean;
+}

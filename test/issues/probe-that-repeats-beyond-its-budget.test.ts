@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountProbes, ProbeResult } from '../../src/commands/account-probes.ts';
+import { AccountReads } from '../../src/commands/account-reads.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import type { HttpOutcome } from '../../src/platform/http.ts';
+import { PlatformReads } from '../../src/platform/platform-reads.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
+import type { ReadBudget } from '../../src/runtime/read-budget.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const failed: HttpOutcome = { kind: 'answered', status: 503, headers: {}, text: '{}' };
+const rate = { perSecond: 1, burst: 4 };
+
+/** The real reads of the platform behind the real budget, over answers by script. */
+function rigOf(answer: (url: string) => HttpOutcome) {
+  const clock = new VirtualClock();
+  const asked: number[] = [];
+  const token = { ok: true, token: { secret: new Secret('t'), generation: 1 } } as never;
+  const platform = new PlatformReads(
+    {
+      clock,
+      random: seededRandom(1),
+      metrics: createMetrics().platform,
+      tokens: { get: async () => token, renew: async () => token } as never,
+      http: {
+        request: async ({ url }) => {
+          asked.push(clock.monotonicMs());
+          await clock.sleep(10);
+          return answer(url);
+        },
+        close: async () => undefined,
+      },
+    },
+    { platformUrl: 'http://platform', stagingUrl: 'http://platform' },
+  );
+  const read = async (accountId: string, signal: AbortSignal, budget?: ReadBudget): Promise<ProbeResult> => {
+    const request = { stream: 'account', accountId, state: 'all' } as const;
+    const list = await platform.listOrders(request, async () => undefined, signal, budget);
+    if (!list.complete) return { kind: 'failed', reason: { code: list.error.code ?? 'NO_CODE', message: list.error.message } };
+    return { kind: 'complete', startedAtMs: clock.nowMs(), certain: true, shown: [] };
+  };
+  const probes: AccountProbes = {
+    standing: () => ({ known: true, live: true, isSim: true, certain: true }),
+    byReference: (_stream, accountId, _id, signal, budget) => read(accountId, signal, budget),
+    readAccount: (_stream, accountId, signal, _since, budget) => read(accountId, signal, budget),
+    readOrder: (_stream, accountId, _id, signal, budget) => read(accountId, signal, budget),
+  };
+  const deps = { probes, clock, metrics: createMetrics().commands, oldestSendMs: () => undefined };
+  const reads = new AccountReads(deps, { probes: rate, probeDeadlineMs: 30_000 });
+  reads.begin();
+  return { clock, asked, reads };
+}
+
+const mostIn = (ms: number) => rate.burst + (rate.perSecond * ms) / 1_000;
+
+// A read took one token and repeated its request for 30 s on its own account: in an outage, when every read fails, many times what the budget allows.
+describe('the budget of probes', () => {
+  it('bounds the requests of an outage, repeats too', async () => {
+    const { clock, asked, reads } = rigOf(() => failed);
+    for (let i = 0; i < 60; i += 1) {
+      for (const account of ['a', 'b', 'c']) void reads.read('account', account);
+      await clock.advance(1_000);
+      expect(asked.length).toBeLessThanOrEqual(mostIn(clock.monotonicMs()));
+    }
+    expect(asked.length).toBeGreaterThan(mostIn(60_000) / 2);
+    reads.end();
+  });
+
+  it('lets a read that has it to itself repeat a request that failed', async () => {
+    let failures = 1;
+    const { clock, asked, reads } = rigOf(() => (failures-- > 0 ? failed : { ...failed, status: 200, text: '{"orders":[]}' }));
+    const read = reads.read('account', 'a');
+    await clock.advance(5_000);
+    expect((await read).result.kind).toBe('complete');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('counts every page of a list, and lets the list come to its end', async () => {
+    let page = 0;
+    const text = () => JSON.stringify({ orders: [{ any: 1 }], ...(page++ % 12 < 11 && { nextCursor: `c-${page}` }) });
+    const { clock, asked, reads } = rigOf(() => ({ ...failed, status: 200, text: text() }));
+    for (let i = 0; i < 5; i += 1) {
+      const read = reads.read('account', 'a');
+      await clock.advance(12_000);
+      expect((await read).result.kind).toBe('complete');
+      expect(asked.length).toBe(12 * (i + 1));
+    }
+    expect(asked.length).toBeLessThanOrEqual(mostIn(clock.monotonicMs()) + 12);
+  });
+});
