@@ -139,8 +139,10 @@ it('a standby declines commands, halts and settlements, journals nothing, and an
   await holder.waitLive();
   const standby = await world.serve();
   await standby.awaitLog('standing by', ({ msg }) => /standing by/.test(msg));
-  expect([(await standby.ready()).code, (await standby.ready('role=leader')).code]).toEqual([200, 503]);
-  expect((await holder.ready('role=leader')).code).toBe(200);
+  await eventually(async () => {
+    expect([(await standby.ready()).code, (await standby.ready('role=leader')).code]).toEqual([200, 503]);
+    expect((await holder.ready('role=leader')).code).toBe(200);
+  });
 
   const key = 'asked-of-the-standby-first';
   const declined = await call(standby, 'POST', '/v1/orders', { body: order, key });
