@@ -5,6 +5,7 @@ import { readAccountStreams } from '../store/read-account-streams.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { repairBy } from './repair/await-answer.ts';
+import { ProgressBar } from './repair/progress-bar.ts';
 import { withRepairPool } from './repair/with-repair-pool.ts';
 
 const examples = `
@@ -53,12 +54,14 @@ async function backfill(
       code: 'NO_ACCOUNT',
       mend: '`tidemark status` shows the accounts that are followed.',
     });
+  const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => io.clock.monotonicMs() }) : undefined;
+  const onWait = (ms: number) => bar?.show(undefined, `the service reads ${accountId}, ${Math.floor(ms / 1_000)} s`);
   const answers = await Promise.all(
     known.map(async (stream) => ({
       stream,
-      ...(await repairBy({ ...deps, clock: io.clock }, { kind: 'backfill', stream, accountId }, flags.wait * 1_000)),
+      ...(await repairBy({ ...deps, clock: io.clock, onWait }, { kind: 'backfill', stream, accountId }, flags.wait * 1_000)),
     })),
-  );
+  ).finally(() => bar?.end());
   io.stdout.write(
     flags.json
       ? `${JSON.stringify(answers)}\n`

@@ -69,6 +69,9 @@ it('accounts are read whole, and quarantined orders again, by the service that r
   expect((await run('quarantine', 'ls')).out).toBe('The quarantine is empty.\n');
 
   expect(await service.stop()).toBe(0);
+  const waiting = { ...cliIo({ DATABASE_URL: world.databaseUrl }), isTerminal: true };
+  await runProgram(waiting, ['backfill', account, '--stream', stream, '--wait', '1']);
+  expect(waiting.err()).toMatch(new RegExp(`^\\rthe service reads ${account}, 0 s\u001b\\[K[\\s\\S]*\n$`));
   const nobody = await run('backfill', account, '--stream', stream, '--wait', '1');
   expect(nobody).toMatchObject({
     code: 75,

@@ -9,16 +9,24 @@ const lookEveryMs = 250;
  * moment counts.
  */
 export async function repairBy(
-  deps: { readonly pool: Pool; readonly clock: Clock; readonly signal: AbortSignal },
+  deps: {
+    readonly pool: Pool;
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+    /** Told now and then how long it has waited, milliseconds. */
+    readonly onWait?: (waitedMs: number) => void;
+  },
   request: NewRepairRequest,
   waitMs: number,
 ): Promise<RepairAnswer> {
-  const { pool, clock, signal } = deps;
+  const { pool, clock, signal, onWait } = deps;
   const id = await askRepair(pool, request);
-  const giveUpMs = clock.monotonicMs() + waitMs;
+  const beganMs = clock.monotonicMs();
+  const giveUpMs = beganMs + waitMs;
   while (clock.monotonicMs() < giveUpMs && !signal.aborted) {
     const answer = await readAnswer(pool, id);
     if (answer !== undefined) return answer;
+    onWait?.(clock.monotonicMs() - beganMs);
     await clock.sleep(lookEveryMs, signal);
   }
   const withdrawn: RepairAnswer = { outcome: 'withdrawn', detail: 'no service that follows the account has answered' };
