@@ -5,9 +5,9 @@ import { freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../
 
 const brokers = inject('kafkaBrokers');
 
-function writer(topic: string): TransactionalPublisher {
+function writer(topic: string, onFenced: () => void = () => undefined): TransactionalPublisher {
   return new TransactionalPublisher(
-    { ...kafkaDeps, metrics: createMetrics().relay },
+    { ...kafkaDeps, metrics: createMetrics().relay, onFenced },
     { ...transactionalPublisherDefaults, kafka: kafkaOptions(brokers), topic, transactionalId: `${topic}-lane-0` },
   );
 }
@@ -25,16 +25,19 @@ describe('the state publisher', () => {
 
   it('that was fenced writes nothing that a reader of committed records sees', async () => {
     const { state } = await freshTopics(brokers);
-    const [older, newer] = [writer(state), writer(state)];
+    const told: string[] = [];
+    const [older, newer] = [writer(state, () => told.push('older')), writer(state, () => told.push('newer'))];
     await older.takeOver();
     await older.flush(numberedRows(0, 3));
     await newer.takeOver();
     await expect(older.flush(numberedRows(1000, 3))).rejects.toMatchObject({ code: 'fenced' });
+    expect(told).toEqual(['older']);
     await newer.flush(numberedRows(10, 3));
     await expect(older.flush(numberedRows(2000, 3))).rejects.toMatchObject({ code: 'unavailable' });
     await Promise.all([older.close(), newer.close()]);
     const values = (await readAll(brokers, state)).map(({ value }) => Number(value));
     expect(values.sort((a, b) => a - b)).toEqual([0, 1, 2, 10, 11, 12]);
+    expect(told, 'being no writer any more is no fence').toEqual(['older']);
   });
 
   it('that dies in the middle of a flush leaves nothing behind once the next one has taken over', async () => {
