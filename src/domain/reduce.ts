@@ -11,7 +11,7 @@ import { reducePrediction } from './reduce-prediction.ts';
  * or recorded: another content at the same version, another identity (the first one stays), and corrections (they undo). `extra`, and
  * what only one of an account order's sources sends, are carried besides and outside of that promise (see `account-join.ts`).
  *
- * `own`: what only we know of the order, should this be its first revision. From then on the head carries it, and nothing changes it.
+ * `own`: what only we know of the order, should this be its first revision. From then on the head carries it, and nothing changes it but `reduceOwned`.
  */
 export function reduce(head: Head | undefined, observation: Observation, own: OwnFields = firstSeen): Reduction {
   return observation.view.stream === 'prediction'

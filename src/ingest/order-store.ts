@@ -39,7 +39,7 @@ export interface QuarantineRow {
 
 /**
  * An order that carries the id of one of our attempts. `matches`: account, symbol and side are those of the command too, so that the order is ours; else a person
- * has to look. Written with the order's first revision, so that no crash can part the two.
+ * has to look. Written with the revision that first shows the id, so that no crash can part the two.
  */
 export interface BindingRow {
   readonly stream: Stream;
@@ -91,7 +91,7 @@ export type ApplyResult =
 export interface OrderStore {
   /** Heads of those of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects when the database can't be reached. */
   readHeads(keys: readonly string[]): Promise<Map<string, Head>>;
-  /** Attempts by their ids; those that are not ours are left out. Asked only for orders not known yet whose reference begins as ours do. Rejects when the database can't be reached. */
+  /** Attempts by their ids; those that are not ours are left out. Asked only for orders that show a reference like ours for the first time. Rejects when the database can't be reached. */
   readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>>;
   /** One transaction in one round trip. Up to two may be in flight, the second behind the first. */
   applyBatch(batch: Batch): Promise<ApplyResult>;

@@ -1,7 +1,7 @@
 import { boolean, index, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /**
- * Orders that carry the id of an attempt, written with their first revision by `apply_batch_with_bindings`. The key is the invariant: an order is bound once.
+ * Orders that carry the id of an attempt, written with the revision that first shows it by `apply_batch_with_bindings`. The key is the invariant: an order is bound once.
  * No foreign keys: nothing of the journal may make a batch of the stream wait or fail.
  */
 export const orderBindings = pgTable(
