@@ -8,7 +8,7 @@ const limitMs = 20_000;
 
 /**
  * dockerd leaves its packet filter rules, its bridge and forwarding behind when it stops. Notes how they are now, and resolves with what puts them back: rules
- * that somebody else adds meanwhile are lost with it.
+ * that somebody else adds meanwhile are lost with it. Where we are killed with -9 nothing is put back.
  */
 export async function keepNetwork(): Promise<() => Promise<void>> {
   const rules = await run(['iptables-save'], { limitMs });

@@ -35,7 +35,8 @@ export async function startOwnEngine(): Promise<Engine> {
       name: 'dockerd',
       folder,
       stopSignal: 'TERM',
-      patienceMs: 60_000,
+      // Its folder is removed within this time as well: for tens of thousands of small files 70 s were too few on a busy disk.
+      patienceMs: 300_000,
       onLine: (line) => {
         lines.push(line);
         if (lines.length > 20) lines.shift();

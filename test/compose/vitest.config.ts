@@ -12,6 +12,6 @@ export default defineConfig({
     // Bounds against hanging, not measures: nothing here fails because the machine is slow today.
     testTimeout: 600_000,
     hookTimeout: 1_200_000,
-    teardownTimeout: 120_000,
+    teardownTimeout: 400_000,
   },
 });
