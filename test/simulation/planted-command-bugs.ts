@@ -1,4 +1,5 @@
 import type { ProbeResult } from '../../src/commands/account-probes.ts';
+import { CommandBook } from '../../src/commands/command-book.ts';
 import type { CommandStep, Fence, Miss, MissResult } from '../../src/commands/command-journal.ts';
 import { CommandSteps } from '../../src/commands/command-steps.ts';
 import { decideFinding } from '../../src/commands/decide-finding.ts';
@@ -268,6 +269,12 @@ const replaces: readonly PlantedBug[] = [
 ];
 
 const cancels: readonly PlantedBug[] = [
+  {
+    name: 'what another cancel of the order came to is taken for what this one did',
+    seed: 582,
+    shows: /\(cancel\) becomes rejected|is rejected, and is done late/,
+    plant: replaced(CommandBook, 'addRival', () => undefined),
+  },
   {
     name: 'a fill behind a cancel means that the cancel was rejected',
     seed: 4,
