@@ -67,8 +67,8 @@ export class AccountSession {
   private lastAuditMs: number | undefined;
   private lastError: string | undefined;
   private attached: Connection | undefined;
-  /** The connection that `attached` took over from, until its end. */
-  private replaced: Connection | undefined;
+  /** The connections that `attached` took over from, one after the other, each until its end: the next may be replaced before the one before it has ended. */
+  private readonly replaced = new Set<Connection>();
   private whenProven: () => void = () => {};
   /** Monotonic time of the newest row that said so. A lost store is told by the state `frozen`: its orders say so for as long as they live. */
   private gapShownMs = Number.NEGATIVE_INFINITY;
@@ -134,10 +134,10 @@ export class AccountSession {
     this.attached = connection;
     // Make before break: the old connection delivers until after this acknowledgement, so nothing was missed between the two; its goodbye will prove it.
     if (before !== undefined && before !== connection && !this.storeLost.active) {
-      this.replaced = before;
+      this.replaced.add(before);
       return;
     }
-    this.replaced = undefined;
+    this.replaced.clear();
     this.coverage.abort();
     this.coverage = new AbortController();
     this.storeLost.forgetHeld();
@@ -164,9 +164,9 @@ export class AccountSession {
 
   /** A connection ended. */
   ended(connection: Connection, end: ConnectionEnd): void {
-    if (connection === this.replaced) this.replacedEnded(connection, end);
+    if (this.replaced.has(connection)) this.replacedEnded(connection, end);
     if (connection !== this.attached) return;
-    this.leave(connection.lastFrameAtMs, end.reason);
+    this.leave(end.reason);
     if (this.state !== 'frozen') this.enter('connecting', end.detail);
   }
 
@@ -177,7 +177,7 @@ export class AccountSession {
   }
 
   stop(): void {
-    this.leave(this.attached?.lastFrameAtMs ?? this.deps.clock.nowMs(), 'stopped');
+    this.leave('stopped');
     this.life.abort();
     this.checks.stop();
     this.timers.stop();
@@ -208,7 +208,7 @@ export class AccountSession {
       if (outcome.complete) {
         this.lastResyncMs = clock.nowMs();
         metrics.resyncSeconds.observe({ source: this.options.stream }, (clock.monotonicMs() - startedMs) / 1000);
-        if (this.replaced === undefined) this.becomeLive(signal);
+        if (this.replaced.size === 0) this.becomeLive(signal);
         else this.whenProven = () => this.becomeLive(signal);
         return;
       }
@@ -236,9 +236,16 @@ export class AccountSession {
 
   /** What was missed while nobody knew that it was dead is in no later frame: the account is read again. */
   private replacedEnded(connection: Connection, { goodbye }: ConnectionEnd): void {
-    this.replaced = undefined;
-    if (goodbye) this.whenProven();
-    else this.readAgain(connection.lastFrameAtMs, 'replaced_unproven');
+    if (!goodbye) this.readAgain('replaced_unproven');
+    this.replaced.delete(connection);
+    if (this.replaced.size === 0) this.whenProven();
+  }
+
+  /** Wall time up to which nothing can be missing: the last whole message, the earliest where there are connections that have not proven themselves. */
+  private lastSignMs(): number | undefined {
+    const { attached } = this;
+    const unproven = [...this.replaced].map(({ lastFrameAtMs }) => lastFrameAtMs);
+    return unproven.length === 0 ? attached?.lastFrameAtMs : Math.min(...unproven);
   }
 
   private becomeLive(signal: AbortSignal): void {
@@ -247,7 +254,7 @@ export class AccountSession {
     this.enter('live');
     this.continuity.live();
     const { auditMs, heartbeatMs } = this.options.timings;
-    const beat = async () => this.continuity.heartbeat((this.replaced ?? this.attached)?.lastFrameAtMs ?? this.sinceMs);
+    const beat = async () => this.continuity.heartbeat(this.lastSignMs() ?? this.sinceMs);
     this.timers.repeat(() => heartbeatMs, beat, signal);
     this.timers.repeat(
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),
@@ -268,7 +275,7 @@ export class AccountSession {
     if (observation.view.certainty === 'unknown_gap') this.gapShownMs = this.deps.clock.monotonicMs();
     if (!this.storeLost.isNews(observation)) return false;
     this.storeLost.freeze(observation);
-    this.leave(this.attached?.lastFrameAtMs ?? this.deps.clock.nowMs(), 'store_lost');
+    this.leave('store_lost');
     this.enter('frozen', 'the platform lost its store');
     this.deps.log.error(this.about({ orderId: observation.view.orderId }), 'the platform lost its store: account frozen');
     // Not from within the frame that told: closing the connection under the hands of who delivers it would reorder what follows.
@@ -280,16 +287,17 @@ export class AccountSession {
     const nowMs = this.deps.clock.monotonicMs();
     if (this.state !== 'live' || this.attached === undefined || nowMs - this.gapAtMs < gapRestMs) return;
     this.gapAtMs = nowMs;
-    this.readAgain(this.attached.lastFrameAtMs, 'unknown_gap');
+    this.readAgain('unknown_gap');
   }
 
-  /** The connection stays; what it brought since `lastSignMs` may not be all. */
-  private readAgain(lastSignMs: number, reason: string): void {
-    const { attached, replaced } = this;
+  /** The connection stays; what it brought since the last sign may not be all. */
+  private readAgain(reason: string): void {
+    const { attached } = this;
     if (attached === undefined) return;
-    this.leave(lastSignMs, reason);
+    const replaced = [...this.replaced];
+    this.leave(reason);
     this.attached = attached;
-    this.replaced = replaced;
+    for (const each of replaced) this.replaced.add(each);
     this.coverage = new AbortController();
     void this.resync(attached, this.coverage.signal);
   }
@@ -308,8 +316,7 @@ export class AccountSession {
     const notEnrolled = this.options.stream === 'prediction' && error.status === 403;
     const waitMs = notEnrolled ? notEnrolledMs : refusedMs;
     this.retryAtMs = this.deps.clock.monotonicMs() + waitMs;
-    const connection = this.attached;
-    this.leave(connection?.lastFrameAtMs ?? this.deps.clock.nowMs(), 'refused');
+    this.leave('refused');
     this.enter(notEnrolled ? 'not_enrolled' : 'login_required', `${error.code ?? error.status ?? ''}: ${error.message}`);
   }
 
@@ -318,9 +325,10 @@ export class AccountSession {
     return this.attached === undefined && this.attaching === 0 && nowMs >= this.retryAtMs;
   }
 
-  private leave(lastSignMs: number, reason: string): void {
+  private leave(reason: string): void {
+    const lastSignMs = this.lastSignMs() ?? this.deps.clock.nowMs();
     this.attached = undefined;
-    this.replaced = undefined;
+    this.replaced.clear();
     this.whenProven = () => {};
     this.coverage.abort();
     if (this.continuity.lost(lastSignMs, reason)) this.deps.metrics.gaps.inc({ source: this.options.stream });

@@ -51,6 +51,54 @@ it('says that nothing is complete beyond the last message of the old connection,
       expect(item.atMs).toBeLessThanOrEqual(lastSignMs);
 });
 
+// Found by the simulator, seed 16563: the token is renewed again before the first connection, which is dead, has ended. The goodbye of the second was taken for that of both.
+it('reads the account again when the connection that replaced the dead one is itself replaced, and says goodbye, before the dead one has ended', async () => {
+  const rig = await live();
+  const dead = rig.socket('account');
+  dead.answers = false;
+  const deadSinceMs = rig.clock.nowMs();
+  await rig.clock.advance(1_000);
+  rig.platform.rows.set('account:acct-1', [{ ...accountRow, updatedAt: '2026-11-21T15:00:00Z' }]);
+  const before = rig.sink.marks('acct-1').length;
+  rig.platform.renewToken();
+  await rig.clock.advance(500);
+  const second = rig.socket('account');
+  rig.platform.renewToken();
+  await rig.clock.advance(500);
+  expect([dead.state, second.state]).toEqual(['open', 'ended']);
+  expect(rig.sink.marks('acct-1').slice(before)).toEqual([]);
+
+  await rig.clock.advance(4_000);
+  expect(dead.state).toBe('ended');
+  expect(rig.sink.observations.map(({ view }) => view.orderId)).toEqual(['ord-1']);
+  const said = rig.sink.items.filter((item) => item.kind === 'continuity' && item.reason === 'replaced_unproven');
+  expect(said).toMatchObject([{ stream: 'account', event: 'lost' }]);
+  expect(said[0]?.kind === 'continuity' && (said[0].fromMs ?? Number.NaN) <= deadSinceMs).toBe(true);
+  expect(rig.state('account')).toBe('live');
+});
+
+it('does not become live by the goodbye of the second of two that were replaced, where the first, dead, has not ended', async () => {
+  const rig = await live();
+  const { promise: listed, resolve: answer } = Promise.withResolvers<void>();
+  rig.platform.beforeList = async ({ stream }) => (stream === 'account' ? listed : undefined);
+  rig.socket('account').end({ kind: 'closed', code: 1001, reason: 'restart' });
+  await rig.until('account', 'resyncing');
+  const dead = rig.socket('account');
+  dead.answers = false;
+  rig.platform.renewToken();
+  await rig.clock.advance(500);
+  rig.platform.renewToken();
+  await rig.clock.advance(500);
+  answer();
+  await rig.clock.advance(500);
+  expect([dead.state, rig.state('account')]).toEqual(['open', 'resyncing']);
+
+  rig.platform.rows.set('account:acct-1', [{ ...accountRow, updatedAt: '2026-11-21T15:00:00Z' }]);
+  await rig.clock.advance(4_000);
+  expect([dead.state, rig.state('account')]).toEqual(['ended', 'live']);
+  expect(rig.sink.observations.map(({ view }) => view.orderId)).toEqual(['ord-1']);
+});
+
 it('stays live when the connection that was replaced says goodbye', async () => {
   const rig = await live();
   rig.platform.lists.length = 0;
