@@ -29,7 +29,8 @@ export function settleReplace({ command, updates, successor }: Settling): Findin
   let news: SettlingUpdate | undefined;
   let rivalPending = baseline.pendingAction === 'replace';
   let anotherAction = false;
-  for (const update of aboveBaseline(baseline, updates)) {
+  const heard = aboveBaseline(baseline, updates);
+  for (const update of heard) {
     const { order } = update;
     if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
     if (!isConfirmed(order)) continue;
@@ -60,7 +61,7 @@ export function settleReplace({ command, updates, successor }: Settling): Findin
     if (shown === 'old' && anotherAction) continue;
     if (shown === 'old') return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'replace'));
     // Behind a version that nobody heard of it may have been granted, and what was refused be the next thing that somebody asked for: a cancel, say.
-    return isReasonNew(baseline, order) && isNext(update, heardTo)
+    return isNext(update, heardTo) && isReasonNew(baseline, heard, update)
       ? verdictBy(update, 'rejected', 'reason_recorded', recordedReason(order, 'replace'))
       : verdictBy(update, 'conflict', 'nothing_to_tell_by', nothingToTellBy);
   }
@@ -104,9 +105,17 @@ function ended(update: SettlingUpdate, successor: Settling['successor']): Findin
   return verdictBy(update, 'conflict', 'successor', { code: 'SUCCESSOR_FOUND', message });
 }
 
-function isReasonNew(baseline: Baseline, { rejectReason, rejectText }: Order): boolean {
-  const isNew = (now: string | undefined, before: string | undefined) => now !== undefined && now !== before;
-  return isNew(rejectReason, baseline.rejectReason) || isNew(rejectText, baseline.rejectText);
+/**
+ * Whether the reason was recorded with this very version. An order keeps what was recorded last, so that of a cancel that was refused before the replace was in hand still shows
+ * once the replace is granted (found by the simulator). It is held against all that was heard before, among which has to be the version just below.
+ */
+function isReasonNew(baseline: Baseline, heard: readonly SettlingUpdate[], update: SettlingUpdate): boolean {
+  const before = heard.filter(({ revision }) => revision < update.revision);
+  if (!before.some(({ sourceVersion }) => isNext(update, sourceVersion))) return false;
+  const shown = [baseline, ...before.map(({ order }) => order)];
+  const isNew = (name: 'rejectReason' | 'rejectText') =>
+    update.order[name] !== undefined && shown.every((earlier) => earlier[name] !== update.order[name]);
+  return isNew('rejectReason') || isNew('rejectText');
 }
 
 const nothingToTellBy: Reason = {

@@ -30,7 +30,7 @@ const requests: readonly CommandRequest[] = [
   replaceOf({ timeInForce: 'day' }),
 ];
 
-const over: fc.Arbitrary<Partial<Order>> = fc.record({
+const shown = fc.record({
   status: fc.constantFrom('new', 'partially_filled', 'filled', 'canceled', 'rejected', 'unknown', 'pending_new'),
   pendingAction: fc.constantFrom('none', 'none', 'replace', 'cancel'),
   certainty: fc.constantFrom('certain', 'certain', 'certain', 'unknown_gap'),
@@ -38,6 +38,8 @@ const over: fc.Arbitrary<Partial<Order>> = fc.record({
   cumQty: fc.constantFrom('0', '3'),
   updatedAt: fc.constantFrom(...[1, 2, 3].map((second) => instantAt(second))),
 });
+const reasons = fc.constantFrom<Partial<Order>>({}, {}, { rejectText: 'too late' }, { rejectText: 'no', rejectReason: 'NO' });
+const over: fc.Arbitrary<Partial<Order>> = fc.tuple(shown, reasons).map(([state, reason]) => ({ ...state, ...reason }));
 
 /** The history of one order above the baseline: each revision once, versions rising by one, now and then in a new source epoch. */
 const histories: fc.Arbitrary<SettlingUpdate[]> = fc

@@ -28,9 +28,47 @@ describe('a reason that is new on the order of a replace whose terms never show'
   });
 
   it('rejects it where every version since it was seen pending was heard', () => {
-    expect(judge(at(56n, refused))).toMatchObject({ outcome: 'rejected', because: 'reason_recorded' });
+    const pending = at(55n, { pendingAction: 'replace' });
+    expect(judge(pending, at(56n, refused))).toMatchObject({ outcome: 'rejected', because: 'reason_recorded' });
     const filling = [56n, 57n].map((version) => at(version, { pendingAction: 'replace', cumQty: String(version - 55n) }));
     expect(judge(...filling, at(58n, refused))).toMatchObject({ outcome: 'rejected', because: 'reason_recorded' });
+  });
+});
+
+// The order keeps the reason that was recorded last. A cancel was refused between the submission of the replace and its arrival; the replace was granted, and the reason still
+// showed: new against the order as it was at the submission, and old when the venue answered.
+describe('a reason that a cancel left on the order before the replace was in hand', () => {
+  const seenPendingAt = { revision: 6, sourceVersion: 60n };
+  const command = commandOf(replaceOf({ timeInForce: 'day' }), { state: 'accepted', seenPendingAt });
+  const judge = (...updates: ReturnType<typeof at>[]) => settleCommand({ command, updates });
+  const cancelRefused = [at(58n, { pendingAction: 'cancel' }), at(59n, refused)];
+  const pending = at(60n, { pendingAction: 'replace', ...refused });
+  const conflict = { outcome: 'conflict', because: 'nothing_to_tell_by' };
+
+  it('does not reject it: the replace may have been granted', () => {
+    expect(judge(...cancelRefused, pending, at(61n, refused))).toMatchObject(conflict);
+    expect(judge(pending, at(61n, refused))).toMatchObject(conflict);
+    const { seenPendingAt: _none, ...unseen } = command;
+    const updates = [...cancelRefused, pending, at(61n, refused)];
+    expect(settleCommand({ command: unseen, updates })).toMatchObject(conflict);
+  });
+
+  it('does not reject it where that version was missed at which it was seen pending by the answer', () => {
+    expect(judge(...cancelRefused, at(61n, refused))).toMatchObject(conflict);
+    expect(judge(at(61n, refused))).toMatchObject(conflict);
+  });
+
+  it('does not reject it where the version at which it was pending showed no reason, and an older one did', () => {
+    expect(judge(...cancelRefused, at(60n, { pendingAction: 'replace' }), at(61n, refused))).toMatchObject(conflict);
+  });
+
+  it('does not hide one that the venue records with its answer', () => {
+    const answered = at(61n, { rejectReason: 'TOO_LATE', rejectText: 'too late to amend' });
+    expect(judge(...cancelRefused, pending, answered)).toMatchObject({
+      outcome: 'rejected',
+      because: 'reason_recorded',
+      reason: { message: 'too late to amend' },
+    });
   });
 });
 

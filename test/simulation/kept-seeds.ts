@@ -39,4 +39,6 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [10907, 'a correction brought back an order whose cancel had found it filled (a fault of the simulator)'],
   [11040, 'as 321'],
   [11674, 'a slow drain ended with the run, and its process was started again (a fault of the simulator)'],
+  [13654, 'the reason of a cancel that was refused before a replace was in hand was taken for the refusal of the replace'],
+  [14001, 'as 13654'],
 ]);
