@@ -258,6 +258,14 @@ const replaces: readonly PlantedBug[] = [
     }),
   },
   {
+    name: 'a replace of terms that show nowhere counts as rejected once it is pending no more, whatever the reason on the order',
+    seed: 8,
+    shows: /\(replace\) becomes rejected: the venue says granted/,
+    plant: judging('replace', (finding, command) =>
+      finding.kind === 'verdict' && finding.because === 'nothing_to_tell_by' ? verdict('rejected', command) : finding,
+    ),
+  },
+  {
     name: 'an order that ended ends its replace as rejected',
     seed: 4,
     shows: /\(replace\) becomes rejected|is rejected, not/,
