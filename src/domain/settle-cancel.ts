@@ -18,6 +18,7 @@ import { isTerminal } from './terminal.ts';
  *
  * With a rival, another cancel of the order that may have been out at the same time, nobody can tell whose is seen pending, unless this one was seen so before: then it is
  * never taken as refused either, since it may have been the other, and this one still be on its way (found by the simulator). The order's end settles it.
+ * An order that somebody else placed always has such a rival: whoever placed it cancels it too, and no journal of ours tells when.
  *
  * One that the platform refused (404, 409) gets one look at its order: ended by other means, it is `moot`. It says nothing about the place.
  */
@@ -28,7 +29,6 @@ export function settleCancel({ command, updates, rivals }: Settling): Finding {
   let news: SettlingUpdate | undefined;
   let rivalPending = baseline.pendingAction === 'cancel';
   let anotherAction = false;
-  const isAnybodys = rivals === true && pending === undefined;
   for (const update of aboveBaseline(baseline, updates)) {
     const { order } = update;
     if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
@@ -36,7 +36,7 @@ export function settleCancel({ command, updates, rivals }: Settling): Finding {
     if (isTerminal(order.status)) return ended(update, state === 'refused');
     if (state === 'refused') continue;
     if (order.pendingAction === 'cancel') {
-      if (isAnybodys) continue;
+      if (pending === undefined && (rivals === true || order.origin === 'external')) continue;
       anotherAction = false;
       if (isBeforeSend(command, update)) rivalPending = true;
       const before: SeenPending | undefined = pending;

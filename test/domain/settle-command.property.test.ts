@@ -35,6 +35,7 @@ const shown = fc.record({
   pendingAction: fc.constantFrom('none', 'none', 'replace', 'cancel'),
   certainty: fc.constantFrom('certain', 'certain', 'certain', 'unknown_gap'),
   working: fc.record({ quantity: fc.constantFrom('10', '12', '14'), price: fc.constantFrom('0.4', '0.5', '0.6') }),
+  origin: fc.constantFrom('tidemark', 'tidemark', 'external'),
   cumQty: fc.constantFrom('0', '3'),
   updatedAt: fc.constantFrom(...[1, 2, 3].map((second) => instantAt(second))),
 });

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Order } from '../../src/domain/order.ts';
 import { findHints } from '../../src/http/find-hints.ts';
 import type { OrderFilter, OrderReads, StoredOrder } from '../../src/http/order-reads.ts';
-import { cancelOf, commandOf, placePrediction, predictionOrder } from '../support/settling.ts';
+import { cancelOf, commandOf, predictionOrder as ours, placePrediction } from '../support/settling.ts';
 
+const predictionOrder: Order = { ...ours, origin: 'external' };
 const scope = { kind: 'accounts', accountIds: ['acct-1'] } as const;
 
 function stored(order: Order): StoredOrder {

@@ -38,7 +38,9 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [10167, 'presumed absent after 15 s: the clock of the process that took over was an hour fast'],
   [10907, 'a correction brought back an order whose cancel had found it filled (a fault of the simulator)'],
   [11040, 'as 321'],
+  [11505, 'a cancel that somebody else asked for of their own order was refused, and ours was still on its way'],
   [11674, 'a slow drain ended with the run, and its process was started again (a fault of the simulator)'],
   [13654, 'the reason of a cancel that was refused before a replace was in hand was taken for the refusal of the replace'],
   [14001, 'as 13654'],
+  [16563, 'as 2297, with a second handover before the dead connection had ended: its goodbye was taken for that of both'],
 ]);

@@ -284,6 +284,15 @@ const cancels: readonly PlantedBug[] = [
     plant: replaced(CommandBook, 'addRival', () => undefined),
   },
   {
+    name: 'a cancel that somebody else asked for of an order that is theirs is taken for ours',
+    seed: 11_505,
+    shows: /\(cancel\) becomes rejected: it is still on its way/,
+    plant: judging('cancel', (_finding, command, entry) => {
+      const updates = entry.updates.map((update) => ({ ...update, order: { ...update.order, origin: 'tidemark' as const } }));
+      return findingOf({ ...entry, updates }, command);
+    }),
+  },
+  {
     name: 'a fill behind a cancel means that the cancel was rejected',
     seed: 4,
     shows: /\(cancel\) becomes rejected|is rejected, and is done late/,

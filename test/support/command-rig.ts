@@ -136,7 +136,7 @@ export const placePrediction = {
   accountId: 'acct-1',
   terms: { symbol: 'FED-CUT', outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc', quantity: '10', price: '0.4' },
 } as const satisfies CommandRequest;
-export const workingOrder: Order = { ...predictionView, orderId: 'order-1', origin: 'external' };
+export const workingOrder: Order = { ...predictionView, orderId: 'order-1', origin: 'tidemark' };
 export const replaceWorking = {
   kind: 'replace',
   stream: 'prediction',

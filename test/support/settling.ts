@@ -5,8 +5,8 @@ import { equityView, instantAt, predictionView } from './arbitrary-orders.ts';
 
 export const sentAtMs = Date.parse('2026-11-21T12:00:00Z');
 
-export const predictionOrder: Order = { ...predictionView, origin: 'external' };
-export const equityOrder: Order = { ...equityView, origin: 'external' };
+export const predictionOrder: Order = { ...predictionView, origin: 'tidemark' };
+export const equityOrder: Order = { ...equityView, origin: 'tidemark' };
 
 type Of<K, S> = Extract<CommandRequest, { kind: K; stream: S }>;
 
