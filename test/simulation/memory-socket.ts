@@ -8,6 +8,11 @@ const goodbyeMs = 2_000;
 /** Frames that a reader may leave lying before the platform ends the connection. */
 const slowConsumerFrames = 5_000;
 
+interface Frame {
+  readonly text: string;
+  readonly onRead: (() => void) | undefined;
+}
+
 /** The platform's side of a socket. */
 export interface SocketPeer {
   /** How the upgrade is answered; `hang`: never. */
@@ -37,7 +42,7 @@ export class MemorySocket implements Socket {
   private toldOpen = false;
   private toldEnd = false;
   private paused = false;
-  private readonly unread: string[] = [];
+  private readonly unread: Frame[] = [];
   private bytes = 0;
   private lastArrivalMs = 0;
   private readonly clock: Clock;
@@ -65,9 +70,9 @@ export class MemorySocket implements Socket {
     return this.wire === 'open';
   }
 
-  /** From the platform. */
-  push(text: string): void {
-    if (this.wire === 'open') this.carry(() => this.arrive(text));
+  /** From the platform. `onRead`: the process is about to see it. */
+  push(text: string, onRead?: () => void): void {
+    if (this.wire === 'open') this.carry(() => this.arrive({ text, onRead }));
   }
 
   /** The platform or the network ends it. `lose`: what is on the way is lost. */
@@ -158,19 +163,20 @@ export class MemorySocket implements Socket {
     });
   }
 
-  private arrive(text: string): void {
-    this.bytes += text.length;
-    this.unread.push(text);
+  private arrive(frame: Frame): void {
+    this.bytes += frame.text.length;
+    this.unread.push(frame);
     if (this.unread.length > slowConsumerFrames) this.endBy({ kind: 'closed', code: 4429, reason: 'slow consumer' }, true);
     this.host.deliver(() => this.readOn());
   }
 
   private readOn(): void {
     while (!this.paused && !this.toldEnd) {
-      const text = this.unread.shift();
-      if (text === undefined) return;
+      const frame = this.unread.shift();
+      if (frame === undefined) return;
       this.delivered += 1;
-      this.handlers.onFrame(text);
+      frame.onRead?.();
+      this.handlers.onFrame(frame.text);
     }
   }
 

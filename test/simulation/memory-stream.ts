@@ -34,7 +34,7 @@ const foreignAccount = 'acct-foreign';
 export class MemoryStream implements SocketPeer {
   faults: StreamFaults = noStreamFaults;
   down = false;
-  /** Told when a subscription is acknowledged, and when the process knows that its connection has ended. */
+  /** Told when the process reads that a subscription is acknowledged, and when the process knows that its connection has ended. */
   onAcknowledged: (socket: MemorySocket, name: string) => void = () => {};
   onLeft: (socket: MemorySocket) => void = () => {};
   private readonly sockets = new Set<MemorySocket>();
@@ -133,9 +133,8 @@ export class MemoryStream implements SocketPeer {
     const answer = JSON.stringify({ type: 'subscribed', id, payload });
     const lateMs = happens(random, this.faults.ackLate) ? random.next() * 4000 : 0;
     clock.after(lateMs, () => {
-      // The subscription stands for the process from here on: nothing on this wire can overtake the answer.
-      if (socket.open && !socket.silent) this.onAcknowledged(socket, name);
-      socket.push(answer);
+      // The subscription stands for the process once it has read so: a paused one knows of none but the older connection, dead or not (seed 11997).
+      socket.push(answer, () => this.onAcknowledged(socket, name));
     });
   }
 
