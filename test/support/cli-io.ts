@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll } from 'vitest';
 import type { CliIo } from '../../src/cli/io.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
@@ -13,6 +14,18 @@ export interface TestIo extends CliIo {
   readonly code: () => number;
   /** As if the shell had sent the signal. */
   readonly signal: (name: string) => void;
+}
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** One of its own for each: what a test leaves there must not meet the next. Gone with the last test of the file. */
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-cwd-'));
+  folders.push(folder);
+  return folder;
 }
 
 /** A process for a command to run in, in memory: only the given environment, real clock, real network, real files. */
@@ -34,7 +47,7 @@ export function cliIo(env: Record<string, string> = {}): TestIo {
     clock: systemClock,
     random: systemRandom,
     cacheDir: join(tmpdir(), 'tidemark-test-cache'),
-    cwd: mkdtempSync(join(tmpdir(), 'tidemark-cwd-')),
+    cwd: emptyFolder(),
     entry: [process.execPath, 'bin/tidemark.js'],
     version: '0.0.0-test',
     fetch,
