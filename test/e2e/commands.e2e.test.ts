@@ -14,6 +14,11 @@ const accountId = 'SIM-1001';
 /** Far below every market: it rests. */
 const resting = { accountId, symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 
+/** A place of one share, in the words of the command line. */
+function placeIn(id: string): string[] {
+  return ['place', '--account', id, ...'--symbol F --side buy --type limit --qty 1 --price 1'.split(' ')];
+}
+
 async function started(env: Record<string, string> = {}) {
   const { description } = await runningSandbox({ market: { rate: 20 } });
   const world = await World.create({ platform: platformOf(description), env: { TIDEMARK_COMMANDS: 'on', ...env } });
@@ -136,31 +141,14 @@ describe('commands, from REST to the platform and back', () => {
     const service = await world.serve();
     await service.waitLive();
     const url = await service.restAddress();
-    const [mine, foreign] = [accountId, 'SIM-1002'].map((id) => [
-      ...[
-        'place',
-        '--account',
-        id,
-        '--symbol',
-        'F',
-        '--side',
-        'buy',
-        '--type',
-        'limit',
-        '--qty',
-        '1',
-        '--price',
-        '1',
-        '--wait',
-        '10',
-      ],
-    ]);
+    const mine = [...placeIn(accountId), '--wait', '10'];
+    const foreign = [...placeIn('SIM-1002'), '--wait', '10'];
     const signedIn = { TIDEMARK_TOKEN: io.out().trim() };
-    expect(await runAgainst(url, mine ?? [])).toMatchObject({ code: 77, err: expect.stringContaining('(UNAUTHENTICATED)') });
-    expect(await runAgainst(url, mine ?? [], { TIDEMARK_TOKEN: 'guessed' })).toMatchObject({ code: 77 });
-    const placed = await runAgainst(url, mine ?? [], signedIn);
+    expect(await runAgainst(url, mine)).toMatchObject({ code: 77, err: expect.stringContaining('(UNAUTHENTICATED)') });
+    expect(await runAgainst(url, mine, { TIDEMARK_TOKEN: 'guessed' })).toMatchObject({ code: 77 });
+    const placed = await runAgainst(url, mine, signedIn);
     expect([placed.code, placed.out], placed.err).toEqual([0, expect.stringMatching(/^applied {2}command /)]);
-    const refused = await runAgainst(url, foreign ?? [], signedIn);
+    const refused = await runAgainst(url, foreign, signedIn);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('there is no such account (ACCOUNT_NOT_FOUND)')]);
     const halt = await runAgainst(url, ['halt', '--account', accountId, '--reason', 'x'], signedIn);
     expect([halt.code, halt.err]).toEqual([77, expect.stringContaining('(INSUFFICIENT_SCOPE)')]);
@@ -206,29 +194,10 @@ async function theOnCallSettles(service: RunningService, commandId: string): Pro
   expect((await service.status()).halts).toMatchObject([{ scope: accountId, cause: 'operator', reason: 'a drill' }]);
   const ready = await (await fetch(`${await service.adminAddress()}/readyz?verbose`)).json();
   expect(ready).toMatchObject({ status: 'degraded' });
-  const refused = await runAgainst(url, [
-    ...['place', '--account', accountId, '--symbol', 'F'],
-    ...['--side', 'buy', '--type', 'limit', '--qty', '1', '--price', '1'],
-  ]);
+  const refused = await runAgainst(url, placeIn(accountId));
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('PLACING_HALTED')]);
   expect((await runAgainst(url, ['resume', '--account', accountId, '--reason', 'over'])).out).toBe('No halt is in force.\n');
-  const placed = await runAgainst(url, [
-    'place',
-    '--account',
-    accountId,
-    '--symbol',
-    'F',
-    '--side',
-    'buy',
-    '--type',
-    'limit',
-    '--qty',
-    '1',
-    '--price',
-    '1',
-    '--wait',
-    '10',
-  ]);
+  const placed = await runAgainst(url, [...placeIn(accountId), '--wait', '10']);
   expect([placed.code, placed.out], placed.err).toEqual([0, expect.stringMatching(/^applied {2}command /)]);
   const swept = await runAgainst(url, ['cancel', '--all', '--account', accountId, '--reason', 'the drill ends']);
   expect(swept.err + swept.out).toContain('account');
