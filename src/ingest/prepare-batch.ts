@@ -163,9 +163,9 @@ class BatchBuilder {
   }
 
   private remember(key: string, head: Head, state: string | undefined): void {
+    this.cache.set(key, head);
     if (!this.newest.has(key)) this.cache.pin(key);
     this.newest.set(key, { head, state });
-    this.cache.set(key, head);
   }
 
   private append(row: UpdateRow, key: string, receivedMs: number, bound?: BindingRow, commandId?: string): void {

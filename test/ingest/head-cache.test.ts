@@ -50,4 +50,13 @@ describe('the head cache', () => {
     cache.trim();
     expect(cache.has('account:filled-0')).toBe(false);
   });
+
+  it('keeps the pins of an order that closes', () => {
+    const cache = filled(5, 'new', 1);
+    cache.pin('account:new-0');
+    cache.set('account:new-0', head('filled'));
+    for (let i = 0; i < 20; i += 1) cache.set(`account:filled-${i}`, head('filled'));
+    cache.trim();
+    expect(cache.has('account:new-0')).toBe(true);
+  });
 });
