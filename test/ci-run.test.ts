@@ -3,6 +3,8 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+// Comes with testcontainers, which reads Compose files by it.
+import { parse } from 'yaml';
 
 let folder: string;
 beforeEach(() => {
@@ -61,8 +63,10 @@ describe('.ci/run', () => {
   });
 });
 
-it('the workflow of GitHub runs .ci/run and nothing else of ours', () => {
-  const workflow = readFileSync('.github/workflows/ci.yml', 'utf8');
-  expect(workflow).toMatch(/^ +- run: \.ci\/run$/m);
-  expect(workflow).not.toContain('npm ');
+it('the workflow of GitHub runs .ci/run, the Compose test beside it, and nothing else of ours', () => {
+  const { jobs } = parse(readFileSync('.github/workflows/ci.yml', 'utf8'));
+  const ours = (job: string) => jobs[job].steps.flatMap(({ run = '' }) => (/\bapt-get\b/.test(run) || run === '' ? [] : [run]));
+  expect(Object.keys(jobs)).toEqual(['run', 'compose']);
+  expect(ours('run')).toEqual(['.ci/run']);
+  expect(ours('compose')).toEqual(['npm ci --strict-allow-scripts --no-audit --no-fund', 'npm run test:compose']);
 });
