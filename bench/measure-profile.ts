@@ -29,12 +29,14 @@ export async function measureProfile(cleanup: Cleanup, stack: Stack, seconds: nu
   await settle(watched);
   await service.stop();
   await sandbox.stop();
-  const [file = ''] = await readdir(folder);
+  // `serve` starts itself anew with its own sizes of the heap, and leaves the profile of its first moments behind.
+  const file = (await readdir(folder)).sort().at(-1) ?? '';
   const profile = JSON.parse(await readFile(join(folder, file), 'utf8')) as CpuProfile;
   // Both processes count from the same boot, so the window can be told by our clock.
   const shares = shareTime(profile, { fromMicros: untilMicros - figures.seconds * 1e6, untilMicros });
   shares.delete('idle');
   const total = [...shares.values()].reduce((sum, micros) => sum + micros, 0);
+  if (total === 0) throw new Error('the profile of the service shows nothing of the time that was measured');
   const cpuMicrosPerUpdate = figures.processes.find(({ name }) => name === 'service')?.cpuMicrosPerUpdate ?? 0;
   const parts = [...shares]
     .sort(([, a], [, b]) => b - a)
