@@ -260,8 +260,9 @@ export const optionTable = {
     unit: 'observations',
     min: 1,
     max: 1_000_000,
-    fallback: '20000',
-    describe: 'Sockets are paused when so many observations wait for the database.',
+    fallback: '4000',
+    describe:
+      'Sockets are paused when so many observations wait for the database: a few batches and what fills the next ones. More only wait longer, and in memory.',
   }),
   queueMaxBytes: integer({
     env: 'TIDEMARK_QUEUE_MAX_BYTES',
