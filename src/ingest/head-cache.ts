@@ -72,11 +72,6 @@ export class HeadCache {
     if (!this.open.delete(key)) this.closed.delete(key);
   }
 
-  clear(): void {
-    this.open.clear();
-    this.closed.clear();
-  }
-
   /** Back to the capacity, passing over what is pinned. */
   trim(): void {
     trimTo(this.closed, Math.ceil(this.capacity / closedShare));
