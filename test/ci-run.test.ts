@@ -68,5 +68,6 @@ it('the workflow of GitHub runs .ci/run, the Compose test beside it, and nothing
   const ours = (job: string) => jobs[job].steps.flatMap(({ run = '' }) => (/\bapt-get\b/.test(run) || run === '' ? [] : [run]));
   expect(Object.keys(jobs)).toEqual(['run', 'compose']);
   expect(ours('run')).toEqual(['.ci/run']);
+  expect(JSON.stringify(jobs['run'])).not.toContain('npm ');
   expect(ours('compose')).toEqual(['npm ci --strict-allow-scripts --no-audit --no-fund', 'npm run test:compose']);
 });
