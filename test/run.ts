@@ -1,56 +1,28 @@
 /**
- * `npm test`: every project of vitest.config.ts, on the Node that runs this file, then one plain last line `N passed, N failed`.
- * Arguments go through to vitest (`npm test -- --project unit test/domain`).
+ * `npm test`: every project of vitest.config.ts and, beside it, docker-compose.yml on an engine, on the Node that runs this file; then one plain last line
+ * `N passed, N failed`. Arguments go through to vitest (`npm test -- --project unit test/domain`), and leave Compose out.
  *
  * A skipped or todo test counts as failed, and so does a run without a test: silence must not look like success. A whole run fails, too, when a test that
- * docs/platform.md names as proof did not pass in it.
+ * docs/platform.md names as proof did not pass in it. Where no engine is to be had a whole run says so, and what to do, above its last line.
  */
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { runComposeBeside } from './compose/beside.ts';
 import { namedTests, notPassed } from './support/named-tests.ts';
-import { isFiltered, type RunReport, summarise } from './support/summarise-run.ts';
+import { isFiltered, summarise } from './support/summarise-run.ts';
+import { runVitest } from './support/vitest-run.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
-const reportFile = join(folder, 'report.json');
+const args = process.argv.slice(2);
+const isWhole = args.length === 0;
+const [{ report, code }, compose] = await Promise.all([runVitest(args), isWhole ? runComposeBeside() : undefined]);
 
-function runVitest(): Promise<number> {
-  const args = [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${reportFile}`,
-  ];
-  const child = spawn(process.execPath, [...args, ...process.argv.slice(2)], {
-    stdio: 'inherit',
-    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },
-  });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-  return new Promise((resolve) => {
-    child.on('error', () => resolve(1));
-    child.on('close', (code) => resolve(code ?? 1));
-  });
-}
-
-function readReport(): RunReport | undefined {
-  try {
-    const report: RunReport = JSON.parse(readFileSync(reportFile, 'utf8'));
-    return report;
-  } catch {
-    return undefined;
-  }
-}
-
-const code = await runVitest();
-const report = readReport();
-const summary = summarise(report, code, isFiltered(process.argv));
-rmSync(folder, { recursive: true, force: true });
-const isWhole = process.argv.length === 2;
+if (compose !== undefined) process.stdout.write(compose.output);
+const summaries = [summarise(report, code, isFiltered(args)), ...(compose === undefined ? [] : [compose.summary])];
 const unproven = isWhole && report !== undefined ? notPassed(report, namedTests(readFileSync('docs/platform.md', 'utf8'))) : [];
-const failed = summary.failed + unproven.length;
-for (const line of summary.complaints) console.error(line);
+
+for (const { complaints } of summaries) for (const line of complaints) console.error(line);
 for (const { file, title } of unproven) console.error(`docs/platform.md names what did not pass: ${file} › ${title}`);
-console.log(`${summary.passed} passed, ${failed} failed`);
+const passed = summaries.reduce((sum, summary) => sum + summary.passed, 0);
+const failed = summaries.reduce((sum, summary) => sum + summary.failed, unproven.length);
+if (compose?.notRun !== undefined) console.log(`NOT RUN, docker-compose.yml on an engine: ${compose.notRun}`);
+console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

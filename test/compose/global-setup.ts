@@ -2,6 +2,7 @@ import type { TestProject } from 'vitest/node';
 import { findCompose } from './compose-command.ts';
 import { findOrStartEngine } from './engine.ts';
 import { gatherImages } from './images.ts';
+import { tellNoEngine } from './no-engine-error.ts';
 import { say } from './run.ts';
 
 declare module 'vitest' {
@@ -16,6 +17,13 @@ declare module 'vitest' {
 
 /** An engine, Compose and every image, before the first test: without one of them the run fails. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  return prepare(project).catch((error) => {
+    tellNoEngine(error);
+    throw error;
+  });
+}
+
+async function prepare(project: TestProject): Promise<() => Promise<void>> {
   const engine = await findOrStartEngine();
   try {
     const compose = await findCompose();

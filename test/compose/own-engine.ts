@@ -7,6 +7,7 @@ import { ensureProgram } from '../support/debian-package.ts';
 import { eventually } from '../support/poll.ts';
 import type { Engine } from './engine.ts';
 import { keepNetwork } from './keep-network.ts';
+import { NoEngineError } from './no-engine-error.ts';
 import { run, say } from './run.ts';
 
 /**
@@ -58,7 +59,10 @@ export async function startOwnEngine(): Promise<Engine> {
     });
   } catch {
     await stop();
-    throw new Error(`no Docker engine answers, and dockerd does not start on this machine:\n${lines.join('\n')}`);
+    throw new NoEngineError(
+      `no Docker engine answers, and dockerd does not start on this machine (it takes more than a container without privileges has): ` +
+        `start an engine.\n${lines.join('\n')}`,
+    );
   }
   say(`engine: dockerd of our own, ${host}, after ${Math.round((systemClock.monotonicMs() - started) / 100) / 10} s`);
   return { host, own: true, stop };

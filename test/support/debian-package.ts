@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
+const waitSeconds = 300;
 const installMs = 180_000;
+// apt-get waits for dpkg's lock, not for that of its lists, and several processes of one run may be here at once.
+const lock = '/tmp/tidemark-apt.lock';
 
 /**
  * Makes sure that a program of a Debian package is there: installs it where we are root and apt-get exists. Throws with the sentence that mends it
@@ -18,10 +21,11 @@ export function ensureProgram(program: string, packageName = program): void {
 
 function apt(args: readonly string[]): string {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const { stdout, stderr } = spawnSync('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...args], {
+  const alone = ['--wait', String(waitSeconds), lock, 'apt-get', '-o', 'DPkg::Lock::Timeout=120'];
+  const { stdout, stderr } = spawnSync('flock', [...alone, ...args], {
     env,
     encoding: 'utf8',
-    timeout: installMs,
+    timeout: waitSeconds * 1000 + installMs,
   });
   return `${stdout}\n${stderr}`.slice(-2000);
 }

@@ -50,7 +50,7 @@ export class TidemarkProcess {
         stopSignal: 'KILL',
         patienceMs: 20_000,
         // By its first line, as npx starts it, on the Node that runs the tests.
-        env: { ...neutralEnv(), PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, ...env },
+        env: { ...neutralEnv(), PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, ...compileCache(entry), ...env },
         onLine: (line) => lines.push(line),
       },
     );
@@ -102,6 +102,11 @@ export class TidemarkProcess {
 }
 
 class GoneError extends Error {}
+
+/** What Node compiled of a build in a temporary folder would stay in the user's cache when that folder is gone. */
+function compileCache(entry: string): Record<string, string> {
+  return entry === tidemarkEntry ? {} : { NODE_DISABLE_COMPILE_CACHE: '1' };
+}
 
 /** Our environment without what would configure the program besides the test. */
 export function neutralEnv(): Record<string, string> {

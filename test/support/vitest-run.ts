@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunReport } from './summarise-run.ts';
+
+export interface VitestRun {
+  /** Undefined where vitest left none: it was killed, or broke before its first test. */
+  readonly report: RunReport | undefined;
+  readonly code: number;
+  /** What it printed; empty where that went to our own output. */
+  readonly output: string;
+}
+
+export interface VitestRunOptions {
+  /** Keeps what it prints for later: two runs at once would print into each other's lines. */
+  readonly keepOutput?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** One run of vitest to its end, on the Node that runs this; INT and TERM go on to it. */
+export async function runVitest(args: readonly string[], options: VitestRunOptions = {}): Promise<VitestRun> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
+  const file = join(folder, 'report.json');
+  try {
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const { code, output } = await toItsEnd(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...args], options);
+    return { report: readReport(file), code, output };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function toItsEnd(args: readonly string[], options: VitestRunOptions): Promise<{ code: number; output: string }> {
+  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0', ...options.env };
+  const child = spawn(process.execPath, args, {
+    stdio: options.keepOutput === true ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+    env,
+  });
+  const said: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => said.push(chunk));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve) => {
+    const end = (code: number) => resolve({ code, output: Buffer.concat(said).toString() });
+    child.on('error', () => end(1));
+    child.on('close', (code) => end(code ?? 1));
+  });
+}
+
+function readReport(file: string): RunReport | undefined {
+  try {
+    const report: RunReport = JSON.parse(readFileSync(file, 'utf8'));
+    return report;
+  } catch {
+    return undefined;
+  }
+}
