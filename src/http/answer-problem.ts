@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../observability/log.ts';
 import { problem, problemType } from './problem.ts';
 import { StoreUnavailableError } from './read-store.ts';
-import { RequestError } from './request-error.ts';
 
 /** For a path or a method that has no route. The path is not repeated: it is the caller's text. */
 export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -25,7 +24,6 @@ export function answerProblem(log: Log, error: unknown, request: FastifyRequest,
 }
 
 function tellingOf(error: unknown, status: number): Telling {
-  if (error instanceof RequestError) return [error.code, error.message];
   return error instanceof StoreUnavailableError ? unavailable : (tellings[status] ?? internal);
 }
 

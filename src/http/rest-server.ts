@@ -15,10 +15,8 @@ import { StaticTokens } from './auth/static-tokens.ts';
 import { answerClientError } from './client-error.ts';
 import { Cursors } from './cursor.ts';
 import { makeDocuments } from './documents/make-documents.ts';
-import { parseJsonBody } from './json-body.ts';
 import { observeRequest } from './observe-request.ts';
 import type { OrderReads } from './order-reads.ts';
-import { RequestError } from './request-error.ts';
 import { givenRequestId, headerFault } from './request-headers.ts';
 import type { RouteParts } from './route.ts';
 import { routeTable } from './route-table.ts';
@@ -159,7 +157,8 @@ export class RestServer implements Service {
     });
     server.server.maxConnections = this.options.maxConnections;
     server.removeAllContentTypeParsers();
-    server.addContentTypeParser('application/json', { parseAs: 'buffer' }, readBody);
+    // As bytes, whatever their type: only the route knows whether it takes a body at all (read-body.ts).
+    server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
     server.setNotFoundHandler(answerUnknownPath);
     server.setErrorHandler((error, request, reply) => answerProblem(log, error, request, reply));
     server.addHook('onRequest', (request, reply, done) => this.receive(request, reply, done));
@@ -203,15 +202,4 @@ export class RestServer implements Service {
     this.inFlight -= 1;
     if (this.inFlight === 0) this.onIdle?.();
   };
-}
-
-type Parsed = (error: Error | null, body?: unknown) => void;
-
-function readBody(request: FastifyRequest, bytes: Buffer, done: Parsed): void {
-  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1];
-  const parsed = parseJsonBody(bytes);
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
-    done(new RequestError(415, 'MEDIA_TYPE', 'JSON is read in UTF-8 only'));
-  else if (parsed.ok) done(null, parsed.value);
-  else done(new RequestError(400, parsed.code, parsed.detail));
 }

@@ -3,6 +3,7 @@ import type { RestMetrics } from '../observability/rest-metrics.ts';
 import type { Authenticator, AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, type Principal } from './auth/principal.ts';
 import { idKinds } from './path-ids.ts';
+import { readBody } from './read-body.ts';
 import type { Call, Route, RouteParts } from './route.ts';
 import { sendMissing, sendProblem } from './send-answer.ts';
 
@@ -114,8 +115,9 @@ function serve(route: Route, parts: RouteParts, request: FastifyRequest, reply: 
   const query = readQuery(route, request);
   if ('faults' in query)
     return sendProblem(reply, 400, 'INVALID_PARAMETER', 'the parameters are not what this route takes', query.faults);
-  if (route.body !== undefined && request.body === undefined)
-    return sendProblem(reply, 400, 'EMPTY_BODY', 'the request has no body, and this route needs one');
+  const body = readBody(request, route.body !== undefined);
+  if (!body.ok) return sendProblem(reply, body.status, body.code, body.detail);
+  request.body = body.value;
   const call: Call = { request, reply, principal, params, query: query.value };
   return route.handle(parts, call);
 }

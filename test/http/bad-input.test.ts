@@ -221,6 +221,29 @@ describe('the size and the kind of a body', () => {
   });
 });
 
+describe('a route that takes no body', () => {
+  const routes: [string, string][] = [
+    ['DELETE', '/v1/orders/ord-1?accountId=ACC-1'],
+    ['DELETE', '/v1/predictions/orders/ord-1?accountId=ACC-1'],
+    ['POST', '/v1/reconcile'],
+  ];
+  const types = [undefined, 'application/json', 'application/x-www-form-urlencoded', 'application/json; charset=utf-16'];
+
+  it.each(routes)('%s %s answers a request without one, whatever content type it names', async (method, path) => {
+    for (const type of types) {
+      const headers = { 'idempotency-key': 'k', ...(type === undefined ? {} : { 'content-type': type }) };
+      expect([type, (await ask(`${rig.address}${path}`, { method, headers })).status]).toEqual([type, 200]);
+    }
+  });
+
+  it.each(routes)('%s %s refuses one that has a body, rather than leave it unread', async (method, path) => {
+    for (const type of types.slice(1)) {
+      const headers = { 'content-type': type ?? '' };
+      await expectRefused(send('{"accountId":"ACC-2"}', { path, method, headers }), 400, 'UNEXPECTED_BODY');
+    }
+  });
+});
+
 describe('an id in a path', () => {
   it.each([
     '/v1/commands/not-a-uuid',

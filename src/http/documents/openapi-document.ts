@@ -144,12 +144,13 @@ const signedIn: Readonly<Record<number, readonly string[]>> = {
   503: ['STORE_UNAVAILABLE', 'AUTH_UNAVAILABLE'],
 };
 
-function problemsOf({ problems = {}, scopes, params }: Route): Record<string, Response> {
+function problemsOf({ method, body, problems = {}, scopes, params }: Route): Record<string, Response> {
   const codes = new Map<string, Set<string>>();
   for (const table of [
     everywhere,
     scopes === 'public' ? {} : signedIn,
     params === undefined ? {} : { 404: ['NOT_FOUND'] },
+    body === undefined && method !== 'GET' ? { 400: ['UNEXPECTED_BODY'] } : {},
     problems,
   ])
     for (const [status, those] of Object.entries(table)) codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));

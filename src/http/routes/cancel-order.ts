@@ -28,7 +28,12 @@ function cancelRoute(stream: Stream, path: string, operationId: string, summary:
     query,
     headers: orderCommandHeaders,
     answers: commandAnswers,
-    problems: { ...commandProblems, 409: cancelProblems, 412: ['REVISION_MISMATCH'] },
+    problems: {
+      ...commandProblems,
+      400: ['IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH'],
+      409: cancelProblems,
+      412: ['REVISION_MISMATCH'],
+    },
     handle: (parts, call) => {
       const { orderId = '' } = call.params;
       return sendCommand(parts, call, { request: { kind: 'cancel', stream, accountId: call.query.accountId, orderId } });
