@@ -98,11 +98,15 @@ export interface OrderReads {
   findCommand(scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined>;
   accounts(scope: AccountScope): Promise<readonly AccountRow[]>;
   exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]>;
-  /** Updates above `afterSeq` in the order of seq, continuity marks left out. `lastSeq`: how far was looked, also where nothing was for this scope. `oldestSeq` above `afterSeq + 1`: what lies between is gone. */
+  /**
+   * Updates above `afterSeq` in the order of seq, continuity marks left out. `lastSeq`: how far was looked, also where nothing was for this scope; nothing can be
+   * committed up to there any more, by whichever lane. `oldestSeq` above `afterSeq + 1`: what lies between is gone.
+   */
   updatesAfter(
     scope: AccountScope,
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }>;
+  /** The end of the log: a place to go on from, as `lastSeq`. */
   newestSeq(): Promise<bigint>;
 }

@@ -1,7 +1,14 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
 import type { AccountScope, StreamedUpdate } from '../http/order-reads.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { inScope, scopeParameter } from './account-scope.ts';
+import { underWay, untilEnded } from './batches-under-way.ts';
+
+export interface StreamDeps {
+  readonly pool: Pool;
+  readonly clock: Clock;
+}
 
 interface UpdateRow {
   readonly seq: string;
@@ -14,32 +21,60 @@ interface UpdateRow {
 /** Rows of the log that one read looks at, whosever they are: a scope of one quiet account must not walk the whole log. */
 const lookedAt = 5_000;
 
+interface LogPage {
+  readonly updates: readonly StreamedUpdate[];
+  readonly lastSeq: bigint;
+  readonly oldestSeq: bigint;
+}
+
 /**
- * Updates of the scope above `afterSeq`, in the order of seq. Not prepared (see `PostgresUpdateLog`), and every part has a lower bound of seq: only partitions
- * from there on are touched. `oldestSeq` is the bound of the oldest partition, so seqs that a batch took and gave back never look like a loss.
+ * Updates of the scope above `afterSeq`, in the order of seq: all that there ever will be up to `lastSeq`. Within a lane seq order is commit order (see `enter_lane`), between
+ * two it is not: where a batch of another lane than that of the last row was under way, it may hold a lower seq, and the page is read again once it has ended. Of one lane
+ * nothing is ever waited for. `oldestSeq` is the bound of the oldest partition, so seqs that a batch took and gave back never look like a loss.
  */
-export async function readStream(
+export async function readStream(deps: StreamDeps, scope: AccountScope, afterSeq: bigint, limit: number): Promise<LogPage> {
+  const { xids, ...page } = await readPage(deps.pool, scope, afterSeq, limit);
+  if (xids.length === 0) return page;
+  await untilEnded(deps, xids);
+  const { xids: _, ...complete } = await readPage(deps.pool, scope, afterSeq, limit, page.lastSeq);
+  return complete;
+}
+
+/**
+ * Not prepared (see `PostgresUpdateLog`), and every part has a lower bound of seq: only partitions from there on are touched. `upToSeq` bounds what was looked at, not
+ * the look itself: the planner takes a range with two ends to be a short one.
+ */
+async function readPage(
   pool: Pool,
   scope: AccountScope,
   afterSeq: bigint,
   limit: number,
-): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }> {
+  upToSeq?: bigint,
+): Promise<LogPage & { readonly xids: readonly string[] }> {
   const look = Math.max(lookedAt, limit);
   const { rows } = await pool.query<
-    { [column in keyof UpdateRow]: UpdateRow[column] | null } & { last_seq: string | null; oldest_seq: string | null }
+    { [column in keyof UpdateRow]: UpdateRow[column] | null } & {
+      last_seq: string | null;
+      oldest_seq: string | null;
+      xids: readonly string[];
+    }
   >(
-    `with found as (
+    `with ${underWay}, found as (
        select * from (
          select seq, stream, order_id, account_id, payload from public.order_updates where seq > $2 order by seq limit $3
        ) as looked
-       where stream <> 'continuity' and ${inScope('account_id', 1)} order by seq limit $4
+       where stream <> 'continuity' and ${inScope('account_id', 1)} and ($5::bigint is null or seq <= $5) order by seq limit $4
      ),
-     bounds as (
-       select (select max(seq) from (select seq from public.order_updates where seq > $2 order by seq limit $3) as looked) as last_seq,
-         (select min(from_seq) from public.log_partitions()) as oldest_seq
+     bounds as materialized (
+       select last_seq, (select min(from_seq) from public.log_partitions()) as oldest_seq,
+         array(select xid::text from under_way where lane <> (select u.lane from public.order_updates u where u.seq = last_seq)) as xids
+       from (
+         select max(seq) as last_seq from (select seq from public.order_updates where seq > $2 order by seq limit $3) as looked
+         where $5::bigint is null or seq <= $5
+       ) as reached
      )
      select * from bounds left join found on true order by found.seq`,
-    [scopeParameter(scope), afterSeq.toString(), look, limit],
+    [scopeParameter(scope), afterSeq.toString(), look, limit, upToSeq?.toString() ?? null],
   );
   const updates = rows.filter((row): row is typeof row & UpdateRow => row.seq !== null).map(toUpdate);
   const [row] = rows;
@@ -48,13 +83,20 @@ export async function readStream(
     updates,
     lastSeq: full ?? BigInt(row?.last_seq ?? afterSeq),
     oldestSeq: BigInt(row?.oldest_seq ?? afterSeq + 1n),
+    xids: row?.xids ?? [],
   };
 }
 
-/** The highest seq that is committed; 0 before the first. */
-export async function readNewestSeq(pool: Pool): Promise<bigint> {
-  const { rows } = await pool.query<{ seq: string | null }>('select max(seq) as seq from public.order_updates');
-  return BigInt(rows[0]?.seq ?? 0);
+/** The highest seq that is committed, once nothing below it can be any more; 0 before the first. */
+export async function readNewestSeq(deps: StreamDeps): Promise<bigint> {
+  const { rows } = await deps.pool.query<{ seq: string; xids: readonly string[] }>(
+    `with ${underWay}
+     select seq, array(select xid::text from under_way where under_way.lane <> newest.lane) as xids
+     from (select seq, lane from public.order_updates order by seq desc limit 1) as newest`,
+  );
+  const [row] = rows;
+  if (row !== undefined && row.xids.length > 0) await untilEnded(deps, row.xids);
+  return BigInt(row?.seq ?? 0);
 }
 
 /** Revisions of one order above `afterRevision`, oldest first; undefined: no such order in the scope. */

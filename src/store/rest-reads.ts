@@ -92,11 +92,11 @@ export class PostgresOrderReads implements OrderReads {
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }> {
-    return this.read((pool) => readStream(pool, scope, afterSeq, limit));
+    return retryTransaction(this.deps, () => readStream(this.deps, scope, afterSeq, limit));
   }
 
   newestSeq(): Promise<bigint> {
-    return this.read(readNewestSeq);
+    return retryTransaction(this.deps, () => readNewestSeq(this.deps));
   }
 
   /** Each different page once; one that fails fails only those that asked for it. */
