@@ -19,6 +19,7 @@ describe('static tokens', () => {
     ['no account', `risk:${one}:orders:read:`],
     ['a short hash', `risk:${one.slice(1)}:orders:read:*`],
     ['no name', `:${one}:orders:read:*`],
+    ['the name of whoever calls without sign-in', `loopback:${one}:orders:read:*`],
     ['an asterisk among accounts', `risk:${one}:orders:read:*,ACC-1`],
   ])('%s is refused, by its place in the list', (_name, text) => {
     expect(parseStaticTokens(`first:${two}:ops:read:*\n${text}`)).toEqual({ wrong: 2, count: 2 });
