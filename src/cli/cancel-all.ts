@@ -3,7 +3,10 @@ import { formatTable } from './format-table.ts';
 import type { CliIo } from './io.ts';
 import { askOperator, reasonText } from './operator-call.ts';
 import { printable } from './printable.ts';
+import { refuseFlags } from './refuse-flags.ts';
+import { longestHoldMs } from './rest-client.ts';
 import type { SendFlags } from './send-command.ts';
+import { withKey } from './with-key.ts';
 
 export interface CancelFlags extends SendFlags {
   /** Left out with `--all`: every account of the token. */
@@ -18,10 +21,18 @@ export interface CancelFlags extends SendFlags {
 export async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlags): Promise<void> {
   if (order !== undefined) throw usage('give an order or --all, not both');
   if (flags.reason === undefined) throw usage('--all needs --reason: it is recorded');
+  refuseFlags(
+    flags,
+    ['prediction', 'ifRevision', 'wait'],
+    'does not go with --all: every open order is cancelled, on both streams',
+  );
   const key = flags.idempotencyKey ?? io.random.uuid();
   if (flags.idempotencyKey === undefined) io.stderr.write(`idempotency key ${key}\n`);
   const asked = { ...flags, reason: reasonText(flags.reason) };
-  const { body } = await askOperator(io, asked, 'cancel-all', { 'idempotency-key': key });
+  const sent = { headers: { 'idempotency-key': key }, waitMs: longestHoldMs };
+  const { body } = await askOperator(io, asked, 'cancel-all', sent).catch((error: unknown) => {
+    throw withKey(error, key);
+  });
   const [orders, declined] = [rows(body['orders']), rows(body['declined'])];
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, idempotencyKey: key })}\n`);
   else io.stdout.write(orders.length === 0 && declined.length === 0 ? 'No order is open.\n' : table(orders, declined));

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { type CancelFlags, cancelAll } from './cancel-all.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
+import { refuseFlags } from './refuse-flags.ts';
 import { ifMatch, revision } from './replace.ts';
 import { query, restExitCodes, segment } from './rest-flags.ts';
 import { addSendFlags, sendCommand } from './send-command.ts';
@@ -22,7 +23,7 @@ export function cancelCommand(io: CliIo): Command {
     .description('Cancels an order, or with --all every open order of an account.')
     .argument('[order]', 'id of the order')
     .option('--account <id>', 'account of the order; with --all left out: every account of the token')
-    .option('--prediction', 'it is a prediction order')
+    .option('--prediction', 'it is a prediction order; without it the order is looked for among equities and options')
     .option('--if-revision <n>', 'only while the order is at this revision of ours', revision)
     .option('--all', 'every open order, on both streams; needs --reason')
     .option('--reason <text>', 'why: recorded with --all');
@@ -31,7 +32,11 @@ export function cancelCommand(io: CliIo): Command {
     .action((order: string | undefined, flags: CancelFlags) => {
       if (flags.all) return cancelAll(io, order, flags);
       if (order === undefined || flags.account === undefined)
-        throw new CliError('which order? Give its id and its --account, or --all', { code: 'USAGE', exitCode: exitCodes.usage });
+        throw new CliError('which order? Give its id and its --account, and --prediction for a prediction order; or --all', {
+          code: 'USAGE',
+          exitCode: exitCodes.usage,
+        });
+      refuseFlags(flags, ['reason'], 'goes with --all only: nothing would record it');
       const path = flags.prediction ? '/v1/predictions/orders' : '/v1/orders';
       return sendCommand(io, flags, {
         method: 'DELETE',

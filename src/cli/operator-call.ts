@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CliIo } from './io.ts';
-import type { RestAnswer } from './rest-client.ts';
+import type { RestAnswer, RestRequest } from './rest-client.ts';
 import { addRestFlags, type RestFlags, restClient, segment } from './rest-flags.ts';
 
 /** What `halt`, `resume` and `cancel --all` take: whom it concerns, and why. */
@@ -23,8 +23,8 @@ export function askOperator(
   io: CliIo,
   flags: RestFlags & { readonly account?: string; readonly reason?: string },
   verb: 'halt' | 'resume' | 'cancel-all',
-  headers: Readonly<Record<string, string>> = {},
+  sent: Pick<RestRequest, 'headers' | 'waitMs'> = {},
 ): Promise<RestAnswer> {
   const whom = flags.account === undefined ? '' : `/accounts/${segment(flags.account)}`;
-  return restClient(io, flags).ask({ method: 'POST', path: `/v1${whom}/${verb}`, headers, body: { reason: flags.reason } });
+  return restClient(io, flags).ask({ method: 'POST', path: `/v1${whom}/${verb}`, ...sent, body: { reason: flags.reason } });
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
+import { refuseFlags } from './refuse-flags.ts';
 import { restExitCodes } from './rest-flags.ts';
 import { addSendFlags, type SendFlags, sendCommand } from './send-command.ts';
 
@@ -71,7 +71,7 @@ function collect(value: string, before: readonly string[] = []): readonly string
 
 /** JSON leaves undefined fields out. */
 function accountBody(flags: PlaceFlags): object {
-  refuse(flags, ['outcome', 'expireTime'], 'belongs to --prediction');
+  refuseFlags(flags, ['outcome', 'expireTime'], 'belongs to --prediction');
   return {
     accountId: flags.account,
     symbol: flags.symbol,
@@ -90,7 +90,7 @@ function accountBody(flags: PlaceFlags): object {
 }
 
 function predictionBody(flags: PlaceFlags): object {
-  refuse(flags, ['currency', 'destination', 'leg'], 'does not belong to --prediction');
+  refuseFlags(flags, ['currency', 'destination', 'leg'], 'does not belong to --prediction');
   return {
     accountId: flags.account,
     symbol: flags.symbol,
@@ -110,11 +110,4 @@ function predictionBody(flags: PlaceFlags): object {
 function legOf(text: string): object {
   const [symbol, side = '', ratioQty, effect = ''] = text.split(':');
   return { symbol, side: side.toUpperCase(), ratioQty, positionEffect: effect.toUpperCase() };
-}
-
-function refuse(flags: PlaceFlags, names: readonly (keyof PlaceFlags)[], why: string): void {
-  const given = names.find((name) => flags[name] !== undefined);
-  if (given === undefined) return;
-  const option = `--${given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  throw new CliError(`${option} ${why}`, { code: 'USAGE', exitCode: exitCodes.usage });
 }

@@ -3,6 +3,7 @@ import { formatTable } from './format-table.ts';
 import type { CliIo } from './io.ts';
 import { plural } from './plural.ts';
 import { printable } from './printable.ts';
+import { longestHoldMs } from './rest-client.ts';
 import { addRestFlags, query, type RestFlags, restClient, restExitCodes } from './rest-flags.ts';
 
 const examples = `
@@ -19,9 +20,6 @@ interface ReconcileFlags extends RestFlags {
   readonly dryRun?: true;
 }
 
-/** A complete read of an account waits for its one reader, and a whole round for the budget. */
-const withinMs = 60_000;
-
 /** Finds out at once what became of unresolved commands. */
 export function reconcileCommand(io: CliIo): Command {
   const command = new Command('reconcile')
@@ -35,7 +33,8 @@ export function reconcileCommand(io: CliIo): Command {
 
 async function run(io: CliIo, flags: ReconcileFlags): Promise<void> {
   const path = `/v1/reconcile${query({ accountId: flags.account, dryRun: String(flags.dryRun === true) })}`;
-  const { body } = await restClient(io, flags).ask({ method: 'POST', path, waitMs: withinMs });
+  // A complete read of an account waits for its one reader, and a whole round for the budget.
+  const { body } = await restClient(io, flags).ask({ method: 'POST', path, waitMs: longestHoldMs });
   if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
   else io.stdout.write(report(body, flags.dryRun === true));
 }

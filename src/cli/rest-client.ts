@@ -26,6 +26,9 @@ export interface RestAnswer {
 /** Above the service's own deadlines: whoever gives up first should be the service, which says why. */
 const answerWithinMs = 20_000;
 
+/** `waitMs` of what goes over many orders or accounts: the service holds such an answer for up to three minutes. */
+export const longestHoldMs = 180_000;
+
 /**
  * REST of a running service, as the commands of the command line use it. An error body becomes a `CliError`: its sentence, its code, and an exit code of its class. One
  * request a call, never repeated: whether a repeat is safe is for the caller to say, who knows the idempotency key.
@@ -97,9 +100,13 @@ const mends: Readonly<Record<string, string>> = {
   ORDER_NOT_FOUND: 'Check the id and --account, and for a prediction order --prediction.',
 };
 
+export function mendOfCode(code: string): string | undefined {
+  return mends[code];
+}
+
 function mendOf(status: number, body: Readonly<Record<string, unknown>>): { mend?: string } {
   const faults = Array.isArray(body['faults']) ? body['faults'].map(faultLine) : [];
-  const hint = mends[String(body['code'])] ?? (status === 401 ? unsigned : undefined);
+  const hint = mendOfCode(String(body['code'])) ?? (status === 401 ? unsigned : undefined);
   const again = body['retryable'] === true ? ['The same line may succeed later.'] : [];
   const lines = [...faults, ...(hint === undefined ? [] : [hint]), ...again];
   return lines.length === 0 ? {} : { mend: lines.join('\n') };

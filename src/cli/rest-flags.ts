@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { idKinds } from '../http/path-ids.ts';
 import { Secret } from '../runtime/secret.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
@@ -42,10 +43,10 @@ function checkedAddress(text: string): string {
   });
 }
 
-/** Part of a path: what people type is never taken for a path of its own. */
+/** Part of a path: what people type is never taken for a path of its own. No id of the service is longer than that of an order. */
 export function segment(text: string): string {
-  if (/^[\x21-\x7e]{1,100}$/.test(text) && text !== '.' && text !== '..') return encodeURIComponent(text);
-  throw new CliError('an id has up to 100 visible characters, and this has not', { code: 'USAGE', exitCode: exitCodes.usage });
+  if (idKinds.orderId.test(text) && text !== '.' && text !== '..') return encodeURIComponent(text);
+  throw new CliError('an id has up to 128 visible characters, and this has not', { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
 export function query(parameters: Readonly<Record<string, string | undefined>>): string {

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { CliError, exitCodes } from './cli-error.ts';
+import { exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { printable } from './printable.ts';
-import type { RestAnswer, RestRequest } from './rest-client.ts';
+import { mendOfCode, type RestAnswer, type RestRequest } from './rest-client.ts';
 import { addRestFlags, type RestFlags, restClient, waitSeconds } from './rest-flags.ts';
+import { withKey } from './with-key.ts';
 
 /** What `place`, `replace` and `cancel` take besides their terms. */
 export interface SendFlags extends RestFlags {
@@ -39,27 +40,9 @@ export async function sendCommand(io: CliIo, flags: SendFlags, request: RestRequ
     ...(flags.wait === undefined ? {} : { prefer: `wait=${flags.wait}` }),
   };
   const answer = await client.ask({ ...request, headers, waitMs }).catch((error: unknown) => {
-    throw error instanceof CliError && mayHaveArrived(error) ? withKey(error, key) : error;
+    throw withKey(error, key);
   });
   tell(io, flags, answer, key);
-}
-
-/** A problem says that nothing was journaled. These two say nothing: the request may have arrived. */
-function mayHaveArrived({ code }: CliError): boolean {
-  return code === 'NO_ANSWER' || code === 'NOT_TIDEMARK';
-}
-
-function withKey(error: CliError, key: string): CliError {
-  return new CliError(error.message, {
-    code: error.code,
-    exitCode: exitCodes.unresolved,
-    mend: [
-      'Whether the service took it is not known. Give the same line again with',
-      `  --idempotency-key ${key}`,
-      'which tells what became of it, and sends it only if it had not arrived.',
-    ].join('\n'),
-    cause: error,
-  });
 }
 
 function tell(io: CliIo, flags: SendFlags, { status, headers, body }: RestAnswer, idempotencyKey: string): void {
@@ -78,17 +61,18 @@ function sentences(
   const { commandId, orderId, reason } = body;
   const order = typeof orderId === 'string' ? `  order ${orderId}` : '';
   const lines = [`${outcome}  command ${String(commandId)}${order}${replayed ? '  (sent before with this key)' : ''}`];
-  const why = reasonOf(reason);
-  if (why !== undefined) lines.push(`  ${why}`);
+  lines.push(...reasonLines(reason, outcome).map((line) => `  ${line}`));
   if (unresolved)
     lines.push(`  Nobody knows yet what became of it. It is being found out: tidemark command show ${String(commandId)}`);
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
 
-function reasonOf(reason: unknown): string | undefined {
-  if (typeof reason !== 'object' || reason === null) return undefined;
+/** The platform says of an order that it cannot find what we say of one: there the mend is the same. */
+function reasonLines(reason: unknown, outcome: string): string[] {
+  if (typeof reason !== 'object' || reason === null) return [];
   const { code, message } = reason as { code?: unknown; message?: unknown };
-  return `${String(message)} (${String(code)})`;
+  const mend = outcome === 'refused' && code === 'ORDER_NOT_FOUND' ? [mendOfCode(code) ?? ''] : [];
+  return [`${String(message)} (${String(code)})`, ...mend];
 }
 
 /** 0: the platform has it, or it took effect. 75: not known. 1: it has no effect, whoever decided so. */

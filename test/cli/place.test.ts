@@ -181,37 +181,13 @@ describe('replace', () => {
     expect(rest.received[0]?.path).toBe('/v1/predictions/orders/..%2F..%2Forders%3Fx%3D1');
     expect(await runAgainst(rest.url, ['replace', '..', '--account', 'A', '--price', '0.45'])).toMatchObject({ code: 64 });
   });
-});
 
-describe('cancel', () => {
-  it('names the account in the query, on the endpoint of its stream', async () => {
-    const rest = await restServer((_request, response) => json(response, 200, commandBody({ kind: 'cancel' })));
-    await runAgainst(rest.url, ['cancel', 'o-1', '--account', 'SIM 1']);
-    await runAgainst(rest.url, ['cancel', 'o-2', '--account', 'SIM-1', '--prediction', '--if-revision', '2']);
-    expect(rest.received.map(({ method, path, body }) => [method, path, body])).toEqual([
-      ['DELETE', '/v1/orders/o-1?accountId=SIM+1', ''],
-      ['DELETE', '/v1/predictions/orders/o-2?accountId=SIM-1', ''],
-    ]);
-    expect(rest.received[1]?.headers['if-match']).toBe('"2"');
-  });
-
-  it('of all orders needs a reason, and tells each', async () => {
-    const orders = [
-      { accountId: 'A', stream: 'account', orderId: 'o-1', outcome: 'accepted', commandId: 'c-1' },
-      { accountId: 'A', stream: 'prediction', orderId: 'o-2', code: 'ORDER_CLOSED', detail: 'closed' },
-    ];
-    const declined = [{ accountId: 'B', code: 'ACCOUNT_NOT_TRADED', detail: 'real' }];
-    const rest = await restServer((_request, response) => json(response, 200, { orders, declined }));
-    expect(await runAgainst(rest.url, ['cancel', '--all', '--account', 'A'])).toMatchObject({ code: 64 });
-    expect(await runAgainst(rest.url, ['cancel', '--account', 'A'])).toMatchObject({ code: 64 });
-    expect(rest.received).toEqual([]);
-    const { code, out } = await runAgainst(rest.url, ['cancel', '--all', '--account', 'A', '--reason', 'stop']);
-    expect(rest.received[0]).toMatchObject({ method: 'POST', path: '/v1/accounts/A/cancel-all', body: '{"reason":"stop"}' });
-    expect(rest.received[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
-    expect(out).toMatch(/^A +prediction +o-2 +ORDER_CLOSED +-$/m);
-    expect(out).toMatch(/^B +- +- +ACCOUNT_NOT_TRADED +-$/m);
-    expect(code).toBe(1);
-    await runAgainst(rest.url, ['cancel', '--all', '--reason', 'stop']);
-    expect(rest.received[1]?.path).toBe('/v1/cancel-all');
+  it.each([
+    [128, 0],
+    [129, 64],
+  ])('of an order whose id has %d characters ends with %d, as the service takes ids', async (length, expected) => {
+    const rest = await restServer((_request, response) => json(response, 200, commandBody()));
+    const { code } = await runAgainst(rest.url, ['replace', 'o'.repeat(length), '--account', 'A', '--price', '0.45']);
+    expect(code).toBe(expected);
   });
 });

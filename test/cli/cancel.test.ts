@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { cliIo } from '../support/cli-io.ts';
+import { json } from '../support/http-server.ts';
+import { commandBody, problemBody, restServer, runAgainst } from '../support/rest-answers.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+describe('cancel', () => {
+  it('names the account in the query, on the endpoint of its stream', async () => {
+    const rest = await restServer((_request, response) => json(response, 200, commandBody({ kind: 'cancel' })));
+    await runAgainst(rest.url, ['cancel', 'o-1', '--account', 'SIM 1']);
+    await runAgainst(rest.url, ['cancel', 'o-2', '--account', 'SIM-1', '--prediction', '--if-revision', '2']);
+    expect(rest.received.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ['DELETE', '/v1/orders/o-1?accountId=SIM+1', ''],
+      ['DELETE', '/v1/predictions/orders/o-2?accountId=SIM-1', ''],
+    ]);
+    expect(rest.received[1]?.headers['if-match']).toBe('"2"');
+  });
+
+  it('tells that an order which the platform does not find may be a prediction order: that one stays live', async () => {
+    const reason = { code: 'ORDER_NOT_FOUND', message: 'no such order' };
+    const answer = commandBody({ kind: 'cancel', outcome: 'refused', state: 'refused', reason });
+    const rest = await restServer((_request, response) => json(response, 200, answer));
+    const { code, out } = await runAgainst(rest.url, ['cancel', 'o-1', '--account', 'A']);
+    expect(code).toBe(1);
+    expect(out).toMatch(/\n {2}Check the id and --account, and for a prediction order --prediction\.\n$/);
+  });
+
+  it('asks which order, and names what a prediction order needs', async () => {
+    const { code, err } = await runAgainst('http://127.0.0.1:1', ['cancel', 'o-1']);
+    expect([code, err]).toEqual([64, expect.stringContaining('--prediction for a prediction order')]);
+  });
+
+  it('of one order takes no reason, which nothing would record', async () => {
+    const argv = ['cancel', 'o-1', '--account', 'A', '--reason', 'stop'];
+    expect(await runAgainst('http://127.0.0.1:1', argv)).toMatchObject({ code: 64 });
+  });
+});
+
+describe('cancel --all', () => {
+  it('needs a reason, and tells each order', async () => {
+    const orders = [
+      { accountId: 'A', stream: 'account', orderId: 'o-1', outcome: 'accepted', commandId: 'c-1' },
+      { accountId: 'A', stream: 'prediction', orderId: 'o-2', code: 'ORDER_CLOSED', detail: 'closed' },
+    ];
+    const declined = [{ accountId: 'B', code: 'ACCOUNT_NOT_TRADED', detail: 'real' }];
+    const rest = await restServer((_request, response) => json(response, 200, { orders, declined }));
+    expect(await runAgainst(rest.url, ['cancel', '--all', '--account', 'A'])).toMatchObject({ code: 64 });
+    expect(await runAgainst(rest.url, ['cancel', '--account', 'A'])).toMatchObject({ code: 64 });
+    expect(rest.received).toEqual([]);
+    const { code, out } = await runAgainst(rest.url, ['cancel', '--all', '--account', 'A', '--reason', 'stop']);
+    expect(rest.received[0]).toMatchObject({ method: 'POST', path: '/v1/accounts/A/cancel-all', body: '{"reason":"stop"}' });
+    expect(rest.received[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(out).toMatch(/^A +prediction +o-2 +ORDER_CLOSED +-$/m);
+    expect(out).toMatch(/^B +- +- +ACCOUNT_NOT_TRADED +-$/m);
+    expect(code).toBe(1);
+    await runAgainst(rest.url, ['cancel', '--all', '--reason', 'stop']);
+    expect(rest.received[1]?.path).toBe('/v1/cancel-all');
+  });
+
+  it.each([[['--prediction']], [['--if-revision', '3']], [['--wait', '5']]])(
+    'refuses %j rather than cancel more than was meant',
+    async (flags) => {
+      const rest = await restServer((_request, response) => json(response, 200, { orders: [], declined: [] }));
+      const argv = ['cancel', '--all', '--account', 'A', '--reason', 'stop', ...flags];
+      const { code, err } = await runAgainst(rest.url, argv);
+      expect([code, err]).toEqual([64, expect.stringContaining(`${flags[0]} does not go with --all`)]);
+      expect(rest.received).toEqual([]);
+    },
+  );
+
+  it('that is cut off ends with 75 and the line that may be given again', async () => {
+    const rest = await restServer((_request, response) => void response.destroy());
+    const { code, err } = await runAgainst(rest.url, ['cancel', '--all', '--reason', 'stop', '--idempotency-key', 'k-7']);
+    expect([code, err]).toEqual([75, expect.stringContaining('--idempotency-key k-7')]);
+  });
+
+  it('waits as long as the service does, which answers after the last order', async () => {
+    const clock = new VirtualClock();
+    const io = { ...cliIo(), clock, fetch: () => new Promise<never>(() => {}) };
+    const ended = runProgram(io, ['cancel', '--all', '--reason', 'stop', '--idempotency-key', 'k-7']);
+    await clock.advance(180_000);
+    expect(io.err()).toBe('');
+    await clock.advance(60_000);
+    await ended;
+    expect([io.code(), io.err()]).toEqual([75, expect.stringContaining('--idempotency-key k-7')]);
+  });
+
+  it('that is declined as a whole has sent nothing, and may be given later', async () => {
+    const rest = await restServer((_request, response) => json(response, 503, problemBody(503, 'NOT_LEADER', 'a standby')));
+    const { code, err } = await runAgainst(rest.url, ['cancel', '--all', '--reason', 'stop', '--idempotency-key', 'k-7']);
+    expect([code, err]).toEqual([69, 'tidemark: a standby (NOT_LEADER)\n  The same line may succeed later.\n']);
+  });
+});
