@@ -53,11 +53,28 @@ function descendants(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...descendants(child)]);
 }
 
+/**
+ * `argv`, or where it asks for the help of something that there is not, its words up to the one that names nothing: commander would print the help of what stands before
+ * it and end with code 0, as if all were well.
+ */
+function wordsToParse(program: Command, argv: readonly string[]): readonly string[] {
+  const words = argv.filter((word) => !/^(?:--help|-h|help)$/.test(word));
+  if (words.length === argv.length) return argv;
+  let command = program;
+  for (const [at, word] of words.entries()) {
+    if (command.commands.length === 0 || word.startsWith('-')) return argv;
+    const next = command.commands.find((below) => below.name() === word);
+    if (next === undefined) return words.slice(0, at + 1);
+    command = next;
+  }
+  return argv;
+}
+
 /** Runs what the arguments (without Node and script) ask for. Never rejects: every failure ends as a sentence on stderr and an exit code. */
 export async function runProgram(io: CliIo, argv: readonly string[], entries?: readonly CommandEntry[]): Promise<void> {
   try {
     const program = await buildProgram(io, argv, entries);
-    await program.parseAsync([...argv], { from: 'user' });
+    await program.parseAsync([...wordsToParse(program, argv)], { from: 'user' });
   } catch (error) {
     // Commander has already written what it had to say; help and version end here as well, with code 0.
     if (error instanceof CommanderError) io.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage);

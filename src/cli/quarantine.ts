@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
 import { countQuarantined, findQuarantined, listQuarantined, markDealt, type QuarantinedRow } from '../store/quarantine.ts';
 import { waitSeconds } from './backfill.ts';
@@ -37,7 +37,8 @@ export function quarantineCommand(io: CliIo): Command {
   command
     .command('ls')
     .description('Lists what nobody has dealt with, the oldest first.')
-    .option('--after <id>', 'only what came after this row', rowId, 0n)
+    // Help writes defaults as JSON, which has no bigint: this one is written in words.
+    .addOption(new Option('--after <id>', 'only what came after this row').argParser(rowId).default(0n, 'from the first'))
     .option('--limit <n>', 'at most so many', limit, 50)
     .option('--json', 'print an array of the rows as JSON')
     .action((flags: ListFlags) => withRepairPool(io, (pool) => list(io, pool, flags)));

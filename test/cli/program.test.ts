@@ -66,6 +66,9 @@ describe('the program', () => {
 
   it.each([
     [['statsu'], "tidemark: unknown command 'statsu'\n(Did you mean status?)\n", 'tidemark'],
+    [['statsu', '--help'], "tidemark: unknown command 'statsu'\n(Did you mean status?)\n", 'tidemark'],
+    [['help', 'statsu'], "tidemark: unknown command 'statsu'\n(Did you mean status?)\n", 'tidemark'],
+    [['-h', 'config', 'pirnt'], "tidemark: unknown command 'pirnt'\n(Did you mean print?)\n", 'tidemark config'],
     [['status', '--jsn'], "tidemark: unknown option '--jsn'\n(Did you mean --json?)\n", 'tidemark status'],
     [['config', 'pirnt'], "tidemark: unknown command 'pirnt'\n(Did you mean print?)\n", 'tidemark config'],
     [

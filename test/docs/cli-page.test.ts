@@ -14,6 +14,7 @@ with \`TIDEMARK_URL\` and \`TIDEMARK_TOKEN\`; the others need the database, Kafk
 async function help(words: readonly string[]): Promise<string> {
   const io = cliIo();
   await runProgram(io, [...words, '--help']);
+  expect([words, io.code(), io.err(), io.out()]).toEqual([words, 0, '', expect.stringContaining('Usage: tidemark')]);
   return `\n## tidemark${words.map((word) => ` ${word}`).join('')}\n\n\`\`\`\n${io.out().trimEnd()}\n\`\`\`\n`;
 }
 
