@@ -12,13 +12,21 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 class HeardSink implements EventSink {
   readonly bufferedBytes = 0;
   readonly seqs: number[] = [];
+  /** Of a block without an update: from here a reader would go on that was cut off then. */
+  resumesAt = -1;
+  /** Updates written after an id at or above theirs: a reader that went on from it would not have had them. */
+  skipped = 0;
   resets = 0;
   ended = false;
   private gone = () => {};
 
   write(text: string): void {
     if (text.includes('event: reset')) this.resets += 1;
-    else if (text.includes('event: update')) this.seqs.push(Number(/^id: (\d+)/.exec(text)?.[1]));
+    const id = Number(/^id: (\d+)/.exec(text)?.[1]);
+    if (text.includes('event: update')) {
+      this.seqs.push(id);
+      if (id <= this.resumesAt) this.skipped += 1;
+    } else this.resumesAt = id;
   }
 
   onRoom(done: () => void): void {
@@ -111,7 +119,10 @@ function slowLog(clock: VirtualClock, seed: number) {
 async function run(steps: readonly Step[], seed: number): Promise<{ readers: Reader[]; log: readonly StreamedUpdate[] }> {
   const clock = new VirtualClock();
   const { log, reads, state } = slowLog(clock, seed);
-  const hub = new StreamHub({ clock, log: silentLog, reads, metrics: createMetrics().rest }, streamHubDefaults);
+  const hub = new StreamHub(
+    { clock, log: silentLog, reads, metrics: createMetrics().rest },
+    { ...streamHubDefaults, heartbeatEveryMs: 40 },
+  );
   hub.start();
   let readers: Reader[] = [];
   for (const one of steps) {
@@ -149,7 +160,8 @@ describe('the stream of updates', () => {
             .filter(({ seq, accountId }) => seq > BigInt(after) && (only ?? accountId) === accountId)
             .map(({ seq }) => Number(seq));
           expect(sink.seqs).toEqual(expected);
-          expect([sink.resets, sink.ended]).toEqual([0, true]);
+          expect([sink.resets, sink.skipped, sink.ended]).toEqual([0, 0, true]);
+          expect(sink.resumesAt, 'the last id is where the log ends').toBe(log.length);
         }
       }),
       { numRuns: 150 },

@@ -144,10 +144,10 @@ describe('GET /v1/stream', () => {
     });
   });
 
-  it('keeps a quiet stream open by comments', async () => {
+  it('keeps a quiet stream open by its id', async () => {
     await start({ stream: { ...quick, heartbeatEveryMs: 20 } });
     const reader = await open();
-    await eventually(() => expect(reader.comments).toBeGreaterThan(2));
+    await eventually(() => expect(reader.silentIds).toBeGreaterThan(3));
     expect(reader.events).toEqual([]);
   });
 
@@ -284,7 +284,7 @@ describe('the bounds of the stream', () => {
       const token = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 28 });
       const reader = await open('', { authorization: `Bearer ${token}` });
       await reader.untilEnded();
-      expect(reader.events.at(-1)).toEqual({ event: 'shutdown', data: '{"reason":"token_expired"}' });
+      expect(reader.events.at(-1)).toEqual({ event: 'shutdown', id: '0', data: '{"reason":"token_expired"}' });
     } finally {
       await issuer.stop();
     }
@@ -294,7 +294,7 @@ describe('the bounds of the stream', () => {
     await start({ stream: { ...quick, heartbeatEveryMs: 10, maxAgeMs: 50 } });
     const reader = await open();
     await reader.untilEnded();
-    expect(reader.events).toEqual([{ event: 'shutdown', data: '{"reason":"max_age"}' }]);
+    expect(reader.events).toEqual([{ event: 'shutdown', id: '0', data: '{"reason":"max_age"}' }]);
   });
 });
 
@@ -306,7 +306,7 @@ describe('a drain', () => {
     await stop();
     for (const reader of all) {
       await reader.untilEnded();
-      expect(reader.events.at(-1)).toEqual({ event: 'shutdown', data: '{"reason":"draining"}' });
+      expect(reader.events.at(-1)).toEqual({ event: 'shutdown', id: '10', data: '{"reason":"draining"}' });
     }
     expect(await clients()).toBe(0);
   });

@@ -11,9 +11,11 @@ export class EventReader {
   readonly status: number;
   readonly headers: Headers;
   readonly events: ServerEvent[] = [];
-  comments = 0;
   ended = false;
-  private lastId: string | undefined;
+  /** What a browser would send as `Last-Event-ID`. */
+  lastId: string | undefined;
+  /** Blocks that set the id and dispatch nothing. */
+  silentIds = 0;
   private readonly abort: AbortController;
 
   private constructor(response: Response, abort: AbortController) {
@@ -77,14 +79,14 @@ export class EventReader {
   private parse(block: string): void {
     const fields = new Map<string, string>();
     for (const line of block.split('\n')) {
-      if (line.startsWith(':')) this.comments += 1;
       const [, name = '', value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
       if (name !== '') fields.set(name, value);
     }
     this.lastId = fields.get('id') ?? this.lastId;
     const data = fields.get('data');
-    if (data === undefined) return;
     const id = fields.get('id');
+    if (data === undefined && id !== undefined) this.silentIds += 1;
+    if (data === undefined) return;
     this.events.push({ event: fields.get('event') ?? 'message', data, ...(id === undefined ? {} : { id }) });
   }
 }

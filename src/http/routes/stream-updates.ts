@@ -12,7 +12,7 @@ export const streamUpdates = route({
   operationId: 'streamUpdates',
   summary: 'Follow updates as server-sent events',
   describe:
-    '`event: update` carries the record that is on Kafka; its id resumes (`Last-Event-ID`, or `after`). `event: reset` tells a reader that was too slow to connect again, and one whose id is not in the log any more to read its orders anew; `event: shutdown` asks to connect again. Comments keep a quiet stream open.',
+    '`event: update` carries the record that is on Kafka; its id resumes (`Last-Event-ID`, or `after`). `event: reset` tells a reader that was too slow to connect again, and one whose id is not in the log any more to read its orders anew; `event: shutdown` asks to connect again. The stream begins with an id, and blocks of an id alone keep a quiet one open: they dispatch no event, and resume like any other.',
   tag: 'stream',
   scopes: ['orders:read'],
   query: z.strictObject({

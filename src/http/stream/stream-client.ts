@@ -1,7 +1,15 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { AccountScope, StreamedUpdate } from '../order-reads.ts';
 import type { EventSink } from './event-sink.ts';
-import { type ResetReason, resetEvent, type ShutdownReason, shutdownEvent, updateEvent } from './stream-event.ts';
+import {
+  greeting,
+  heartbeat,
+  type ResetReason,
+  resetEvent,
+  type ShutdownReason,
+  shutdownEvent,
+  updateEvent,
+} from './stream-event.ts';
 
 export interface StreamReader {
   readonly principal: string;
@@ -89,12 +97,21 @@ export class StreamClient {
     this.sink.write(resetEvent(reason, position));
   }
 
-  beat(text: string): void {
-    if (this.state !== 'ended' && this.sink.bufferedBytes === 0) this.sink.write(text);
+  greet(): void {
+    this.sink.write(greeting(this.position));
+  }
+
+  /** Up to here everything was offered, or read: what is for this reader has been written. */
+  passed(position: bigint): void {
+    if (position > this.position) this.position = position;
+  }
+
+  beat(): void {
+    if (this.state !== 'ended' && this.sink.bufferedBytes === 0) this.sink.write(heartbeat(this.position));
   }
 
   shutdown(reason: ShutdownReason): void {
-    this.end(shutdownEvent(reason));
+    this.end(shutdownEvent(reason, this.position));
   }
 
   /** The reader left. */

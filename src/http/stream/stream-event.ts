@@ -9,10 +9,18 @@ export const resetReasons: readonly ResetReason[] = ['slow_reader', 'too_old', '
 /** Why we end a stream that was fine: connect again, with the last id. */
 export type ShutdownReason = 'draining' | 'token_expired' | 'max_age';
 
-/** Browsers reconnect after so long; and the head of the response leaves at once. */
-export const greeting = 'retry: 1000\n\n';
-/** Keeps proxies from closing a quiet stream. */
-export const heartbeat = ':\n\n';
+/**
+ * The head of the response leaves at once, and with it the place to go on from: a reader that is cut off before its first event has an id all the same.
+ * Browsers reconnect after `retry`.
+ */
+export function greeting(position: bigint): string {
+  return `id: ${position}\nretry: 1000\n\n`;
+}
+
+/** Keeps proxies from closing a quiet stream, and moves its id on: a block without data dispatches no event, and sets the last id all the same. */
+export function heartbeat(position: bigint): string {
+  return `id: ${position}\n\n`;
+}
 
 export function updateEvent(update: StreamedUpdate): string {
   return `id: ${update.seq}\nevent: update\ndata: ${update.payload}\n\n`;
@@ -24,6 +32,6 @@ export function resetEvent(reason: ResetReason, goingOnAfter?: bigint): string {
   return `id: ${goingOnAfter}\nevent: reset\ndata: {"reason":"${reason}","goingOnAfter":"${goingOnAfter}"}\n\n`;
 }
 
-export function shutdownEvent(reason: ShutdownReason): string {
-  return `event: shutdown\ndata: {"reason":"${reason}"}\n\n`;
+export function shutdownEvent(reason: ShutdownReason, position: bigint): string {
+  return `id: ${position}\nevent: shutdown\ndata: {"reason":"${reason}"}\n\n`;
 }

@@ -6,7 +6,7 @@ import type { AccountScope, OrderReads, StreamedUpdate } from '../order-reads.ts
 import type { EventSink } from './event-sink.ts';
 import { ReadTurns } from './read-turns.ts';
 import { StreamClient, type StreamReader } from './stream-client.ts';
-import { greeting, heartbeat, updateEvent } from './stream-event.ts';
+import { updateEvent } from './stream-event.ts';
 
 export interface StreamHubDeps {
   readonly clock: Clock;
@@ -96,7 +96,7 @@ export class StreamHub {
     this.clients.add(client);
     this.deps.metrics.streamClients.set(this.clients.size);
     sink.onGone(() => this.leave(client));
-    sink.write(greeting);
+    client.greet();
     if (after !== undefined && after > newest) this.skip(client, newest, 'unknown_id');
     void this.catchUp(client);
   }
@@ -165,7 +165,7 @@ export class StreamHub {
   }
 
   private join(client: StreamClient, lookedUpTo: bigint, nearEnd: boolean): void {
-    if (lookedUpTo > client.position) client.position = lookedUpTo;
+    client.passed(lookedUpTo);
     if (client.state !== 'behind') return;
     if (this.tailPosition === undefined ? !nearEnd : client.position < this.tailPosition) return;
     client.state = 'live';
@@ -196,6 +196,7 @@ export class StreamHub {
         if (!client.offer(update.seq, text)) this.deps.metrics.streamResets.inc({ reason: 'slow_reader' });
       }
     }
+    for (const client of this.clients) if (client.state === 'live') client.passed(page.lastSeq);
     if (this.tailPosition !== undefined && page.lastSeq > this.tailPosition) this.tailPosition = page.lastSeq;
     if (!this.anyLive()) this.tailPosition = undefined;
   }
@@ -220,7 +221,7 @@ export class StreamHub {
       for (const client of [...this.clients]) {
         if ((client.reader.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) client.shutdown('token_expired');
         else if (clock.monotonicMs() - client.openedAtMs >= this.options.maxAgeMs) client.shutdown('max_age');
-        else client.beat(heartbeat);
+        else client.beat();
       }
       this.scheduleBeat();
     });
