@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { type Credential, exchangeToken, type Grant } from './exchange-token.ts';
 import type { Http } from './http.ts';
 import type { PlatformError } from './platform-error.ts';
-import type { StoredToken, Token, TokenStore } from './token-store.ts';
+import type { StoredToken, Token, TokenStore, UnreadableToken } from './token-store.ts';
 
 export interface AcquireDeps {
   readonly http: Http;
@@ -38,7 +38,8 @@ const pollMs = 250;
 /**
  * A newer token than generation `beyond`: somebody else's, if one is stored by now, else by one exchange under the claim. No lock of the store is held
  * over HTTP. A rotated refresh token is stored before anything is signed with what came with it; when the store fails just then, the token waits in
- * `pending` and is stored first thing next time. Never rejects.
+ * `pending` and is stored first thing next time. What another key sealed is replaced where the client itself can have a new token; a login is left as it is,
+ * for a person: to whoever has the right key it is good. Never rejects.
  */
 export async function acquireToken(
   deps: AcquireDeps,
@@ -61,7 +62,7 @@ export async function acquireToken(
 }
 
 type Claim =
-  | { readonly kind: 'claimed'; readonly stored: StoredToken | undefined }
+  | { readonly kind: 'claimed'; readonly stored: StoredToken | UnreadableToken | undefined }
   | { readonly kind: 'adopted'; readonly token: StoredToken }
   | { readonly kind: 'busy' };
 
@@ -76,7 +77,7 @@ async function claimOrAdopt(deps: AcquireDeps, options: CredentialOptions, beyon
       delete pending.saved;
     }
     const stored = await store.load(name);
-    if (stored !== undefined && stored.generation > beyond && stored.expiresAtMs > clock.nowMs() + 1_000) {
+    if (stored?.accessToken !== undefined && stored.generation > beyond && stored.expiresAtMs > clock.nowMs() + 1_000) {
       if (claimed) await giveBack(deps, options);
       return { kind: 'adopted', token: stored };
     }
@@ -94,12 +95,12 @@ async function giveBack({ store }: AcquireDeps, { name, holder }: CredentialOpti
 async function exchange(
   deps: AcquireDeps,
   options: CredentialOptions,
-  stored: StoredToken | undefined,
+  stored: StoredToken | UnreadableToken | undefined,
   beyond: number,
   pending: PendingSave,
 ): Promise<AcquireResult> {
   const grant = grantFor(options, stored);
-  if (grant === undefined) return loginRequired('nobody has signed in for this credential yet');
+  if (grant === undefined) return loginRequired(whyUnreadable(stored) ?? 'nobody has signed in for this credential yet');
   const result = await exchangeToken(deps, options.baseUrl, options.credential, grant);
   if (!result.ok) {
     if (!result.refused) return { ok: false, error: { ...result.error, code: 'TOKEN_UNAVAILABLE', retryable: true } };
@@ -118,10 +119,16 @@ async function exchange(
     throw error;
   }
   const winner = await deps.store.load(options.name);
-  return winner === undefined ? unavailable('the stored token vanished') : { ok: true, token: winner };
+  return winner?.accessToken === undefined
+    ? unavailable(whyUnreadable(winner) ?? 'the stored token vanished')
+    : { ok: true, token: winner };
 }
 
-function grantFor(options: CredentialOptions, stored: StoredToken | undefined): Grant | undefined {
+function whyUnreadable(stored: StoredToken | UnreadableToken | undefined): string | undefined {
+  return stored !== undefined && 'unreadable' in stored ? stored.unreadable : undefined;
+}
+
+function grantFor(options: CredentialOptions, stored: StoredToken | UnreadableToken | undefined): Grant | undefined {
   if (options.grant === 'client_credentials') return { kind: 'client_credentials' };
   return stored?.refreshToken === undefined ? undefined : { kind: 'refresh', refreshToken: stored.refreshToken };
 }

@@ -15,6 +15,16 @@ export interface StoredToken extends Token {
   readonly generation: number;
 }
 
+/** Something is stored, and it can't be read: another key sealed it, or it was changed. */
+export interface UnreadableToken {
+  /** As of a token that can be read: a save in its place names it. */
+  readonly generation: number;
+  /** A sentence, without anything of what is stored. */
+  readonly unreadable: string;
+  readonly accessToken?: undefined;
+  readonly refreshToken?: undefined;
+}
+
 /**
  * Tokens, shared by every process that uses the same credential. `credential` names it (`client`, or a linked login); it is no secret.
  * Every call has a deadline; rejects when the store can't be reached.
@@ -27,7 +37,7 @@ export interface TokenStore {
   claim(credential: string, holder: string, forMs: number): Promise<boolean>;
   /** Gives the claim back early; harmless when it went to somebody else. */
   unclaim(credential: string, holder: string): Promise<void>;
-  load(credential: string): Promise<StoredToken | undefined>;
+  load(credential: string): Promise<StoredToken | UnreadableToken | undefined>;
   /**
    * Stores the token as generation `replaces + 1` (`replaces` is 0 when nothing was stored). False: another generation is there by now and nothing was
    * written; load it. So an older answer that arrives late never overwrites a newer one.

@@ -1,7 +1,14 @@
 import type { Pool } from 'pg';
-import type { CredentialList, StoredCredential, StoredToken, Token, TokenStore } from '../platform/token-store.ts';
+import type {
+  CredentialList,
+  StoredCredential,
+  StoredToken,
+  Token,
+  TokenStore,
+  UnreadableToken,
+} from '../platform/token-store.ts';
 import { Secret } from '../runtime/secret.ts';
-import { seal, unseal } from './encrypt.ts';
+import { SealError, seal, unseal } from './encrypt.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 
 interface Sealed {
@@ -19,7 +26,7 @@ export interface TokenStoreDeps extends RetryDeps {
 
 /**
  * The ports `TokenStore` and `CredentialList` in Postgres. Every call is one statement: a claim is a name and an instant in the row, never a lock held while somebody else answers.
- * Tokens are sealed for their credential and generation; a row that another key sealed rejects with a `SealError`.
+ * Tokens are sealed for their credential and generation; a row that another key sealed is an `UnreadableToken`.
  */
 export class PostgresTokenStore implements TokenStore, CredentialList {
   private readonly deps: TokenStoreDeps;
@@ -45,7 +52,7 @@ export class PostgresTokenStore implements TokenStore, CredentialList {
     );
   }
 
-  async load(credential: string): Promise<StoredToken | undefined> {
+  async load(credential: string): Promise<StoredToken | UnreadableToken | undefined> {
     const { pool, key } = this.deps;
     const { rows } = await retryTransaction(this.deps, () =>
       pool.query<{ generation: string; sealed: Buffer }>(
@@ -56,7 +63,9 @@ export class PostgresTokenStore implements TokenStore, CredentialList {
     const [row] = rows;
     if (row === undefined) return undefined;
     const generation = Number(row.generation);
-    const token = JSON.parse(unseal(key, placeOf(credential, generation), row.sealed)) as Sealed;
+    const text = unsealed(key, placeOf(credential, generation), row.sealed);
+    if (text instanceof SealError) return { generation, unreadable: text.message };
+    const token = JSON.parse(text) as Sealed;
     return {
       generation,
       accessToken: new Secret(token.accessToken),
@@ -106,6 +115,16 @@ export class PostgresTokenStore implements TokenStore, CredentialList {
   private async changes(text: string, values: unknown[]): Promise<boolean> {
     const { rowCount } = await retryTransaction(this.deps, () => this.deps.pool.query(text, values));
     return rowCount === 1;
+  }
+}
+
+/** The text, or the error that says that it was not sealed with this key. A key that is none is a fault of the settings, and is thrown. */
+function unsealed(key: Secret, place: string, sealed: Buffer): string | SealError {
+  try {
+    return unseal(key, place, sealed);
+  } catch (error) {
+    if (error instanceof SealError && error.code === 'UNREADABLE') return error;
+    throw error;
   }
 }
 

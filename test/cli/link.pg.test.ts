@@ -57,7 +57,7 @@ describe('tidemark link', () => {
     expect([page.status, page.text.includes('signed in')]).toEqual([200, true]);
     expect([io.code(), io.out()]).toEqual([0, 'Linked default: SIM-1001, SIM-1002.\n']);
     const stored = await store.load('login:default');
-    expect((await accountsOf(sandbox, stored?.accessToken.reveal() ?? '')).status).toBe(200);
+    expect((await accountsOf(sandbox, stored?.accessToken?.reveal() ?? '')).status).toBe(200);
     const { rows } = await pool.query('select credential, claimed_by, sealed from credentials');
     expect(rows).toMatchObject([{ credential: 'login:default', claimed_by: null }]);
     for (const secret of [stored?.accessToken, stored?.refreshToken]) {

@@ -55,7 +55,7 @@ describe('a token', () => {
     expect(await rig.tokens.save('client', 0, token('1'))).toBe(true);
     const loaded = await rig.tokens.load('client');
     expect(loaded).toMatchObject({ generation: 1, expiresAtMs: 1_795_265_292_688, scope: 'order:information' });
-    expect([loaded?.accessToken.reveal(), loaded?.refreshToken?.reveal()]).toEqual(['access-1', 'refresh-1']);
+    expect([loaded?.accessToken?.reveal(), loaded?.refreshToken?.reveal()]).toEqual(['access-1', 'refresh-1']);
     expect(await rig.tokens.save('client', 1, { accessToken: new Secret('bare'), expiresAtMs: 5 })).toBe(true);
     expect(Object.keys((await rig.tokens.load('client')) ?? {}).sort()).toEqual(['accessToken', 'expiresAtMs', 'generation']);
   });
@@ -68,7 +68,7 @@ describe('a token', () => {
     expect(await rig.tokens.save('client', 1, token('late'))).toBe(false);
     expect(await rig.tokens.save('client', 5, token('from nowhere'))).toBe(false);
     expect(await rig.tokens.save('unknown', 5, token('from nowhere'))).toBe(false);
-    expect((await rig.tokens.load('client'))?.accessToken.reveal()).toBe('access-2');
+    expect((await rig.tokens.load('client'))?.accessToken?.reveal()).toBe('access-2');
     expect(await rig.tokens.load('unknown')).toBeUndefined();
   });
 
@@ -88,14 +88,15 @@ describe('a token', () => {
 
   it('cannot be read with another key, in the place of another credential, or put back from an older generation', async () => {
     await using rig = await tokenRig();
+    const unreadable = expect.stringContaining('was not sealed with this key');
     await rig.tokens.save('client', 0, token('1'));
     const other = new PostgresTokenStore({ ...rig.deps, key: key() });
-    await expect(other.load('client')).rejects.toMatchObject({ code: 'UNREADABLE' });
+    expect(await other.load('client')).toEqual({ generation: 1, unreadable });
     await rig.tokens.save('client-2', 0, token('2'));
     await rig.pool.query("update credentials set sealed = (select sealed from credentials where credential = 'client')");
-    await expect(rig.tokens.load('client-2')).rejects.toMatchObject({ code: 'UNREADABLE' });
+    expect(await rig.tokens.load('client-2')).toMatchObject({ unreadable });
     await rig.pool.query('update credentials set generation = 2');
-    await expect(rig.tokens.load('client')).rejects.toMatchObject({ code: 'UNREADABLE' });
+    expect(await rig.tokens.load('client')).toEqual({ generation: 2, unreadable });
   });
 });
 

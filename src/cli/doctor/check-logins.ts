@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
-import { loginPrefix, type StoredToken } from '../../platform/token-store.ts';
+import { loginPrefix } from '../../platform/token-store.ts';
 import { accountsPath, userAccounts } from '../../platform/wire/accounts.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -70,14 +70,12 @@ async function checkLogin(
 ): Promise<Looked> {
   const part = `login ${name}`;
   const again = `Sign in again: \`tidemark link --name ${name}\`.`;
-  let token: StoredToken | undefined;
-  try {
-    token = await store.load(`${loginPrefix}${name}`);
-  } catch (error) {
-    const mend = 'Set the TIDEMARK_ENCRYPTION_KEY with which it was linked, or link it again.';
-    return { finding: fail(part, `its tokens can't be read: ${sentenceOf(error)}`, mend) };
-  }
+  const token = await store.load(`${loginPrefix}${name}`);
   if (token === undefined) return { finding: warn(part, 'was removed just now', again) };
+  if ('unreadable' in token) {
+    const mend = 'Set the TIDEMARK_ENCRYPTION_KEY with which it was linked, or link it again.';
+    return { finding: fail(part, `its tokens can't be read: ${token.unreadable}`, mend) };
+  }
   const { accessToken, expiresAtMs } = token;
   const minutes = Math.round((expiresAtMs - deps.clock.nowMs()) / 60_000);
   if (minutes < 0) {
