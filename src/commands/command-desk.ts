@@ -213,16 +213,18 @@ export class CommandDesk implements Commands, Service {
   }
 
   async halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    return this.operate('halt', scope, word, async (term) => {
-      const halt = await this.tableOfHalts.raise(scope, 'operator', word, term);
-      return halt && [halt];
-    });
+    return this.operate(
+      'halt',
+      scope,
+      word,
+      async (term) => (await this.tableOfHalts.raise(scope, 'operator', word, term)) !== undefined,
+    );
   }
 
   async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
     return this.operate('resume', scope, word, async (term) => {
       const cleared = await this.tableOfHalts.clear(scope, word, term);
-      if (cleared !== undefined) this.breaker.reset(scope.kind === 'account' ? scope.accountId : undefined);
+      if (cleared) this.breaker.reset(scope.kind === 'account' ? scope.accountId : undefined);
       return cleared;
     });
   }
@@ -279,20 +281,20 @@ export class CommandDesk implements Commands, Service {
     return { term: leading.term, giveUp: giveUp.signal, draining: () => this.draining };
   }
 
+  /** `work` says false where the term is over. */
   private async operate(
     action: 'halt' | 'resume',
     scope: Halt['scope'],
     word: OperatorWord,
-    work: (term: Term) => Promise<readonly Halt[] | undefined>,
+    work: (term: Term) => Promise<boolean>,
   ): Promise<HaltResult> {
     const term = this.leading?.term;
     if (term === undefined) return { kind: 'declined', ...notLeader };
     try {
-      const halts = await work(term);
-      if (halts === undefined) return { kind: 'declined', ...notLeader };
+      if (!(await work(term))) return { kind: 'declined', ...notLeader };
       const { by: principal, reason, requestId } = word;
       this.audit({ principal, action, requestId, reason, ...(scope.kind === 'account' && { accountId: scope.accountId }) });
-      return { kind: 'done', halts };
+      return { kind: 'done', halts: this.halts() };
     } catch (err) {
       this.deps.log.warn({ err, action }, 'a halt could not be written');
       return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: 'the database could not be reached' };

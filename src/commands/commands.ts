@@ -58,6 +58,7 @@ export type SettleResult =
       readonly message: string;
     };
 
+/** `halts`: all that are in force afterwards, of whatever scope. */
 export type HaltResult =
   | { readonly kind: 'done'; readonly halts: readonly Halt[] }
   | { readonly kind: 'declined'; readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE'; readonly message: string };

@@ -23,16 +23,26 @@ export function accountScope(accountId: string): Halt['scope'] {
   return { kind: 'account', accountId };
 }
 
+/** One halt in memory. */
+interface Held {
+  halt: Halt;
+  /** The journal has it. */
+  durable: boolean;
+  /** How many `clear`s that were asked for after it was raised have not ended. What is raised meanwhile is another halt, which they leave. */
+  clears: number;
+}
+
 /**
  * The one table of halts: where placing and replacing are stopped, and why. Cancels never ask here.
  *
  * Invariant: a halt holds in memory from the moment it is raised, before the journal has it, so that a database that is slow or gone lets nothing through; it
- * ends only by `clear`, which takes a person and a reason. At the begin of a term memory is what the journal says.
+ * ends only by a `clear` that was asked for after it was raised, which takes a person and a reason. The journal's writes of one scope come one after the other, in the
+ * order in which they were asked for, so that it ends as memory does. At the begin of a term memory is what the journal says.
  */
 export class Halts {
-  private active: readonly Halt[] = [];
-  /** Those that the journal has. */
-  private readonly durable = new Set<string>();
+  private active: readonly Held[] = [];
+  /** The last write of each scope that has not ended. */
+  private readonly turns = new Map<string, Promise<void>>();
   private readonly deps: HaltsDeps;
 
   constructor(deps: HaltsDeps) {
@@ -40,20 +50,18 @@ export class Halts {
   }
 
   list(): readonly Halt[] {
-    return this.active;
+    return this.active.map(({ halt }) => halt);
   }
 
   /** What stops placing and replacing on this account, if anything. */
   blocking(accountId: string): Halt | undefined {
-    return this.active.find(({ scope }) => scope.kind === 'service' || scope.accountId === accountId);
+    return this.active.find(({ halt: { scope } }) => scope.kind === 'service' || scope.accountId === accountId)?.halt;
   }
 
   /** What the journal says, if `still` holds once it has said it. Rejects when it can't be read: nothing may be placed without knowing the halts. */
   async load(still: () => boolean): Promise<void> {
     const halts = await this.deps.journal.activeHalts();
-    if (!still()) return;
-    for (const { haltId } of halts) this.durable.add(haltId);
-    this.keep(halts);
+    if (still()) this.keep(halts.map((halt) => ({ halt, durable: true, clears: 0 })));
   }
 
   /**
@@ -66,61 +74,76 @@ export class Halts {
     word: Pick<OperatorWord, 'by' | 'reason'>,
     term: Term,
   ): Promise<Halt | undefined> {
-    const { clock, random, journal, log } = this.deps;
-    const known = this.active.find((halt) => halt.cause === cause && sameScope(halt.scope, scope));
-    if (known !== undefined && this.durable.has(known.haltId)) return known;
-    const halt: Halt = known ?? { haltId: random.uuid(), scope, cause, ...word, sinceMs: clock.nowMs() };
-    if (known === undefined) {
-      this.keep([...this.active, halt]);
-      log.error(
-        {
-          scope: scope.kind,
-          ...(scope.kind === 'account' && { accountId: scope.accountId }),
-          cause,
-          reason: word.reason,
-          by: word.by,
-        },
-        'placing is halted; only cancels pass',
-      );
-    }
-    const durable = await journal.raiseHalt(halt, term.fence);
-    if (durable === 'fenced') {
-      this.keep(this.active.filter(({ haltId }) => haltId !== halt.haltId));
-      return undefined;
-    }
-    this.durable.add(durable.haltId);
-    if (durable.haltId !== halt.haltId) this.keep(this.active.map((each) => (each.haltId === halt.haltId ? durable : each)));
-    return durable;
+    const held = this.hold(scope, cause, word);
+    if (held.durable) return held.halt;
+    return this.inTurn(scope, async () => {
+      if (held.durable) return held.halt;
+      const durable = await this.deps.journal.raiseHalt(held.halt, term.fence);
+      if (durable === 'fenced') {
+        this.keep(this.active.filter((each) => each !== held));
+        return undefined;
+      }
+      held.halt = durable;
+      held.durable = true;
+      // The journal had one of that scope and cause: it may be here as well, when a `clear` of it has failed.
+      this.keep(this.active.filter((each) => each === held || each.halt.haltId !== durable.haltId));
+      return durable;
+    });
   }
 
-  /** Clears every halt of the scope: first in the journal. Undefined: the term is over. Rejects when the journal could not be written; the halts stay. */
-  async clear(scope: Halt['scope'], word: OperatorWord, term: Term): Promise<readonly Halt[] | undefined> {
+  /** Clears every halt of the scope: first in the journal. False: the term is over. Rejects when the journal could not be written; the halts stay. */
+  async clear(scope: Halt['scope'], word: OperatorWord, term: Term): Promise<boolean> {
     const { journal, clock, log } = this.deps;
-    const atMs = clock.nowMs();
-    const those = this.active.filter((halt) => sameScope(halt.scope, scope));
-    const cleared = await journal.clearHalts(scope, word.by, word.reason, atMs, term.fence);
-    if (cleared === 'fenced') return undefined;
-    this.keep(this.active.filter((halt) => !those.includes(halt)));
-    log.warn(
-      {
-        scope: scope.kind,
-        ...(scope.kind === 'account' && { accountId: scope.accountId }),
-        by: word.by,
-        reason: word.reason,
-        halts: cleared,
-      },
-      'placing may go on',
-    );
-    return those.map((halt) => ({ ...halt, clearedAtMs: atMs, clearedBy: word.by, clearedReason: word.reason }));
+    const those = new Set(this.active.filter(({ halt }) => sameScope(halt.scope, scope)));
+    for (const held of those) held.clears += 1;
+    try {
+      return await this.inTurn(scope, async () => {
+        const halts = await journal.clearHalts(scope, word.by, word.reason, clock.nowMs(), term.fence);
+        if (halts === 'fenced') return false;
+        this.keep(this.active.filter((held) => !those.has(held)));
+        log.warn({ ...named(scope), by: word.by, reason: word.reason, halts }, 'placing may go on');
+        return true;
+      });
+    } finally {
+      for (const held of those) held.clears -= 1;
+    }
   }
 
-  private keep(halts: readonly Halt[]): void {
-    this.active = halts;
-    for (const haltId of this.durable) if (!halts.some((halt) => halt.haltId === haltId)) this.durable.delete(haltId);
+  /** The halt of that scope and cause, in memory from now on. */
+  private hold(scope: Halt['scope'], cause: HaltCause, word: Pick<OperatorWord, 'by' | 'reason'>): Held {
+    const { clock, random, log } = this.deps;
+    const known = this.active.find(({ halt, clears }) => clears === 0 && halt.cause === cause && sameScope(halt.scope, scope));
+    if (known !== undefined) return known;
+    const halt: Halt = { haltId: random.uuid(), scope, cause, ...word, sinceMs: clock.nowMs() };
+    const held: Held = { halt, durable: false, clears: 0 };
+    this.keep([...this.active, held]);
+    log.error({ ...named(scope), cause, reason: word.reason, by: word.by }, 'placing is halted; only cancels pass');
+    return held;
+  }
+
+  /** After every write of the scope that was asked for before. Each has the deadlines of the database. */
+  private inTurn<T>(scope: Halt['scope'], write: () => Promise<T>): Promise<T> {
+    const name = scope.kind === 'service' ? '' : scope.accountId;
+    const result = this.turns.get(name)?.then(write) ?? write();
+    const turn = result.then(
+      () => {},
+      () => {},
+    );
+    this.turns.set(name, turn);
+    void turn.then(() => this.turns.get(name) === turn && this.turns.delete(name));
+    return result;
+  }
+
+  private keep(active: readonly Held[]): void {
+    this.active = active;
     const { placingHalted } = this.deps.metrics;
     for (const kind of ['account', 'service'] as const)
-      placingHalted.set({ scope: kind }, halts.filter(({ scope }) => scope.kind === kind).length);
+      placingHalted.set({ scope: kind }, active.filter(({ halt }) => halt.scope.kind === kind).length);
   }
+}
+
+function named(scope: Halt['scope']): object {
+  return { scope: scope.kind, ...(scope.kind === 'account' && { accountId: scope.accountId }) };
 }
 
 function sameScope(a: Halt['scope'], b: Halt['scope']): boolean {

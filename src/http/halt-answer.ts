@@ -7,15 +7,13 @@ import type { AccountScope } from './order-reads.ts';
 export function haltBody(halts: readonly Halt[], accounts: AccountScope) {
   const seen = halts.filter(({ scope }) => scope.kind === 'service' || maySee(accounts, scope.accountId));
   return {
-    halts: seen
-      .filter(({ clearedAtMs }) => clearedAtMs === undefined)
-      .map(({ haltId, scope, cause, reason, by, sinceMs }) => ({
-        haltId,
-        scope,
-        cause,
-        reason,
-        by,
-        since: formatInstant(sinceMs),
-      })),
+    halts: seen.map(({ haltId, scope, cause, reason, by, sinceMs }) => ({
+      haltId,
+      scope,
+      cause,
+      reason,
+      by,
+      since: formatInstant(sinceMs),
+    })),
   };
 }

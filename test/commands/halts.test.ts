@@ -126,7 +126,7 @@ describe('an operator', () => {
     await rig.desk.end();
     const next = await CommandRig.leading({}, rig);
     expect(await next.declined(placeEquity)).toBe('PLACING_HALTED');
-    expect(await next.during(next.desk.resume(service, word))).toMatchObject({ halts: [{ clearedBy: 'olga' }] });
+    expect(await next.during(next.desk.resume(service, word))).toEqual({ kind: 'done', halts: [] });
     expect((await next.send(placeEquity)).state).toBe('accepted');
     expect(rig.journal.audits.map(({ action, principal }) => [action, principal])).toEqual([
       ['halt', 'olga'],
@@ -141,6 +141,13 @@ describe('an operator', () => {
     await rig.during(rig.desk.halt(account, word));
     await rig.during(rig.desk.resume(account, word));
     expect(rig.desk.halts()).toMatchObject([{ scope: service }]);
+  });
+
+  it('is told of every halt that is in force then, not of the one that was asked for alone', async () => {
+    const rig = await CommandRig.leading();
+    await rig.during(rig.desk.halt(service, word));
+    expect(await rig.during(rig.desk.halt(account, word))).toMatchObject({ halts: [{ scope: service }, { scope: account }] });
+    expect(await rig.during(rig.desk.resume(account, word))).toMatchObject({ halts: [{ scope: service }] });
   });
 
   it('is told when the database is away, and a halt holds all the same', async () => {
