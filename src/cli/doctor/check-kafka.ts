@@ -27,8 +27,14 @@ async function checkTopics(deps: AdminDeps, kafka: KafkaOptions, at: string, pre
     const specs = topicSpecs(topicNames(prefix));
     const faults = topicFaults(await withBrokerAt(deps, kafka, at, (admin) => planTopics(admin, specs)));
     if (faults.length === 0) return [ok('topics', 'are as planned')];
-    return faults.map((fault) => fail('topics', fault, 'See `tidemark topics plan`.'));
+    return faults.map((fault) => fail('topics', fault, `See \`tidemark topics plan\`.${hidden(kafka)}`));
   } catch (error) {
     return [fail('topics', `can't be read: ${sentenceOf(error)}`, 'Let this user of Kafka describe topics and their settings.')];
   }
+}
+
+/** Kafka does not tell a topic that is not there from one that this user has no right to. */
+function hidden({ sasl, tls }: KafkaOptions): string {
+  if (sasl === undefined && tls?.cert === undefined) return '';
+  return ' A topic that this user of Kafka may not describe is missing, too.';
 }
