@@ -72,8 +72,20 @@ export function list<const S extends OptionText & Pattern>(spec: S): Built<S, re
   return { ...spec, kind: spec.shape, secret: false, refusesBlank: true, parse };
 }
 
-/** An address without credentials, query or fragment; a trailing slash is dropped, so that paths can be appended. */
+/** A whole address without credentials, query or fragment, as it was written: an issuer is compared by its text. */
 export function url<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, string> {
+  return address(spec, (text) => text);
+}
+
+/** The same, without a slash at its end, so that paths can be appended. */
+export function baseUrl<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, string> {
+  return address(spec, (text) => text.replace(/\/+$/, ''));
+}
+
+function address<const S extends OptionText & { readonly schemes: readonly string[] }>(
+  spec: S,
+  shape: (text: string) => string,
+): Built<S, string> {
   const schemes = spec.schemes.map((scheme) => `${scheme}://`).join(' or ');
   const parse = (value: string): Parsed<string> => {
     const parsed = URL.parse(value);
@@ -83,8 +95,8 @@ export function url<const S extends OptionText & { readonly schemes: readonly st
     if (parsed.username !== '' || parsed.password !== '')
       return refused('must not carry credentials; they have variables of their own');
     if (parsed.search !== '' || parsed.hash !== '') return refused('must not carry a query or a fragment');
-    const plain = value.replace(/\/+$/, '');
-    return accepted(plain, plain);
+    const text = shape(value);
+    return accepted(text, text);
   };
   return { ...spec, kind: `address, ${schemes}`, secret: false, refusesBlank: false, parse };
 }

@@ -1,5 +1,5 @@
 import { commandOptions } from './command-options.ts';
-import { integer, list, oneOf, secret, secretUrl, text, url } from './option-kinds.ts';
+import { baseUrl, integer, list, oneOf, secret, secretUrl, text, url } from './option-kinds.ts';
 import { restOptions } from './rest-options.ts';
 
 const pem = { shape: 'PEM text', pattern: /^-----BEGIN [A-Z0-9 ]+-----/ };
@@ -150,19 +150,19 @@ export const optionTable = {
   }),
   kafkaSaslPassword: secret({ env: 'KAFKA_SASL_PASSWORD', group: 'Kafka', shape: 'text', describe: 'Password at the brokers.' }),
 
-  platformUrl: url({
+  platformUrl: baseUrl({
     env: 'PLATFORM_URL',
     group: 'Platform',
     schemes: ['https', 'http'],
     describe: 'Base of the production REST interface; the token endpoint is there too.',
   }),
-  platformStagingUrl: url({
+  platformStagingUrl: baseUrl({
     env: 'PLATFORM_STAGING_URL',
     group: 'Platform',
     schemes: ['https', 'http'],
     describe: 'Base of the staging REST interface, which has the prediction orders. Without it only account orders are followed.',
   }),
-  platformAuthUrl: url({
+  platformAuthUrl: baseUrl({
     env: 'PLATFORM_AUTH_URL',
     group: 'Platform',
     schemes: ['https', 'http'],

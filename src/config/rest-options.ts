@@ -1,4 +1,4 @@
-import { integer, list, oneOf, secret, staticTokens, text, url } from './option-kinds.ts';
+import { baseUrl, integer, list, oneOf, secret, staticTokens, text, url } from './option-kinds.ts';
 
 /** Who may call REST, and where; and where the commands of the command line find it. */
 export const restOptions = {
@@ -23,7 +23,8 @@ export const restOptions = {
     env: 'TIDEMARK_AUTH_ISSUER',
     group: 'REST',
     schemes: ['https', 'http'],
-    describe: 'Whose JWTs are accepted: their `iss`. Needs `TIDEMARK_AUTH_AUDIENCE` and `TIDEMARK_AUTH_JWKS_URL`.',
+    describe:
+      'Whose JWTs are accepted: their `iss`, to the letter, with the slash at its end where it has one. Needs `TIDEMARK_AUTH_AUDIENCE` and `TIDEMARK_AUTH_JWKS_URL`.',
   }),
   authAudience: text({
     env: 'TIDEMARK_AUTH_AUDIENCE',
@@ -60,7 +61,7 @@ export const restOptions = {
     describe:
       'Accepts the tokens of the table `principals` as well (`tidemark token`), so that one is made or revoked without a restart.',
   }),
-  restUrl: url({
+  restUrl: baseUrl({
     env: 'TIDEMARK_URL',
     group: 'Command line',
     schemes: ['https', 'http'],

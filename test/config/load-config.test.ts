@@ -43,8 +43,10 @@ describe('the configuration', () => {
     expect(config).toMatchObject({ adminPort: 9000, logLevel: 'warn', platformAccounts: ['A-1', 'A-2'] });
   });
 
-  it('drops the slash at the end of an address, so that paths can be appended', () => {
+  it('drops the slash at the end of a base, so that paths can be appended, and keeps that of a whole address', () => {
     expect(configOf({ PLATFORM_URL: 'https://platform.example/' }).config.platformUrl).toBe('https://platform.example');
+    const stream = 'wss://platform.example/stream/';
+    expect(configOf({ PLATFORM_STREAM_URL: stream }).config.platformStreamUrl).toBe(stream);
   });
 
   it('tells all faults at once', () => {
