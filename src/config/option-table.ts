@@ -59,7 +59,8 @@ export const optionTable = {
     env: 'DATABASE_URL',
     group: 'Postgres',
     schemes: ['postgres', 'postgresql'],
-    describe: 'The database. `serve` needs a login that is a member of `tidemark_app`, `migrate` the owner.',
+    describe:
+      'The database. `serve` needs a login that is a member of `tidemark_app`, `migrate` the owner. With TLS: `?sslmode=verify-full` at its end, and `&sslrootcert=PATH` where Node does not know the authority.',
   }),
   databasePoolSize: integer({
     env: 'TIDEMARK_DATABASE_POOL_SIZE',
@@ -120,7 +121,8 @@ export const optionTable = {
     group: 'Kafka',
     words: ['off', 'on'],
     fallback: 'off',
-    describe: "TLS to the brokers, verified against the system's authorities or `KAFKA_SSL_CA`.",
+    describe:
+      "TLS to the brokers, verified against the authorities that Node knows (the system's, too, with `NODE_USE_SYSTEM_CA=1`), or `KAFKA_SSL_CA`.",
   }),
   kafkaSslCa: secret({
     ...pem,

@@ -7,6 +7,7 @@ import { readSchemaVersion } from '../../store/schema-version.ts';
 import { plural } from '../plural.ts';
 import { sentenceOf } from '../report-error.ts';
 import { checkGrants } from './check-grants.ts';
+import { checkTransport } from './check-transport.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** On older ones everybody may make tables in schema `public`, and the roles of the migrations would be no fence. The tests run on 18. */
@@ -19,7 +20,7 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
   const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 1 });
   try {
     const facts = await readFacts(pool);
-    const found = [reach(facts), rights(facts), durability(facts), await schema(pool)];
+    const found = [reach(facts), ...(await checkTransport(pool)), rights(facts), durability(facts), await schema(pool)];
     // Of a database without our tables there is nothing more to say.
     if (found.at(-1)?.verdict !== 'ok') return found;
     for (const [part, look] of Object.entries({ grants: checkGrants, lanes, disk: () => disk(pool, config) }))
