@@ -43,7 +43,7 @@ function commands({ commands: state, commandAccounts, platformStagingUrl }: Conf
     return warn(
       'commands',
       'are on, for simulated accounts alone',
-      'Name the real ones in TIDEMARK_COMMAND_ACCOUNTS, where that is what you want.',
+      'To trade real accounts set TIDEMARK_COMMAND_ACCOUNTS to every account that may be traded: simulated ones that it does not name are refused then.',
     );
   if (platformStagingUrl === undefined)
     return warn(
@@ -51,5 +51,5 @@ function commands({ commands: state, commandAccounts, platformStagingUrl }: Conf
       'are on, but there is no address for prediction orders',
       'Set PLATFORM_STAGING_URL to place those too.',
     );
-  return ok('commands', `are on, for simulated accounts and ${plural(commandAccounts.length, 'named one')}`);
+  return ok('commands', `are on, for ${plural(commandAccounts.length, 'named account')} alone`);
 }

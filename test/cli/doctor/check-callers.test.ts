@@ -74,7 +74,7 @@ describe('the doctor on commands', () => {
       'on for named accounts',
       { TIDEMARK_COMMANDS: 'on', TIDEMARK_COMMAND_ACCOUNTS: 'A-1,A-2', PLATFORM_STAGING_URL: 'http://127.0.0.1:1' },
       'ok',
-      '2 named ones',
+      'for 2 named accounts alone',
     ],
   ])('are %s', async (_, env, verdict, detail) => {
     expect((await examine(env)).commands).toMatchObject({ verdict, detail: expect.stringContaining(detail) });
