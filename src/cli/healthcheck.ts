@@ -4,6 +4,7 @@ import { CliError } from './cli-error.ts';
 import { fetchWithin } from './fetch-within.ts';
 import type { CliIo } from './io.ts';
 import { sentenceOf } from './report-error.ts';
+import { adminPortMend } from './which-port.ts';
 
 const examples = `
 Examples:
@@ -38,7 +39,11 @@ async function runHealthcheck(io: CliIo, flags: HealthcheckFlags): Promise<void>
     },
   );
   const verdict = verdictOf(text);
-  if (verdict === undefined) throw new CliError(`what answers at ${base} is not a Tidemark service`, { code: 'NOT_TIDEMARK' });
+  if (verdict === undefined)
+    throw new CliError(`what answers at ${base} is not the admin port of a Tidemark service`, {
+      code: 'NOT_TIDEMARK',
+      mend: `Check the address: ${adminPortMend}`,
+    });
   if (status !== 200) throw new CliError(`the service is ${verdict}`, { code: 'UNHEALTHY', mend: '`tidemark status` says why.' });
   io.stdout.write(`${verdict}\n`);
 }

@@ -4,6 +4,7 @@ import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { printable } from './printable.ts';
 import { sentenceOf } from './report-error.ts';
+import { restPortMend } from './which-port.ts';
 
 export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -79,9 +80,11 @@ export class RestClient {
 
 /** What a script may act on: 4xx and 5xx mean that nothing was journaled (docs/rest.md). */
 function problemError(status: number, body: Readonly<Record<string, unknown>>): CliError {
-  const detail = printable(String(body['detail'] ?? body['title'] ?? 'refused'));
   const code = printable(String(body['code']));
-  return new CliError(`${detail} (${code})`, { code, exitCode: exitCodeOf(status), ...mendOf(status, body) });
+  const detail = printable(String(body['detail'] ?? body['title'] ?? 'refused'));
+  // The sentence of REST refers to a member of its body by name; here the faults stand on the lines below.
+  const sentence = faultsOf(body).length === 0 ? `${detail} (${code})` : `the request has these faults (${code}):`;
+  return new CliError(sentence, { code, exitCode: exitCodeOf(status), ...mendOf(status, body) });
 }
 
 function exitCodeOf(status: number): number {
@@ -96,7 +99,7 @@ const unsigned = 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.';
 const mends: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
   COMMAND_NOT_FOUND: '`tidemark command ls` shows them; a token may see fewer.',
-  NOT_FOUND: 'Check the id: `tidemark command ls` shows those of commands.',
+  NOT_FOUND: `Check the id: \`tidemark command ls\` shows those of commands. And check the address: ${restPortMend}`,
   ORDER_NOT_FOUND: 'Check the id and --account, and for a prediction order --prediction.',
 };
 
@@ -105,11 +108,15 @@ export function mendOfCode(code: string): string | undefined {
 }
 
 function mendOf(status: number, body: Readonly<Record<string, unknown>>): { mend?: string } {
-  const faults = Array.isArray(body['faults']) ? body['faults'].map(faultLine) : [];
+  const faults = faultsOf(body).map(faultLine);
   const hint = mendOfCode(String(body['code'])) ?? (status === 401 ? unsigned : undefined);
   const again = body['retryable'] === true ? ['The same line may succeed later.'] : [];
   const lines = [...faults, ...(hint === undefined ? [] : [hint]), ...again];
   return lines.length === 0 ? {} : { mend: lines.join('\n') };
+}
+
+function faultsOf({ faults }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return Array.isArray(faults) ? faults : [];
 }
 
 function faultLine(fault: unknown): string {
@@ -131,7 +138,7 @@ function notOurs(url: string): CliError {
   return new CliError(`what answers at ${url} is not REST of a Tidemark service`, {
     code: 'NOT_TIDEMARK',
     exitCode: exitCodes.unavailable,
-    mend: 'Name its address with --url or TIDEMARK_URL: the port of REST (8080), not the admin port.',
+    mend: `Check the address: ${restPortMend}`,
   });
 }
 

@@ -5,6 +5,7 @@ import { fetchWithin } from './fetch-within.ts';
 import { formatStatus } from './format-status.ts';
 import type { CliIo } from './io.ts';
 import { sentenceOf } from './report-error.ts';
+import { adminPortMend } from './which-port.ts';
 
 const examples = `
 Examples:
@@ -37,9 +38,10 @@ async function runStatus(io: CliIo, options: { url?: string; json?: true }): Pro
 
 async function ask(io: CliIo, base: string, path: string): Promise<unknown> {
   const notOurs = (cause?: unknown) =>
-    new CliError(`what answers at ${base} is not a Tidemark service`, {
+    new CliError(`what answers at ${base} is not the admin port of a Tidemark service`, {
       code: 'NOT_TIDEMARK',
       exitCode: exitCodes.unavailable,
+      mend: `Check the address: ${adminPortMend}`,
       cause,
     });
   try {

@@ -55,6 +55,6 @@ describe('healthcheck', () => {
   it.each(['<html>hello</html>', 'null', '{"status":1}'])('does not take %s with code 200 for a service', async (body) => {
     const { code, err } = await healthcheck([], { TIDEMARK_ADMIN_PORT: String(await port((_request, it) => it.end(body))) });
     expect(code).toBe(1);
-    expect(err).toMatch(/is not a Tidemark service\n$/);
+    expect(err).toMatch(/is not the admin port of a Tidemark service\n {2}Check the address: name the admin port \(9464 /);
   });
 });

@@ -38,6 +38,13 @@ describe('halt and resume', () => {
     expect(await runAgainst(rest.url, ['resume', '--reason', 'checked'])).toMatchObject({ out: 'No halt is in force.\n' });
   });
 
+  it('name the port that they want when nothing is at their path, as at the admin port', async () => {
+    const rest = await restServer((_request, response) => json(response, 404, problemBody(404, 'NOT_FOUND', 'nothing here')));
+    const { code, err } = await runAgainst(rest.url, ['halt', '--reason', 'x']);
+    expect(code).toBe(1);
+    expect(err).toContain('name the port of REST (8080 unless TIDEMARK_HTTP_PORT says otherwise) with --url or TIDEMARK_URL');
+  });
+
   it('end with 69 on a standby', async () => {
     const rest = await restServer((_request, response) =>
       json(response, 503, problemBody(503, 'NOT_LEADER', 'another holds the lane')),

@@ -134,7 +134,7 @@ describe('place', () => {
       json(response, 400, problemBody(400, 'INVALID_BODY', 'no', { faults })),
     );
     expect((await runAgainst(rest.url, [...place, '--idempotency-key', 'k'])).err).toBe(
-      'tidemark: no (INVALID_BODY)\n  qty must be greater than zero\n',
+      'tidemark: the request has these faults (INVALID_BODY):\n  qty must be greater than zero\n',
     );
   });
 

@@ -9,6 +9,8 @@ import { HealthRegistry } from '../../src/observability/health.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { cliIo } from '../support/cli-io.ts';
+import { json } from '../support/http-server.ts';
+import { problemBody, restServer } from '../support/rest-answers.ts';
 
 let database: boolean;
 let server: AdminServer;
@@ -96,7 +98,16 @@ describe('status', () => {
     other.closeAllConnections();
     other.close();
     expect(code).toBe(69);
-    expect(err).toMatch(/^tidemark: what answers at http:\/\/127\.0\.0\.1:\d+ is not a Tidemark service\n/);
+    expect(err).toMatch(/^tidemark: what answers at http:\/\/127\.0\.0\.1:\d+ is not the admin port of a Tidemark service\n/);
+  });
+
+  it('says which port it wants when it is given that of REST', async () => {
+    const rest = await restServer((_request, response) => json(response, 404, problemBody(404, 'NOT_FOUND', 'nothing here')));
+    const { code, err } = await run(['--url', rest.url]);
+    expect(code).toBe(69);
+    expect(err).toContain(
+      'name the admin port (9464 unless TIDEMARK_ADMIN_PORT says otherwise) with --url, not the port of REST (8080 ',
+    );
   });
 
   it('refuses an address that is none', async () => {
