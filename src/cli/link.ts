@@ -1,8 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { ConfigWith } from '../config/config.ts';
-import type { Token } from '../platform/token-store.ts';
+import type { CredentialList, Token } from '../platform/token-store.ts';
 import { loginPrefix } from '../platform/token-store.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
+import { PostgresCredentialList } from '../store/credential-list.ts';
 import { PostgresTokenStore } from '../store/token-store.ts';
 import { CliError } from './cli-error.ts';
 import type { CliIo } from './io.ts';
@@ -49,31 +50,30 @@ export function linkCommand(io: CliIo): Command {
     .action((flags: Flags) => runLink(io, flags));
 }
 
-type StoreConfig = ConfigWith<'databaseUrl' | 'encryptionKey'>;
-type LinkConfig = StoreConfig & ConfigWith<'platformUrl' | 'platformAuthUrl' | 'platformClientId'>;
+const linkNeeds = ['databaseUrl', 'encryptionKey', 'platformUrl', 'platformAuthUrl', 'platformClientId'] as const;
+type LinkConfig = ConfigWith<(typeof linkNeeds)[number]>;
 
 async function runLink(io: CliIo, flags: Flags): Promise<void> {
   const { remove } = flags;
-  const stored = ['databaseUrl', 'encryptionKey'] as const;
-  if (flags.list === true) return withStore(io, readConfig(io, stored), (store) => printLogins(io, store, flags));
-  if (remove !== undefined) return withStore(io, readConfig(io, stored), (store) => removeLogin(io, store, remove));
-  const config = readConfig(io, [...stored, 'platformUrl', 'platformAuthUrl', 'platformClientId']);
-  return withStore(io, config, (store) => link(io, config, store, flags));
-}
-
-async function withStore(io: CliIo, config: StoreConfig, work: (store: PostgresTokenStore) => Promise<void>): Promise<void> {
   const { clock, random } = io;
-  await withDatabase(io, config, { applicationName: 'tidemark-link', maxConnections: 2 }, (pool) =>
-    work(new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey })),
+  const database = { applicationName: 'tidemark-link', maxConnections: 2 };
+  if (flags.list === true || remove !== undefined)
+    return withDatabase(io, readConfig(io, ['databaseUrl']), database, (pool) => {
+      const logins = new PostgresCredentialList({ pool, clock, random });
+      return remove === undefined ? printLogins(io, logins, flags) : removeLogin(io, logins, remove);
+    });
+  const config = readConfig(io, linkNeeds);
+  return withDatabase(io, config, database, (pool) =>
+    link(io, config, new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey }), flags),
   );
 }
 
-async function printLogins(io: CliIo, store: PostgresTokenStore, flags: Flags): Promise<void> {
+async function printLogins(io: CliIo, store: CredentialList, flags: Flags): Promise<void> {
   const names = (await store.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
   io.stdout.write(flags.json === true ? `${JSON.stringify({ logins: names })}\n` : names.map((name) => `${name}\n`).join(''));
 }
 
-async function removeLogin(io: CliIo, store: PostgresTokenStore, name: string): Promise<void> {
+async function removeLogin(io: CliIo, store: CredentialList, name: string): Promise<void> {
   if (await store.forget(`${loginPrefix}${name}`)) io.stdout.write(`Forgot the login ${name}.\n`);
   else throw new CliError(`there is no login ${name}`, { code: 'NO_LOGIN', mend: '`tidemark link --list` shows them.' });
 }

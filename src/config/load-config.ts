@@ -43,7 +43,8 @@ export function loadConfig<K extends OptionName = never>(
     }
     effective.push(outcome.effective);
     if (outcome.effective.source !== 'unset') values[key] = outcome.value;
-    else if (needed.some((name) => name === key)) faults.push({ name: option.env, problem: `is not set: ${option.describe}` });
+    else if (needed.some((name) => name === key))
+      faults.push({ name: option.env, problem: `is not set (${option.kind}): ${option.describe}` });
   }
   const names = checkNames(env, knownNames);
   // The values were parsed by the table from which `Config` is inferred, key by key; the type checker can't follow that through a loop.

@@ -85,7 +85,7 @@ export const optionTable = {
   encryptionKey: secret({
     env: 'TIDEMARK_ENCRYPTION_KEY',
     group: 'Postgres',
-    shape: '32 bytes in base64 (`openssl rand -base64 32`)',
+    shape: '32 bytes in base64, as `openssl rand -base64 32` makes them',
     pattern: /^[A-Za-z0-9+/_-]{43}=?$/,
     describe:
       'Encrypts platform tokens in the database. Without it they are kept in memory only and fetched again after a restart.',

@@ -1,15 +1,8 @@
-import type { Pool } from 'pg';
-import type {
-  CredentialList,
-  StoredCredential,
-  StoredToken,
-  Token,
-  TokenStore,
-  UnreadableToken,
-} from '../platform/token-store.ts';
+import type { StoredToken, Token, TokenStore, UnreadableToken } from '../platform/token-store.ts';
 import { Secret } from '../runtime/secret.ts';
+import { type CredentialListDeps, PostgresCredentialList } from './credential-list.ts';
 import { SealError, seal, unseal } from './encrypt.ts';
-import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+import { retryTransaction } from './retry-transaction.ts';
 
 interface Sealed {
   readonly accessToken: string;
@@ -18,21 +11,21 @@ interface Sealed {
   readonly scope?: string;
 }
 
-export interface TokenStoreDeps extends RetryDeps {
-  readonly pool: Pool;
+export interface TokenStoreDeps extends CredentialListDeps {
   /** 32 bytes in base64. */
   readonly key: Secret;
 }
 
 /**
- * The ports `TokenStore` and `CredentialList` in Postgres. Every call is one statement: a claim is a name and an instant in the row, never a lock held while somebody else answers.
+ * The port `TokenStore` in Postgres, and with it the list of what it holds. Every call is one statement: a claim is a name and an instant in the row, never a lock held while somebody else answers.
  * Tokens are sealed for their credential and generation; a row that another key sealed is an `UnreadableToken`.
  */
-export class PostgresTokenStore implements TokenStore, CredentialList {
-  private readonly deps: TokenStoreDeps;
+export class PostgresTokenStore extends PostgresCredentialList implements TokenStore {
+  private readonly key: Secret;
 
   constructor(deps: TokenStoreDeps) {
-    this.deps = deps;
+    super(deps);
+    this.key = deps.key;
   }
 
   claim(credential: string, holder: string, forMs: number): Promise<boolean> {
@@ -53,7 +46,7 @@ export class PostgresTokenStore implements TokenStore, CredentialList {
   }
 
   async load(credential: string): Promise<StoredToken | UnreadableToken | undefined> {
-    const { pool, key } = this.deps;
+    const { pool } = this.deps;
     const { rows } = await retryTransaction(this.deps, () =>
       pool.query<{ generation: string; sealed: Buffer }>(
         'select generation, sealed from public.credentials where credential = $1 and sealed is not null',
@@ -63,7 +56,7 @@ export class PostgresTokenStore implements TokenStore, CredentialList {
     const [row] = rows;
     if (row === undefined) return undefined;
     const generation = Number(row.generation);
-    const text = unsealed(key, placeOf(credential, generation), row.sealed);
+    const text = unsealed(this.key, placeOf(credential, generation), row.sealed);
     if (text instanceof SealError) return { generation, unreadable: text.message };
     const token = JSON.parse(text) as Sealed;
     return {
@@ -83,7 +76,7 @@ export class PostgresTokenStore implements TokenStore, CredentialList {
       ...(token.scope === undefined ? {} : { scope: token.scope }),
     };
     const generation = replaces + 1;
-    const sealed = seal(this.deps.key, placeOf(credential, generation), JSON.stringify(plain));
+    const sealed = seal(this.key, placeOf(credential, generation), JSON.stringify(plain));
     // A try whose answer was lost finds its own row: equal bytes (the nonce makes them ours alone) are this very save.
     return this.changes(
       `insert into public.credentials as c (credential, generation, sealed)
@@ -92,29 +85,6 @@ export class PostgresTokenStore implements TokenStore, CredentialList {
        where c.generation = excluded.generation - 1 or c.sealed = excluded.sealed`,
       [credential, generation, sealed],
     );
-  }
-
-  async stored(prefix: string): Promise<StoredCredential[]> {
-    const { rows } = await retryTransaction(this.deps, () =>
-      this.deps.pool.query<{ credential: string; generation: string }>(
-        'select credential, generation from public.credentials where sealed is not null and starts_with(credential, $1) order by credential',
-        [prefix],
-      ),
-    );
-    return rows.map(({ credential, generation }) => ({ credential, generation: Number(generation) }));
-  }
-
-  /** The row stays, for whoever holds the claim; generation 0 makes every save that is under way come too late. */
-  forget(credential: string): Promise<boolean> {
-    return this.changes(
-      'update public.credentials set sealed = null, generation = 0, updated_at = now() where credential = $1 and sealed is not null',
-      [credential],
-    );
-  }
-
-  private async changes(text: string, values: unknown[]): Promise<boolean> {
-    const { rowCount } = await retryTransaction(this.deps, () => this.deps.pool.query(text, values));
-    return rowCount === 1;
   }
 }
 

@@ -142,8 +142,9 @@ describe('tidemark link', () => {
     await first.run;
   });
 
-  it('lists and removes logins', async () => {
-    const { env, store } = await rig();
+  it('lists and removes logins, for which no key is needed', async () => {
+    const { env: whole, store } = await rig();
+    const env = { DATABASE_URL: whole.DATABASE_URL };
     const token = { accessToken: new Secret('a'), expiresAtMs: 1 };
     await store.save('login:one', 0, token);
     await store.save('login:two', 0, token);
@@ -166,5 +167,6 @@ describe('tidemark link', () => {
     expect(io.code()).toBe(78);
     for (const name of ['DATABASE_URL', 'TIDEMARK_ENCRYPTION_KEY', 'PLATFORM_URL', 'PLATFORM_AUTH_URL', 'PLATFORM_CLIENT_ID'])
       expect(io.err()).toContain(name);
+    expect(io.err(), 'and how to make one').toContain('(32 bytes in base64, as `openssl rand -base64 32` makes them)');
   });
 });
