@@ -14,6 +14,8 @@ import { type ChildProgram, jsonObject, startChild } from './child-program.ts';
 
 export interface DemoStack {
   readonly databaseUrl: string;
+  /** It came from our environment. */
+  readonly databaseGiven: boolean;
   readonly postgres: string;
   /** Undefined: there is none, and `kafka` says why in one sentence. */
   readonly brokers: readonly string[] | undefined;
@@ -71,6 +73,7 @@ export async function startStack(io: CliIo, log: Log, options: DemoOptions): Pro
     const { url: databaseUrl, describe } = postgres;
     return {
       databaseUrl,
+      databaseGiven: postgres.kind === 'given',
       postgres: describe,
       brokers: kafka.brokers,
       kafka: kafka.describe,

@@ -4,11 +4,14 @@ import type { DemoStack } from './start-stack.ts';
 export function whereToLook(stack: DemoStack): string {
   const broker = stack.brokers?.[0] ?? '';
   const prefix = stack.topicPrefix === '' ? '' : `TIDEMARK_TOPIC_PREFIX=${stack.topicPrefix} `;
+  // A given address is a secret of whoever gave it, and stays off the screen.
+  const database = stack.databaseGiven ? '"$DATABASE_URL"' : `'${stack.databaseUrl}'`;
   return [
     '',
     'Where to look next, in another terminal:',
     `  npx tidemark status --url ${stack.adminAddress}`,
     `  KAFKA_BROKERS=${broker} ${prefix}npx tidemark tail --stream prediction`,
+    `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark audit          or quarantine ls, token ls, backfill SIM-1001`,
     `  kcat -b ${broker} -t ${stack.topic} -C -o beginning -f '%k %s\\n'`,
     `  curl -s ${stack.adminAddress}/metrics | grep tidemark_latency`,
     `  curl -s ${stack.restAddress}/docs          every route of REST; curl -N ${stack.restAddress}/v1/stream follows the updates`,
