@@ -102,7 +102,7 @@ function describe({ generation, attempts }: AfterRestore): string {
     attempts === 0
       ? 'No attempt was in hand when the copy was made.'
       : `${plural(attempts, 'attempt was', 'attempts were')} in hand when the copy was made: each is looked for on the platform.`,
-    'Placing is halted: commands made since the copy are not in the journal. `tidemark resume` ends it.',
+    'Placing is halted: commands made since the copy are not in the journal. `tidemark resume --reason "…"` ends it.',
     'Now start the service, and when it is live run `tidemark audit --repair`.',
     '',
   ].join('\n');

@@ -62,9 +62,15 @@ function commandsCheck(desk: CommandDesk): CheckResult {
   const [first, ...others] = desk.halts();
   const { enabled, leading, unresolved } = desk.status();
   if (first !== undefined) {
-    const where = first.scope.kind === 'service' ? 'everywhere' : `on ${first.scope.accountId}`;
+    const [where, whom] =
+      first.scope.kind === 'service'
+        ? ['everywhere', '']
+        : [`on ${first.scope.accountId}`, ` --account ${first.scope.accountId}`];
     const more = others.length === 0 ? '' : `, and ${others.length} more`;
-    return { ok: false, detail: `placing is halted ${where} (${first.cause})${more}: \`tidemark resume\` ends it` };
+    return {
+      ok: false,
+      detail: `placing is halted ${where} (${first.cause})${more}: \`tidemark resume${whom} --reason "…"\` ends it`,
+    };
   }
   if (!leading) return { ok: true, detail: 'the holder of the lane sends them' };
   return { ok: true, detail: `${enabled ? 'on' : 'off'}, ${unresolved} unresolved` };
@@ -84,10 +90,10 @@ function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources): CheckResu
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   if (accounts.length === 0) return { ok: false, detail: 'no account is followed yet' };
   const [first] = notLive;
-  if (first === undefined) return { ok: true, detail: `${plural(accounts.length, 'account')} followed` };
+  if (first === undefined) return { ok: true, detail: `${plural(accounts.length, 'account stream')} followed` };
   return {
     ok: false,
-    detail: `${notLive.length} of ${accounts.length} not live; ${first.stream} ${first.accountId} is ${first.state}`,
+    detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,
   };
 }
 

@@ -6,6 +6,7 @@ import { type Migration, readMigrations } from '../../store/migrations.ts';
 import { compareSchema, fits, readApplied, type SchemaVersion } from '../../store/schema-version.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import { plural } from '../plural.ts';
+import { sentenceOf as sentenceOfError } from '../report-error.ts';
 
 /**
  * Keeps a build away from a schema that it does not fit. A newer one of which nobody said that this build may run on ends the process with 78: no waiting mends that.
@@ -25,7 +26,8 @@ export class SchemaGate implements Service {
 
   async start(): Promise<void> {
     const version = await this.version().catch((error: unknown) => {
-      this.log.warn({ err: error }, 'the database does not answer yet; the service waits for it');
+      const text = 'the database cannot be used yet; the service asks again. `tidemark doctor` says what mends it';
+      this.log.warn({ err: error, reason: sentenceOfError(error) }, text);
       return undefined;
     });
     if (version?.kind === 'newer' || version?.kind === 'foreign') {
