@@ -7,6 +7,7 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { exitCodes } from './cli-error.ts';
 import { checkCallers } from './doctor/check-callers.ts';
 import { checkDatabase } from './doctor/check-database.ts';
+import { checkEncryption } from './doctor/check-encryption.ts';
 import { checkKafka } from './doctor/check-kafka.ts';
 import { checkLogins } from './doctor/check-logins.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
@@ -65,7 +66,7 @@ async function examine(io: CliIo): Promise<Finding[]> {
     bounded(io, 'platform', examinePlatform(config, io)),
     bounded(io, 'callers', checkCallers(config, io)),
   ]);
-  return [ok('settings', 'can be read'), ...warnings, ...parts.flat()];
+  return [ok('settings', 'can be read'), ...warnings, ...checkEncryption(config), ...parts.flat()];
 }
 
 /** Above the sum of the deadlines within a part: only for what nobody thought of. */

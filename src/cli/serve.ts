@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import type { Config, ConfigFault } from '../config/config.ts';
+import { optionTable } from '../config/option-table.ts';
+import { unencryptedAddresses } from '../config/unencrypted.ts';
 import type { CliIo } from './io.ts';
 import { configError, readConfig } from './read-config.ts';
 import { assembleService } from './service/assemble-service.ts';
@@ -28,7 +30,10 @@ function requireCredential({ platformCredentials, platformClientSecret, encrypti
   if (platformCredentials === 'client' && platformClientSecret === undefined)
     faults.push({ name: 'PLATFORM_CLIENT_SECRET', problem: 'is not set, and PLATFORM_CREDENTIALS asks for the client alone' });
   if (platformCredentials === 'linked' && encryptionKey === undefined)
-    faults.push({ name: 'TIDEMARK_ENCRYPTION_KEY', problem: 'is not set: linked logins are stored encrypted' });
+    faults.push({
+      name: 'TIDEMARK_ENCRYPTION_KEY',
+      problem: `is not set (${optionTable.encryptionKey.kind}): linked logins are stored encrypted`,
+    });
   if (platformCredentials === 'both' && platformClientSecret === undefined && encryptionKey === undefined)
     faults.push({
       name: 'PLATFORM_CLIENT_SECRET',
@@ -41,6 +46,12 @@ async function runServe(io: CliIo): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers', 'platformUrl', 'platformStreamUrl', 'platformClientId']);
   requireCredential(config);
   const log = serviceLog(io, config);
+  const unencrypted = unencryptedAddresses(config);
+  if (unencrypted.length > 0)
+    log.warn(
+      { options: unencrypted },
+      'platform addresses are neither encrypted nor on loopback: others on the way can read tokens',
+    );
   const { clock, random, version } = io;
   const supervisor = assembleService({ clock, random, log, version }, config);
   const unsubscribe = io.onSignal((signal) => supervisor.stop(signal));

@@ -2,6 +2,7 @@ import type { Environment } from './check-names.ts';
 import type { Config, ConfigFault } from './config.ts';
 import type { OptionName } from './option-table.ts';
 import { optionTable } from './option-table.ts';
+import { isLoopback, isUnencrypted } from './unencrypted.ts';
 
 type Draft = Partial<Config>;
 type Rule = (config: Draft, env: Environment) => ConfigFault | undefined;
@@ -29,7 +30,7 @@ const rules: readonly Rule[] = [
       ? undefined
       : fault(
           'httpHost',
-          `(${config.httpHost}) is not loopback, and nobody would have to sign in: set ${optionTable.authIssuer.env} or ${optionTable.authTokens.env}, or keep 127.0.0.1`,
+          `(${config.httpHost}) is not loopback, and nobody would have to sign in: set ${optionTable.authPrincipals.env}=on (tokens by \`tidemark token add\`), ${optionTable.authTokens.env} or ${optionTable.authIssuer.env}, or keep 127.0.0.1`,
         ),
   encrypted('authIssuer'),
   encrypted('authJwksUrl'),
@@ -93,19 +94,12 @@ type UrlOption =
 function encrypted(option: UrlOption): Rule {
   return (config) => {
     const address = config[option];
-    if (config.environment !== 'production' || address === undefined) return undefined;
-    const { protocol, hostname } = new URL(address);
-    if (protocol === 'https:' || protocol === 'wss:' || isLoopback(hostname)) return undefined;
-    const wanted = protocol === 'ws:' ? 'wss://' : 'https://';
+    if (config.environment !== 'production' || address === undefined || !isUnencrypted(address)) return undefined;
+    const wanted = /^ws:/i.test(address) ? 'wss://' : 'https://';
     return fault(option, `must begin with ${wanted} in production; only loopback addresses may go unencrypted`);
   };
 }
 
 function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
-}
-
-/** By address, never by resolving: a name that resolves to loopback today may not tomorrow. `URL` has already made 127.1 into 127.0.0.1. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -48,7 +48,7 @@ export async function exchangeToken(
   const client: oauth.Client = { client_id: credential.clientId };
   let lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined;
   const options = {
-    // Plain http is refused by the configuration wherever it is not loopback; here it would only refuse the sandbox.
+    // Outside loopback the configuration refuses plain http in production, and `serve` and `doctor` warn of it elsewhere. Here it would refuse every sandbox.
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
       const outcome = await deps.http.request({

@@ -102,7 +102,7 @@ describe('the configuration', () => {
     [
       'REST beyond this machine without anybody having to sign in',
       { TIDEMARK_HTTP_HOST: '0.0.0.0' },
-      /^TIDEMARK_HTTP_HOST \(0\.0\.0\.0\) is not loopback.*set TIDEMARK_AUTH_ISSUER or TIDEMARK_AUTH_TOKENS/,
+      /^TIDEMARK_HTTP_HOST \(0\.0\.0\.0\) is not loopback.*set TIDEMARK_AUTH_PRINCIPALS=on \(tokens by `tidemark token add`\), TIDEMARK_AUTH_TOKENS or TIDEMARK_AUTH_ISSUER/,
     ],
     [
       'an audience without an issuer',

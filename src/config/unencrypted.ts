@@ -1,0 +1,27 @@
+import type { Config } from './config.ts';
+import { optionTable } from './option-table.ts';
+
+const platformAddresses = [
+  'platformUrl',
+  'platformStagingUrl',
+  'platformAuthUrl',
+  'platformStreamUrl',
+  'platformStagingStreamUrl',
+] as const;
+
+/** The variables whose platform addresses others on the way can read. In production they are refused (`checkRules`), elsewhere it is for people to know of them. */
+export function unencryptedAddresses(config: Config): readonly string[] {
+  return platformAddresses.filter((option) => isUnencrypted(config[option])).map((option) => optionTable[option].env);
+}
+
+/** Whether what goes to this address is neither encrypted nor stays on this machine. */
+export function isUnencrypted(address: string | undefined): boolean {
+  if (address === undefined) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol !== 'https:' && protocol !== 'wss:' && !isLoopback(hostname);
+}
+
+/** By address, never by resolving: a name that resolves to loopback today may not tomorrow. `URL` has already made 127.1 into 127.0.0.1. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
