@@ -49,7 +49,7 @@ function onPredictions(
   const unknown = members.unknownOf(method === 'POST' ? placeMembers : replaceMembers);
   if (unknown !== undefined) return predictionRefusal('UNKNOWN_FIELD', unknown);
   if (method === 'POST') return placePredictionOrder(deps, account, readPredictionRequest(members, nowUs), account.owner);
-  return replacePredictionOrder(deps, account, orderId, readReplaceRequest(members, nowUs));
+  return replacePredictionOrder(deps, account, orderId, readReplaceRequest(members, nowUs), account.owner);
 }
 
 function onOrders(

@@ -6,8 +6,8 @@ import { z } from 'zod';
  * Specification ("Prediction order"): every field, which are required, the `state`, `certainty` and `pendingAction` values; `version` is int64
  * and optional in replies.
  *
- * Assumption: `avgPx` is absent before a fill although the table calls it required (optional decimals "are omitted when absent and are never
- * zero"), `closedAt` is present once closed, and `version` is always present on the stream.
+ * Assumption: `closedAt` is present once closed, and `version` is always present on the stream. A reader does without `avgPx` although the table
+ * calls it required: a platform that took it for an optional decimal ("omitted when absent") would lose every order before its first fill.
  */
 export const predictionStates = [
   'pending_new',

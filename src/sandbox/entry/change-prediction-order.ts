@@ -9,9 +9,18 @@ import type { ReplaceTerms } from './read-prediction-request.ts';
 import { predictionRefusal } from './refusals.ts';
 import { isRefusal, type Refusal, type Write } from './write.ts';
 
-/** `PATCH /v1/predictions/orders/{orderId}` (specification): `pendingAction` = `replace` until the venue answers. */
-export function replacePredictionOrder(deps: EntryDeps, account: ExchangeAccount, orderId: string, asked: ReplaceTerms): Write {
-  return change(deps, account, orderId, 'replace', (order) => {
+/**
+ * `PATCH /v1/predictions/orders/{orderId}` (specification): `pendingAction` = `replace` until the venue answers. `by` is "recorded as the user who asked": in
+ * the ledger, for the order resource has no field for it.
+ */
+export function replacePredictionOrder(
+  deps: EntryDeps,
+  account: ExchangeAccount,
+  orderId: string,
+  asked: ReplaceTerms,
+  by: string,
+): Write {
+  const write = change(deps, account, orderId, 'replace', (order) => {
     const terms = changedTerms(order, asked);
     if (isRefusalOfTerms(terms)) return terms;
     if (exceeds(deps.venue.options, order, terms))
@@ -19,6 +28,7 @@ export function replacePredictionOrder(deps: EntryDeps, account: ExchangeAccount
     deps.venue.ask(order, 'replace', terms);
     return order;
   });
+  return { ...write, by };
 }
 
 /** `DELETE /v1/predictions/orders/{orderId}?accountId=` (contract): `pendingAction` = `cancel` until the venue answers. */

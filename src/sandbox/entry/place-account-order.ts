@@ -70,7 +70,7 @@ function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRe
 /** Specification, "Equity or option order response". All fields are there but `text` and `ordRejReason` (contract, "Orders"). */
 export function encodeOrderResponse(order: ExchangeOrder): string {
   const { terms } = order;
-  const average = order.cumQty === 0n ? '0' : formatFixed(averagePrice(order.notional, order.cumQty));
+  const average = formatFixed(averagePrice(order.notional, order.cumQty));
   const rejected = order.state === 'rejected';
   let text = `{"success":${!rejected},"clOrdId":${jsonText(terms.clOrdId)},"status":"${accountStatus(order)}","symbol":${jsonText(terms.symbol)},"side":"${terms.side}","qty":"${formatFixed(terms.quantity)}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPrice":"${average}"`;
   if (rejected) text += `,"text":${jsonText(order.rejectText ?? '')},"ordRejReason":${jsonText(order.rejectReason ?? '')}`;

@@ -19,6 +19,8 @@ export interface Write {
   readonly accountId: string;
   /** `clientId` or `clientOrderRef`, when one was sent. */
   readonly reference?: string;
+  /** Who asked, where the order itself does not show it: `placedBy` names only who placed it. */
+  readonly by?: string;
   /** Does it, if the state of the moment allows it. A delayed one is judged when it arrives, not when it was asked for. */
   attempt(): ExchangeOrder | Refusal;
   /** JSON of the success answer about `order`. */

@@ -35,7 +35,7 @@ export function encodeAccountOrder(order: ExchangeOrder, as: 'event' | 'item'): 
   let text = `{"ordId":"${terms.orderId}","clOrdId":${jsonText(terms.clOrdId)},"symbol":${jsonText(terms.symbol)},"side":"${terms.side}","type":"${terms.orderType}","timeInForce":"${terms.timeInForce}","qty":"${formatFixed(order.workingQuantity)}"`;
   if (terms.stopPrice !== undefined) text += `,"stopPrice":"${formatFixed(terms.stopPrice)}"`;
   if (order.workingPrice !== undefined) text += `,"price":"${formatFixed(order.workingPrice)}"`;
-  const average = order.cumQty === 0n ? '0' : formatFixed(averagePrice(order.notional, order.cumQty));
+  const average = formatFixed(averagePrice(order.notional, order.cumQty));
   const legs = terms.legs?.length ?? 0;
   const kind = legs === 0 ? '"CS","category":"equity"' : legs === 1 ? '"OPT","category":"option"' : '"MLEG","category":"option"';
   text += `,"ordStatus":"${accountStatus(order)}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPrice":"${average}","securityType":${kind},"updatedAt":"${instantText(order.updatedAt)}"`;

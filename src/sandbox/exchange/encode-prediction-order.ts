@@ -5,13 +5,12 @@ import { jsonText } from './json-text.ts';
 
 /**
  * JSON of one prediction order (specification, "Prediction order"), the same on the stream and in every reply. `version` is a JSON number with all its
- * digits, which `JSON.stringify` could not write. Optional fields are left out when absent, never zero.
+ * digits, which `JSON.stringify` could not write. Optional fields are left out when absent, never zero; `avgPx` is required, and "0" until the first fill
+ * (docs/decisions/012-avgpx-is-always-there.md).
  */
 export function encodePredictionOrder(order: ExchangeOrder): string {
   const terms = order.terms;
-  let text = `{"orderId":"${terms.orderId}","accountId":${jsonText(terms.account.id)},"symbol":${jsonText(terms.symbol)},"outcome":"${terms.outcome ?? 'YES'}","side":"${terms.side}","orderType":"${terms.orderType}","timeInForce":"${terms.timeInForce}","quantity":"${formatFixed(terms.quantity)}","workingQuantity":"${formatFixed(order.workingQuantity)}","state":"${order.state}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}"`;
-  if (order.cumQty > 0n) text += `,"avgPx":"${formatFixed(averagePrice(order.notional, order.cumQty))}"`;
-  text += `,"createdAt":"${instantText(order.createdAt)}","updatedAt":"${instantText(order.updatedAt)}","certainty":"${order.certainty}"`;
+  let text = `{"orderId":"${terms.orderId}","accountId":${jsonText(terms.account.id)},"symbol":${jsonText(terms.symbol)},"outcome":"${terms.outcome ?? 'YES'}","side":"${terms.side}","orderType":"${terms.orderType}","timeInForce":"${terms.timeInForce}","quantity":"${formatFixed(terms.quantity)}","workingQuantity":"${formatFixed(order.workingQuantity)}","state":"${order.state}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPx":"${formatFixed(averagePrice(order.notional, order.cumQty))}","createdAt":"${instantText(order.createdAt)}","updatedAt":"${instantText(order.updatedAt)}","certainty":"${order.certainty}"`;
   if (order.certaintyReason !== undefined) text += `,"certaintyReason":${jsonText(order.certaintyReason)}`;
   text += `,"clOrdId":${jsonText(terms.clOrdId)}`;
   if (terms.clientOrderRef !== undefined) text += `,"clientOrderRef":${jsonText(terms.clientOrderRef)}`;

@@ -40,7 +40,7 @@ export function formatFixed(value: Fixed): string {
 /** Price times quantity, in units of 10^-24, so that an average stays exact until it is divided. */
 export type Notional = bigint;
 
-/** The average price of `quantity` for `notional`, cut (not rounded) to 12 digits. */
+/** The average price of `quantity` for `notional`, cut (not rounded) to 12 digits; 0 before anything was filled. */
 export function averagePrice(notional: Notional, quantity: Fixed): Fixed {
-  return notional / quantity;
+  return quantity === 0n ? 0n : notional / quantity;
 }

@@ -116,10 +116,10 @@ export function loseSight(
   });
 }
 
-/** The platform knows again: the order is what it was. */
+/** The platform knows again: the order is what it was, unless something was heard of it meanwhile (a cancel, a fill), which stands. */
 export function regainSight(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'certain_again', (it) => {
-    it.state = it.certainState;
+    if (it.state === 'unknown') it.state = it.certainState;
     it.certainty = 'certain';
     it.certaintyReason = undefined;
   });

@@ -68,9 +68,13 @@ function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
 }
 
 function decide(parts: SandboxParts, request: FastifyRequest, write: Write | undefined, decision: string, more: string): void {
-  const about =
-    write === undefined
-      ? ''
-      : `,"write":"${write.kind}","stream":"${write.stream}","accountId":${jsonText(write.accountId)}${write.reference === undefined ? '' : `,"reference":${jsonText(write.reference)}`}`;
+  const about = write === undefined ? '' : describe(write);
   parts.ledger.enter('decision', `,"request":${request.ledgerSeq},"decision":"${decision}"${about}${more}`);
+}
+
+function describe({ kind, stream, accountId, reference, by }: Write): string {
+  let text = `,"write":"${kind}","stream":"${stream}","accountId":${jsonText(accountId)}`;
+  if (reference !== undefined) text += `,"reference":${jsonText(reference)}`;
+  if (by !== undefined) text += `,"by":${jsonText(by)}`;
+  return text;
 }

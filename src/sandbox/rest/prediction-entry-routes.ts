@@ -48,22 +48,21 @@ const place =
     reading(request.body, placeMembers, (members) => {
       const terms = readPredictionRequest(members, parts.clock.nowMs() * 1000);
       if (parts.entry.instrument('prediction', terms.symbol) === undefined) throw new MemberFault('symbol is not known');
-      const placedBy = principal.username ?? principal.clientId;
       return {
         accountId: terms.accountId,
-        write: (account) => placePredictionOrder(parts.entry, account, terms, placedBy),
+        write: (account) => placePredictionOrder(parts.entry, account, terms, callerOf(principal)),
       };
     });
 
 const replace =
   (parts: SandboxParts): Handler =>
-  (request) =>
+  (request, principal) =>
     reading(request.body, replaceMembers, (members) => {
       const terms = readReplaceRequest(members, parts.clock.nowMs() * 1000);
       const orderId = orderIdOf(request);
       return {
         accountId: terms.accountId,
-        write: (account) => replacePredictionOrder(parts.entry, account, orderId, terms),
+        write: (account) => replacePredictionOrder(parts.entry, account, orderId, terms, callerOf(principal)),
       };
     });
 
@@ -92,4 +91,9 @@ function reading(bytes: unknown, known: ReadonlySet<string>, read: (members: Mem
 
 function orderIdOf(request: FastifyRequest): string {
   return (request.params as { orderId: string }).orderId;
+}
+
+/** The user, or the client where it speaks for itself. */
+function callerOf(principal: Principal): string {
+  return principal.username ?? principal.clientId;
 }

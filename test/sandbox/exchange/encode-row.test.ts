@@ -16,6 +16,7 @@ const predictionFields =
   'orderId accountId symbol outcome side orderType timeInForce quantity workingQuantity state cumQty leavesQty avgPx createdAt updatedAt certainty certaintyReason clOrdId clientOrderRef closedAt expireTime firstAckAt pendingAction price stopPx rejectReason rejectText sentAt venueOrderId version workingOrderType workingPrice placedBy'.split(
     ' ',
   );
+const requiredFields = predictionFields.slice(0, predictionFields.indexOf('certainty'));
 const decimal = /^(0|[1-9]\d*)(\.\d*[1-9])?$/;
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
@@ -80,8 +81,9 @@ describe('account orders on the wire', () => {
 describe('prediction orders on the wire', () => {
   const rows = emitted(4000, 'prediction');
 
-  it('have the fields of the specification and no other', () => {
+  it('have the fields of the specification and no other, and always the required ones', () => {
     for (const { event, item, envelope } of rows) {
+      expect(Object.keys(item)).toEqual(expect.arrayContaining(requiredFields));
       predictionOrder.parse(item);
       eventEnvelope.parse(envelope);
       expect(item).toEqual(event);
@@ -89,11 +91,18 @@ describe('prediction orders on the wire', () => {
     }
   });
 
+  it('always show avgPx, which is required: 0 until the first fill and never afterwards', () => {
+    expect(rows.some(({ item }) => item['cumQty'] === '0')).toBe(true);
+    for (const { item } of rows) {
+      expect(item['avgPx']).toMatch(decimal);
+      expect(item['avgPx'] === '0').toBe(item['cumQty'] === '0');
+    }
+  });
+
   it('leave optional decimals and instants out when absent, and never write a zero for them', () => {
     for (const { item } of rows) {
-      expect('avgPx' in item).toBe(item['cumQty'] !== '0');
       expect('closedAt' in item).toBe(['filled', 'canceled', 'rejected', 'expired'].includes(String(item['state'])));
-      for (const field of ['avgPx', 'price', 'stopPx', 'workingPrice']) expect(item[field]).not.toBe('0');
+      for (const field of ['price', 'stopPx', 'workingPrice']) expect(item[field]).not.toBe('0');
     }
   });
 

@@ -193,6 +193,18 @@ describe('uncertain orders', () => {
     );
   });
 
+  it('an order that was cancelled while it was unknown stays so when it is certain again', async () => {
+    const { sandbox, at } = await following({ market: { knownOrders: 0, openOrders: 0 } });
+    const [id] = await opened(sandbox, 1);
+    await control(at, `/orders/${id}`, { action: 'accept' });
+    await control(at, '/faults', { now: [{ action: 'unknown_gap', accountId, forMs: 600_000 }] });
+    const canceled = { state: 'canceled', leavesQty: '0', closedAt: expect.any(String) };
+    expect((await control(at, `/orders/${id}`, { action: 'cancel' })).json).toMatchObject(canceled);
+    await control(at, '/heal');
+    const [line] = await controlLines(at, `/state?stream=prediction&accountId=${accountId}`);
+    expect(line?.order).toMatchObject({ ...canceled, certainty: 'certain' });
+  });
+
   it('a lost store restarts versions, forgets the oldest, and is over when it heals', async () => {
     const { sandbox, at, client } = await following({ market: { knownOrders: 0, openOrders: 0 } });
     const [gone, kept] = await opened(sandbox, 2);

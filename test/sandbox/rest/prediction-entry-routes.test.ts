@@ -37,19 +37,11 @@ describe('POST /v1/predictions/orders', () => {
       workingPrice: '0.4',
       cumQty: '0',
       leavesQty: '10',
+      avgPx: '0',
       certainty: 'certain',
       placedBy: 'sandbox-desk',
     });
-    for (const absent of [
-      'avgPx',
-      'closedAt',
-      'expireTime',
-      'firstAckAt',
-      'stopPx',
-      'rejectReason',
-      'rejectText',
-      'venueOrderId',
-    ])
+    for (const absent of ['closedAt', 'expireTime', 'firstAckAt', 'stopPx', 'rejectReason', 'rejectText', 'venueOrderId'])
       expect(json.data).not.toHaveProperty(absent);
     expect(Object.values(json.data)).not.toContain('');
   });
@@ -198,6 +190,19 @@ describe('PATCH /v1/predictions/orders/{orderId}', () => {
       success: true,
       data: { orderId: id, pendingAction: 'replace', state: 'new', workingQuantity: '10', workingPrice: '0.4' },
     });
+  });
+
+  it('records the caller as the user who asked', async () => {
+    const desk = await orderDesk(manual);
+    const id = (await desk.placePrediction()).json.data.orderId;
+    const { tokens } = desk.sandbox.parts;
+    const { token } = await tokens.issue({ clientId: 'sandbox-desk', username: 'alice', scopes: new Set(['order:execution']) });
+    const headers = { ...desk.headers, authorization: `Bearer ${token}` };
+    const body = JSON.stringify({ accountId: enrolled, quantity: '20' });
+    const { json } = await ask(`${desk.at.staging}/v1/predictions/orders/${id}`, { method: 'PATCH', headers, body });
+    expect(json.data).toMatchObject({ pendingAction: 'replace', placedBy: 'sandbox-desk' });
+    const [, asked] = await desk.decisions();
+    expect(asked).toMatchObject({ decision: 'accepted', write: 'replace', orderId: id, by: 'alice' });
   });
 
   it('changes the working terms when the venue accepts, never the submitted ones', async () => {
