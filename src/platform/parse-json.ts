@@ -2,6 +2,8 @@
 const versionNumber = /(?<!\\)"version"\s*:\s*(-?\d[\d.eE+-]*)/g;
 /** A number token of 16 digits or more, or with an exponent: it may not survive as a double. Matching inside a string only costs time. */
 const riskyNumber = /[:[,\s]-?(?:\d{16}|\d+(?:\.\d+)?[eE])/;
+/** A number that stands alone has nothing before it. A `^` in the search above would cost 0.3 µs on every frame, of which none begins so. */
+const bareNumber = /^-?\d/;
 
 /**
  * JSON whose int64 digits survive, and whose strings can be stored in Postgres.
@@ -17,21 +19,37 @@ const riskyNumber = /[:[,\s]-?(?:\d{16}|\d+(?:\.\d+)?[eE])/;
  * @throws SyntaxError when the text is not JSON, RangeError when it is nested beyond the stack (on the slow way only).
  */
 export function parseJson(text: string): unknown {
-  if (text.includes('\\u')) return JSON.parse(text, reviveExactly as Reviver);
+  if (text.includes('\\u') || bareNumber.test(text)) return JSON.parse(text, reviveExactly as Reviver);
   const quoted = text.replace(versionNumber, '"version":"$1"');
   if (riskyNumber.test(quoted)) return JSON.parse(text, reviveExactly as Reviver);
   return JSON.parse(quoted);
 }
 
+/**
+ * JSON as it came, for values that are somebody else's: numbers are numbers whatever their key, strings keep every character. Only what a double would
+ * change becomes the string of its source text, as above.
+ *
+ * @throws SyntaxError, RangeError as above.
+ */
+export function parsePlainJson(text: string): unknown {
+  return JSON.parse(text, reviveNumbers as Reviver);
+}
+
 type Reviver = (this: unknown, key: string, value: unknown) => unknown;
+interface Source {
+  readonly source?: string;
+}
 
 /** ECMAScript "JSON.parse source text access": the third argument holds the source of a primitive. */
-function reviveExactly(key: string, value: unknown, context: { readonly source?: string }): unknown {
-  if (typeof value === 'number') {
-    const exact = key !== 'version' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
-    return exact ? value : (context.source ?? String(value));
-  }
-  return typeof value === 'string' ? storableText(value) : value;
+function reviveExactly(key: string, value: unknown, context: Source): unknown {
+  if (key === 'version' && typeof value === 'number') return context.source ?? String(value);
+  return typeof value === 'string' ? storableText(value) : reviveNumbers(key, value, context);
+}
+
+function reviveNumbers(_key: string, value: unknown, context: Source): unknown {
+  if (typeof value !== 'number') return value;
+  const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  return exact ? value : (context.source ?? String(value));
 }
 
 /** The text with NUL and lone surrogates replaced by U+FFFD: Postgres takes neither. */

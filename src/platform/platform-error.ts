@@ -21,11 +21,15 @@ export interface PlatformError {
   readonly sent: 'no' | 'yes' | 'maybe';
 }
 
+/** The word of a flat body that is a code, as OAuth2's are (`invalid_grant`). Any other text is for people, "not fixed and must not be relied on". */
+const flatCode = /^[a-z_]{1,40}$/;
+
 /** An answer that came, with a status that is no success, as an error. `body` is the parsed body, or undefined where it was empty or not JSON. */
 export function errorFromAnswer(status: number, body: unknown): PlatformError {
   const nested = nestedError.safeParse(body);
   const flat = nested.success ? undefined : flatError.safeParse(body).data;
-  const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? flat?.error;
+  const word = flat !== undefined && flatCode.test(flat.error) ? flat.error : undefined;
+  const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? word;
   const type = nested.data?.error.type;
   const message = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? `status ${status}`;
   return {

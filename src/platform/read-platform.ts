@@ -19,6 +19,14 @@ export interface ReadDeps {
   readonly budget?: ReadBudget | undefined;
 }
 
+/** What is special about one read. */
+export interface ReadSpecials {
+  /** Beside the token. */
+  readonly headers?: HttpRequest['headers'];
+  /** How the body becomes a value; `parseJson` when left out. Throws where it is none. */
+  readonly parse?: (text: string) => unknown;
+}
+
 export type ReadResult =
   | { readonly ok: true; readonly value: unknown; readonly bytes: number }
   | { readonly ok: false; readonly error: PlatformError };
@@ -29,14 +37,14 @@ const readDeadlineMs = 30_000;
 /**
  * A GET with the bearer token, repeated on 5xx, 429 and answers that never came or were broken, with full-jitter backoff (or the Retry-After that the
  * platform asks for), until 30 s have passed; on 401 one renewal of the token and one further try. Reads only: nothing that writes may be repeated
- * like this. `value` is the parsed body. `headers` go beside the token.
+ * like this. `value` is the parsed body.
  */
 export async function readPlatform(
   deps: ReadDeps,
   operation: string,
   url: string,
   signal: AbortSignal,
-  headers: HttpRequest['headers'] = {},
+  specials: ReadSpecials = {},
 ): Promise<ReadResult> {
   const giveUpMs = deps.clock.monotonicMs() + readDeadlineMs;
   const backoff = new Backoff(deps.random, { firstMs: 250, maxMs: 5_000 });
@@ -45,7 +53,7 @@ export async function readPlatform(
     const credential = await deps.tokens.get();
     if (!credential.ok) return credential;
     deps.budget?.spend();
-    const { result, retryAfterMs } = await attempt(deps, operation, url, credential.token, signal, headers);
+    const { result, retryAfterMs } = await attempt(deps, operation, url, credential.token, signal, specials);
     if (result.ok || signal.aborted) return result;
     if (result.error.status === 401 && !renewed) {
       renewed = true;
@@ -67,7 +75,7 @@ async function attempt(
   url: string,
   token: AccessToken,
   signal: AbortSignal,
-  headers: HttpRequest['headers'],
+  { headers = {}, parse = parseJson }: ReadSpecials,
 ): Promise<{ readonly result: ReadResult; readonly retryAfterMs: number }> {
   const request: HttpRequest = {
     operation,
@@ -80,14 +88,14 @@ async function attempt(
   const outcome = await deps.http.request(request);
   const codeClass = outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : 'none';
   deps.metrics.requestSeconds.observe({ operation, code_class: codeClass }, (deps.clock.monotonicMs() - startedMs) / 1000);
-  return { result: toResult(outcome), retryAfterMs: retryAfterMs(outcome) };
+  return { result: toResult(outcome, parse), retryAfterMs: retryAfterMs(outcome) };
 }
 
-function toResult(outcome: HttpOutcome): ReadResult {
+function toResult(outcome: HttpOutcome, parse: (text: string) => unknown): ReadResult {
   if (outcome.kind === 'failed') {
     return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
   }
-  const body = parsed(outcome.text);
+  const body = parsed(outcome.text, parse);
   if (outcome.status !== 200) return { ok: false, error: errorFromAnswer(outcome.status, body) };
   if (body === undefined) {
     const message = 'the answer is not JSON';
@@ -96,9 +104,9 @@ function toResult(outcome: HttpOutcome): ReadResult {
   return { ok: true, value: body, bytes: outcome.text.length };
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string, parse: (text: string) => unknown): unknown {
   try {
-    return parseJson(text);
+    return parse(text);
   } catch {
     return undefined;
   }

@@ -1,19 +1,17 @@
 import type { z } from 'zod';
-import type { HttpRequest } from './http.ts';
 import type { PlatformError } from './platform-error.ts';
-import { type ReadDeps, readPlatform } from './read-platform.ts';
+import { type ReadDeps, type ReadSpecials, readPlatform } from './read-platform.ts';
 
 export type Fetched<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: PlatformError };
 
 /** What one read needs. `query` leaves out what is undefined. */
-export interface ShapedRead<Shape extends z.ZodType> {
+export interface ShapedRead<Shape extends z.ZodType> extends ReadSpecials {
   /** A metric label. */
   readonly operation: string;
   /** Base address and path. */
   readonly url: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly shape: Shape;
-  readonly headers?: HttpRequest['headers'];
 }
 
 /** A read whose answer has to have a shape. `BAD_ANSWER` when it has another; never rejects. */
@@ -22,7 +20,7 @@ export async function readShape<Shape extends z.ZodType>(
   read: ShapedRead<Shape>,
   signal: AbortSignal,
 ): Promise<Fetched<z.output<Shape>>> {
-  const answer = await readPlatform(deps, read.operation, addressOf(read), signal, read.headers);
+  const answer = await readPlatform(deps, read.operation, addressOf(read), signal, read);
   if (!answer.ok) return answer;
   const body = read.shape.safeParse(answer.value);
   if (body.success) return { ok: true, value: body.data };

@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { parsePlainJson } from './parse-json.ts';
 import type { ReadDeps } from './read-platform.ts';
 import { type Fetched, readShape } from './read-shape.ts';
 import { sendWrite, type WriteDeps } from './send-write.ts';
 import { settingPath, settingsPath } from './wire/user-settings.ts';
 
-/** The value of one setting, whatever JSON it is (specification, "GET /v1/config/{category}/user-settings/{key}"). 404: there is none. */
+/**
+ * The value of one setting, whatever JSON it is, with `version` in it an ordinary key (specification, "GET /v1/config/{category}/user-settings/{key}"). A
+ * number that a double would change comes as the string of its digits. 404: there is none.
+ */
 export function readUserSetting(
   deps: ReadDeps,
   baseUrl: string,
@@ -12,7 +16,7 @@ export function readUserSetting(
   signal: AbortSignal,
 ): Promise<Fetched<unknown>> {
   const url = `${baseUrl}${settingPath(setting.category, setting.key)}`;
-  return readShape(deps, { operation: 'user_setting', url, shape: z.unknown() }, signal);
+  return readShape(deps, { operation: 'user_setting', url, shape: z.unknown(), parse: parsePlainJson }, signal);
 }
 
 /** Deletes settings of one category (specification, "DELETE /v1/config/{category}/user-settings"). One attempt: see `sendWrite`. */

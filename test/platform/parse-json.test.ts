@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson, storableText } from '../../src/platform/parse-json.ts';
+import { parseJson, parsePlainJson, storableText } from '../../src/platform/parse-json.ts';
 
 describe('parseJson', () => {
   it.each([
@@ -51,6 +51,18 @@ describe('parseJson', () => {
     });
   });
 
+  it.each([
+    ['9007199254740993', '9007199254740993'],
+    ['-9007199254740993', '-9007199254740993'],
+    [' \n9007199254740993\n', '9007199254740993'],
+    ['1e400', '1e400'],
+    ['9007199254740991', 9007199254740991],
+    ['0.5', 0.5],
+  ])('makes no exception of a number that stands alone: %s', (text, value) => {
+    expect(parseJson(text)).toBe(value);
+    expect(parsePlainJson(text)).toBe(value);
+  });
+
   it('repairs what Postgres cannot store: NUL and lone surrogates', () => {
     expect(parseJson('{"a":"x\\u0000y","b":"\\ud800","c":"\\ud83d\\ude00"}')).toEqual({ a: 'x\ufffdy', b: '\ufffd', c: '😀' });
     expect(storableText('plain')).toBe('plain');
@@ -64,5 +76,21 @@ describe('parseJson', () => {
     const value = parseJson('{"__proto__":{"admin":true},"version":1}') as Record<string, unknown>;
     expect(value['admin']).toBeUndefined();
     expect(Object.hasOwn(value, '__proto__')).toBe(true);
+  });
+});
+
+describe('parsePlainJson', () => {
+  it('leaves versions numbers and texts as they are, and keeps the digits that a double would change', () => {
+    const text = '{"theme":{"version":2},"text":"x\\u0000\\ud800","\\u0076ersion":3,"seq":[12345678901234567,1e400]}';
+    expect(parsePlainJson(text)).toEqual({
+      theme: { version: 2 },
+      text: 'x\0\ud800',
+      version: 3,
+      seq: ['12345678901234567', '1e400'],
+    });
+  });
+
+  it('throws for what is not JSON', () => {
+    expect(() => parsePlainJson('{')).toThrow(SyntaxError);
   });
 });

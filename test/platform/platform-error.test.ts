@@ -27,6 +27,12 @@ describe('errorFromAnswer', () => {
       { error: 'invalid_grant' },
       { status: 400, code: 'invalid_grant', message: 'invalid_grant', retryable: false, sent: 'yes' },
     ],
+    [
+      'the flat body with a text for people',
+      500,
+      { error: 'Internal error' },
+      { status: 500, message: 'Internal error', retryable: true, sent: 'yes' },
+    ],
     ['no body', 503, undefined, { status: 503, message: 'status 503', retryable: true, sent: 'yes' }],
     ['another body', 429, ['x'], { status: 429, message: 'status 429', retryable: true, sent: 'yes' }],
   ])('reads %s', (_, status, body, error) => {

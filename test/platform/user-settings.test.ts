@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { changeEmail } from '../../src/platform/change-email.ts';
 import { deleteUserSettings, readUserSetting } from '../../src/platform/user-settings.ts';
+import { json, scriptedServer } from '../support/http-server.ts';
 import { platformDeps } from '../support/platform-deps.ts';
 import { runningSandbox } from '../support/sandbox.ts';
 
@@ -20,6 +21,20 @@ describe('users and settings through the client', () => {
     }
     const missing = await readUserSetting(deps, base, { category: 'display/..', key: 'a b' }, signal);
     expect(missing).toMatchObject({ ok: false, error: { status: 404, code: 'USER_SETTING_NOT_FOUND' } });
+  });
+
+  it('reads a setting as it is, with a version in it and with all its digits', async () => {
+    const values = ['{"theme":{"version":2}}', '9007199254740993', '"x\\u0000"'];
+    const server = await scriptedServer(({ path }, response, count) => {
+      if (path === '/v1/oauth2/token') return json(response, 200, { access_token: 't', token_type: 'bearer', expires_in: 1000 });
+      response.writeHead(200, { 'content-type': 'application/json' }).end(values[count - 2]);
+    });
+    onTestFinished(() => server.close());
+    const deps = platformDeps(server.url);
+    const read = () => readUserSetting(deps, server.url, { category: 'display', key: 'theme' }, signal);
+    expect(await read()).toEqual({ ok: true, value: { theme: { version: 2 } } });
+    expect(await read()).toEqual({ ok: true, value: '9007199254740993' });
+    expect(await read()).toEqual({ ok: true, value: 'x\0' });
   });
 
   it('deletes settings, and tells why it could not', async () => {
