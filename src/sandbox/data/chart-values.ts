@@ -1,5 +1,6 @@
 import type { DayPrices } from './day-prices.ts';
 import { listingOf } from './listings.ts';
+import { numberOf } from './noise.ts';
 import { optionContract, theoreticalTicks } from './option-contracts.ts';
 
 /** One item of the chart quotes (specification, "Chart quote response"): prices as JSON numbers. */
@@ -37,13 +38,16 @@ function stockItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   };
 }
 
-/** An option follows its stock's price of this moment. It knows no range of the day: nobody records one. */
+/** An option follows its stock: what it is worth at the stock's price of this moment, and at the open, high and low of the stock's day. */
 function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   const contract = optionContract(symbol);
   const stock = contract === undefined ? undefined : prices.live(contract.underlying);
   if (contract === undefined || stock === undefined || contract.expires < prices.today) return undefined;
   const last = theoreticalTicks(contract, stock.last, prices.today);
   const previousClose = theoreticalTicks(contract, stock.previousClose, prices.today - 1);
+  const open = theoreticalTicks(contract, stock.open, prices.today);
+  // A put is dearest where its stock is cheapest.
+  const edges = [open, last, ...[stock.high, stock.low].map((ticks) => theoreticalTicks(contract, ticks, prices.today))];
   return {
     n: `OPRA:${symbol}`,
     s: symbol,
@@ -53,9 +57,18 @@ function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
       bid: dollars(last - 1),
       description: `Option on ${contract.underlying}`,
       exchange: 'OPRA',
+      high_price: dollars(Math.max(...edges)),
+      low_price: dollars(Math.min(...edges)),
+      open_price: dollars(open),
       short_name: symbol,
+      volume: contractsTraded(symbol, stock.volume),
     },
   };
+}
+
+/** One contract for some ten thousand shares, by its symbol: it grows over the session as the volume of the stock does. */
+function contractsTraded(symbol: string, shares: number): number {
+  return Math.floor(shares / (10_000 + (numberOf(symbol) % 90_000)));
 }
 
 function changes(last: number, previousClose: number): Record<'lp' | 'ch' | 'chp' | 'prev_close_price', number> {

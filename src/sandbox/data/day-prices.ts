@@ -3,7 +3,7 @@ import type { Instrument } from '../market/instruments.ts';
 import { type DailyBar, DailyBars, unadjusted } from './daily-bars.ts';
 import { listingOf } from './listings.ts';
 import { noise, numberOf } from './noise.ts';
-import { type DayNumber, newYorkDay, newYorkInstant, session, tradingDayBefore } from './trading-days.ts';
+import { type DayNumber, isTradingDay, newYorkDay, newYorkInstant, session, tradingDayBefore } from './trading-days.ts';
 
 /** A stock just now. Prices in ticks of 0.01. */
 export interface LivePrice {
@@ -106,9 +106,10 @@ export class DayPrices {
     };
   }
 
-  /** Grows evenly over the session: nothing before it, all of it afterwards. */
+  /** Grows evenly over the session: nothing before it, all of it afterwards. A day without a session has none. */
   private volumeSoFar(symbol: string): number {
     const today = this.today;
+    if (!isTradingDay(today)) return 0;
     const nowMs = this.clock.nowMs();
     const opensMs = newYorkInstant(today, session.opensAt);
     const share = (nowMs - opensMs) / (newYorkInstant(today, session.closesAt) - opensMs);

@@ -1,4 +1,5 @@
 import type { Random } from '../../runtime/random.ts';
+import { optionContract } from '../data/option-contracts.ts';
 import { newYorkDay } from '../data/trading-days.ts';
 import { accountStatus } from '../exchange/encode-account-order.ts';
 import type { ExchangeAccount } from '../exchange/exchange-account.ts';
@@ -7,7 +8,6 @@ import { averagePrice, formatFixed } from '../exchange/fixed.ts';
 import { instantText } from '../exchange/instant-text.ts';
 import { jsonText } from '../exchange/json-text.ts';
 import { rejectOrder } from '../exchange/venue-steps.ts';
-import { parseContract } from '../venue/reference-price.ts';
 import { exceedsLimit } from '../venue/venue-settings.ts';
 import type { EntryDeps } from './entry-deps.ts';
 import type { OrderRequestTerms } from './read-order-request.ts';
@@ -62,7 +62,7 @@ function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRe
   if (price !== undefined && exceedsLimit(deps.venue.options, request.quantity, price))
     return { reason: 'INSUFFICIENT_BUYING_POWER', text: 'The order is worth more than the account may trade' };
   const today = newYorkDay(deps.clock.nowMs());
-  const dead = request.legs.find((leg) => (parseContract(leg.symbol)?.expires ?? today) < today);
+  const dead = request.legs.find((leg) => (optionContract(leg.symbol)?.expires ?? today) < today);
   if (dead === undefined) return undefined;
   return { reason: 'CONTRACT_EXPIRED', text: `${dead.symbol} has expired` };
 }

@@ -1,7 +1,7 @@
 import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../platform/wire/account-order.ts';
+import { optionContract } from '../data/option-contracts.ts';
 import type { Leg } from '../exchange/exchange-order.ts';
 import type { Fixed } from '../exchange/fixed.ts';
-import { parseContract } from '../venue/reference-price.ts';
 import { MemberFault, Members, required } from './members.ts';
 
 /** The terms of `POST /v1/orders` as they were understood. Prices are there where the type has them, whatever else was sent. */
@@ -79,8 +79,8 @@ function readLeg(leg: unknown, index: number, underlying: string): Leg {
   const members = new Members(leg as Record<string, unknown>);
   try {
     const symbol = required(members.text('symbol', { min: 1, max: 20 }), 'symbol');
-    if (parseContract(symbol)?.root !== underlying.replace('.', ''))
-      throw new MemberFault(`symbol must be a compact OCC symbol of ${underlying}`);
+    if (optionContract(symbol)?.underlying !== underlying)
+      throw new MemberFault(`symbol must be the compact OCC symbol of a listed option on ${underlying}`);
     members.decimal('ratioQty');
     return {
       symbol,

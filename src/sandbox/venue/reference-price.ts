@@ -1,19 +1,9 @@
 import { optionContract, theoreticalTicks } from '../data/option-contracts.ts';
-import { type DayNumber, parseDay } from '../data/trading-days.ts';
+import type { DayNumber } from '../data/trading-days.ts';
 import type { Leg, OrderTerms } from '../exchange/exchange-order.ts';
 import { type Fixed, parseFixed } from '../exchange/fixed.ts';
 import type { Instrument } from '../market/instruments.ts';
 import { priceOf } from '../market/invent-terms.ts';
-
-const occ = /^([A-Z0-9]{1,6})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
-
-/** The parts of a compact OCC symbol (`AAPL261218C00200000`); undefined when it isn't one or its date does not exist. */
-export function parseContract(symbol: string) {
-  const [, root, year, month, day, right, strike] = occ.exec(symbol) ?? [];
-  const expires = year === undefined ? undefined : parseDay(`20${year}-${month}-${day}`);
-  if (root === undefined || expires === undefined) return undefined;
-  return { root, expires, right: right === 'C' ? ('C' as const) : ('P' as const), strike: Number(strike) / 10 };
-}
 
 /**
  * At which price the venue trades these terms now: the walk of an equity, the worth of the option or of the whole combination (net of all legs, at least
@@ -33,10 +23,8 @@ export function referencePrice(terms: OrderTerms, instrument: Instrument, today:
   return price > priceOf(1) ? price : priceOf(1);
 }
 
+/** Order entry lets only listed contracts in. */
 function premiumTicks(leg: Leg, instrument: Instrument, today: DayNumber): number {
-  const listed = optionContract(leg.symbol);
-  if (listed !== undefined) return theoreticalTicks(listed, instrument.ticks, today);
-  const contract = parseContract(leg.symbol);
-  if (contract === undefined) return 1;
-  return theoreticalTicks({ ...contract, symbol: leg.symbol, underlying: instrument.symbol }, instrument.ticks, today);
+  const contract = optionContract(leg.symbol);
+  return contract === undefined ? 1 : theoreticalTicks(contract, instrument.ticks, today);
 }

@@ -86,4 +86,15 @@ describe('prices of stocks', () => {
     expect(morning).toBeGreaterThan(0);
     expect(afternoon).toBeGreaterThan(morning);
   });
+
+  it('trade no volume on days without a session', () => {
+    const { days, clock } = prices();
+    // Saturday, Sunday, Thanksgiving, each at noon.
+    for (const noon of ['2026-11-21T17:00:00Z', '2026-11-22T17:00:00Z', '2026-11-26T17:00:00Z']) {
+      clock.stepWall(Date.parse(noon) - clock.nowMs());
+      expect(days.live('AAPL')?.volume).toBe(0);
+    }
+    clock.stepWall(Date.parse('2026-11-27T17:00:00Z') - clock.nowMs());
+    expect(days.live('AAPL')?.volume).toBeGreaterThan(0);
+  });
 });

@@ -104,6 +104,9 @@ describe('POST /v1/orders', () => {
     ['legs of null', { legs: null }],
     ['a leg that is no object', { legs: ['AAPL261218C00200000'] }],
     ['a leg of another underlying', { legs: [{ ...call, symbol: 'MSFT261218C00400000' }] }],
+    ['a leg whose expiry is no monthly one', { legs: [{ ...call, symbol: 'AAPL261217C00200000' }] }],
+    ['a leg at a strike of half a dollar', { legs: [{ ...call, symbol: 'AAPL261218C00200500' }] }],
+    ['a leg in lower case', { legs: [{ ...call, symbol: 'aapl261218C00200000' }] }],
     ['a leg that expires on a day that does not exist', { legs: [{ ...call, symbol: 'AAPL260230C00200000' }] }],
     ['a leg without ratioQty', { legs: [{ ...call, ratioQty: undefined }] }],
     ['a leg whose side is unknown', { legs: [{ ...call, side: 'HOLD' }] }],
@@ -140,6 +143,16 @@ describe('POST /v1/orders', () => {
   ])('refuses %s', async (_what, body) => {
     const desk = await orderDesk();
     expect((await desk.placeRaw(body)).status).toBe(400);
+  });
+
+  it('refuses a body that does not call itself JSON', async () => {
+    const desk = await orderDesk();
+    const answer = await ask(`${desk.at.platform}/v1/orders`, {
+      method: 'POST',
+      headers: { ...desk.headers, 'content-type': 'text/plain' },
+      body: JSON.stringify(limitOrder),
+    });
+    expect(answer).toMatchObject({ status: 400, json: { codes: [{ code: 'INVALID_JSON' }] } });
   });
 
   it('answers 401 without a token, 403 without order:execution and for an account of somebody else', async () => {

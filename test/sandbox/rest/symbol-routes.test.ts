@@ -115,6 +115,23 @@ describe('GET /v1/chart/quotes', () => {
     expect(put?.json.d[0].v.lp).toBeLessThan(5);
   });
 
+  it('shows every field of an option as well, with a range that holds its price', async () => {
+    const sandbox = await runningSandbox();
+    const quotes = await asker(sandbox, path);
+    const stock = Object.keys((await quotes({ symbols: 'AAPL' })).json.d[0].v);
+    await walk(sandbox, 'AAPL');
+    for (const symbols of [listedOption('C', 100), listedOption('P', 400)]) {
+      const { v } = (await quotes({ symbols })).json.d[0];
+      expect(Object.keys(v).sort()).toEqual(stock.sort());
+      for (const price of [v.lp, v.open_price]) {
+        expect(price).toBeGreaterThanOrEqual(v.low_price);
+        expect(price).toBeLessThanOrEqual(v.high_price);
+      }
+      expect(v.high_price).toBeGreaterThan(v.low_price);
+      expect(Number.isInteger(v.volume)).toBe(true);
+    }
+  });
+
   it('leaves unknown symbols out, and answers 404 when it knows none', async () => {
     const quotes = await asker(await runningSandbox(), path);
     expect((await quotes({ symbols: 'GONE,KO' })).json.d.map(({ s }: { s: string }) => s)).toEqual(['KO']);
