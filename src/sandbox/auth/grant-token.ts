@@ -106,9 +106,9 @@ async function issue(
   return { answer, principal };
 }
 
-/** What was asked for, all of `had` when nothing was; undefined when one of them is not there. */
+/** What was asked for, all of `had` when nothing was (blanks are nothing); undefined when one of them is not there. */
 function askedScopes(had: ReadonlySet<string>, asked: string | undefined): ReadonlySet<string> | undefined {
-  if (asked === undefined) return had;
-  const scopes = new Set(asked.split(' ').filter((scope) => scope !== ''));
+  const scopes = new Set((asked ?? '').split(' ').filter((scope) => scope !== ''));
+  if (scopes.size === 0) return had;
   return [...scopes].every((scope) => had.has(scope)) ? scopes : undefined;
 }

@@ -1,3 +1,5 @@
+import { mediaTypeOf } from '../media-type.ts';
+
 /** What came to the token endpoint, from a form or from JSON: names to values, each once. */
 export type TokenParameters = ReadonlyMap<string, string>;
 
@@ -20,7 +22,7 @@ export function refuse(status: 400 | 401, error: TokenRefusal['error'], descript
 
 /** Reads a body in either form. A parameter that comes twice is refused, as section 3.2 asks; one without a value counts as absent. */
 export function readTokenRequest(contentType: string, body: string): { parameters: TokenParameters } | { refusal: TokenRefusal } {
-  const mediaType = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  const mediaType = mediaTypeOf(contentType);
   if (mediaType === 'application/x-www-form-urlencoded') return readForm(body);
   if (mediaType === 'application/json') return readJson(body);
   return refuse(400, 'invalid_request', 'The body must be a form or JSON');

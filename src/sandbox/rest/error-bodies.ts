@@ -35,13 +35,17 @@ export function sendPredictionError(reply: FastifyReply, code: PredictionErrorCo
   return reply.code(status).send({ success: false, error: { code, message, type } });
 }
 
-export function unauthorized(reply: FastifyReply, shape: 'flat' | 'nested'): FastifyReply {
+/** The shapes in which a route turns somebody away. `prediction` is the nested one, without a code in 401 (specification, "Prediction order errors": none). */
+export type TurningAway = 'flat' | 'nested' | 'prediction';
+
+export function unauthorized(reply: FastifyReply, shape: TurningAway): FastifyReply {
   reply.header('www-authenticate', 'Bearer error="invalid_token"');
   const message = 'The access token is missing, expired or revoked';
+  if (shape === 'prediction') return reply.code(401).send({ error: { type: 'authentication', message } });
   return shape === 'flat' ? sendFlat(reply, 401, message) : sendNested(reply, 401, 'authentication', 'UNAUTHENTICATED', message);
 }
 
-export function forbidden(reply: FastifyReply, shape: 'flat' | 'nested', message: string): FastifyReply {
+export function forbidden(reply: FastifyReply, shape: TurningAway, message: string): FastifyReply {
   return shape === 'flat'
     ? sendFlat(reply, 403, message, ['FORBIDDEN'])
     : sendNested(reply, 403, 'forbidden', 'FORBIDDEN', message);

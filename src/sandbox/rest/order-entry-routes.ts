@@ -32,15 +32,15 @@ export function orderEntryRoutes(app: FastifyInstance, parts: SandboxParts): voi
 async function placeOrder(parts: SandboxParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const principal = await requireScope(parts.tokens, request, reply, 'order:execution', 'nested');
   if (principal === undefined) return noteTurnedAway(parts, request, reply);
-  const terms = understood(parts, request.body);
+  const terms = understood(parts, request);
   if ('refused' in terms) return performWrite(parts, request, reply, terms);
   const account = requireAccount(parts.directory, principal, terms.accountId, reply);
   if (account === undefined) return noteTurnedAway(parts, request, reply);
   return performWrite(parts, request, reply, placeAccountOrder(parts.entry, account, terms));
 }
 
-function understood(parts: SandboxParts, bytes: unknown): OrderRequestTerms | Refusal {
-  const body = readBody(bytes);
+function understood(parts: SandboxParts, request: FastifyRequest): OrderRequestTerms | Refusal {
+  const body = readBody(request.body, request.headers['content-type']);
   if ('fault' in body) return { ...badOrder(body.message), code: body.fault };
   try {
     const terms = readOrderRequest(body.members);

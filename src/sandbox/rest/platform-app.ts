@@ -1,9 +1,11 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { accountRoutes } from './account-routes.ts';
+import { decodableUrl } from './decodable-url.ts';
 import { emailRoutes } from './email-routes.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
 import { healthRoutes } from './health-routes.ts';
+import { ignoreBrokenMediaTypes } from './ignore-broken-media-types.ts';
 import { metadataRoutes } from './metadata-routes.ts';
 import { orderEntryRoutes } from './order-entry-routes.ts';
 import { orderRoutes } from './order-routes.ts';
@@ -22,16 +24,26 @@ import { unspecifiedRoutes } from './unspecified-routes.ts';
 export type PlatformListener = 'platform' | 'staging' | 'auth';
 
 const maxBodyBytes = 256 * 1024;
+/** Node takes no longer head, and so no longer address: an id of any length reaches its route, which knows how to say that there is none. */
+const maxHeadBytes = 16 * 1024;
 
 /**
  * One listener of the platform, not listening yet. `staging` serves what production does and the prediction orders besides, which production answers with 404
  * (contract, "The sandbox's first line"); `auth` is the address of the sign-in screen.
  */
 export function createPlatformApp(listener: PlatformListener, parts: SandboxParts): FastifyInstance {
-  const app = Fastify({ logger: false, bodyLimit: maxBodyBytes, requestTimeout: 30_000, forceCloseConnections: true });
+  const app = Fastify({
+    logger: false,
+    bodyLimit: maxBodyBytes,
+    requestTimeout: 30_000,
+    forceCloseConnections: true,
+    rewriteUrl: ({ url = '/' }) => decodableUrl(url),
+    routerOptions: { maxParamLength: maxHeadBytes },
+  });
   // Handlers get the bytes: what is JSON, and which error a body deserves, is each endpoint's own rule, and the ledger keeps what really came.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  ignoreBrokenMediaTypes(app);
   recordRequests(app, parts.ledger, listener);
   meetFaults(app, parts);
   app.setNotFoundHandler((_request, reply) => sendNested(reply, 404, 'not_found', 'NOT_FOUND', 'No such path'));

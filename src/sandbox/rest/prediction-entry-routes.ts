@@ -31,7 +31,7 @@ export function predictionEntryRoutes(app: FastifyInstance, parts: SandboxParts)
 
 /** Token, scope, what was asked, account, enrolment; only then the order itself. */
 async function enter(parts: SandboxParts, request: FastifyRequest, reply: FastifyReply, handler: Handler): Promise<FastifyReply> {
-  const principal = await requireScope(parts.tokens, request, reply, 'order:execution', 'nested');
+  const principal = await requireScope(parts.tokens, request, reply, 'order:execution', 'prediction');
   if (principal === undefined) return noteTurnedAway(parts, request, reply);
   const asked = handler(request, principal);
   if ('refused' in asked) return performWrite(parts, request, reply, asked);
@@ -45,7 +45,7 @@ async function enter(parts: SandboxParts, request: FastifyRequest, reply: Fastif
 const place =
   (parts: SandboxParts): Handler =>
   (request, principal) =>
-    reading(request.body, placeMembers, (members) => {
+    reading(request, placeMembers, (members) => {
       const terms = readPredictionRequest(members, parts.clock.nowMs() * 1000);
       if (parts.entry.instrument('prediction', terms.symbol) === undefined) throw new MemberFault('symbol is not known');
       return {
@@ -57,7 +57,7 @@ const place =
 const replace =
   (parts: SandboxParts): Handler =>
   (request, principal) =>
-    reading(request.body, replaceMembers, (members) => {
+    reading(request, replaceMembers, (members) => {
       const terms = readReplaceRequest(members, parts.clock.nowMs() * 1000);
       const orderId = orderIdOf(request);
       return {
@@ -75,8 +75,12 @@ const cancel =
   };
 
 /** Which of the four codes of 400 a body deserves (specification, "Prediction order errors"). */
-function reading(bytes: unknown, known: ReadonlySet<string>, read: (members: Members) => Understood): Understood | Refusal {
-  const body = readBody(bytes);
+function reading(
+  request: FastifyRequest,
+  known: ReadonlySet<string>,
+  read: (members: Members) => Understood,
+): Understood | Refusal {
+  const body = readBody(request.body, request.headers['content-type']);
   if ('fault' in body) return predictionRefusal(body.fault, body.message);
   const members = new Members(body.members);
   const unknown = members.unknownOf(known);

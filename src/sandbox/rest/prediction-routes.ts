@@ -37,7 +37,7 @@ async function enrolledAccount(
   reply: FastifyReply,
   accountId: string | { readonly fault: string },
 ): Promise<ExchangeAccount | undefined> {
-  const principal = await requireScope(parts.tokens, request, reply, 'order:information', 'nested');
+  const principal = await requireScope(parts.tokens, request, reply, 'order:information', 'prediction');
   if (principal === undefined) return undefined;
   if (typeof accountId !== 'string') {
     sendPredictionError(reply, 'INVALID_ORDER', accountId.fault);

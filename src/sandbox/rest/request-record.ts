@@ -43,7 +43,7 @@ function enterRequest(ledger: Ledger, listener: string, request: FastifyRequest)
   const type = request.headers['content-type'];
   return ledger.enter(
     'request',
-    `,"listener":"${listener}","method":"${request.method}","url":${JSON.stringify(request.url)},${type === undefined ? '' : `"contentType":${JSON.stringify(type)},`}"bytes":${body.length},${shown}`,
+    `,"listener":"${listener}","method":"${request.method}","url":${JSON.stringify(request.originalUrl)},${type === undefined ? '' : `"contentType":${JSON.stringify(type)},`}"bytes":${body.length},${shown}`,
   );
 }
 

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Directory, Principal } from '../auth/directory.ts';
 import type { ExchangeAccount } from '../exchange/exchange-account.ts';
-import { forbidden, unauthorized } from './error-bodies.ts';
+import { forbidden, type TurningAway, unauthorized } from './error-bodies.ts';
 
 const bearer = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i;
 
@@ -17,7 +17,7 @@ export async function requireScope(
   request: FastifyRequest,
   reply: FastifyReply,
   scope: string,
-  shape: 'flat' | 'nested',
+  shape: TurningAway,
 ): Promise<Principal | undefined> {
   const token = bearerToken(request.headers.authorization);
   const principal = token === undefined ? undefined : await tokens.check(token);

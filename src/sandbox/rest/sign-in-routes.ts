@@ -4,6 +4,7 @@ import { type ReadAuthorization, readAuthorizationRequest } from '../auth/author
 import type { SignInResult } from '../auth/sign-ins.ts';
 import { readTokenRequest } from '../auth/token-request.ts';
 import { jsonText } from '../exchange/json-text.ts';
+import { mediaTypeOf } from '../media-type.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { htmlAnswers, jsonAnswers, type SignInAnswers, sendPage } from './sign-in-answers.ts';
 import { signInPage } from './sign-in-page.ts';
@@ -70,9 +71,9 @@ function readBody(request: FastifyRequest, reply: FastifyReply): { answers: Sign
   closeUp(reply);
   const contentType = request.headers['content-type'] ?? '';
   const body = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
-  const mediaType = contentType.split(';')[0]?.trim().toLowerCase();
   // Repeated fields are kept: the authorization request has an answer of its own for them.
-  if (mediaType === 'application/x-www-form-urlencoded') return { answers: htmlAnswers, entries: [...new URLSearchParams(body)] };
+  if (mediaTypeOf(contentType) === 'application/x-www-form-urlencoded')
+    return { answers: htmlAnswers, entries: [...new URLSearchParams(body)] };
   const read = readTokenRequest(contentType, body);
   return 'refusal' in read ? { answers: jsonAnswers } : { answers: jsonAnswers, entries: [...read.parameters] };
 }

@@ -1,15 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import { sendNested } from './error-bodies.ts';
 
-/** Endpoint groups that the specification names without a path or a shape. */
+/** Endpoint groups that the specification names without a path or a shape; of `options` only the quotes have one, and health is its own. */
 const groups = [
   'watchlists',
+  'charts',
   'analytics',
   'calendars',
   'company',
   'economy',
   'financials',
   'indices',
+  'options',
   'news',
   'filings',
   'etf',

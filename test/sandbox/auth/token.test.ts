@@ -45,6 +45,13 @@ describe('the token endpoint', () => {
     expect((await askToken(it, { scope: 'order:information' })).json.scope).toBe('order:information');
   });
 
+  it('grants all that the client has where no scope is asked for, or only blanks', async () => {
+    const { description: it } = await runningSandbox();
+    const everything = (await askToken(it)).json.scope;
+    expect(everything.split(' ')).toEqual([...scopes]);
+    expect((await askToken(it, { scope: '  ' })).json.scope).toBe(everything);
+  });
+
   it.each([
     ['a wrong secret', { client_secret: 'wrong' }, 401, 'invalid_client'],
     ['an unknown client', { client_id: 'nobody' }, 401, 'invalid_client'],

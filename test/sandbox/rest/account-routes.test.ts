@@ -40,8 +40,10 @@ describe('other paths', () => {
     for (const base of [it.platform, it.staging, it.auth])
       expect((await ask(`${base}/v1/health`)).json).toEqual({ status: 'ok' });
     expect((await ask(`${it.platform}/v1/nothing`)).status).toBe(404);
-    const news = await ask(`${it.platform}/v1/news/latest`);
-    expect([news.status, news.json.error.code]).toEqual([501, 'NOT_SPECIFIED']);
+    for (const path of ['news/latest', 'charts', 'charts/AAPL', 'options', 'options/chains']) {
+      const { status, json } = await ask(`${it.platform}/v1/${path}`);
+      expect([path, status, json.error.code]).toEqual([path, 501, 'NOT_SPECIFIED']);
+    }
   });
 
   it('production answers prediction paths with 404', async () => {

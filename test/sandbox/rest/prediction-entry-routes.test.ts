@@ -3,7 +3,7 @@ import { predictionErrors } from '../../../src/platform/wire/error-bodies.ts';
 import { predictionOrderReply } from '../../../src/platform/wire/prediction-envelope.ts';
 import { enrolled, notEnrolled, orderDesk, predictionOrder } from '../../support/order-entry.ts';
 import { eventually } from '../../support/poll.ts';
-import { ask, control, signedIn } from '../../support/sandbox.ts';
+import { ask, control, controlLines, signedIn } from '../../support/sandbox.ts';
 
 type Desk = Awaited<ReturnType<typeof orderDesk>>;
 
@@ -127,7 +127,7 @@ describe('POST /v1/predictions/orders', () => {
     const { token } = await tokens.issue({ clientId: 'sandbox-desk', username: 'alice', scopes: new Set(['order:execution']) });
     const { json } = await ask(`${desk.at.staging}/v1/predictions/orders`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
+      headers: { ...desk.headers, authorization: `Bearer ${token}` },
       body: JSON.stringify(predictionOrder),
     });
     expect(json.data.placedBy).toBe('alice');
@@ -397,7 +397,8 @@ describe('every write of a prediction order', () => {
     it(`${method} answers 401 without a token and 403 without order:execution, with the nested body`, async () => {
       const desk = await orderDesk();
       const url = `${desk.at.staging}/v1/predictions/orders${method === 'POST' ? '' : '/x'}`;
-      expect((await ask(url, { method })).json.error).toMatchObject({ type: 'authentication' });
+      const nobody = await ask(url, { method });
+      expect([nobody.status, nobody.json]).toEqual([401, { error: { type: 'authentication', message: expect.any(String) } }]);
       const reader = await signedIn(desk.at, 'order:information');
       const answer = await ask(url, { method, headers: reader });
       expect([answer.status, answer.json.error.code]).toEqual([403, 'FORBIDDEN']);
@@ -444,10 +445,41 @@ describe('every write of a prediction order', () => {
     ['an id of no order', 'b6f5a2f6-7a0e-4e0e-9d0e-000000000000'],
     ['an id that is no uuid', 'x'],
     ['an id with a path in it', '..%2F..%2Forders'],
+    ['an id with a broken escape', '%zz'],
+    ['an id that is not UTF-8', '%ff'],
+    ['an id of 5000 characters', 'x'.repeat(5000)],
   ])('answers 404 ORDER_NOT_FOUND for %s', async (_what, id) => {
     const desk = await orderDesk();
     expect(await desk.replace(id, { quantity: '20' })).toMatchObject(refusal('ORDER_NOT_FOUND'));
     expect(await desk.cancelPrediction(id)).toMatchObject(refusal('ORDER_NOT_FOUND'));
+    const url = `${desk.at.staging}/v1/predictions/orders/${id}?accountId=${enrolled}`;
+    expect(await desk.send('GET', url)).toMatchObject(refusal('ORDER_NOT_FOUND'));
+    expect((await ask(url)).status).toBe(401);
+    const lines = await controlLines(desk.at, '/ledger?kind=request,answer');
+    const requests = lines.filter((line) => line.kind === 'request' && line.url.includes(`/orders/${id}`));
+    expect(requests.map((line) => line.method)).toEqual(['PATCH', 'DELETE', 'GET', 'GET']);
+    for (const { seq } of requests) expect(lines.some((line) => line.kind === 'answer' && line.request === seq)).toBe(true);
+  });
+
+  it.each([
+    ['as text', { 'content-type': 'text/plain' }, 400],
+    ['as a form', { 'content-type': 'application/x-www-form-urlencoded' }, 400],
+    ['with an empty type', { 'content-type': '' }, 400],
+    ['with a type that is none', { 'content-type': 'json' }, 400],
+    ['without a type', {}, 400],
+    ['as JSON in other letters and with a charset', { 'content-type': 'Application/JSON; charset=utf-8' }, 202],
+  ])('takes a body that comes %s by its content type', async (_what, type, status) => {
+    const desk = await orderDesk();
+    const id = await desk.working();
+    const orders = `${desk.at.staging}/v1/predictions/orders`;
+    const headers = { authorization: desk.headers.authorization, ...type };
+    // Bytes: fetch gives a text a type of its own.
+    const bytes = (value: object) => Buffer.from(JSON.stringify(value));
+    const placed = await ask(orders, { method: 'POST', headers, body: bytes(predictionOrder) });
+    const body = bytes({ accountId: enrolled, quantity: '20' });
+    const replaced = await ask(`${orders}/${id}`, { method: 'PATCH', headers, body });
+    const code = status === 202 ? undefined : 'INVALID_JSON';
+    for (const answer of [placed, replaced]) expect([answer.status, answer.json.error?.code]).toEqual([status, code]);
   });
 
   it('answers 404 ORDER_NOT_FOUND for an order of another account, and for an account order', async () => {

@@ -34,6 +34,8 @@ describe('GET /v1/config/{category}/user-settings/{key}', () => {
       ['nothing', 'theme'],
       ['__proto__', 'constructor'],
       ['display', '..%2f..'],
+      ['display', '%zz'],
+      ['display', 'x'.repeat(5000)],
     ]) {
       const answer = await ask(setting(it, category ?? '', key ?? ''), { headers });
       expect(answer.status).toBe(404);
