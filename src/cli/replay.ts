@@ -4,6 +4,7 @@ import type { ConfigWith } from '../config/config.ts';
 import { LogPublisher, logPublisherDefaults } from '../kafka/log-publisher.ts';
 import { topicNames } from '../kafka/topics.ts';
 import { createMetrics } from '../observability/metrics.ts';
+import { Backoff } from '../runtime/backoff.ts';
 import { isInLog, logBounds } from '../store/read-log-slice.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
@@ -12,7 +13,7 @@ import { plural } from './plural.ts';
 import { readConfig } from './read-config.ts';
 import { lightLoad } from './repair/light-load.ts';
 import { ProgressBar } from './repair/progress-bar.ts';
-import { type ReplayProgress, runReplay } from './replay/run-replay.ts';
+import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
 import { sentenceOf } from './report-error.ts';
 import { requireTopics } from './require-topics.ts';
 import { commandLog } from './start-log.ts';
@@ -128,7 +129,7 @@ async function replayLog(
   };
   const slice = { lane, ...(since !== undefined && { sinceMs: since }), ...(order !== undefined && { order }) };
   try {
-    await runReplay({ ...rest, clock, onProgress }, { slice, afterSeq, upToSeq, rate });
+    await runReplay({ ...rest, ...patience(io), clock, onProgress }, { slice, afterSeq, upToSeq, rate });
   } catch (error) {
     throw new CliError(`it ended after ${plural(last.sent, 'update')}: ${sentenceOf(error)}`, {
       code: 'REPLAY',
@@ -146,6 +147,13 @@ async function replayLog(
       `${plural(last.sent, 'update')} written to ${flags.to}${complete ? '.' : `; go on with --from-seq ${last.reachedSeq + 1n}.`}\n`,
     );
   if (!complete) io.exit(exitCodes.failed);
+}
+
+function patience({ random, stderr }: CliIo): Pick<ReplayDeps, 'backoff' | 'onTrouble'> {
+  return {
+    backoff: new Backoff(random, { firstMs: 200, maxMs: 5_000 }),
+    onTrouble: (error) => stderr.write(`tidemark: warning: Kafka takes nothing (${error.message}); trying again\n`),
+  };
 }
 
 /** Every other topic of ours has records of another kind, or cannot bear a repeat. */

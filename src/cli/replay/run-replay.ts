@@ -1,14 +1,10 @@
 import type { Pool } from 'pg';
-import type { Publisher } from '../../relay/publisher.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { type LogSlice, readLogSlice } from '../../store/read-log-slice.ts';
+import { type PatientDeps, publishPatiently } from './publish-patiently.ts';
 
-export interface ReplayDeps {
+/** The publisher's topic of updates is the one that is written to. */
+export interface ReplayDeps extends PatientDeps {
   readonly pool: Pool;
-  /** Its topic of updates is the one that is written to. */
-  readonly publisher: Publisher;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
   readonly onProgress: (progress: ReplayProgress) => void;
 }
 
@@ -30,10 +26,10 @@ const mostAtOnce = 1_000;
 
 /**
  * The wanted rows of the log → a topic, in the order of the log, each send once the one before is acknowledged, and no faster than the rate: after each send it rests until that
- * many may have gone. Ends at `upToSeq` or when the signal aborts, between two sends. Rejects with the publisher's error; `onProgress` has told how far it came.
+ * many may have gone. Ends at `upToSeq` or when the signal aborts, between two sends. Rejects with the publisher's error, once patience does not help; `onProgress` has told how far it came.
  */
 export async function runReplay(deps: ReplayDeps, { slice, afterSeq, upToSeq, rate }: ReplayOptions): Promise<ReplayProgress> {
-  const { pool, publisher, clock, signal, onProgress } = deps;
+  const { pool, clock, signal, onProgress } = deps;
   // A tenth of a second at a time, so that a low rate is a low rate and not a burst a minute.
   const atOnce = Math.max(1, Math.min(mostAtOnce, Math.floor(rate / 10)));
   const startedMs = clock.monotonicMs();
@@ -46,7 +42,10 @@ export async function runReplay(deps: ReplayDeps, { slice, afterSeq, upToSeq, ra
     const { rows, lastSeq } = await readLogSlice(pool, slice, progress.reachedSeq, upToSeq);
     for (let from = 0; from < rows.length && !signal.aborted; from += atOnce) {
       const some = rows.slice(from, from + atOnce);
-      await publisher.publish(some.map(({ key, payload }) => ({ topic: 'updates', key, payload })));
+      await publishPatiently(
+        deps,
+        some.map(({ key, payload }) => ({ topic: 'updates', key, payload })),
+      );
       reach(progress.sent + some.length, some.at(-1)?.seq ?? progress.reachedSeq);
       const restMs = startedMs + (progress.sent / rate) * 1_000 - clock.monotonicMs();
       if (restMs > 0) await clock.sleep(restMs, signal);
