@@ -168,7 +168,7 @@ export const optionTable = {
     env: 'PLATFORM_AUTH_URL',
     group: 'Platform',
     schemes: ['https', 'http'],
-    describe: 'Base of the sign-in screen. `doctor` checks that it answers.',
+    describe: 'Base of the sign-in screen, to which `tidemark link` sends users. `doctor` checks that it answers.',
   }),
   platformStreamUrl: url({
     env: 'PLATFORM_STREAM_URL',
