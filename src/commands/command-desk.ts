@@ -11,7 +11,7 @@ import type { AccountProbes } from './account-probes.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { type CancelAllWord, cancelAll } from './cancel-all.ts';
-import { accountObjection, declined } from './check-submission.ts';
+import { accountObjection, type Declined, declined } from './check-submission.ts';
 import { CommandBook } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
 import type { AuditEntry, CommandJournal, Halt } from './command-journal.ts';
@@ -181,11 +181,8 @@ export class CommandDesk implements Commands, Service {
   }
 
   async submit(submission: Submission): Promise<SubmitResult> {
-    const { enabled } = this.options;
-    if (!enabled) return declined('COMMANDS_OFF', 'commands are turned off (TIDEMARK_COMMANDS)');
-    if (this.draining) return declined('DRAINING', 'the service is ending', 2_000);
-    const under = this.sendingTerm();
-    if (under === undefined) return declined('NOT_LEADER', 'another process holds the lane', 2_000);
+    const under = this.maySend();
+    if ('code' in under) return this.submitter.replayOr(under, submission);
     const result = await this.submitter.submit(submission, under);
     const { request, principal, requestId } = submission;
     const { kind: action, accountId } = request;
@@ -247,10 +244,8 @@ export class CommandDesk implements Commands, Service {
 
   async cancelAll(accountId: string, word: CancelAllWord): Promise<CancelAllResult> {
     const { journal } = this.deps;
-    if (!this.options.enabled)
-      return { kind: 'declined', code: 'COMMANDS_OFF', message: 'commands are turned off (TIDEMARK_COMMANDS)' };
-    if (this.draining) return { kind: 'declined', code: 'DRAINING', message: 'the service is ending' };
-    if (this.sendingTerm() === undefined) return { kind: 'declined', ...notLeader };
+    const under = this.maySend();
+    if ('code' in under) return under as CancelAllResult;
     const [first, second] = (['account', 'prediction'] as const).map((stream) =>
       accountObjection(this.deps, this.options, stream, accountId, true),
     );
@@ -275,9 +270,13 @@ export class CommandDesk implements Commands, Service {
     return this.budget.allowance(accountId);
   }
 
-  private sendingTerm(): SendingTerm | undefined {
+  /** The term to send under, or why nothing may be sent. */
+  private maySend(): SendingTerm | Declined {
     const { leading, giveUp } = this;
-    if (leading === undefined || !this.deps.lease.mayAct()) return undefined;
+    if (!this.options.enabled) return declined('COMMANDS_OFF', 'commands are turned off (TIDEMARK_COMMANDS)');
+    if (this.draining) return declined('DRAINING', 'the service is ending', 2_000);
+    if (leading === undefined || !this.deps.lease.mayAct())
+      return declined('NOT_LEADER', 'another process holds the lane', 2_000);
     return { term: leading.term, giveUp: giveUp.signal, draining: () => this.draining };
   }
 

@@ -57,11 +57,16 @@ const confirmDelaysMs = [0, 100, 400] as const;
 /**
  * A command from the caller's word to its answer (reconciliation, "Sending a command").
  *
- * Invariant: declined means that this call has sent nothing and will send nothing. The checks and the opening of one account's commands never interleave. A command that
- * was opened is answered with a state that is committed.
+ * Invariant: declined means that this call has sent nothing and will send nothing; a known key is answered whatever stands in the way of a new command. The checks and the
+ * opening of one account's places and replaces never interleave, nor do those of its cancels. A command that was opened is answered with a state that is committed.
  */
 export class SubmitCommand {
   private readonly turns: AccountTurns;
+  /**
+   * Cancels never wait behind places: a strategy that runs wild must be cancellable. Their checks read nothing that a place or a replace changes, and none is ever turned
+   * away here; no more wait than REST has connections, and cancel-alls are wide.
+   */
+  private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
   /** Commands whose attempts are in hand. */
   private readonly inFlight = new Set<Promise<void>>();
   private readonly deps: SubmitDeps;
@@ -84,12 +89,24 @@ export class SubmitCommand {
 
   /** Never rejects. */
   async submit(submission: Submission, under: SendingTerm): Promise<SubmitResult> {
-    const { clock, book } = this.deps;
-    const calledAtMs = clock.monotonicMs();
-    const turn = this.turns.run(submission.request.accountId, () => this.open(submission, under, calledAtMs));
-    if (turn === undefined) return declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000);
-    const opened = await turn;
+    const calledAtMs = this.deps.clock.monotonicMs();
+    const { kind, accountId } = submission.request;
+    const turns = kind === 'cancel' ? this.turnsOfCancels : this.turns;
+    const opened =
+      (await turns.run(accountId, () => this.open(submission, under, calledAtMs))) ??
+      (await this.recall(submission, declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000)));
+    return this.answer(opened, submission, calledAtMs);
+  }
+
+  /** Nothing new may be sent, for this reason: the command of a known key is answered all the same. Never rejects. */
+  async replayOr(reason: Declined, submission: Submission): Promise<SubmitResult> {
+    const calledAtMs = this.deps.clock.monotonicMs();
+    return this.answer(await this.recall(submission, reason), submission, calledAtMs);
+  }
+
+  private async answer(opened: Opened, submission: Submission, calledAtMs: number): Promise<SubmitResult> {
     if (opened.kind === 'declined') return opened;
+    const { clock, book } = this.deps;
     const waitMs = submission.waitMs ?? 0;
     let command: Command;
     if (opened.kind === 'opened') {
@@ -107,10 +124,10 @@ export class SubmitCommand {
 
   /** In the account's turn. Never rejects. */
   private async open(submission: Submission, under: SendingTerm, calledAtMs: number): Promise<Opened> {
-    const { log, budget, journal } = this.deps;
+    const { budget } = this.deps;
     const { term, draining } = under;
-    if (draining()) return declined('DRAINING', 'the service is ending', 2_000);
-    if (term.over.aborted) return declined('NOT_LEADER', 'another process holds the lane', 2_000);
+    if (draining()) return this.recall(submission, declined('DRAINING', 'the service is ending', 2_000));
+    if (term.over.aborted) return this.recall(submission, declined('NOT_LEADER', 'another process holds the lane', 2_000));
     try {
       const checked = await checkSubmission(this.deps, this.options, submission);
       if (checked.kind === 'passed') {
@@ -118,13 +135,27 @@ export class SubmitCommand {
         if (opened.kind !== 'opened' && checked.tookToken) budget.giveBack(submission.request.accountId);
         return opened;
       }
-      // A known key is answered whatever stands in the way of a new command: looked for only here, since most are new and pass.
-      const known = await journal.findByKey(submission.principal, submission.idempotencyKey);
-      return known === undefined ? checked : this.replay(known, submission);
+      // Looked for only where something stands in the way, since most are new and pass.
+      return await this.recall(submission, checked);
     } catch (err) {
-      log.warn({ err, requestId: submission.requestId }, 'a command could not be checked against the journal');
-      return declined('STORE_UNAVAILABLE', 'the database could not be reached; nothing was sent', 1_000);
+      return this.uncheckable(err, submission);
     }
+  }
+
+  /** What has to be said of a command that nothing new is sent of: the one of its key, or `reason`. Never rejects. */
+  private async recall(submission: Submission, reason: Declined): Promise<Opened> {
+    try {
+      const known = await this.deps.journal.findByKey(submission.principal, submission.idempotencyKey);
+      return known === undefined ? reason : this.replay(known, submission);
+    } catch (err) {
+      return this.uncheckable(err, submission);
+    }
+  }
+
+  /** Its key may be that of a command that is at work: whoever is told "not sent" must not take that for it. */
+  private uncheckable(err: unknown, { requestId }: Submission): Declined {
+    this.deps.log.warn({ err, requestId }, 'a command could not be checked against the journal');
+    return storeUnavailable;
   }
 
   private replay(command: Command, submission: Submission): Opened {
@@ -222,10 +253,16 @@ export class SubmitCommand {
       }
       // It may commit yet: then it is found, open and with nobody to send it, and given up.
       doubt();
-      return declined('STORE_UNAVAILABLE', 'the database could not be reached; nothing was sent', 1_000);
+      return storeUnavailable;
     }
   }
 }
+
+const storeUnavailable = declined(
+  'STORE_UNAVAILABLE',
+  'the database could not be reached; nothing was sent by this request',
+  1_000,
+);
 
 function hashOf({ request, callerRef, supersedes }: Submission): string {
   const text = canonicalRequest({

@@ -123,7 +123,7 @@ export interface Command {
   readonly lane: number;
   /** Who asked: the name of a principal. */
   readonly principal: string;
-  /** Unique per principal for 7 days. */
+  /** Unique per principal until the command is final and seven days old. */
   readonly idempotencyKey: string;
   /** Hash of the request, to tell the same body from another. */
   readonly requestHash: string;

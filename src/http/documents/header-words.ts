@@ -8,7 +8,7 @@ export const requestHeaders: Readonly<
 > = {
   'Idempotency-Key': {
     description:
-      'Unique for each command of the caller, kept for 7 days. The same key with the same request tells what became of it; with another request it is refused.',
+      'Unique for each command of the caller; free again only once that is settled and seven days old. The same key with the same request tells what became of it; with another request it is refused.',
     schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
     required: true,
   },
