@@ -36,7 +36,7 @@ export type OpenResult =
   | { readonly kind: 'replayed'; readonly command: Command }
   /** The same key with another request. Nothing was written. */
   | { readonly kind: 'key_reused' }
-  /** `supersedes` names a command that is not presumed absent any more, or has been superseded already. Nothing was written. */
+  /** `supersedes` names a command that is not presumed absent any more, or has a successor that did not come to nothing (`not_sent`, `refused`). Nothing was written. */
   | { readonly kind: 'not_superseded' }
   | { readonly kind: 'fenced' };
 

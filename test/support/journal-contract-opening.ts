@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { NewCommand } from '../../src/commands/command-journal.ts';
-import { atMs, attemptId, fence, type JournalUnderTest, newPlace, newReplace, unknown } from './journal-fixtures.ts';
+import {
+  answered,
+  atMs,
+  attemptId,
+  fence,
+  type JournalUnderTest,
+  newPlace,
+  newReplace,
+  sending,
+  unknown,
+} from './journal-fixtures.ts';
 
 const dayMs = 86_400_000;
 
@@ -99,6 +109,25 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       const results = await Promise.all([passing, successor(), successor()].map((each) => rig.journal.open(each, fence)));
       expect(results.map(({ kind }) => kind).sort()).toEqual(['not_superseded', 'not_superseded', 'opened']);
       expect(await rig.journal.open(newPlace({ supersedes: randomUUID() }), fence)).toEqual({ kind: 'not_superseded' });
+    });
+
+    it.each(['not_sent', 'refused'] as const)('that supersedes passes again behind a successor that ended %s', async (end) => {
+      await using rig = await make();
+      const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
+      const successor = () => newPlace({ supersedes: first.commandId });
+      const sent = await sending(rig.journal, successor());
+      expect(await rig.journal.open(successor(), fence)).toEqual({ kind: 'not_superseded' });
+      await rig.journal.step(answered(sent, end), fence);
+      const results = await Promise.all([1, 2, 3].map(() => rig.journal.open(successor(), fence)));
+      expect(results.map(({ kind }) => kind).sort()).toEqual(['not_superseded', 'not_superseded', 'opened']);
+    });
+
+    it.each(['unknown', 'accepted'] as const)('that supersedes does not pass behind a successor that is %s', async (state) => {
+      await using rig = await make();
+      const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
+      const sent = await sending(rig.journal, newPlace({ supersedes: first.commandId }));
+      await rig.journal.step(answered(sent, state), fence);
+      expect(await rig.journal.open(newPlace({ supersedes: first.commandId }), fence)).toEqual({ kind: 'not_superseded' });
     });
 
     it('that superseded is replayed under its own key', async () => {

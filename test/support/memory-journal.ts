@@ -342,7 +342,8 @@ export class MemoryJournal implements CommandJournal {
   private maySupersede(commandId: string, accountId: string): boolean {
     const command = this.commands.get(commandId);
     if (command?.state !== 'unknown' || !command.presumedAbsent || command.request.accountId !== accountId) return false;
-    return this.oldestFirst().every(({ supersedes }) => supersedes !== commandId);
+    const cameToNothing = ({ state }: Command) => state === 'not_sent' || state === 'refused';
+    return this.oldestFirst().every((other) => other.supersedes !== commandId || cameToNothing(other));
   }
 
   private mustBeNew(attemptId: string): void {

@@ -49,7 +49,8 @@ export const commands = pgTable(
     uniqueIndex('commands_one_place_per_order')
       .on(t.stream, t.orderId)
       .where(sql`${t.kind} = 'place' and ${t.orderId} is not null`),
-    uniqueIndex('commands_superseded_once').on(t.supersedes).where(sql`${t.supersedes} is not null`),
+    // Not unique: of several all but one came to nothing, and one of those may turn out to have landed. The trigger holds them to that as they begin.
+    index('commands_successors').on(t.supersedes).where(sql`${t.supersedes} is not null`),
     index('commands_newest').on(t.createdAt, t.commandId),
     index('commands_by_account').on(t.accountId, t.createdAt, t.commandId),
     index('commands_by_key').on(t.idempotencyKey),
