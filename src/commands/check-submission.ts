@@ -45,8 +45,22 @@ export async function checkSubmission(deps: CheckDeps, options: CommandOptions, 
   return orderObjection(submission, order, priors) ?? passed(deps, submission, order);
 }
 
-/** Whether anything of ours may touch the account at all. Also asked for a cancel-all. */
-export function accountObjection(
+/** Why no order of the account may be cancelled, on neither stream. */
+export function cancelAllObjection(
+  deps: Pick<CheckDeps, 'probes'>,
+  options: Pick<CommandOptions, 'accounts'>,
+  accountId: string,
+): Declined | undefined {
+  const [first, second] = (['account', 'prediction'] as const).map((stream) =>
+    accountObjection(deps, options, stream, accountId, true),
+  );
+  if (first === undefined || second === undefined) return undefined;
+  const { code, message } = [first, second].find((each) => each.code === 'ACCOUNT_NOT_TRADED') ?? first;
+  return declined(code === 'ACCOUNT_NOT_TRADED' ? code : 'ACCOUNT_NOT_FOUND', message);
+}
+
+/** Whether anything of ours may touch the account at all. */
+function accountObjection(
   { probes }: Pick<CheckDeps, 'probes'>,
   { accounts }: Pick<CommandOptions, 'accounts'>,
   stream: Submission['request']['stream'],

@@ -11,7 +11,7 @@ import type { AccountProbes } from './account-probes.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { type CancelAllWord, cancelAll } from './cancel-all.ts';
-import { accountObjection, type Declined, declined } from './check-submission.ts';
+import { cancelAllObjection, type Declined, declined } from './check-submission.ts';
 import { CommandBook } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
 import type { AuditEntry, CommandJournal, Halt } from './command-journal.ts';
@@ -20,6 +20,7 @@ import { CommandSteps } from './command-steps.ts';
 import type {
   Allowance,
   CancelAllResult,
+  CancelAllScope,
   Commands,
   HaltResult,
   OperatorWord,
@@ -242,23 +243,15 @@ export class CommandDesk implements Commands, Service {
     };
   }
 
-  async cancelAll(accountId: string, word: CancelAllWord): Promise<CancelAllResult> {
-    const { journal } = this.deps;
-    const under = this.maySend();
-    if ('code' in under) return under as CancelAllResult;
-    const [first, second] = (['account', 'prediction'] as const).map((stream) =>
-      accountObjection(this.deps, this.options, stream, accountId, true),
-    );
-    if (first !== undefined && second !== undefined) {
-      const { code, message } = [first, second].find((each) => each.code === 'ACCOUNT_NOT_TRADED') ?? first;
-      return { kind: 'declined', code: code === 'ACCOUNT_NOT_TRADED' ? code : 'ACCOUNT_NOT_FOUND', message };
-    }
-    const submit = (submission: Submission) => this.submit(submission);
-    const result = await cancelAll({ journal, submit }, accountId, word, { width: this.options.cancelAllWindow });
-    const { by: principal, reason, requestId } = word;
-    if (result.kind === 'done')
-      this.audit({ principal, action: 'cancel_all', accountId, requestId, reason, detail: { orders: result.orders.length } });
-    return result;
+  cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
+    const deps = {
+      ...this.deps,
+      maySend: () => this.maySend(),
+      objection: (accountId: string) => cancelAllObjection(this.deps, this.options, accountId),
+      submit: (submission: Submission) => this.submit(submission),
+      audit: (entry: Omit<AuditEntry, 'atMs'>) => this.audit(entry),
+    };
+    return cancelAll(deps, scope, word, { width: this.options.cancelAllWindow });
   }
 
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {

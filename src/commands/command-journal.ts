@@ -101,6 +101,37 @@ export interface OpenOrder {
   readonly orderId: string;
 }
 
+export interface OrderOfAccount extends OpenOrder {
+  readonly accountId: string;
+}
+
+/** What a cancel-all set out to cancel. Written before the first cancel; it never changes. */
+export interface NewCancelAll {
+  readonly cancelAllId: string;
+  readonly principal: string;
+  readonly idempotencyKey: string;
+  readonly requestHash: string;
+  /** Absent: the whole service. */
+  readonly accountId?: string;
+  readonly reason: string;
+  readonly orders: readonly OrderOfAccount[];
+  /** Accounts of which nothing was to be cancelled, and why. */
+  readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
+  readonly atMs: number;
+}
+
+export type OpenCancelAllResult =
+  /** `replayed`: the one that the key is known for, with its own list. Nothing was written. */
+  | { readonly kind: 'opened' | 'replayed'; readonly cancelAll: NewCancelAll }
+  /** The same key with another scope or reason. Nothing was written. */
+  | { readonly kind: 'key_reused' }
+  | { readonly kind: 'fenced' };
+
+/** The key of the cancel of the order at this place of the list. */
+export function keyOfCancel({ cancelAllId }: NewCancelAll, place: number): string {
+  return `cancel-all:${cancelAllId}:${place}`;
+}
+
 export interface Halt {
   readonly haltId: string;
   /** The whole service, or one account. */
@@ -121,7 +152,7 @@ export interface Halt {
  * can't be reached or the outcome of its own commit is not known; the caller then knows nothing, and sends nothing.
  *
  * Database invariants, whatever the code above does: one command per (principal, key); attempt numbers without a hole; at most one attempt of a command that is not
- * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command per bound order and kind `place`.
+ * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command per bound order and kind `place`; one cancel-all per (principal, key).
  */
 export interface CommandJournal {
   /** One transaction: the command, attempt 1, the first event. */
@@ -164,6 +195,10 @@ export interface CommandJournal {
   readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined>;
   /** Open orders of one account, both streams, by (stream, orderId), from above `after`. */
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]>;
+  /** One cancel-all with its list. Its key is one of cancel-alls alone, and held until its cancels are final and it is seven days old. */
+  openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult>;
+  /** The one that holds this key as `openCancelAll` sees it. */
+  findCancelAll(principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined>;
   activeHalts(): Promise<Halt[]>;
   /** Adds the halt unless an active one has the same scope and cause; which is returned then. */
   raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'>;

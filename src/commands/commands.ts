@@ -88,26 +88,29 @@ export type ReconcileResult =
   | { readonly kind: 'done'; readonly report: ReconcileReport }
   | { readonly kind: 'declined'; readonly code: 'NOT_LEADER'; readonly message: string };
 
+/** One account, or all that are followed, by their ids. */
+export type CancelAllScope =
+  | { readonly kind: 'account'; readonly accountId: string }
+  | { readonly kind: 'service'; readonly accountIds: readonly string[] };
+
 export interface CancelAllEntry {
+  readonly accountId: string;
   readonly stream: Stream;
   readonly orderId: string;
   readonly result: SubmitResult;
 }
 
 export type CancelAllResult =
-  | { readonly kind: 'done'; readonly orders: readonly CancelAllEntry[] }
-  /** Nothing was sent or journaled. */
   | {
-      readonly kind: 'declined';
-      readonly code:
-        | 'NOT_LEADER'
-        | 'DRAINING'
-        | 'STORE_UNAVAILABLE'
-        | 'COMMANDS_OFF'
-        | 'ACCOUNT_NOT_TRADED'
-        | 'ACCOUNT_NOT_FOUND';
-      readonly message: string;
-    };
+      readonly kind: 'done';
+      /** The key was known: the orders are those of its first call. */
+      readonly replayed: boolean;
+      readonly orders: readonly CancelAllEntry[];
+      /** Of the whole service: accounts of which nothing was to be cancelled, and why. */
+      readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
+    }
+  /** This call journaled nothing and sent nothing. */
+  | Extract<SubmitResult, { kind: 'declined' }>;
 
 /** The command side as REST and the assembly see it. No call rejects. */
 export interface Commands {
@@ -118,8 +121,8 @@ export interface Commands {
   halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   halts(): readonly Halt[];
-  /** Cancels every open order of the account, a command each. The results beside the orders. */
-  cancelAll(accountId: string, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult>;
+  /** Cancels every open order of the scope, a command each. The same key again is about the same orders, and about none that came later. */
+  cancelAll(scope: CancelAllScope, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult>;
   /** Probes everything unresolved at once, within the budget; `dryRun` reads nothing. */
   reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
   allowance(accountId: string): Allowance;

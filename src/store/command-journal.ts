@@ -9,8 +9,10 @@ import type {
   Landings,
   Miss,
   MissResult,
+  NewCancelAll,
   NewCommand,
   NewEvidence,
+  OpenCancelAllResult,
   OpenOrder,
   OpenResult,
   RivalCancel,
@@ -23,7 +25,9 @@ import { addAuditEntries, addEvidence } from './add-evidence.ts';
 import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
 import { markSending } from './mark-sending.ts';
 import { noteMiss } from './note-miss.ts';
+import { openCancelAll } from './open-cancel-all.ts';
 import { openCommand } from './open-command.ts';
+import { readCancelAll } from './read-cancel-all.ts';
 import {
   readBoundOrders,
   readCommand,
@@ -124,6 +128,14 @@ export class PostgresCommandJournal implements CommandJournal {
 
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]> {
     return this.read((pool) => readOpenOrders(pool, accountId, after, limit));
+  }
+
+  openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult> {
+    return this.noting(openCancelAll(this.deps, cancelAll, fence));
+  }
+
+  findCancelAll(principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
+    return this.read((pool) => readCancelAll(pool, principal, idempotencyKey));
   }
 
   activeHalts(): Promise<Halt[]> {

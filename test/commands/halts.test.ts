@@ -211,7 +211,7 @@ describe('cancel-all', () => {
     rig.commit({ ...workingOrder, orderId: 'd', status: 'filled' });
     rig.commit({ ...workingOrder, orderId: 'e', accountId: 'acct-2' });
     await rig.during(rig.desk.halt(service, word));
-    const all = () => rig.during(rig.desk.cancelAll('acct-1', { ...word, idempotencyKey: 'all' }));
+    const all = () => rig.during(rig.desk.cancelAll(account, { ...word, idempotencyKey: 'all' }));
     const first = await all();
     if (first.kind !== 'done') throw new Error(first.message);
     expect(first.orders.map(({ orderId, result }) => [orderId, result.kind])).toEqual(
@@ -227,8 +227,8 @@ describe('cancel-all', () => {
 
   it('is declined as a whole where nothing may be sent', async () => {
     const idempotencyKey = 'all';
-    expect(await new CommandRig().desk.cancelAll('acct-1', { ...word, idempotencyKey })).toMatchObject({ code: 'NOT_LEADER' });
+    expect(await new CommandRig().desk.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({ code: 'NOT_LEADER' });
     const rig = await CommandRig.leading({ accounts: ['acct-2'] });
-    expect(await rig.desk.cancelAll('acct-1', { ...word, idempotencyKey })).toMatchObject({ code: 'ACCOUNT_NOT_TRADED' });
+    expect(await rig.desk.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({ code: 'ACCOUNT_NOT_TRADED' });
   });
 });

@@ -48,10 +48,17 @@ beforeAll(async () => {
   rig.commands.haltAnswer = { kind: 'done', halts: rig.commands.inForce };
   rig.commands.cancelAllAnswer = () => ({
     kind: 'done',
+    replayed: false,
     orders: [
-      { stream: 'account', orderId: 'o-1', result: { kind: 'journaled', command: full, replayed: false } },
-      { stream: 'account', orderId: 'o-2', result: { kind: 'declined', code: 'ORDER_CLOSED', message: 'over' } },
+      { accountId: 'ACC-1', stream: 'account', orderId: 'o-1', result: { kind: 'journaled', command: full, replayed: false } },
+      {
+        accountId: 'ACC-1',
+        stream: 'account',
+        orderId: 'o-2',
+        result: { kind: 'declined', code: 'ORDER_CLOSED', message: 'over' },
+      },
     ],
+    declined: [{ accountId: 'ACC-2', code: 'ACCOUNT_NOT_TRADED', message: 'not listed' }],
   });
   rig.commands.reconcileAnswer = {
     kind: 'done',

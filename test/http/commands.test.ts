@@ -382,14 +382,30 @@ describe('what operators do', () => {
   it('cancels every order of an account, a command each', async () => {
     rig.commands.cancelAllAnswer = () => ({
       kind: 'done',
+      replayed: true,
       orders: [
-        { stream: 'account', orderId: 'o-1', result: { kind: 'journaled', command: sampleCommand(), replayed: false } },
-        { stream: 'account', orderId: 'o-2', result: { kind: 'declined', code: 'ORDER_CLOSED', message: 'over' } },
+        {
+          accountId: 'ACC-1',
+          stream: 'account',
+          orderId: 'o-1',
+          result: { kind: 'journaled', command: sampleCommand(), replayed: false },
+        },
+        {
+          accountId: 'ACC-1',
+          stream: 'account',
+          orderId: 'o-2',
+          result: { kind: 'declined', code: 'ORDER_CLOSED', message: 'over' },
+        },
       ],
+      declined: [],
     });
     expect(await post('/v1/accounts/ACC-1/cancel-all', { reason: 'because' })).toMatchObject({ status: 400 });
-    const { status, body } = await post('/v1/accounts/ACC-1/cancel-all', { reason: 'because' }, { 'idempotency-key': 'k' });
-    expect(status).toBe(200);
+    const { status, body, headers } = await post(
+      '/v1/accounts/ACC-1/cancel-all',
+      { reason: 'because' },
+      { 'idempotency-key': 'k' },
+    );
+    expect([status, headers.get('idempotent-replayed')]).toEqual([200, 'true']);
     expect(body).toMatchObject({
       orders: [
         { accountId: 'ACC-1', stream: 'account', orderId: 'o-1', commandId, outcome: 'accepted' },
@@ -397,7 +413,8 @@ describe('what operators do', () => {
       ],
       declined: [],
     });
-    expect(rig.commands.words).toEqual([{ what: 'cancel-all', on: 'ACC-1', word: { ...word, idempotencyKey: 'k' } }]);
+    const on = { kind: 'account', accountId: 'ACC-1' };
+    expect(rig.commands.words).toEqual([{ what: 'cancel-all', on, word: { ...word, idempotencyKey: 'k' } }]);
   });
 
   it('cancels every order of every account, and tells which account refused', async () => {
@@ -407,11 +424,17 @@ describe('what operators do', () => {
       { stream: 'prediction', accountId: 'ACC-1', ...row },
       { stream: 'account', accountId: 'ACC-2', ...row },
     ];
-    rig.commands.cancelAllAnswer = (id) =>
-      id === 'ACC-1' ? { kind: 'done', orders: [] } : { kind: 'declined', code: 'ACCOUNT_NOT_TRADED', message: 'not listed' };
+    const declined = [{ accountId: 'ACC-2', code: 'ACCOUNT_NOT_TRADED', message: 'not listed' }];
+    rig.commands.cancelAllAnswer = () => ({ kind: 'done', replayed: false, orders: [], declined });
     const { body } = await post('/v1/cancel-all', { reason: 'because' }, { 'idempotency-key': 'k' });
     expect(body).toEqual({ orders: [], declined: [{ accountId: 'ACC-2', code: 'ACCOUNT_NOT_TRADED', detail: 'not listed' }] });
-    expect(rig.commands.words.map(({ on }) => on)).toEqual(['ACC-1', 'ACC-2']);
+    expect(rig.commands.words.map(({ on }) => on)).toEqual([{ kind: 'service', accountIds: ['ACC-1', 'ACC-2'] }]);
+  });
+
+  it('declines a cancel-all as a whole, and tells a key that belongs to another one', async () => {
+    rig.commands.cancelAllAnswer = () => ({ kind: 'declined', code: 'IDEMPOTENCY_KEY_REUSED', message: 'used' });
+    const { status, body } = await post('/v1/cancel-all', { reason: 'because' }, { 'idempotency-key': 'k' });
+    expect([status, body['code']]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
   });
 
   it('reconciles, or says what it would read', async () => {

@@ -1,8 +1,8 @@
-import type { OperatorWord } from '../../src/commands/commands.ts';
+import type { Commands, OperatorWord } from '../../src/commands/commands.ts';
 import { type Command, isFinal } from '../../src/domain/command.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
-import { oneOf } from '../../src/sandbox/market/draw.ts';
+import { happens, oneOf } from '../../src/sandbox/market/draw.ts';
 import type { Reached } from './callers.ts';
 import type { World } from './world.ts';
 
@@ -11,6 +11,7 @@ export class OperatorDeeds {
   private readonly world: World;
   private readonly random: Random;
   private readonly breach: (what: string) => void;
+  private canceled: { readonly accountId: string; readonly key: string; orders: string | undefined } | undefined;
 
   constructor(world: World, random: Random, breach: (what: string) => void) {
     this.world = world;
@@ -32,12 +33,28 @@ export class OperatorDeeds {
     };
     if (dice < 0.5) run('resumes', () => commands.resume(scope, word));
     else if (dice < 0.6) run('halts', () => commands.halt(scope, word));
-    else if (dice < 0.7) run('cancels all', () => commands.cancelAll(account, { ...word, idempotencyKey: random.uuid() }));
+    else if (dice < 0.7) run('cancels all', () => this.cancelAll(commands, account));
     else if (dice < 0.85) run('reconciles', () => commands.reconcile({ dryRun: random.next() < 0.3 }));
     else {
       const known = this.drawKnown();
       if (known !== undefined) run('settles', () => commands.settle(known.commandId, known.outcome, word));
     }
+  }
+
+  /** Now and then the one before once more, as somebody does who was not answered. */
+  private async cancelAll(commands: Commands, accountId: string): Promise<void> {
+    const again = this.canceled !== undefined && happens(this.random, 0.4);
+    if (this.canceled === undefined || !again) this.canceled = { accountId, key: this.random.uuid(), orders: undefined };
+    const asked = this.canceled;
+    const scope = { kind: 'account', accountId: asked.accountId } as const;
+    const result = await commands.cancelAll(scope, { ...this.word(), idempotencyKey: asked.key });
+    if (result.kind === 'declined') {
+      if (result.code === 'IDEMPOTENCY_KEY_REUSED') this.breach(`cancel-all ${asked.key} is called reused with the same body`);
+      return;
+    }
+    const orders = result.orders.map(({ stream, orderId }) => `${stream}:${orderId}`).join();
+    asked.orders ??= orders;
+    if (asked.orders !== orders) this.breach(`cancel-all ${asked.key} was about ${asked.orders}, and is now about ${orders}`);
   }
 
   /** A command of which the platform's own people could say what became of it. */

@@ -3,7 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { attemptEvents, attemptTransition } from '../../src/domain/attempt-machine.ts';
 import { attemptStates, type CommandState, commandStates } from '../../src/domain/command.ts';
 import { commandEvents, commandTransition, type Standing } from '../../src/domain/command-machine.ts';
-import { answered, atMs, attemptId, fence, newPlace, newReplace, sending, unknown } from '../support/journal-fixtures.ts';
+import {
+  answered,
+  atMs,
+  attemptId,
+  fence,
+  newCancelAll,
+  newPlace,
+  newReplace,
+  sending,
+  unknown,
+} from '../support/journal-fixtures.ts';
 import { type JournalRig, journalRig } from '../support/journal-rig.ts';
 
 const forbidden = 'TM010';
@@ -190,6 +200,23 @@ describe('the database, asked by its owner in plain SQL,', () => {
     await refused(rig, forbidden, "update halts set reason = 'other'");
     await rig.journal.clearHalts(scope, 'ann', 'looked', atMs, fence);
     await refused(rig, forbidden, 'update halts set cleared_at = null, cleared_by = null, cleared_reason = null');
+  });
+
+  it('keeps one cancel-all per principal and key, takes its key away once, and changes nothing else of it', async () => {
+    await using rig = await journalRig();
+    const cancelAll = newCancelAll({ reason: 'a\0b' });
+    await rig.journal.openCancelAll(cancelAll, fence);
+    await refused(
+      rig,
+      '23505',
+      `insert into cancel_alls select (jsonb_populate_record(c, jsonb_build_object('cancel_all_id', gen_random_uuid()))).* from cancel_alls c`,
+    );
+    for (const change of ["orders = '[]'", "reason = 'other'", "key_held = false, request_hash = 'other'", 'key_held = true'])
+      await refused(rig, forbidden, `update cancel_alls set ${change}`);
+    await rig.pool.query('update cancel_alls set key_held = false');
+    await refused(rig, forbidden, 'update cancel_alls set key_held = true');
+    await refused(rig, forbidden, 'delete from cancel_alls');
+    await refused(rig, forbidden, 'truncate cancel_alls');
   });
 
   it('takes what the platform answered whatever is in it', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { keyOfCancel } from '../../src/commands/command-journal.ts';
 import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
 import { maintainCommands } from '../../src/store/maintain-commands.ts';
 import { PostgresOutcomeLog } from '../../src/store/outcome-log.ts';
-import { fence, newPlace, newReplace, sending, unknown } from '../support/journal-fixtures.ts';
+import { fence, newCancel, newCancelAll, newPlace, newReplace, sending, unknown } from '../support/journal-fixtures.ts';
 import { type JournalRig, journalRig } from '../support/journal-rig.ts';
 
 const hourMs = 3_600_000;
@@ -84,5 +85,26 @@ describe('keeping the journal', () => {
     expect(await rig.journal.find(final.commandId)).toMatchObject({ state: 'applied' });
     const again = newPlace({ idempotencyKey: final.idempotencyKey, atMs: Date.now() });
     expect(await rig.journal.open(again, fence)).toMatchObject({ kind: 'opened' });
+  });
+
+  it('frees the key of a cancel-all after seven days, once its cancels are final, and keeps its list', async () => {
+    await using rig = await journalRig();
+    const [done, underWay] = [newCancelAll(), newCancelAll()];
+    for (const each of [done, underWay]) await rig.journal.openCancelAll(each, fence);
+    await unknown(rig.journal, newCancel('p-1', { idempotencyKey: keyOfCancel(underWay, 1) }));
+    const aged = (days: number) =>
+      rig.pool.query(
+        `begin; set local session_replication_role = replica; update cancel_alls set created_at = now() - interval '${days} days'; commit`,
+      );
+    await aged(6);
+    expect((await maintainCommands(rig.pool, { retentionMs: hourMs })).freedKeys).toBe(0);
+    await aged(8);
+    expect(await rig.journal.findCancelAll('desk', done.idempotencyKey)).toBeUndefined();
+    expect((await maintainCommands(rig.pool, { retentionMs: hourMs })).freedKeys).toBe(1);
+    expect(await rig.journal.findCancelAll('desk', underWay.idempotencyKey)).toMatchObject({ orders: underWay.orders });
+    expect(await rig.rows('select key_held from cancel_alls order by key_held')).toEqual([
+      { key_held: false },
+      { key_held: true },
+    ]);
   });
 });

@@ -23,7 +23,7 @@ import { readSchemaVersion } from '../../src/store/schema-version.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { freshDatabase } from '../support/database.ts';
-import { answer, atMs, fence, unknown } from '../support/journal-fixtures.ts';
+import { answer, atMs, fence, newCancelAll, unknown } from '../support/journal-fixtures.ts';
 import { onServer } from '../support/on-server.ts';
 import { batch, quarantined } from '../support/store-rig.ts';
 import { testLog } from '../support/test-log.ts';
@@ -120,6 +120,11 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await journal.takeOver({ lane: 0, epoch: 2n }, atMs, 0)).toEqual([command]);
     expect(await journal.unresolved(10)).toEqual([command]);
 
+    const cancelAll = newCancelAll({ atMs: Date.now() });
+    const second = { lane: 0, epoch: 2n };
+    expect(await journal.openCancelAll(cancelAll, second)).toEqual({ kind: 'opened', cancelAll });
+    expect(await journal.findCancelAll('desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
+
     const outbox = new PostgresOutcomeLog(deps);
     await outbox.markPublished((await outbox.readUnpublished(10)).map(({ id }) => id));
     expect(await maintainCommands(pool, { retentionMs: -1_000 })).toEqual({ forgotten: 2, freedKeys: 0 });
@@ -202,6 +207,7 @@ describe('a member of tidemark_reader', () => {
       'order_bindings',
       'halts',
       'audit_log',
+      'cancel_alls',
     ];
     for (const table of [
       'orders',
@@ -237,6 +243,7 @@ describe('a member of tidemark_reader', () => {
       `select apply_batch(0, 1, 1, ${Array(21).fill('null').join(', ')})`,
       `select apply_batch_with_bindings(0, 1, 1, ${Array(26).fill('null').join(', ')})`,
       "select open_command(0, 1, '{}')",
+      "select open_cancel_all(0, 1, '{}')",
       "select mark_sending(0, 1, 'tm-1', 1)",
       "select step_command(0, 1, '{}')",
       'select take_over_commands(0, 1, 1)',

@@ -1,3 +1,4 @@
+import { cancelAllContract } from './journal-contract-cancel-alls.ts';
 import { haltContract } from './journal-contract-halts.ts';
 import { openContract } from './journal-contract-opening.ts';
 import { rivalContract } from './journal-contract-rivals.ts';
@@ -14,4 +15,5 @@ export function journalContract(make: () => Promise<JournalUnderTest>): void {
   takeOverContract(make);
   rivalContract(make);
   haltContract(make);
+  cancelAllContract(make);
 }

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { CommandJournal, CommandStep, Fence, Halt, NewCommand, NewEvidence } from '../../src/commands/command-journal.ts';
+import type {
+  CommandJournal,
+  CommandStep,
+  Fence,
+  Halt,
+  NewCancelAll,
+  NewCommand,
+  NewEvidence,
+} from '../../src/commands/command-journal.ts';
 import type { Command } from '../../src/domain/command.ts';
 
 export interface JournalUnderTest extends AsyncDisposable {
@@ -49,6 +57,29 @@ export function newReplace(orderId: string, over: Partial<NewCommand> = {}): New
     },
     ...over,
   });
+}
+
+export function newCancel(orderId: string, over: Partial<NewCommand> = {}): NewCommand {
+  const request = { kind: 'cancel', stream: 'prediction', accountId: 'acct-1', orderId } as const;
+  return newReplace(orderId, { request, ...over });
+}
+
+export function newCancelAll(over: Partial<NewCancelAll> = {}): NewCancelAll {
+  return {
+    cancelAllId: randomUUID(),
+    principal: 'desk',
+    idempotencyKey: randomUUID(),
+    requestHash: 'hash-1',
+    accountId: 'acct-1',
+    reason: 'stop',
+    orders: [
+      { accountId: 'acct-1', stream: 'account', orderId: 'o-1' },
+      { accountId: 'acct-1', stream: 'prediction', orderId: 'p-1' },
+    ],
+    declined: [{ accountId: 'acct-2', code: 'ACCOUNT_NOT_TRADED', message: 'not listed' }],
+    atMs,
+    ...over,
+  };
 }
 
 export function answer(code = 'timeout', over: Partial<NewEvidence> = {}): NewEvidence {

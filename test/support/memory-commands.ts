@@ -1,6 +1,7 @@
 import type { Halt } from '../../src/commands/command-journal.ts';
 import type {
   CancelAllResult,
+  CancelAllScope,
   Commands,
   HaltResult,
   OperatorWord,
@@ -28,7 +29,12 @@ export class MemoryCommands implements Commands {
   waitAnswer: () => Promise<Command | undefined> = async () => undefined;
   settleAnswer: SettleResult = { kind: 'settled', command: sampleCommand({ state: 'applied' }) };
   haltAnswer: HaltResult = { kind: 'done', halts: [] };
-  cancelAllAnswer: (accountId: string) => CancelAllResult = () => ({ kind: 'done', orders: [] });
+  cancelAllAnswer: (scope: CancelAllScope) => CancelAllResult = () => ({
+    kind: 'done',
+    replayed: false,
+    orders: [],
+    declined: [],
+  });
   reconcileAnswer: ReconcileResult = { kind: 'done', report: { unresolved: 0, probes: 0, settled: [], plan: [] } };
 
   async submit(submission: Submission): Promise<SubmitResult> {
@@ -60,7 +66,7 @@ export class MemoryCommands implements Commands {
     return this.inForce;
   }
 
-  async cancelAll(on: string, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult> {
+  async cancelAll(on: CancelAllScope, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult> {
     this.words.push({ what: 'cancel-all', on, word });
     return this.cancelAllAnswer(on);
   }

@@ -1,20 +1,23 @@
-import type {
-  AuditEntry,
-  BoundOrder,
-  CommandJournal,
-  CommandStep,
-  Fence,
-  Halt,
-  Landings,
-  Miss,
-  MissResult,
-  NewCommand,
-  NewEvidence,
-  OpenOrder,
-  OpenResult,
-  RivalCancel,
-  SettlingUpdate,
-  StepResult,
+import {
+  type AuditEntry,
+  type BoundOrder,
+  type CommandJournal,
+  type CommandStep,
+  type Fence,
+  type Halt,
+  keyOfCancel,
+  type Landings,
+  type Miss,
+  type MissResult,
+  type NewCancelAll,
+  type NewCommand,
+  type NewEvidence,
+  type OpenCancelAllResult,
+  type OpenOrder,
+  type OpenResult,
+  type RivalCancel,
+  type SettlingUpdate,
+  type StepResult,
 } from '../../src/commands/command-journal.ts';
 import { type Attempt, type Command, type Evidence, isFinal } from '../../src/domain/command.ts';
 import type { Stream } from '../../src/domain/order.ts';
@@ -54,6 +57,7 @@ export class MemoryJournal implements CommandJournal {
   /** The outbox, in the order of the steps. */
   readonly events: JournalEvent[] = [];
   readonly halts: Halt[] = [];
+  readonly cancelAlls: NewCancelAll[] = [];
   readonly audits: AuditEntry[] = [];
   readonly orders: JournaledOrders;
   /** Told in the same instant as each commit of a command. */
@@ -179,6 +183,22 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('openOrders', () => this.orders.openOrders(accountId, after, limit));
   }
 
+  openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult> {
+    return this.hook('openCancelAll', () => {
+      if (!this.holds(fence)) return { kind: 'fenced' };
+      const { principal, idempotencyKey, requestHash, atMs } = cancelAll;
+      const known = this.cancelAllOfKey(principal, idempotencyKey);
+      if (known !== undefined && (known.atMs > atMs - keyKeptMs || this.isUnderWay(known)))
+        return known.requestHash === requestHash ? { kind: 'replayed', cancelAll: known } : { kind: 'key_reused' };
+      this.cancelAlls.push(cancelAll);
+      return { kind: 'opened', cancelAll };
+    });
+  }
+
+  findCancelAll(principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
+    return this.hook('findCancelAll', () => this.cancelAllOfKey(principal, idempotencyKey));
+  }
+
   activeHalts(): Promise<Halt[]> {
     return this.hook('activeHalts', () => this.halts.filter(isActive));
   }
@@ -220,6 +240,18 @@ export class MemoryJournal implements CommandJournal {
       if (command !== undefined) found.set(attemptId, command);
     }
     return found;
+  }
+
+  private cancelAllOfKey(principal: string, idempotencyKey: string): NewCancelAll | undefined {
+    return this.cancelAlls.findLast((each) => each.principal === principal && each.idempotencyKey === idempotencyKey);
+  }
+
+  private isUnderWay(cancelAll: NewCancelAll): boolean {
+    return cancelAll.orders.some((_order, place) => {
+      const key = keyOf(cancelAll.principal, keyOfCancel(cancelAll, place));
+      const command = this.commands.get(this.byKey.get(key) ?? '');
+      return command !== undefined && !isFinal(command.state);
+    });
   }
 
   private landingsOf({ commandId, state, request }: Command): BoundOrder[] {

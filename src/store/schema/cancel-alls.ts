@@ -1,0 +1,31 @@
+import { sql } from 'drizzle-orm';
+import { boolean, check, index, json, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+
+/**
+ * What each cancel-all set out to cancel, written before its first cancel, one row each, never deleted and never changed but for `key_held` (trigger). The list is
+ * what makes its key one: asked again later, it is about these orders and no others.
+ */
+export const cancelAlls = pgTable(
+  'cancel_alls',
+  {
+    cancelAllId: uuid('cancel_all_id').primaryKey(),
+    principal: text().notNull(),
+    idempotencyKey: text('idempotency_key').notNull(),
+    /** False once the key may be used again: its cancels are final, and it is seven days old. */
+    keyHeld: boolean('key_held').notNull().default(true),
+    requestHash: text('request_hash').notNull(),
+    /** Null: the whole service. */
+    accountId: text('account_id'),
+    reason: text().notNull(),
+    /** `OrderOfAccount[]`; the cancel of the one at place n has the key `cancel-all:<id>:<n>`. */
+    orders: json().notNull(),
+    /** Accounts of which nothing was to be cancelled, and why. */
+    declined: json().notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+  },
+  (t) => [
+    uniqueIndex('cancel_alls_one_per_key').on(t.principal, t.idempotencyKey).where(sql`${t.keyHeld}`),
+    index('cancel_alls_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
+    check('cancel_alls_account', sql`${t.accountId} <> ''`),
+  ],
+);

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { keyOfCancel, type NewCancelAll } from '../../src/commands/command-journal.ts';
+import { atMs, fence, type JournalUnderTest, newCancel, newCancelAll, unknown } from './journal-fixtures.ts';
+
+const dayMs = 86_400_000;
+
+export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
+  describe('a cancel-all', () => {
+    it('is kept with its list, and found by its key', async () => {
+      await using rig = await make();
+      const first = newCancelAll({ atMs: Date.now() });
+      const { accountId: _none, ...ofService } = newCancelAll({ atMs: Date.now() });
+      for (const cancelAll of [first, ofService]) {
+        expect(await rig.journal.openCancelAll(cancelAll, fence)).toEqual({ kind: 'opened', cancelAll });
+        expect(await rig.journal.findCancelAll('desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
+      }
+      expect(await rig.journal.findCancelAll('bot', first.idempotencyKey)).toBeUndefined();
+      expect(await rig.journal.findCancelAll('desk', 'a\0b')).toBeUndefined();
+    });
+
+    it('again with the same key is the one with the first list; with another request it is refused', async () => {
+      await using rig = await make();
+      const first = newCancelAll();
+      await rig.journal.openCancelAll(first, fence);
+      const { idempotencyKey } = first;
+      const later = newCancelAll({ idempotencyKey, orders: [{ accountId: 'acct-1', stream: 'account', orderId: 'later' }] });
+      expect(await rig.journal.openCancelAll(later, fence)).toEqual({ kind: 'replayed', cancelAll: first });
+      expect(await rig.journal.openCancelAll({ ...later, requestHash: 'other' }, fence)).toEqual({ kind: 'key_reused' });
+      expect(await rig.journal.openCancelAll({ ...later, principal: 'bot' }, fence)).toMatchObject({ kind: 'opened' });
+    });
+
+    it('ten times at once with one key is one list', async () => {
+      await using rig = await make();
+      const idempotencyKey = randomUUID();
+      const all = Array.from({ length: 10 }, (_, i) =>
+        newCancelAll({ idempotencyKey, orders: [{ accountId: 'acct-1', stream: 'account', orderId: `o-${i}` }] }),
+      );
+      const results = await Promise.all(all.map((each) => rig.journal.openCancelAll(each, fence)));
+      expect(results.map(({ kind }) => kind).sort()).toEqual(['opened', ...Array(9).fill('replayed')]);
+      expect(new Set(results.map((each) => ('cancelAll' in each ? each.cancelAll.cancelAllId : ''))).size).toBe(1);
+    });
+
+    it('may use a key again once it is seven days old and its cancels are final, not before', async () => {
+      await using rig = await make();
+      const [done, underWay] = [newCancelAll(), newCancelAll()];
+      for (const each of [done, underWay]) await rig.journal.openCancelAll(each, fence);
+      await unknown(rig.journal, newCancel('o-1', { idempotencyKey: keyOfCancel(done, 0) }), { to: 'applied' });
+      await unknown(rig.journal, newCancel('o-2', { idempotencyKey: keyOfCancel(underWay, 0) }));
+      const again = ({ idempotencyKey }: NewCancelAll, days: number) =>
+        rig.journal.openCancelAll(newCancelAll({ idempotencyKey, requestHash: 'other', atMs: atMs + days * dayMs }), fence);
+      expect(await again(done, 6.9)).toEqual({ kind: 'key_reused' });
+      expect(await again(underWay, 7.1)).toEqual({ kind: 'key_reused' });
+      expect(await again(done, 7.1)).toMatchObject({ kind: 'opened' });
+    });
+
+    it('is not begun by a holder that was overtaken', async () => {
+      await using rig = await make();
+      await rig.journal.takeOver({ lane: 0, epoch: 2n }, atMs, 0);
+      expect(await rig.journal.openCancelAll(newCancelAll(), fence)).toEqual({ kind: 'fenced' });
+    });
+  });
+}
