@@ -183,7 +183,7 @@ export class CommandDesk implements Commands, Service {
 
   async submit(submission: Submission): Promise<SubmitResult> {
     const under = this.maySend();
-    if ('code' in under) return this.submitter.replayOr(under, submission);
+    if ('code' in under) return this.submitter.replayOr(submission, under);
     const result = await this.submitter.submit(submission, under);
     const { request, principal, requestId } = submission;
     const { kind: action, accountId } = request;

@@ -109,7 +109,7 @@ export type CancelAllResult =
       /** Of the whole service: accounts of which nothing was to be cancelled, and why. */
       readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
     }
-  /** This call journaled nothing and sent nothing. */
+  /** No cancel was journaled or sent by this call. */
   | Extract<SubmitResult, { kind: 'declined' }>;
 
 /** The command side as REST and the assembly see it. No call rejects. */

@@ -99,7 +99,7 @@ export class SubmitCommand {
   }
 
   /** Nothing new may be sent, for this reason: the command of a known key is answered all the same. Never rejects. */
-  async replayOr(reason: Declined, submission: Submission): Promise<SubmitResult> {
+  async replayOr(submission: Submission, reason: Declined): Promise<SubmitResult> {
     const calledAtMs = this.deps.clock.monotonicMs();
     return this.answer(await this.recall(submission, reason), submission, calledAtMs);
   }

@@ -34,7 +34,7 @@ export const responseHeaders: Readonly<Record<string, string>> = {
   ETag: "The order's revision in quotes",
   Location: 'Where the command is',
   'Retry-After': 'Seconds',
-  'Idempotent-Replayed': '`true`: the key was known, nothing was sent for this request',
+  'Idempotent-Replayed': '`true`: the key was known; nothing is sent twice for it',
   'Preference-Applied': '`wait=N` as it was applied',
   RateLimit: 'What the account may still send, and the seconds until all of it is back',
   'RateLimit-Policy': 'What the account may send at once',
