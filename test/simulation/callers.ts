@@ -44,8 +44,11 @@ export class Callers {
   act(): void {
     const process = this.drawProcess();
     if (process === undefined) return;
+    const sweeps = this.world.commandPlan?.cancelAllShare ?? 0;
+    const sweeping = sweeps > 0 && happens(this.random, sweeps);
     const dice = this.random.next();
-    if (dice < 0.2) this.again(process);
+    if (sweeping) this.operators.sweep(process);
+    else if (dice < 0.2) this.again(process);
     else if (dice < 0.3) this.operators.act(process);
     else this.anew(process);
   }

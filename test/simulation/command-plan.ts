@@ -17,31 +17,40 @@ export interface CommandPlan {
   readonly patienceMs: number;
   /** Reads hardly ever come to an end meanwhile. */
   readonly blind: boolean;
+  /** Deeds that are cancel-alls beyond the few that there always are. */
+  readonly cancelAllShare: number;
 }
 
 /** What a run is asked for, in place of what its seed would draw. */
 export interface CommandWishes {
   readonly crash?: PlannedCrash;
   readonly patient?: boolean;
+  /** Every other deed is a cancel-all, of orders that are being cancelled already, by us or by their owner; many cancels arrive late, and many are refused. */
+  readonly sweeping?: boolean;
 }
+
+const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };
 
 /** Undefined: a run without commands. */
 export function drawCommandPlan(random: Random, faultyMs: number, wishes: CommandWishes): CommandPlan | undefined {
   const { crash } = wishes;
-  if (happens(random, 0.1) && crash === undefined && wishes.patient !== true) return undefined;
+  if (happens(random, 0.1) && crash === undefined && wishes.patient !== true && wishes.sweeping !== true) return undefined;
   const everything = happens(random, 0.05);
   const chosen = (probability: number) => everything || happens(random, probability);
   const patient = wishes.patient ?? happens(random, 0.02);
-  const writes = chosen(0.75) ? drawWriteFaults(random, chosen) : noWriteFaults;
+  const sweeping = wishes.sweeping === true;
+  const drawn = chosen(0.75) ? drawWriteFaults(random, chosen) : noWriteFaults;
+  const writes = sweeping ? { ...drawn, ...lateWrites } : drawn;
   return {
     everyMs: faultyMs / oneOf(random, [15, 40, 80]),
     writes: patient ? { ...writes, lateMs: 850_000 } : writes,
     answerMs: oneOf(random, [5, 100, 1_500, 4_000]),
-    refuseShare: chosen(0.5) ? random.next() * 0.5 : 0,
+    refuseShare: sweeping ? 0.5 : chosen(0.5) ? random.next() * 0.5 : 0,
     capacity: chosen(0.2) ? 1 : 1_000,
     crash:
       crash !== undefined ? crash : chosen(0.3) ? { point: oneOf(random, crashPoints), time: 1 + below(random, 6) } : undefined,
     patienceMs: patient ? 800_000 : 0,
     blind: happens(random, 0.3),
+    cancelAllShare: sweeping ? 0.5 : 0,
   };
 }

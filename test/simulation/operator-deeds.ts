@@ -20,17 +20,12 @@ export class OperatorDeeds {
   }
 
   act({ host, commands }: Reached): void {
-    const { random, world } = this;
-    const account = oneOf(random, world.platform.accounts).id;
+    const { random } = this;
+    const account = this.drawAccount();
     const scope = random.next() < 0.7 ? ({ kind: 'account', accountId: account } as const) : ({ kind: 'service' } as const);
     const dice = random.next();
     const word = this.word();
-    const run = (what: string, deed: () => Promise<unknown>) => {
-      world.trace.add('operator', what, `${host.name} ${JSON.stringify(scope)}`);
-      host.deliver(() => {
-        deed().catch((error: unknown) => this.breach(`${what} rejects: ${String(error)}`));
-      });
-    };
+    const run = (what: string, deed: () => Promise<unknown>) => this.run(host, what, JSON.stringify(scope), deed);
     if (dice < 0.5) run('resumes', () => commands.resume(scope, word));
     else if (dice < 0.6) run('halts', () => commands.halt(scope, word));
     else if (dice < 0.7) run('cancels all', () => this.cancelAll(commands, account));
@@ -39,6 +34,22 @@ export class OperatorDeeds {
       const known = this.drawKnown();
       if (known !== undefined) run('settles', () => commands.settle(known.commandId, known.outcome, word));
     }
+  }
+
+  sweep({ host, commands }: Reached): void {
+    const account = this.drawAccount();
+    this.run(host, 'cancels all', account, () => this.cancelAll(commands, account));
+  }
+
+  private drawAccount(): string {
+    return oneOf(this.random, this.world.platform.accounts).id;
+  }
+
+  private run(host: Reached['host'], what: string, about: string, deed: () => Promise<unknown>): void {
+    this.world.trace.add('operator', what, `${host.name} ${about}`);
+    host.deliver(() => {
+      deed().catch((error: unknown) => this.breach(`${what} rejects: ${String(error)}`));
+    });
   }
 
   /** Now and then the one before once more, as somebody does who was not answered. */

@@ -279,13 +279,15 @@ const replaces: readonly PlantedBug[] = [
 const cancels: readonly PlantedBug[] = [
   {
     name: 'what another cancel of the order came to is taken for what this one did',
-    seed: 582,
+    seed: 4,
+    seeds: 'sweeping',
     shows: /\(cancel\) becomes rejected|is rejected, and is done late/,
     plant: replaced(CommandBook, 'addRival', () => undefined),
   },
   {
     name: 'a cancel that somebody else asked for of an order that is theirs is taken for ours',
-    seed: 11_505,
+    seed: 28,
+    seeds: 'sweeping',
     shows: /\(cancel\) becomes rejected: it is still on its way/,
     plant: judging('cancel', (_finding, command, entry) => {
       const updates = entry.updates.map((update) => ({ ...update, order: { ...update.order, origin: 'tidemark' as const } }));

@@ -14,6 +14,7 @@ const { values } = parseArgs({
     /** `<point>:<time>`: the process ends there. */
     crash: { type: 'string' },
     patient: { type: 'boolean' },
+    sweeping: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
   },
@@ -39,6 +40,7 @@ function wishes(): CommandWishes {
   const known = crashPoints.find((each) => each === point);
   return {
     ...(values.patient === true && { patient: true }),
+    ...(values.sweeping === true && { sweeping: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };
 }
