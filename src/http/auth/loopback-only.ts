@@ -5,7 +5,7 @@ export class AuthRequiredError extends Error {
 
   constructor(host: string) {
     super(
-      `REST does not listen on ${host} without sign-in: configure an issuer of JWTs (issuer, audience, JWKS URL) or static tokens, or listen on 127.0.0.1`,
+      `REST does not listen on ${host} without sign-in: accept tokens of the database, configure static tokens or an issuer of JWTs (issuer, audience, JWKS URL), or listen on 127.0.0.1`,
     );
     this.name = 'AuthRequiredError';
   }
