@@ -1,4 +1,5 @@
 import type { Wakeup } from '../runtime/wakeup.ts';
+import { BatchSize, countFitting } from './batch-size.ts';
 import type { Entry } from './entry.ts';
 import { committedBatch, type Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
@@ -14,8 +15,8 @@ import { settleEntries } from './settle-entries.ts';
 const maxFlights = 2;
 
 export interface PipelineDeps extends IngestDeps {
-  /** Up to `count` queued entries, oldest first; empty when there are none. */
-  readonly source: (count: number) => Entry[];
+  /** Up to `count` queued entries of about `maxBytes` in all, oldest first; empty when there are none. */
+  readonly source: (count: number, maxBytes: number) => Entry[];
   /** Woken by every offer, and by every answer of the store. */
   readonly wakeup: Wakeup;
 }
@@ -33,6 +34,7 @@ export interface PipelineDeps extends IngestDeps {
 export class BatchPipeline {
   private readonly cache: HeadCache;
   private readonly poison: PoisonSearch;
+  private readonly size = new BatchSize();
   private flights: Flight[] = [];
   private again: Entry[] = [];
   private nextNumber: bigint;
@@ -80,10 +82,12 @@ export class BatchPipeline {
   }
 
   private take(): Entry[] {
-    const limit = this.poison.limit;
-    if (this.again.length === 0) return this.deps.source(limit);
-    const entries = this.again.slice(0, limit);
-    this.again = this.again.slice(limit);
+    const { limit } = this.poison;
+    const { maxBytes } = this.size;
+    if (this.again.length === 0) return this.deps.source(limit, maxBytes);
+    const count = countFitting(this.again, limit, maxBytes);
+    const entries = this.again.slice(0, count);
+    this.again = this.again.slice(count);
     return entries;
   }
 
@@ -146,6 +150,7 @@ export class BatchPipeline {
       lease.confirm(lease.epoch, flight.sentMs);
       metrics.batchSize.observe(flight.entries.length);
       metrics.applySeconds.observe((committedMs - flight.sentMs) / 1000);
+      this.size.passed(flight.entries);
       if (handOver) onCommitted(committedBatch({ ...flight, number: flight.number }, lastSeq, committedMs));
       else onUnhanded();
     }
@@ -182,9 +187,15 @@ export class BatchPipeline {
     const failed = this.flights;
     this.flights = [];
     this.putBack(failed);
-    const only = failed[0]?.entries;
-    if (first.kind === 'poison' && only !== undefined) this.isolate(only, first);
-    if (first.kind === 'retry') await this.pause();
+    const entries = failed[0]?.entries;
+    if (entries === undefined) return;
+    if (first.kind === 'poison') {
+      this.isolate(entries, first);
+      return;
+    }
+    this.size.failed(entries);
+    // What got on meanwhile needs no rest. A batch that breaks its connection each time does: each try raises the epoch, and the next may begin within milliseconds.
+    if (failed.length === results.length) await this.pause();
   }
 
   /** False: a failover or a restore took back what had committed. Then no head in the cache can be believed, and no number of ours would ever follow. */
@@ -261,6 +272,7 @@ export class BatchPipeline {
       return await loadKnown(this.deps.store, this.cache, entries);
     } catch (error) {
       this.report({ kind: 'unknown', code: String(error) });
+      this.size.failed(entries);
       await this.pause();
       return undefined;
     }

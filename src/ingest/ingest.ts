@@ -6,12 +6,6 @@ import { type Entry, entryBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 import type { LaneHold } from './lane-store.ts';
 
-/**
- * What one batch may hold, as it came: a statement is about three times as large. 500 ordinary events are half a megabyte; 500 of the largest would be a
- * statement of 100 MB, and where the network does not carry that within the deadline it would be tried again for ever.
- */
-const batchMaxBytes = 4 * 1024 * 1024;
-
 /** The lane was lost, or the process is stopping: what had been offered is not settled. A source that comes back reads everything again. */
 export class LaneEndedError extends Error {
   readonly code = 'LANE_ENDED';
@@ -82,7 +76,11 @@ export class Ingest {
   /** Starts a term: the lane is ours, its last committed batch is `hold.batch`. The cache starts empty. */
   begin(hold: LaneHold): void {
     const { deps, options, wakeup } = this;
-    const pipeline = new BatchPipeline({ ...deps, wakeup, source: (count) => this.take(count) }, options, hold);
+    const pipeline = new BatchPipeline(
+      { ...deps, wakeup, source: (count, maxBytes) => this.take(count, maxBytes) },
+      options,
+      hold,
+    );
     this.pipeline = pipeline;
     this.running = pipeline.run();
   }
@@ -118,9 +116,9 @@ export class Ingest {
     this.deps.metrics.queueDepth.set(0);
   }
 
-  private take(count: number): Entry[] {
-    const urgent = this.urgent.take(count, batchMaxBytes);
-    const entries = urgent.length < count ? urgent.concat(this.queue.take(count - urgent.length, batchMaxBytes)) : urgent;
+  private take(count: number, maxBytes: number): Entry[] {
+    const urgent = this.urgent.take(count, maxBytes);
+    const entries = urgent.length < count ? urgent.concat(this.queue.take(count - urgent.length, maxBytes)) : urgent;
     this.deps.metrics.queueDepth.set(this.depth);
     return entries;
   }
