@@ -6,6 +6,7 @@ import type { ReadBudget } from '../runtime/read-budget.ts';
 import type { AccountAccess, AccountLook } from './account-access.ts';
 import { type AccountReader, notSettled } from './account-reader.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import { roomIn } from './room-in.ts';
 import type { RowIntake } from './row-intake.ts';
 
 export interface AccountLooksDeps {
@@ -66,6 +67,8 @@ export class AccountLooks implements AccountAccess {
         request,
         async ({ rows, bytes }) => {
           for (const row of rows) this.take(row, Math.ceil(bytes / rows.length), findings, reference);
+          // A platform that does not know the filter brings the whole account.
+          await roomIn(this.deps.sink, either);
         },
         either,
         budget,
@@ -101,7 +104,8 @@ export class AccountLooks implements AccountAccess {
     return (row) => {
       if (intake.suspended || this.options.signal.aborted) return;
       const text = JSON.stringify(row);
-      intake.take(row, { cause: 'reply', receivedMs: clock.monotonicMs(), bytes: text.length, raw: () => text, asked });
+      const receivedMs = clock.monotonicMs();
+      intake.take(row, { cause: 'reply', urgent: true, receivedMs, bytes: text.length, raw: () => text, asked });
     };
   }
 
@@ -131,8 +135,8 @@ export class AccountLooks implements AccountAccess {
 
   private take(row: unknown, bytes: number, findings: Findings, reference?: string): void {
     const { intake, clock } = this.deps;
-    const source = { cause: 'probe', receivedMs: clock.monotonicMs(), bytes, raw: () => JSON.stringify(row) } as const;
-    const item = intake.take(row, { ...source, asked: findings.asked });
+    const source = { cause: 'probe', urgent: true, receivedMs: clock.monotonicMs(), bytes } as const;
+    const item = intake.take(row, { ...source, raw: () => JSON.stringify(row), asked: findings.asked });
     if (item.kind !== 'order') {
       findings.unclear = true;
       return;

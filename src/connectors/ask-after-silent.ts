@@ -6,6 +6,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { AccountRegistry } from './account-registry.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import type { ReadProgress } from './read-progress.ts';
+import { roomIn } from './room-in.ts';
 import type { RowIntake } from './row-intake.ts';
 
 export interface AskDeps {
@@ -73,6 +74,7 @@ async function getEach(
   let failure: PlatformError | undefined;
   const worker = async () => {
     for (const orderId of rest) {
+      await roomIn(deps.sink, signal);
       if (signal.aborted || failure !== undefined) return;
       const asked = deps.intake.mark;
       const answer = await deps.reads.getOrder(stream, accountId, orderId, signal, budget);

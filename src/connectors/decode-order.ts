@@ -17,6 +17,7 @@ export interface RowOrigin {
   readonly receivedMs: number;
   readonly bytes: number;
   readonly correction?: true;
+  readonly urgent?: true;
 }
 
 /** The row is of another account than the one whose stream or list brought it: dropped and alarmed, never stored. */
@@ -55,6 +56,7 @@ function observation(decoded: DecodedOrder, origin: RowOrigin): Observation {
     ...(decoded.sourceVersion !== undefined && { sourceVersion: decoded.sourceVersion }),
     sourceEpoch: origin.sourceEpoch,
     ...(origin.correction && { correction: origin.correction }),
+    ...(origin.urgent && { urgent: origin.urgent }),
     observedAtMs: origin.observedAtMs,
     receivedMs: origin.receivedMs,
     bytes: origin.bytes,

@@ -16,6 +16,8 @@ export interface RowSource {
   /** `RowIntake.mark` from before the row was asked for. Left out by stream frames: their connections are closed when the store is lost. */
   readonly asked?: number;
   readonly correction?: true;
+  /** Somebody waits for this row: see `Observation`. Never a whole list: that would hold up the streams. */
+  readonly urgent?: true;
   readonly onOutcome?: (observation: Observation, outcome: Outcome) => void;
 }
 
@@ -85,7 +87,7 @@ export class RowIntake {
     return item;
   }
 
-  private originOf({ cause, receivedMs, bytes, correction }: RowSource): RowOrigin {
+  private originOf({ cause, receivedMs, bytes, correction, urgent }: RowSource): RowOrigin {
     return {
       stream: this.stream,
       accountId: this.accountId,
@@ -95,6 +97,7 @@ export class RowIntake {
       receivedMs,
       bytes,
       ...(correction && { correction }),
+      ...(urgent && { urgent }),
     };
   }
 

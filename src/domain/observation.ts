@@ -17,6 +17,8 @@ export interface Observation {
   readonly sourceEpoch: number;
   /** A complete GET that was confirmed by a second, newer than what we hold and with a lower cumQty: the one way for cumQty to fall. */
   readonly correction?: true;
+  /** A single order that somebody waits for: it goes before what the streams and the pages of lists bring. */
+  readonly urgent?: true;
   /** Wall time of arrival, milliseconds since the epoch. */
   readonly observedAtMs: number;
   /** Monotonic time of arrival in milliseconds: the start of the latency that we measure. */

@@ -2,6 +2,7 @@ import type { IngestItem } from '../domain/observation.ts';
 import { BoundedQueue } from '../runtime/bounded-queue.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import { BatchPipeline } from './batch-pipeline.ts';
+import { batchMaxBytes } from './batch-size.ts';
 import { type Entry, entryBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 import type { LaneHold } from './lane-store.ts';
@@ -29,17 +30,20 @@ export class Ingest {
   private ending: Promise<void> = Promise.resolve();
   private readonly roomListeners = new Set<() => void>();
   private readonly wakeup = new Wakeup();
-  private queue: BoundedQueue<Entry>;
-  /** Replies and probes: few, and a full stream queue must not stall the commands that wait for them. */
-  private urgent: BoundedQueue<Entry>;
+  private readonly queue: BoundedQueue<Entry>;
+  /** Single orders that commands wait for, past a full queue: one batch of them at the most. What comes beyond takes its turn in the queue, and makes that one full. */
+  private readonly urgent: BoundedQueue<Entry>;
   private readonly deps: IngestDeps;
   private readonly options: IngestOptions;
 
   constructor(deps: IngestDeps, options: IngestOptions) {
     this.deps = deps;
     this.options = options;
-    this.queue = this.emptyQueue();
-    this.urgent = this.emptyQueue();
+    const { queueMaxCount, queueMaxBytes, batchMaxCount } = options;
+    this.queue = new BoundedQueue<Entry>({ maxCount: queueMaxCount, maxBytes: queueMaxBytes }, () => {
+      for (const listener of this.roomListeners) listener();
+    });
+    this.urgent = new BoundedQueue<Entry>({ maxCount: batchMaxCount, maxBytes: batchMaxBytes }, () => {});
     deps.metrics.queueCapacity.set(options.queueMaxCount);
   }
 
@@ -58,7 +62,7 @@ export class Ingest {
 
   offer(item: IngestItem): void {
     if (this.pipeline === undefined) return;
-    const urgent = item.kind === 'order' && (item.cause === 'reply' || item.cause === 'probe');
+    const urgent = item.kind === 'order' && item.urgent === true && !this.urgent.full;
     (urgent ? this.urgent : this.queue).push(item, entryBytes(item));
     this.wakeup.wake();
   }
@@ -125,12 +129,5 @@ export class Ingest {
 
   private forget(entries: readonly Entry[]): void {
     for (const entry of entries) if (entry.kind === 'barrier') entry.reject(new LaneEndedError());
-  }
-
-  private emptyQueue(): BoundedQueue<Entry> {
-    const { queueMaxCount: maxCount, queueMaxBytes: maxBytes } = this.options;
-    return new BoundedQueue<Entry>({ maxCount, maxBytes }, () => {
-      for (const listener of this.roomListeners) listener();
-    });
   }
 }

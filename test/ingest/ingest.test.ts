@@ -62,12 +62,12 @@ describe('ingest', () => {
     expect(rig.outcomes).toHaveLength(120);
   });
 
-  it('takes replies and probes past a full queue', async () => {
+  it('takes what is urgent past a full queue', async () => {
     const rig = await ingestRig(5);
     rig.ingest.begin(rig.hold);
     for (let order = 0; order < 100; order += 1) rig.offer(observe(orderAt(order, 0)));
     let settledAfter = -1;
-    rig.ingest.offer(observe(orderAt(500, 0), { cause: 'reply', onOutcome: () => (settledAfter = rig.outcomes.length) }));
+    rig.ingest.offer(observe(orderAt(500, 0), { urgent: true, onOutcome: () => (settledAfter = rig.outcomes.length) }));
     await rig.clock.advance(5000);
     expect(settledAfter).toBeGreaterThanOrEqual(0);
     expect(settledAfter).toBeLessThan(20);
