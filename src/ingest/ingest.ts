@@ -2,7 +2,7 @@ import type { IngestItem } from '../domain/observation.ts';
 import { BoundedQueue } from '../runtime/bounded-queue.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import { BatchPipeline } from './batch-pipeline.ts';
-import { batchMaxBytes } from './batch-size.ts';
+import { batchMaxBytes, bytesOf } from './batch-size.ts';
 import { type Entry, entryBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 import type { LaneHold } from './lane-store.ts';
@@ -121,8 +121,11 @@ export class Ingest {
   }
 
   private take(count: number, maxBytes: number): Entry[] {
-    const urgent = this.urgent.take(count, maxBytes);
-    const entries = urgent.length < count ? urgent.concat(this.queue.take(count - urgent.length, maxBytes)) : urgent;
+    let entries = this.urgent.take(count, maxBytes);
+    const leftBytes = maxBytes - bytesOf(entries);
+    // A barrier stands in the queue for everything that was offered before it: nothing of the queue goes while anything urgent is left.
+    if (this.urgent.count === 0 && entries.length < count && leftBytes > 0)
+      entries = entries.concat(this.queue.take(count - entries.length, leftBytes));
     this.deps.metrics.queueDepth.set(this.depth);
     return entries;
   }
