@@ -229,7 +229,8 @@ export class BatchPipeline {
 
   private isolate(entries: readonly Entry[], refusal: { readonly code: string; readonly message: string }): void {
     const [entry] = entries;
-    if (entries.length > 1 || entry === undefined) {
+    // One that was refused at once is tried once more: it was reduced against a head of the cache, and what it touched has been evicted since.
+    if (entries.length > 1 || entry === undefined || !this.poison.searching) {
       this.poison.refused(entries.length);
       return;
     }
