@@ -121,9 +121,7 @@ export class LaneKeeper implements Service, LaneControl {
         if (this.failing) this.deps.log.info({ state: this.current }, 'the lane can be asked for again');
         this.failing = false;
       } catch (error) {
-        if (!this.failing)
-          this.deps.log.warn({ err: error, state: this.current }, 'the lane could not be asked for; trying again');
-        this.failing = true;
+        this.notAsked(error);
       }
       if (this.stopping) return;
       await this.rest(this.current === 'held' ? this.options.renewEveryMs : this.options.acquireEveryMs);
@@ -131,7 +129,7 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   private async tryToAcquire(): Promise<void> {
-    const { store, clock, log, tenant } = this.deps;
+    const { store, clock, log } = this.deps;
     const { lane, holder, expireAfterMs } = this.options;
     await this.deps.mayAsk?.();
     const sentAtMs = clock.monotonicMs();
@@ -154,10 +152,43 @@ export class LaneKeeper implements Service, LaneControl {
     this.current = 'held';
     log.info({ lane, holder, epoch: epoch.toString(), batch: batch.toString(), ...takeover }, 'the lane is ours');
     try {
-      await tenant.begin(answer);
+      await this.beginTenant(answer);
     } catch (error) {
       await this.giveBack();
       throw error;
+    }
+    // It took so long that the next renewal cannot wait for its usual rest: the lease would not allow anything in between.
+    if (2 * (clock.monotonicMs() - sentAtMs) > this.options.renewEveryMs) await this.keep();
+  }
+
+  /**
+   * The tenant reads from database and platform before it has begun, which may take longer than a lane is left to a holder that says nothing: two processes, each
+   * slow to begin, would take it from each other for ever.
+   */
+  private async beginTenant(hold: LaneHold): Promise<void> {
+    const begun = new AbortController();
+    const renewing = this.renewUntil(begun.signal);
+    try {
+      await this.deps.tenant.begin(hold);
+    } finally {
+      begun.abort();
+      await renewing;
+    }
+  }
+
+  /** Where the lane is lost meanwhile nothing may act from that moment on; the tenant ends once it has begun. */
+  private async renewUntil(begun: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    for (;;) {
+      await clock.sleep(this.options.renewEveryMs, begun);
+      if (begun.aborted || this.lost) return;
+      try {
+        if (await this.inTurn(() => this.renew())) continue;
+        this.lost = true;
+        this.forget();
+      } catch (error) {
+        this.notAsked(error);
+      }
     }
   }
 
@@ -209,6 +240,12 @@ export class LaneKeeper implements Service, LaneControl {
     const result = this.serial.then(work);
     this.serial = result.catch(() => undefined);
     return result;
+  }
+
+  /** One line when the database begins to fail. */
+  private notAsked(error: unknown): void {
+    if (!this.failing) this.deps.log.warn({ err: error, state: this.current }, 'the lane could not be asked for; trying again');
+    this.failing = true;
   }
 
   private async rest(delayMs: number): Promise<void> {

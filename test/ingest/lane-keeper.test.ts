@@ -137,6 +137,49 @@ describe('the keeper of the lane', () => {
     expect(a.keeper.state).toBe('held');
   });
 
+  it('renews the lane while its tenant begins, however long that takes', async () => {
+    const world = shared();
+    const begin = () => world.clock.sleep(20_000);
+    const a = keeperOf(world, 'a', { begin });
+    const b = keeperOf(world, 'b', { begin });
+    await a.keeper.start();
+    await world.clock.advance(100);
+    await b.keeper.start();
+    let acting = true;
+    await world.clock.advanceUntil(() => {
+      acting &&= a.lease.mayAct();
+      return false;
+    }, 60_000);
+    expect([a.calls, b.calls, acting]).toEqual([['begin 1'], [], true]);
+  });
+
+  it('goes on renewing when the database did not answer once while its tenant was beginning', async () => {
+    const world = shared();
+    const a = keeperOf(world, 'a', { begin: () => world.clock.sleep(20_000) });
+    await a.keeper.start();
+    await world.clock.advance(1000);
+    world.database.faults = { ...noDatabaseFaults, unreachable: 1 };
+    await world.clock.advance(4000);
+    expect(a.lease.mayAct()).toBe(false);
+    world.database.faults = noDatabaseFaults;
+    await world.clock.advance(2500);
+    expect([a.lease.mayAct(), a.calls]).toEqual([true, ['begin 1']]);
+  });
+
+  it('may act no more when the lane is taken while its tenant begins, and ends the tenant once it has begun', async () => {
+    const world = shared();
+    const a = keeperOf(world, 'a', { begin: () => world.clock.sleep(20_000) });
+    await a.keeper.start();
+    await world.clock.advance(100);
+    const rival = world.database.acquire(0, 'rival', 0);
+    await world.clock.advance(2100);
+    await rival;
+    expect([a.lease.mayAct(), a.calls]).toEqual([false, ['begin 1']]);
+    await world.clock.advance(18_000);
+    expect([a.keeper.state, a.calls]).toEqual(['standby', ['begin 1', 'end']]);
+    expect(await counted(a.metrics.laneHeld)).toEqual({});
+  });
+
   it('leaves a free lane to others for as long as its tenant could not begin', async () => {
     const world = shared();
     let broken = true;
