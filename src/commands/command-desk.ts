@@ -66,8 +66,8 @@ export interface DeskStatus {
 
 /** How far back a takeover returns commands that are final: one that came to nothing may have landed while nobody held the lane. */
 const takeOverRecentMs = 120_000;
-/** How often a process that stands by looks at the halts, to show them. */
-const showHaltsEveryMs = 5_000;
+/** How often the journal is asked for the halts: to show them on a process that stands by, and to hold to those of other lanes on one that leads. */
+const lookAtHaltsEveryMs = 5_000;
 
 /**
  * The command side: takes commands, sends them, and has them followed until they are settled (reconciliation). The parts do the work; this joins them and keeps the term.
@@ -129,9 +129,9 @@ export class CommandDesk implements Commands, Service {
     };
   }
 
-  /** Resolves at once: until a term begins only the halts are looked at. */
+  /** Resolves at once: from now on the halts are looked at; everything else waits for a term. */
   async start(): Promise<void> {
-    void this.showHalts();
+    void this.lookAtHalts();
   }
 
   /** The lane is ours: takes over what the holder before left. Rejects when the journal can't be read or written; the lane is then given back. */
@@ -320,11 +320,14 @@ export class CommandDesk implements Commands, Service {
     }
   }
 
-  private async showHalts(): Promise<void> {
+  private async lookAtHalts(): Promise<void> {
     const { clock } = this.deps;
     while (!this.stopped.signal.aborted) {
-      if (this.leading === undefined) await this.tableOfHalts.load(() => this.leading === undefined).catch(() => undefined);
-      await clock.sleep(showHaltsEveryMs, this.stopped.signal);
+      const { leading } = this;
+      const still = () => this.leading === leading;
+      const look = leading === undefined ? this.tableOfHalts.load(still) : this.tableOfHalts.refresh(still);
+      await look.catch(() => undefined);
+      await clock.sleep(lookAtHaltsEveryMs, this.stopped.signal);
     }
   }
 

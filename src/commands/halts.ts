@@ -37,12 +37,14 @@ interface Held {
  *
  * Invariant: a halt holds in memory from the moment it is raised, before the journal has it, so that a database that is slow or gone lets nothing through; it
  * ends only by a `clear` that was asked for after it was raised, which takes a person and a reason. The journal's writes of one scope come one after the other, in the
- * order in which they were asked for, so that it ends as memory does. At the begin of a term memory is what the journal says.
+ * order in which they were asked for, so that it ends as memory does. At the begin of a term memory is what the journal says; from then on `refresh` brings what
+ * the holders of other lanes raise and clear.
  */
 export class Halts {
   private active: readonly Held[] = [];
   /** The last write of each scope that has not ended. */
   private readonly turns = new Map<string, Promise<void>>();
+  private writes = 0;
   private readonly deps: HaltsDeps;
 
   constructor(deps: HaltsDeps) {
@@ -62,6 +64,22 @@ export class Halts {
   async load(still: () => boolean): Promise<void> {
     const halts = await this.deps.journal.activeHalts();
     if (still()) this.keep(halts.map((halt) => ({ halt, durable: true, clears: 0 })));
+  }
+
+  /**
+   * Takes over what the journal says of other lanes' halts, which are for everybody's accounts or were asked of the wrong holder. What the journal lacks and was raised
+   * here is on its way there. Does nothing where a write of ours made the answer an old one, or `still` does not hold; rejects when it can't be read.
+   */
+  async refresh(still: () => boolean): Promise<void> {
+    const { writes } = this;
+    const halts = await this.deps.journal.activeHalts();
+    if (!still() || this.turns.size > 0 || this.writes !== writes) return;
+    const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
+    const told = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
+    for (const { halt } of told)
+      if (!known.has(halt.haltId))
+        this.deps.log.error({ ...named(halt.scope), cause: halt.cause, by: halt.by }, 'placing is halted by another lane');
+    this.keep([...told, ...this.active.filter((held) => !held.durable && !told.includes(held))]);
   }
 
   /**
@@ -124,6 +142,7 @@ export class Halts {
   /** After every write of the scope that was asked for before. Each has the deadlines of the database. */
   private inTurn<T>(scope: Halt['scope'], write: () => Promise<T>): Promise<T> {
     const name = scope.kind === 'service' ? '' : scope.accountId;
+    this.writes += 1;
     const result = this.turns.get(name)?.then(write) ?? write();
     const turn = result.then(
       () => {},

@@ -26,7 +26,7 @@ const pageSize = 1_000;
 const pagesAtOnce = 20;
 
 /**
- * Asks the journal for commands that are not in memory: those that did not fit, and those whose opening may have committed although its answer was lost.
+ * Asks the journal for commands of the lane that are not in memory: those that did not fit, and those whose opening may have committed although its answer was lost.
  *
  * It goes round: where there is no room, whoever was followed longest makes some, so that none waits for ever behind those of which nothing will be heard.
  *
@@ -90,7 +90,7 @@ export class JournalSweep {
       }
       for (const command of commands) {
         if (term !== this.term) return;
-        if (!(await this.take(command, term))) {
+        if (command.lane === term.fence.lane && !(await this.take(command, term))) {
           this.deps.book.overflow(true);
           return;
         }

@@ -22,6 +22,7 @@ export async function settleByPerson(
   try {
     const command = await journal.find(commandId);
     if (command === undefined) return declined('COMMAND_NOT_FOUND', 'no such command');
+    if (command.lane !== term.fence.lane) return declined('NOT_LEADER', `the command is of lane ${command.lane}: ask its holder`);
     const atMs = nowMs();
     const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
     if (result.kind === 'over') return declined('NOT_LEADER', 'another process holds the lane');
