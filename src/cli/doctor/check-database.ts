@@ -7,6 +7,7 @@ import { readSchemaVersion } from '../../store/schema-version.ts';
 import { plural } from '../plural.ts';
 import { sentenceOf } from '../report-error.ts';
 import { checkGrants } from './check-grants.ts';
+import { checkLanes } from './check-lanes.ts';
 import { checkTransport } from './check-transport.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -23,7 +24,7 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
     const found = [reach(facts), ...(await checkTransport(pool)), rights(facts), durability(facts), await schema(pool)];
     // Of a database without our tables there is nothing more to say.
     if (found.at(-1)?.verdict !== 'ok') return found;
-    for (const [part, look] of Object.entries({ grants: checkGrants, lanes, disk: () => disk(pool, config) }))
+    for (const [part, look] of Object.entries({ grants: checkGrants, lanes: checkLanes, disk: () => disk(pool, config) }))
       found.push(...(await look(pool).catch((error: unknown) => [unreadable(part, error)])));
     return found;
   } catch (error) {
@@ -136,27 +137,6 @@ async function schema(pool: Pool): Promise<Finding> {
         'Run `tidemark migrate` as the owner, and use a member of tidemark_app here.',
       );
   }
-}
-
-/** Rows of a lane that nobody holds are published by nobody, and keep the log from being dropped. */
-async function lanes(pool: Pool): Promise<Finding[]> {
-  const { rows } = await pool.query<{ lane: number; rows: boolean }>(
-    `select l.lane, exists (
-       select from public.order_updates u where coalesce(u.lane = l.lane, false) and u.seq > (
-         select min(coalesce(r.seq, 0)) from (values ('log'), ('state')) as c(cursor)
-         left join public.relay_positions r on r.lane = l.lane and r.cursor = c.cursor)
-     ) as rows
-     from public.lanes l where l.holder is null or l.renewed_at < clock_timestamp() - interval '1 minute' order by l.lane`,
-  );
-  return rows
-    .filter((lane) => lane.rows)
-    .map(({ lane }) =>
-      warn(
-        `lane ${lane}`,
-        'nobody holds it, and it has updates that are not on Kafka',
-        `Start a service with TIDEMARK_LANE=${lane}; until it has published them, none of the log is dropped.`,
-      ),
-    );
 }
 
 /** The same bound as that of the alert on the disk. */

@@ -164,6 +164,32 @@ describe('the doctor on a database', () => {
     expect(found).not.toHaveProperty('lane 4');
   });
 
+  it('fails an account that two lanes follow at the same time, and no other', async () => {
+    const write = (lane: number, account: string, age: string) =>
+      onServer(database.url, (client) =>
+        client.query(
+          `insert into order_updates (lane, batch, stream, order_id, account_id, revision, payload, recorded_at)
+           values (${lane}, 1, 'continuity', gen_random_uuid(), '${account}', 1, '{}', now() - interval '${age}')`,
+        ),
+      );
+    await onServer(database.url, (client) =>
+      client.query(
+        "insert into lanes (lane, holder, epoch, batch, renewed_at) values (0, 'a', 1, 1, now()), (1, 'b', 1, 1, now())",
+      ),
+    );
+    await write(0, 'mine', '1 second');
+    await write(1, 'yours', '1 second');
+    await write(0, 'moved', '10 minutes');
+    await write(1, 'moved', '1 second');
+    expect(await examine(database.url)).not.toHaveProperty('lanes');
+    await write(1, 'mine', '20 seconds');
+    expect((await examine(database.url))['lanes']).toMatchObject({
+      verdict: 'fail',
+      detail: '1 account was followed by several lanes within a minute: mine by 0, 1',
+      mend: expect.stringContaining('PLATFORM_ACCOUNTS'),
+    });
+  });
+
   it('warns of a database that has nearly taken what it may', async () => {
     expect(await examine(database.url)).not.toHaveProperty('disk');
     expect((await examine(database.url, { TIDEMARK_DATABASE_BUDGET_MB: '100000' }))['disk']).toMatchObject({ verdict: 'ok' });
