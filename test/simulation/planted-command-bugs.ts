@@ -1,6 +1,6 @@
 import type { ProbeResult } from '../../src/commands/account-probes.ts';
 import { CommandBook } from '../../src/commands/command-book.ts';
-import type { CommandStep, Fence, Miss, MissResult } from '../../src/commands/command-journal.ts';
+import type { CommandStep, Fence, Miss, MissResult, NewCancelAll } from '../../src/commands/command-journal.ts';
 import { CommandSteps } from '../../src/commands/command-steps.ts';
 import { decideFinding } from '../../src/commands/decide-finding.ts';
 import { HaltWatch } from '../../src/commands/halt-watch.ts';
@@ -337,6 +337,17 @@ const memories: readonly PlantedBug[] = [
           return [];
         },
         unresolved: async () => [],
+      }),
+    }),
+  },
+  {
+    name: 'a cancel-all that is repeated is about what is open by then',
+    shows: /was about .*, and is now about/,
+    seeds: 'sweeping',
+    deps: ({ journal }) => ({
+      journal: Object.assign(Object.create(journal), {
+        findCancelAll: async () => undefined,
+        openCancelAll: async (cancelAll: NewCancelAll) => ({ kind: 'opened', cancelAll }),
       }),
     }),
   },
