@@ -2,7 +2,7 @@
 // Node refuses TypeScript below node_modules, so a checkout runs the sources and an installed package runs what `prepack` emitted.
 // Started by a Node older than 24, this hands over to the Node 24 that npm installed beside us.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -26,11 +26,21 @@ function boundHeap() {
 
 /**
  * Keeps what V8 and Node made of our 1,400 files for the next start, which then takes two thirds of the processor time. In a folder of the user's own: Node's own choice
- * is one that everybody may write to. Where it can't be written (a read-only image) Node goes on without.
+ * is one that everybody may write to. Where none can be made (a read-only image) it goes without.
  */
 function keepCompiled() {
-  const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  nodeModule.enableCompileCache(join(caches, 'tidemark', 'code'));
+  let folder;
+  try {
+    folder = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+    // One by one: with `recursive`, and in Node's own hands, this never ends where a parent can't be made and says that it is not there (/proc).
+    for (const name of ['.', 'tidemark', 'code']) {
+      folder = join(folder, name);
+      if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    }
+  } catch {
+    return;
+  }
+  nodeModule.enableCompileCache(folder);
 }
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {

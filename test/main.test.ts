@@ -31,6 +31,12 @@ describe('the process', () => {
     expect(tidemark(['config', 'docs']).out).toBe(readFileSync('docs/configuration.md', 'utf8'));
   });
 
+  it('starts where no folder can be made for what Node compiled, which Node itself never gets over below /proc', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    for (const env of [{ XDG_CACHE_HOME: '/proc/none/cache' }, { HOME: '/proc/none' }, { HOME: '/dev/null' }])
+      expect(tidemark(['--version'], env)).toEqual({ code: 0, out: `${version}\n`, err: '' });
+  });
+
   it('ends quietly when the reader of its output has had enough', () => {
     const run = spawnSync('sh', ['-c', `"${process.execPath}" bin/tidemark.js config docs | head -c 10; exit 0`], {
       encoding: 'utf8',
