@@ -1,6 +1,7 @@
 -- What a cancel-all set out to cancel, under its key: asked again, it is about these orders and no others.
 CREATE TABLE "cancel_alls" (
 	"cancel_all_id" uuid PRIMARY KEY NOT NULL,
+	"lane" integer NOT NULL,
 	"principal" text NOT NULL,
 	"idempotency_key" text NOT NULL,
 	"key_held" boolean DEFAULT true NOT NULL,
@@ -13,7 +14,7 @@ CREATE TABLE "cancel_alls" (
 	CONSTRAINT "cancel_alls_account" CHECK ("cancel_alls"."account_id" <> '')
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX "cancel_alls_one_per_key" ON "cancel_alls" USING btree ("principal","idempotency_key") WHERE "cancel_alls"."key_held";--> statement-breakpoint
+CREATE UNIQUE INDEX "cancel_alls_one_per_key" ON "cancel_alls" USING btree ("lane","principal","idempotency_key") WHERE "cancel_alls"."key_held";--> statement-breakpoint
 CREATE INDEX "cancel_alls_key_held" ON "cancel_alls" USING btree ("created_at") WHERE "cancel_alls"."key_held";
 --> statement-breakpoint
 -- Like the key of a command, that of a cancel-all is held until all its cancels are final, and seven days at least.
@@ -37,7 +38,7 @@ BEGIN
     RETURN json_build_object('kind', 'fenced');
   END IF;
   LOOP
-    SELECT * INTO v FROM public.cancel_alls WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    SELECT * INTO v FROM public.cancel_alls WHERE lane = p_lane AND principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
       IF public.cancel_all_holds_key(v, v_at) THEN
         IF v.request_hash = p ->> 'requestHash' THEN
@@ -47,10 +48,10 @@ BEGIN
       END IF;
       UPDATE public.cancel_alls SET key_held = false WHERE cancel_all_id = v.cancel_all_id AND key_held;
     END IF;
-    INSERT INTO public.cancel_alls (cancel_all_id, principal, idempotency_key, request_hash, account_id, reason, orders, declined, created_at)
-    VALUES ((p ->> 'cancelAllId')::uuid, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p ->> 'accountId', p ->> 'reason',
+    INSERT INTO public.cancel_alls (cancel_all_id, lane, principal, idempotency_key, request_hash, account_id, reason, orders, declined, created_at)
+    VALUES ((p ->> 'cancelAllId')::uuid, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p ->> 'accountId', p ->> 'reason',
       p -> 'orders', p -> 'declined', v_at)
-    ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING
+    ON CONFLICT (lane, principal, idempotency_key) WHERE key_held DO NOTHING
     RETURNING * INTO v;
     EXIT WHEN FOUND;
   END LOOP;
@@ -70,9 +71,9 @@ CREATE FUNCTION public.cancel_alls_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF NEW.key_held OR NOT OLD.key_held OR
-    (OLD.cancel_all_id, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.account_id, OLD.reason, OLD.orders::text, OLD.declined::text, OLD.created_at)
+    (OLD.cancel_all_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.account_id, OLD.reason, OLD.orders::text, OLD.declined::text, OLD.created_at)
     IS DISTINCT FROM
-    (NEW.cancel_all_id, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.account_id, NEW.reason, NEW.orders::text, NEW.declined::text, NEW.created_at)
+    (NEW.cancel_all_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.account_id, NEW.reason, NEW.orders::text, NEW.declined::text, NEW.created_at)
   THEN
     RAISE EXCEPTION 'cancel-all % gives up its key once, and never changes otherwise', OLD.cancel_all_id USING ERRCODE = 'TM010';
   END IF;

@@ -43,7 +43,7 @@ export async function cancelAll(
   deps: CancelAllDeps,
   scope: CancelAllScope,
   word: CancelAllWord,
-  options: { readonly width: number },
+  options: { readonly lane: number; readonly width: number },
 ): Promise<CancelAllResult> {
   const { journal, log, maySend, audit } = deps;
   const { by: principal, reason, requestId, idempotencyKey } = word;
@@ -52,7 +52,7 @@ export async function cancelAll(
     .update(JSON.stringify([accountId ?? null, reason]))
     .digest('hex');
   try {
-    const known = await journal.findCancelAll(principal, idempotencyKey);
+    const known = await journal.findCancelAll(options.lane, principal, idempotencyKey);
     if (known !== undefined) return known.requestHash === requestHash ? carryOut(deps, known, word, options, true) : keyReused;
     const under = maySend();
     if ('code' in under) return under;

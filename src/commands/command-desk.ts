@@ -251,7 +251,7 @@ export class CommandDesk implements Commands, Service {
       submit: (submission: Submission) => this.submit(submission),
       audit: (entry: Omit<AuditEntry, 'atMs'>) => this.audit(entry),
     };
-    return cancelAll(deps, scope, word, { width: this.options.cancelAllWindow });
+    return cancelAll(deps, scope, word, { lane: this.options.lane, width: this.options.cancelAllWindow });
   }
 
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {

@@ -111,7 +111,7 @@ export interface NewCancelAll {
   readonly principal: string;
   readonly idempotencyKey: string;
   readonly requestHash: string;
-  /** Absent: the whole service. */
+  /** Absent: every account of the lane. */
   readonly accountId?: string;
   readonly reason: string;
   readonly orders: readonly OrderOfAccount[];
@@ -152,7 +152,7 @@ export interface Halt {
  * can't be reached or the outcome of its own commit is not known; the caller then knows nothing, and sends nothing.
  *
  * Database invariants, whatever the code above does: one command per (principal, key); attempt numbers without a hole; at most one attempt of a command that is not
- * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command per bound order and kind `place`; one cancel-all per (principal, key).
+ * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command per bound order and kind `place`; one cancel-all per (lane, principal, key).
  */
 export interface CommandJournal {
   /** One transaction: the command, attempt 1, the first event. */
@@ -195,10 +195,10 @@ export interface CommandJournal {
   readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined>;
   /** Open orders of one account, both streams, by (stream, orderId), from above `after`. */
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]>;
-  /** One cancel-all with its list. Its key is one of cancel-alls alone, and held until its cancels are final and it is seven days old. */
+  /** One cancel-all with its list. Its key is one of the lane's cancel-alls alone, and held until its cancels are final and it is seven days old. */
   openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult>;
-  /** The one that holds this key as `openCancelAll` sees it. */
-  findCancelAll(principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined>;
+  /** The one of the lane that holds this key as `openCancelAll` sees it. */
+  findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined>;
   activeHalts(): Promise<Halt[]>;
   /** Adds the halt unless an active one has the same scope and cause; which is returned then. */
   raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'>;

@@ -134,8 +134,8 @@ export class PostgresCommandJournal implements CommandJournal {
     return this.noting(openCancelAll(this.deps, cancelAll, fence));
   }
 
-  findCancelAll(principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
-    return this.read((pool) => readCancelAll(pool, principal, idempotencyKey));
+  findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
+    return this.read((pool) => readCancelAll(pool, lane, principal, idempotencyKey));
   }
 
   activeHalts(): Promise<Halt[]> {

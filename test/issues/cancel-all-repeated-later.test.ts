@@ -98,3 +98,12 @@ it('a cancel-all of the service cancels the orders of each account that may be t
     { reason: word.reason, detail: { orders: 1 } },
   ]);
 });
+
+it('a cancel-all of the service under one key is another one for each lane, whose accounts are others', async () => {
+  const { rig, all } = await canceling('a');
+  const everything = { kind: 'service', accountIds: ['acct-1', 'acct-2'] } as const;
+  expect(await all(rig, everything)).toMatchObject({ replayed: false });
+  rig.commit({ ...workingOrder, orderId: 'b', accountId: 'acct-2' });
+  const otherLane = await CommandRig.leading({ lane: 1, accounts: ['acct-2'] }, rig);
+  expect(await all(otherLane, everything)).toMatchObject({ replayed: false, told: [['b', 'accepted']] });
+});

@@ -99,9 +99,9 @@ describe('keeping the journal', () => {
     await aged(6);
     expect((await maintainCommands(rig.pool, { retentionMs: hourMs })).freedKeys).toBe(0);
     await aged(8);
-    expect(await rig.journal.findCancelAll('desk', done.idempotencyKey)).toBeUndefined();
+    expect(await rig.journal.findCancelAll(0, 'desk', done.idempotencyKey)).toBeUndefined();
     expect((await maintainCommands(rig.pool, { retentionMs: hourMs })).freedKeys).toBe(1);
-    expect(await rig.journal.findCancelAll('desk', underWay.idempotencyKey)).toMatchObject({ orders: underWay.orders });
+    expect(await rig.journal.findCancelAll(0, 'desk', underWay.idempotencyKey)).toMatchObject({ orders: underWay.orders });
     expect(await rig.rows('select key_held from cancel_alls order by key_held')).toEqual([
       { key_held: false },
       { key_held: true },

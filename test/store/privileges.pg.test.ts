@@ -123,7 +123,7 @@ describe('the service as a mere member of tidemark_app', () => {
     const cancelAll = newCancelAll({ atMs: Date.now() });
     const second = { lane: 0, epoch: 2n };
     expect(await journal.openCancelAll(cancelAll, second)).toEqual({ kind: 'opened', cancelAll });
-    expect(await journal.findCancelAll('desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
+    expect(await journal.findCancelAll(0, 'desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
 
     const outbox = new PostgresOutcomeLog(deps);
     await outbox.markPublished((await outbox.readUnpublished(10)).map(({ id }) => id));

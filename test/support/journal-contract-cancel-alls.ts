@@ -13,10 +13,10 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       const { accountId: _none, ...ofService } = newCancelAll({ atMs: Date.now() });
       for (const cancelAll of [first, ofService]) {
         expect(await rig.journal.openCancelAll(cancelAll, fence)).toEqual({ kind: 'opened', cancelAll });
-        expect(await rig.journal.findCancelAll('desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
+        expect(await rig.journal.findCancelAll(0, 'desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
       }
-      expect(await rig.journal.findCancelAll('bot', first.idempotencyKey)).toBeUndefined();
-      expect(await rig.journal.findCancelAll('desk', 'a\0b')).toBeUndefined();
+      expect(await rig.journal.findCancelAll(0, 'bot', first.idempotencyKey)).toBeUndefined();
+      expect(await rig.journal.findCancelAll(0, 'desk', 'a\0b')).toBeUndefined();
     });
 
     it('again with the same key is the one with the first list; with another request it is refused', async () => {
@@ -28,6 +28,18 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.openCancelAll(later, fence)).toEqual({ kind: 'replayed', cancelAll: first });
       expect(await rig.journal.openCancelAll({ ...later, requestHash: 'other' }, fence)).toEqual({ kind: 'key_reused' });
       expect(await rig.journal.openCancelAll({ ...later, principal: 'bot' }, fence)).toMatchObject({ kind: 'opened' });
+    });
+
+    it('of another lane is another one', async () => {
+      await using rig = await make();
+      const ofOther = { lane: 1, epoch: 1n };
+      await rig.journal.takeOver(ofOther, atMs, 0);
+      const [first, second] = [0, 1].map(() => newCancelAll({ idempotencyKey: 'same', atMs: Date.now() }));
+      if (first === undefined || second === undefined) throw new Error('two are needed');
+      expect(await rig.journal.openCancelAll(first, fence)).toEqual({ kind: 'opened', cancelAll: first });
+      expect(await rig.journal.findCancelAll(1, 'desk', 'same')).toBeUndefined();
+      expect(await rig.journal.openCancelAll(second, ofOther)).toEqual({ kind: 'opened', cancelAll: second });
+      expect(await rig.journal.findCancelAll(1, 'desk', 'same')).toEqual(second);
     });
 
     it('ten times at once with one key is one list', async () => {

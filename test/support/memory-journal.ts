@@ -57,7 +57,7 @@ export class MemoryJournal implements CommandJournal {
   /** The outbox, in the order of the steps. */
   readonly events: JournalEvent[] = [];
   readonly halts: Halt[] = [];
-  readonly cancelAlls: NewCancelAll[] = [];
+  readonly cancelAlls: { readonly lane: number; readonly cancelAll: NewCancelAll }[] = [];
   readonly audits: AuditEntry[] = [];
   readonly orders: JournaledOrders;
   /** Told in the same instant as each commit of a command. */
@@ -187,16 +187,16 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('openCancelAll', () => {
       if (!this.holds(fence)) return { kind: 'fenced' };
       const { principal, idempotencyKey, requestHash, atMs } = cancelAll;
-      const known = this.cancelAllOfKey(principal, idempotencyKey);
+      const known = this.cancelAllOfKey(fence.lane, principal, idempotencyKey);
       if (known !== undefined && (known.atMs > atMs - keyKeptMs || this.isUnderWay(known)))
         return known.requestHash === requestHash ? { kind: 'replayed', cancelAll: known } : { kind: 'key_reused' };
-      this.cancelAlls.push(cancelAll);
+      this.cancelAlls.push({ lane: fence.lane, cancelAll });
       return { kind: 'opened', cancelAll };
     });
   }
 
-  findCancelAll(principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
-    return this.hook('findCancelAll', () => this.cancelAllOfKey(principal, idempotencyKey));
+  findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
+    return this.hook('findCancelAll', () => this.cancelAllOfKey(lane, principal, idempotencyKey));
   }
 
   activeHalts(): Promise<Halt[]> {
@@ -242,8 +242,9 @@ export class MemoryJournal implements CommandJournal {
     return found;
   }
 
-  private cancelAllOfKey(principal: string, idempotencyKey: string): NewCancelAll | undefined {
-    return this.cancelAlls.findLast((each) => each.principal === principal && each.idempotencyKey === idempotencyKey);
+  private cancelAllOfKey(lane: number, principal: string, key: string): NewCancelAll | undefined {
+    const ofLane = this.cancelAlls.filter((each) => each.lane === lane).map(({ cancelAll }) => cancelAll);
+    return ofLane.findLast((each) => each.principal === principal && each.idempotencyKey === key);
   }
 
   private isUnderWay(cancelAll: NewCancelAll): boolean {

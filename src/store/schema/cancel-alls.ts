@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, check, index, json, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { boolean, check, index, integer, json, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 
 /**
  * What each cancel-all set out to cancel, written before its first cancel, one row each, never deleted and never changed but for `key_held` (trigger). The list is
@@ -9,12 +9,14 @@ export const cancelAlls = pgTable(
   'cancel_alls',
   {
     cancelAllId: uuid('cancel_all_id').primaryKey(),
+    /** Its holder wrote it. Another lane has other accounts: the same key is another one there. */
+    lane: integer().notNull(),
     principal: text().notNull(),
     idempotencyKey: text('idempotency_key').notNull(),
     /** False once the key may be used again: its cancels are final, and it is seven days old. */
     keyHeld: boolean('key_held').notNull().default(true),
     requestHash: text('request_hash').notNull(),
-    /** Null: the whole service. */
+    /** Null: the whole lane. */
     accountId: text('account_id'),
     reason: text().notNull(),
     /** `OrderOfAccount[]`; the cancel of the one at place n has the key `cancel-all:<id>:<n>`. */
@@ -24,7 +26,7 @@ export const cancelAlls = pgTable(
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
   },
   (t) => [
-    uniqueIndex('cancel_alls_one_per_key').on(t.principal, t.idempotencyKey).where(sql`${t.keyHeld}`),
+    uniqueIndex('cancel_alls_one_per_key').on(t.lane, t.principal, t.idempotencyKey).where(sql`${t.keyHeld}`),
     index('cancel_alls_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
     check('cancel_alls_account', sql`${t.accountId} <> ''`),
   ],
