@@ -2,7 +2,7 @@
 const versionNumber = /(?<!\\)"version"\s*:\s*(-?\d[\d.eE+-]*)/g;
 /** A number token of 16 digits or more, or with an exponent: it may not survive as a double. Matching inside a string only costs time. */
 const riskyNumber = /[:[,\s]-?(?:\d{16}|\d+(?:\.\d+)?[eE])/;
-/** A number that stands alone has nothing before it. A `^` in the search above would cost 0.3 µs on every frame, of which none begins so. */
+/** A number that stands alone has nothing before it. A `^` in the search above would make it half as fast, for every frame, of which none begins so. */
 const bareNumber = /^-?\d/;
 
 /**

@@ -138,10 +138,14 @@ export function correctFill(exchange: Exchange, order: ExchangeOrder, cumQty: Fi
 /** A stop limit order becomes a limit order, a stop order a market order (specification, "Equity order"). */
 export function triggerOrder(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'triggered', (it) => {
-    const upper = it.workingOrderType === it.workingOrderType.toUpperCase();
-    const becomes = it.workingOrderType.toLowerCase() === 'stop' ? 'market' : 'limit';
-    it.workingOrderType = upper ? becomes.toUpperCase() : becomes;
+    it.workingOrderType = triggeredType(it.workingOrderType);
   });
+}
+
+/** What a stop or a stop limit works as once it was touched, in the letters of its stream. */
+export function triggeredType(stopType: string): string {
+  const becomes = stopType.toLowerCase() === 'stop' ? 'market' : 'limit';
+  return stopType === stopType.toUpperCase() ? becomes.toUpperCase() : becomes;
 }
 
 function amendedTerms(order: ExchangeOrder, asked: AskedTerms): WorkingTerms {

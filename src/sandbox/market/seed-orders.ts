@@ -3,15 +3,24 @@ import type { Random } from '../../runtime/random.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, OrderState, Stream } from '../exchange/exchange-order.ts';
 import { whole } from '../exchange/fixed.ts';
+import { triggeredType } from '../exchange/venue-steps.ts';
 import { below, happens, oneOf } from './draw.ts';
 import { priceOf } from './invent-terms.ts';
 import type { Market } from './market.ts';
+import { isFillOrKill, isStop, mayExpire } from './order-kinds.ts';
 
 export interface SeedOptions {
   /** Orders known at the start, open and closed. */
   readonly knownOrders: number;
   /** How many of them are open and in the market's hands. */
   readonly openOrders: number;
+}
+
+interface SeedDeps {
+  readonly exchange: Exchange;
+  readonly market: Market;
+  readonly random: Random;
+  readonly clock: Clock;
 }
 
 const sixDaysUs = 6 * 86_400 * 1_000_000;
@@ -21,10 +30,7 @@ const closedStates: readonly OrderState[] = ['filled', 'filled', 'filled', 'canc
  * The past: orders of the last six days, spread evenly, open ones among them. They are in the lists and in no event. A million takes 8 to
  * 10 s and 1.5 GB.
  */
-export function seedOrders(
-  deps: { exchange: Exchange; market: Market; random: Random; clock: Clock },
-  options: SeedOptions,
-): void {
+export function seedOrders(deps: SeedDeps, options: SeedOptions): void {
   const { exchange, market, random, clock } = deps;
   const nowUs = clock.nowMs() * 1000;
   const stepUs = Math.max(2, Math.floor(sixDaysUs / (options.knownOrders + 1)));
@@ -35,7 +41,7 @@ export function seedOrders(
     const createdAt = nowUs - sixDaysUs + i * stepUs;
     const terms = market.inventor.invent(place.stream, place.account, createdAt);
     const isOpen = happens(random, open / (options.knownOrders - i));
-    const order = exchange.open(terms, 'seeded', (it) => live(it, isOpen, random, market), createdAt);
+    const order = exchange.open(terms, 'seeded', (it) => live(it, isOpen, deps), createdAt);
     if (!isOpen) continue;
     open -= 1;
     market.adopt(order);
@@ -57,8 +63,9 @@ function seedForeign(deps: { exchange: Exchange; market: Market }, createdAt: nu
   }
 }
 
-function live(order: ExchangeOrder, isOpen: boolean, random: Random, market: Market): void {
-  if (!isOpen) order.state = oneOf(random, closedStates);
+function live(order: ExchangeOrder, isOpen: boolean, deps: Pick<SeedDeps, 'market' | 'random' | 'clock'>): void {
+  const { market, random } = deps;
+  if (!isOpen) order.state = endOf(order, deps);
   if (order.state === 'rejected') {
     order.rejectReason = 'MARKET_CLOSED';
     order.rejectText = 'Venue session is closed for this contract';
@@ -67,14 +74,21 @@ function live(order: ExchangeOrder, isOpen: boolean, random: Random, market: Mar
   if (isOpen) accept(order, market);
   else acknowledge(order, market);
   const units = Number(order.workingQuantity / whole(1));
-  const filled = order.state === 'filled' ? order.workingQuantity : whole(below(random, Math.max(1, Math.floor(units / 2))));
+  const part = whole(below(random, Math.max(1, Math.floor(units / 2))));
+  const filled = order.state === 'filled' ? order.workingQuantity : isFillOrKill(order) ? 0n : part;
   order.cumQty = filled;
   order.notional = filled * (order.workingPrice ?? priceOf(50));
   if (isOpen && filled > 0n) order.state = 'partially_filled';
   // What has traded was triggered before.
-  if (filled > 0n) order.workingOrderType = order.workingOrderType.replace(/^stop_/, '').replace(/^stop$/, 'market');
+  if (filled > 0n && isStop(order)) order.workingOrderType = triggeredType(order.workingOrderType);
   order.certainState = order.state;
   order.version += BigInt(below(random, 4));
+}
+
+/** How its life ended, by a draw; what cannot expire was cancelled instead. */
+function endOf(order: ExchangeOrder, { random, clock }: Pick<SeedDeps, 'random' | 'clock'>): OrderState {
+  const state = oneOf(random, closedStates);
+  return state === 'expired' && !mayExpire(order, clock) ? 'canceled' : state;
 }
 
 function accept(order: ExchangeOrder, market: Market): void {

@@ -49,7 +49,8 @@ export function matchOrder(order: Matchable, print: Print): Match {
   };
 }
 
-function isTouched(order: Matchable, price: Fixed): boolean {
+/** The market has come to the stop price; without one at once. */
+export function isTouched(order: Pick<Matchable, 'buys' | 'stop'>, price: Fixed): boolean {
   if (order.stop === undefined) return true;
   return order.buys ? price >= order.stop : price <= order.stop;
 }

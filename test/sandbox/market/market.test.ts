@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeRow } from '../../../src/sandbox/exchange/encode-row.ts';
 import { isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
+import { priceOf } from '../../../src/sandbox/market/invent-terms.ts';
 import { seedOrders } from '../../../src/sandbox/market/seed-orders.ts';
 import { book } from '../../support/book.ts';
 
@@ -41,6 +42,70 @@ describe('the market', () => {
     });
     for (let i = 0; i < 20_000; i += 1) market.step();
     expect(seen.size).toBeGreaterThan(1000);
+  });
+
+  it('fills no order before its stop was touched, whatever letters its stream writes', () => {
+    const { market, onChange } = book();
+    const triggered = new Map<string, Set<string>>();
+    const { equities, predictions } = market.inventor;
+    onChange(({ order, step }) => {
+      const { stream, side, symbol, orderType, orderId } = order.terms;
+      if (!orderType.toLowerCase().startsWith('stop')) return;
+      if (step === 'fill')
+        expect(order.workingOrderType.toLowerCase()).toBe(orderType.toLowerCase() === 'stop' ? 'market' : 'limit');
+      if (step !== 'triggered') return;
+      const instrument = [...equities, ...predictions].find((it) => it.symbol === symbol);
+      const price = priceOf(instrument?.ticks ?? 0);
+      const stop = order.terms.stopPrice ?? 0n;
+      if (side.toLowerCase().startsWith('buy')) expect(price).toBeGreaterThanOrEqual(stop);
+      else expect(price).toBeLessThanOrEqual(stop);
+      triggered.set(stream, (triggered.get(stream) ?? new Set()).add(orderId));
+    });
+    for (let i = 0; i < 20_000; i += 1) market.step();
+    expect([triggered.get('account')?.size, triggered.get('prediction')?.size].every((size) => (size ?? 0) > 50)).toBe(true);
+  });
+
+  it('fills fok whole or not at all, and cancels what is left of ioc after a fill', () => {
+    const { market, onChange } = book();
+    const last = new Map<string, string>();
+    const ends = { fok: new Set<string>(), ioc: new Set<string>() };
+    onChange(({ order, step }) => {
+      const { orderId } = order.terms;
+      const timeInForce = order.terms.timeInForce.toLowerCase();
+      if (timeInForce !== 'fok' && timeInForce !== 'ioc') return;
+      if (timeInForce === 'fok') expect(order.state).not.toBe('partially_filled');
+      if (last.get(orderId) === 'partially_filled') expect([step, order.state]).toEqual(['canceled', 'canceled']);
+      last.set(orderId, order.state);
+      if (isClosed(order.state)) ends[timeInForce].add(`${order.state} ${order.cumQty > 0n}`);
+    });
+    for (let i = 0; i < 20_000; i += 1) market.step();
+    expect(ends.fok).toContain('filled true');
+    expect(ends.ioc).toContain('canceled true');
+  });
+
+  it('lets only day orders expire, and gtd orders once they are due', () => {
+    const { market, onChange, clock } = book();
+    const expired = new Set<string>();
+    onChange(({ order, step }) => {
+      const { timeInForce, expireAt = Number.POSITIVE_INFINITY } = order.terms;
+      const due = expireAt <= clock.nowMs() * 1000;
+      if (step === 'expired') expired.add(timeInForce);
+      if (step === 'expired' && timeInForce.toLowerCase() !== 'day') expect([timeInForce, due]).toEqual(['gtd', true]);
+      if (step === 'fill') expect(due).toBe(false);
+    });
+    for (let i = 0; i < 10_000; i += 1) market.step();
+    expect([...expired].sort()).toEqual(['DAY', 'day']);
+    clock.stepWall(8 * 86_400_000);
+    for (let i = 0; i < 1000; i += 1) market.step();
+    expect([...expired].sort()).toEqual(['DAY', 'day', 'gtd']);
+  });
+
+  it('makes a change at every step, also where every order waits for its stop', () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { market, changes } = book({ seed, openOrders: 1 });
+      for (let i = 0; i < 300; i += 1) expect(market.step()).toBe(true);
+      expect(changes.length).toBeGreaterThanOrEqual(300);
+    }
   });
 
   it('skips versions now and then, and begins some of them near 2^53 and 2^63', () => {
@@ -93,5 +158,15 @@ describe('the orders of before the start', () => {
     const nowUs = clock.nowMs() * 1000;
     expect(orders.every((order) => order.updatedAt < nowUs && order.updatedAt > nowUs - 7 * 86_400_000_000)).toBe(true);
     expect(orders.every((order) => order.terms.account === account)).toBe(true);
+  });
+
+  it('ended as their time in force allows: fok whole or not at all, and only day orders by expiry', () => {
+    const { exchange, market, random, clock } = book();
+    seedOrders({ exchange, market, random, clock }, { knownOrders: 2000, openOrders: 400 });
+    for (const { terms, state, cumQty, workingQuantity, workingOrderType } of exchange.orders.values()) {
+      if (state === 'expired') expect(terms.timeInForce.toLowerCase()).toBe('day');
+      if (terms.timeInForce.toLowerCase() === 'fok') expect([0n, workingQuantity]).toContain(cumQty);
+      if (cumQty > 0n) expect(workingOrderType.toLowerCase()).not.toContain('stop');
+    }
   });
 });

@@ -1,0 +1,182 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { type ExchangeOrder, workingTermsOf } from '../exchange/exchange-order.ts';
+import { type Fixed, whole } from '../exchange/fixed.ts';
+import {
+  acceptOrder,
+  acceptPending,
+  askVenue,
+  cancelOrder,
+  expireOrder,
+  fillOrder,
+  loseSight,
+  refusePending,
+  regainSight,
+  rejectOrder,
+  restOrder,
+  resumeOrder,
+  triggerOrder,
+} from '../exchange/venue-steps.ts';
+import { isTouched } from '../venue/match-order.ts';
+import { below, happens, oneOf } from './draw.ts';
+import { priceOf, type TermsInventor } from './invent-terms.ts';
+import { isDue, isFillOrKill, isImmediateOrCancel, isStop, mayExpire } from './order-kinds.ts';
+
+export interface OrderLifeDeps {
+  readonly exchange: Exchange;
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly inventor: TermsInventor;
+  readonly nextVenueOrderId: () => string;
+  /** Takes the order that goes on for another into the market's hands. */
+  readonly adopt: (order: ExchangeOrder) => void;
+}
+
+const rejections = [
+  ['INSUFFICIENT_FUNDS', 'Order value exceeds buying power by 1,204.50'],
+  ['MARKET_CLOSED', 'Venue session is closed for this contract'],
+  ['PRICE_BAND', 'Limit price is outside of the daily band'],
+] as const;
+
+const fillShare = 0.75;
+/** Of the fills. With it an order has 5.9 changes on average, though fok ends with its first fill and ioc soon after: the load of the benchmarks. */
+const wholeShare = 0.14;
+
+/** What happens next to an order of the market: drawn, but within what its type and its time in force allow. */
+export class OrderLife {
+  private readonly deps: OrderLifeDeps;
+
+  constructor(deps: OrderLifeDeps) {
+    this.deps = deps;
+  }
+
+  /** One change of the order, two where another goes on for it. False when it waits for its stop, and nothing was changed. */
+  advance(order: ExchangeOrder): boolean {
+    const { exchange, random, clock } = this.deps;
+    const draw = trades(order) ? random.next() : undefined;
+    const due = draw !== undefined && isDue(order, clock);
+    if (!due && draw !== undefined && draw < fillShare && isStop(order) && !this.touches(order)) return false;
+    // Versions may have gaps: "every change raises version by one or more".
+    if (order.terms.stream === 'prediction' && happens(random, 0.1)) order.version += BigInt(below(random, 5));
+    if (due) expireOrder(exchange, order);
+    else if (draw !== undefined) this.trade(order, draw);
+    else if (order.certainty !== 'certain') regainSight(exchange, order);
+    else if (order.state === 'pending_new') this.firstAnswer(order);
+    else if (order.pendingAction !== 'none') this.answerPending(order);
+    else this.nextSession(order);
+    return true;
+  }
+
+  private firstAnswer(order: ExchangeOrder): void {
+    const { exchange, random, nextVenueOrderId } = this.deps;
+    const draw = random.next();
+    const [reason, text] = oneOf(random, rejections);
+    if (draw < 0.03) rejectOrder(exchange, order, reason, text);
+    else if (draw < 0.04 && order.terms.stream === 'prediction')
+      loseSight(exchange, order, 'unknown_unacked', 'No acknowledgement from the venue yet');
+    else acceptOrder(exchange, order, nextVenueOrderId());
+  }
+
+  private answerPending(order: ExchangeOrder): void {
+    const { exchange, random } = this.deps;
+    const [reason, text] = oneOf(random, rejections);
+    if (happens(random, 0.2)) refusePending(exchange, order, reason, text);
+    else if (order.pendingAction === 'replace' && order.terms.stream === 'account' && happens(random, 0.4)) this.succeed(order);
+    else acceptPending(exchange, order);
+  }
+
+  /** The venue closes an account order as replaced and goes on with what is left of it under another id. */
+  private succeed(order: ExchangeOrder): void {
+    const { exchange, inventor, nextVenueOrderId, adopt } = this.deps;
+    const price = order.asked?.price ?? order.workingPrice;
+    const left = order.workingQuantity - order.cumQty;
+    exchange.change(order, 'replaced', (it) => {
+      it.state = 'replaced';
+    });
+    const fresh = inventor.invent('account', order.terms.account, order.updatedAt);
+    const terms = { ...order.terms, orderId: fresh.orderId, clOrdId: fresh.clOrdId, quantity: left };
+    const successor = exchange.open(price === undefined ? terms : { ...terms, price }, 'succeeded', (it) => {
+      it.state = 'new';
+      it.venueOrderId = nextVenueOrderId();
+      // A stop that was touched stays so.
+      it.workingOrderType = order.workingOrderType;
+    });
+    adopt(successor);
+  }
+
+  private nextSession(order: ExchangeOrder): void {
+    const { exchange, random, clock } = this.deps;
+    if (happens(random, 0.1) && mayExpire(order, clock)) expireOrder(exchange, order);
+    else resumeOrder(exchange, order);
+  }
+
+  private trade(order: ExchangeOrder, draw: number): void {
+    const { exchange, clock } = this.deps;
+    const immediate = isImmediateOrCancel(order) || isFillOrKill(order);
+    if (isImmediateOrCancel(order) && order.cumQty > 0n) cancelOrder(exchange, order);
+    else if (draw < fillShare && isStop(order)) triggerOrder(exchange, order);
+    else if (draw < fillShare) this.fill(order);
+    else if (draw < 0.84) askVenue(exchange, order, 'cancel');
+    else if (draw < 0.93) this.askReplace(order);
+    else if (draw < 0.95 || immediate) cancelOrder(exchange, order);
+    else if (draw < 0.98) (mayExpire(order, clock) ? expireOrder : cancelOrder)(exchange, order);
+    else restOrder(exchange, order, order.terms.stream === 'account' && draw < 0.99 ? 'suspended' : 'done_for_day');
+  }
+
+  private fill(order: ExchangeOrder): void {
+    const left = order.workingQuantity - order.cumQty;
+    const all = isFillOrKill(order) || happens(this.deps.random, wholeShare) || left <= whole(1);
+    fillOrder(this.deps.exchange, order, all ? left : this.part(left), this.fillPrice(order));
+  }
+
+  private part(left: Fixed): Fixed {
+    const units = Number(left / whole(1));
+    return whole(1 + below(this.deps.random, Math.max(1, Math.floor(units / 3))));
+  }
+
+  /** The market goes one step and does, or does not, touch the stop. */
+  private touches(order: ExchangeOrder): boolean {
+    return isTouched({ buys: buys(order), stop: workingTermsOf(order).stopPrice }, this.walk(order));
+  }
+
+  /** Of the market one step on, at the limit or better. */
+  private fillPrice(order: ExchangeOrder): Fixed {
+    const market = this.walk(order);
+    const limit = order.workingPrice;
+    if (limit === undefined) return market;
+    if (buys(order)) return market < limit ? market : limit;
+    return market > limit ? market : limit;
+  }
+
+  /** One step of the random walk of what the order is about; the price after it. */
+  private walk(order: ExchangeOrder): Fixed {
+    const { inventor, random } = this.deps;
+    const instruments = order.terms.stream === 'account' ? inventor.equities : inventor.predictions;
+    const instrument = instruments.find((it) => it.symbol === order.terms.symbol) ?? instruments[0];
+    const ceiling = order.terms.stream === 'account' ? 1_000_000 : 99;
+    const ticks = Math.min(ceiling, Math.max(1, (instrument?.ticks ?? 50) + below(random, 3) - 1));
+    if (instrument !== undefined) instrument.ticks = ticks;
+    return priceOf(ticks);
+  }
+
+  private askReplace(order: ExchangeOrder): void {
+    const { exchange, random } = this.deps;
+    const quantity = order.workingQuantity + whole(1 + below(random, 50));
+    const price = order.workingPrice === undefined ? undefined : this.fillPrice(order);
+    askVenue(exchange, order, 'replace', price === undefined || happens(random, 0.3) ? { quantity } : { quantity, price });
+  }
+}
+
+/** It works at the venue, which owes it no answer. */
+function trades(order: ExchangeOrder): boolean {
+  return (
+    order.certainty === 'certain' &&
+    order.pendingAction === 'none' &&
+    (order.state === 'new' || order.state === 'partially_filled')
+  );
+}
+
+function buys(order: ExchangeOrder): boolean {
+  return order.terms.side.toLowerCase().startsWith('buy');
+}
