@@ -74,8 +74,8 @@ function live(order: ExchangeOrder, isOpen: boolean, deps: Pick<SeedDeps, 'marke
   if (isOpen) accept(order, market);
   else acknowledge(order, market);
   const units = Number(order.workingQuantity / whole(1));
-  const part = whole(below(random, Math.max(1, Math.floor(units / 2))));
-  const filled = order.state === 'filled' ? order.workingQuantity : isFillOrKill(order) ? 0n : part;
+  const traded = order.state === 'filled' ? order.workingQuantity : whole(below(random, Math.max(1, Math.floor(units / 2))));
+  const filled = order.state !== 'filled' && isFillOrKill(order) ? 0n : traded;
   order.cumQty = filled;
   order.notional = filled * (order.workingPrice ?? priceOf(50));
   if (isOpen && filled > 0n) order.state = 'partially_filled';
