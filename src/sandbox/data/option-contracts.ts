@@ -56,9 +56,18 @@ export function theoreticalTicks(contract: OptionContract, stockTicks: number, d
 }
 
 function contractOf(underlying: string, expires: DayNumber, right: 'C' | 'P', strike: number): OptionContract {
-  const date = dayText(expires).replaceAll('-', '').slice(2);
-  const symbol = `${rootOf(underlying)}${date}${right}${String(strike * 10).padStart(8, '0')}`;
+  const symbol = `${rootOf(underlying)}${expiryText(expires)}${right}${String(strike * 10).padStart(8, '0')}`;
   return { symbol, underlying, expires, right, strike };
+}
+
+/** The next expiry after a day, as symbols write it: `261218`. */
+export function expiryTextAfter(day: DayNumber): string {
+  const [expires = day] = nextExpiries(day, 1);
+  return expiryText(expires);
+}
+
+function expiryText(expires: DayNumber): string {
+  return dayText(expires).replaceAll('-', '').slice(2);
 }
 
 /** Option symbols leave the point of `BRK.B` out. */

@@ -1,4 +1,5 @@
 import type { Random } from '../../runtime/random.ts';
+import { expiryTextAfter } from '../data/option-contracts.ts';
 import type { ExchangeAccount } from '../exchange/exchange-account.ts';
 import type { Leg, OrderTerms, Stream } from '../exchange/exchange-order.ts';
 import { type Fixed, fixed, whole } from '../exchange/fixed.ts';
@@ -11,7 +12,8 @@ const accountTypes = ['LIMIT', 'LIMIT', 'LIMIT', 'MARKET', 'STOP', 'STOP_LIMIT']
 const accountTimes = ['DAY', 'DAY', 'GTC', 'IOC', 'FOK'] as const;
 const predictionTypes = ['limit', 'limit', 'limit', 'market', 'stop', 'stop_limit'] as const;
 const predictionTimes = ['day', 'gtc', 'gtc', 'ioc', 'fok', 'gtd'] as const;
-const weekUs = 7 * 86_400 * 1_000_000;
+const dayUs = 86_400 * 1_000_000;
+const weekUs = 7 * dayUs;
 const firstVersions = [1n, 1n, 1n, 1n, 1n, 9_007_199_254_740_989n, 9_007_199_254_741_990n, 9_223_372_036_854_000_000n] as const;
 
 /** Ticks of 0.01 as a price. */
@@ -19,11 +21,12 @@ export function priceOf(ticks: number): Fixed {
   return BigInt(ticks) * 10_000_000_000n;
 }
 
-/** Draws new orders from a seed: who, what, how much. The same draws give the same orders, whatever the clock says (but for `expireAt`). */
+/** Draws new orders from a seed: who, what, how much. The same draws give the same orders, whatever the clock says (but for `expireAt` and the month of options). */
 export class TermsInventor {
   readonly equities: Instrument[] = equities();
   readonly predictions: Instrument[] = predictionMarkets();
   private count = 0;
+  private monthly = { after: 0, text: '' };
   private readonly random: Random;
 
   constructor(random: Random) {
@@ -32,15 +35,15 @@ export class TermsInventor {
 
   invent(stream: Stream, account: ExchangeAccount, now: Micros): OrderTerms {
     this.count += 1;
-    return stream === 'account' ? this.accountTerms(account) : this.predictionTerms(account, now);
+    return stream === 'account' ? this.accountTerms(account, now) : this.predictionTerms(account, now);
   }
 
-  private accountTerms(account: ExchangeAccount): OrderTerms {
+  private accountTerms(account: ExchangeAccount, now: Micros): OrderTerms {
     const random = this.random;
     const instrument = oneOf(random, this.equities);
     const kind = random.next();
     const orderType = kind > 0.85 ? 'LIMIT' : oneOf(random, accountTypes);
-    const legs = kind < 0.7 ? undefined : this.legs(instrument, kind > 0.85 ? 2 + below(random, 3) : 1);
+    const legs = kind < 0.7 ? undefined : this.legs(instrument, kind > 0.85 ? 2 + below(random, 3) : 1, now);
     const side = legs?.[0]?.side ?? oneOf(random, accountSides);
     const ticks = Math.max(1, instrument.ticks + below(random, 41) - 20);
     return {
@@ -92,13 +95,21 @@ export class TermsInventor {
     return fixed(`${1 + below(this.random, 50)}.${1 + below(this.random, 9)}25`);
   }
 
-  private legs(underlying: Instrument, count: number): Leg[] {
+  /** The month of options that does not expire within a week. */
+  private expiry(now: Micros): string {
+    const day = Math.floor((now + weekUs) / dayUs);
+    if (day !== this.monthly.after) this.monthly = { after: day, text: expiryTextAfter(day) };
+    return this.monthly.text;
+  }
+
+  private legs(underlying: Instrument, count: number, now: Micros): Leg[] {
     const legs: Leg[] = [];
     const right = happens(this.random, 0.5) ? 'C' : 'P';
     const strike = Math.round(underlying.ticks / 100);
+    const series = `${underlying.symbol.replace('.', '')}${this.expiry(now)}`;
     for (let i = 0; i < count; i += 1) {
       legs.push({
-        symbol: `${underlying.symbol.replace('.', '')}261218${right}${String((strike + 5 * i) * 1000).padStart(8, '0')}`,
+        symbol: `${series}${right}${String((strike + 5 * i) * 1000).padStart(8, '0')}`,
         side: i % 2 === 0 ? 'BUY' : 'SELL',
         ratioQty: i === 1 && count === 3 ? '2' : '1',
         positionEffect: happens(this.random, 0.7) ? 'OPEN' : 'CLOSE',

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { optionContract } from '../../../src/sandbox/data/option-contracts.ts';
+import { dayMs, newYorkDay } from '../../../src/sandbox/data/trading-days.ts';
 import { encodeRow } from '../../../src/sandbox/exchange/encode-row.ts';
 import { isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { priceOf } from '../../../src/sandbox/market/invent-terms.ts';
@@ -16,6 +18,24 @@ describe('the market', () => {
     };
     expect(story(7)).toEqual(story(7));
     expect(story(7)).not.toEqual(story(8));
+  });
+
+  it('trades listed options alone, none of which has expired, whatever the day', () => {
+    const { market, clock, onChange } = book();
+    const expiries = new Set<number>();
+    onChange(({ order, step }) => {
+      if (step !== 'opened') return;
+      for (const { symbol } of order.terms.legs ?? []) {
+        const contract = optionContract(symbol);
+        expect(contract?.expires, symbol).toBeGreaterThan(newYorkDay(clock.nowMs()));
+        expiries.add(contract?.expires ?? 0);
+      }
+    });
+    for (let month = 0; month < 14; month += 1) {
+      for (let i = 0; i < 300; i += 1) market.step();
+      clock.stepWall(30 * dayMs);
+    }
+    expect(expiries.size).toBeGreaterThan(10);
   });
 
   it('keeps as many orders working as it was told', () => {
