@@ -116,6 +116,8 @@ export const sandboxOptions = z.strictObject({
         .int()
         .min(1024)
         .default(128 * 1024 * 1024),
+      /** How long a reader may take to answer the end of its connection before that is cut. */
+      closeGraceMs: z.number().int().min(100).max(600_000).default(2_000),
     })
     .prefault({}),
   ledger: z

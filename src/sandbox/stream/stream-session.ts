@@ -11,6 +11,8 @@ export interface SessionOptions {
   readonly heartbeatMs: number;
   /** What may wait in the socket for a reader that does not read. */
   readonly maxBacklogBytes: number;
+  /** Between a close frame and the cut, where the other side does not answer. */
+  readonly closeGraceMs: number;
 }
 
 export interface SessionDeps {
@@ -22,7 +24,6 @@ export interface SessionDeps {
   readonly onClosed: (session: StreamSession) => void;
 }
 
-const closeGraceMs = 2000;
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
@@ -102,7 +103,7 @@ export class StreamSession {
     if (this.state !== 'open') return;
     this.state = 'closed';
     this.deps.ws.close(code, reason);
-    this.later(closeGraceMs, () => this.deps.ws.terminate());
+    this.later(this.options.closeGraceMs, () => this.deps.ws.terminate());
   }
 
   /** Ends it without a close frame. */
