@@ -22,7 +22,7 @@ const longestWorkMs = 1_500;
 
 it('killed with -9 ten times at work and three times while it starts, ledger, database and topic agree once all is healed', async () => {
   const random = printedRandom('kill-nine');
-  const sandbox = await runningSandbox({ market: { rate: 400, openOrders: 200, knownOrders: 300 } });
+  const sandbox = await runningSandbox({ market: { rate: 200, openOrders: 200, knownOrders: 300 } });
   const { description } = sandbox;
   // Answers on their way are what a kill falls between: a commit, or an acknowledgement, that is true and not yet known.
   const kafkaNetwork = await kafkaBehindProxy();

@@ -45,8 +45,6 @@ const reads: readonly FaultOrder[] = [
 /** Work of a holder before it is killed, counted from its first acknowledged command. */
 const longestWorkMs = 3_500;
 const shortestWorkMs = 700;
-/** The load goes on until then: a quick machine is done with its commands before it was killed often enough, with and without a standby, to mean something. */
-const fewestKills = 6;
 
 /** Quick leases and probes; brakes on placing far away, since what is shown is what happens when nothing brakes. */
 const settings = {
@@ -67,9 +65,15 @@ const settings = {
 
 /**
  * So many commands through write faults of every kind, the service killed with -9 every few seconds, a standby taking over: none is sent twice, none is lost, and each
- * verdict is what the platform's ledger says.
+ * verdict is what the platform's ledger says. The load goes on until it was killed so often: a quick machine is done with its commands before that means something.
  */
-export async function commandsUnderKillNine(commands: number): Promise<void> {
+export async function commandsUnderKillNine({
+  commands,
+  kills: fewestKills,
+}: {
+  commands: number;
+  kills: number;
+}): Promise<void> {
   const random = printedRandom('commands-kill-nine');
   const sandbox = await runningSandbox({
     market: { seed: Math.floor(random.next() * 2 ** 31), rate: 40, openOrders: 50, knownOrders: 80 },
