@@ -34,7 +34,7 @@ export function testsOf(cell: string): NamedTest[] | undefined {
   if (/^–\s+\S/.test(cell)) return [];
   const tests: NamedTest[] = [];
   for (const part of cell.split('<br>')) {
-    const match = /^(test\/\S+\.test\.ts) › (.+)$/.exec(part.trim());
+    const match = /^(test\/\S+\.(?:test|deep)\.ts) › (.+)$/.exec(part.trim());
     if (match === null) return undefined;
     tests.push({ file: match[1] ?? '', title: match[2] ?? '' });
   }
