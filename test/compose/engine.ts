@@ -1,5 +1,4 @@
 import { ensureProgram } from '../support/debian-package.ts';
-import { NoEngineError } from './no-engine-error.ts';
 import { startOwnEngine } from './own-engine.ts';
 import { run, say, succeeds } from './run.ts';
 
@@ -11,17 +10,17 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-/** The engine that answers the `docker` of this machine; where none does, one of our own. Rejects with a `NoEngineError` where neither is to be had. */
+/** The engine that answers the `docker` of this machine; where none does, one of our own. Rejects with the sentence that mends it where neither is to be had. */
 export async function findOrStartEngine(): Promise<Engine> {
   const running = await runningEngine();
   if (running !== undefined) return running;
   if (process.getuid?.() !== 0) {
-    throw new NoEngineError('no Docker engine answers, and only root can start one: start one, or run this as root on Debian');
+    throw new Error('no Docker engine answers, and only root can start one: start one, or run this as root on Debian');
   }
   try {
     ensureProgram('dockerd', 'docker.io');
   } catch (error) {
-    throw new NoEngineError(`no Docker engine answers: start one, or install what starts one. ${(error as Error).message}`);
+    throw new Error(`no Docker engine answers: start one, or install what starts one. ${(error as Error).message}`);
   }
   // Where services are started with their package, it answers now.
   return (await runningEngine()) ?? startOwnEngine();

@@ -1,8 +1,8 @@
 import type { TestProject } from 'vitest/node';
+import { tellCannotRun } from './cannot-run.ts';
 import { findCompose } from './compose-command.ts';
 import { findOrStartEngine } from './engine.ts';
 import { gatherImages } from './images.ts';
-import { tellNoEngine } from './no-engine-error.ts';
 import { say } from './run.ts';
 
 declare module 'vitest' {
@@ -17,8 +17,8 @@ declare module 'vitest' {
 
 /** An engine, Compose and every image, before the first test: without one of them the run fails. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  return prepare(project).catch((error) => {
-    tellNoEngine(error);
+  return prepare(project).catch((error: Error) => {
+    tellCannotRun(error);
     throw error;
   });
 }

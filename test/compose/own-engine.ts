@@ -7,7 +7,6 @@ import { ensureProgram } from '../support/debian-package.ts';
 import { eventually } from '../support/poll.ts';
 import type { Engine } from './engine.ts';
 import { keepNetwork } from './keep-network.ts';
-import { NoEngineError } from './no-engine-error.ts';
 import { run, say } from './run.ts';
 
 /**
@@ -59,7 +58,7 @@ export async function startOwnEngine(): Promise<Engine> {
     });
   } catch {
     await stop();
-    throw new NoEngineError(
+    throw new Error(
       `no Docker engine answers, and dockerd does not start on this machine (it takes more than a container without privileges has): ` +
         `start an engine.\n${lines.join('\n')}`,
     );
