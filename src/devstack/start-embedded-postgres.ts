@@ -28,7 +28,7 @@ export async function startEmbeddedPostgres(
     },
     async restart() {
       await server.process.stop({ keepFolder: true });
-      server = await startServer(deps, cluster, server.port);
+      server = await startAgain(deps, cluster, server.port);
     },
     stop: () => server.process.stop(),
   };
@@ -50,6 +50,20 @@ async function startOnFreePort(deps: { clock: Clock; log: Log }, cluster: Postgr
         throw error;
       }
       deps.log.debug({ err: error }, 'embedded postgres did not start, trying another port');
+    }
+  }
+}
+
+/** Sessions outlive a server that was killed for a moment, on a busy machine for seconds, and no new one starts beside them. */
+async function startAgain(deps: { clock: Clock; log: Log }, cluster: PostgresCluster, port: number): Promise<Server> {
+  const deadline = deps.clock.monotonicMs() + 30_000;
+  for (;;) {
+    try {
+      return await startServer(deps, cluster, port);
+    } catch (error) {
+      if (!String(error).includes('is still in use') || deps.clock.monotonicMs() > deadline) throw error;
+      deps.log.debug({ err: error }, 'sessions of the embedded postgres before are still there, trying again');
+      await deps.clock.sleep(200);
     }
   }
 }

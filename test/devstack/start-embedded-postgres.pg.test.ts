@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { PostgresClusterOptions } from '../../src/devstack/prepare-postgres-cluster.ts';
 import { startEmbeddedPostgres } from '../../src/devstack/start-embedded-postgres.ts';
@@ -37,6 +38,23 @@ describe('the embedded Postgres', () => {
     expect(postgres.pid).not.toBe(before);
     const { rows } = await onServer(postgres.url, (client) => client.query('select count(*)::int as n from kept'));
     expect(rows).toEqual([{ n: 1000 }]);
+    await postgres.stop();
+  });
+
+  it('starts again once the last session of a server that was killed is gone', async () => {
+    const postgres = await start({ fast: true });
+    const session = new Client({ connectionString: postgres.url });
+    session.on('error', () => {});
+    await session.connect();
+    const backend: number = (await session.query('select pg_backend_pid() as pid')).rows[0].pid;
+    process.kill(backend, 'SIGSTOP');
+    process.kill(postgres.pid, 'SIGKILL');
+    const restarted = postgres.restart();
+    await systemClock.sleep(1_500);
+    process.kill(backend, 'SIGCONT');
+    await restarted;
+    expect(await setting(postgres.url, 'listen_addresses')).toBe('127.0.0.1');
+    await session.end().catch(() => {});
     await postgres.stop();
   });
 
