@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import { type Declined, declined } from './check-submission.ts';
+import { anotherLeads, type Declined, declined } from './check-submission.ts';
 import {
   type AuditEntry,
   type CommandJournal,
@@ -68,7 +68,7 @@ export async function cancelAll(
       },
       under.term.fence,
     );
-    if (opened.kind === 'fenced') return declined('NOT_LEADER', 'another process holds the lane', 2_000);
+    if (opened.kind === 'fenced') return anotherLeads;
     if (opened.kind === 'key_reused') return keyReused;
     const replayed = opened.kind === 'replayed';
     if (!replayed) {

@@ -157,3 +157,7 @@ function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpd
 export function declined(code: Declined['code'], message: string, retryAfterMs?: number): Declined {
   return { kind: 'declined', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
+
+/** Why this process sends nothing just now; whoever asks again may meet one that does. */
+export const anotherLeads = declined('NOT_LEADER', 'another process holds the lane', 2_000);
+export const ending = declined('DRAINING', 'the service is ending', 2_000);

@@ -11,7 +11,7 @@ import type { AccountProbes } from './account-probes.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { type CancelAllWord, cancelAll } from './cancel-all.ts';
-import { cancelAllObjection, type Declined, declined } from './check-submission.ts';
+import { anotherLeads, cancelAllObjection, type Declined, declined, ending } from './check-submission.ts';
 import { CommandBook } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
 import type { AuditEntry, CommandJournal, Halt } from './command-journal.ts';
@@ -267,9 +267,8 @@ export class CommandDesk implements Commands, Service {
   private maySend(): SendingTerm | Declined {
     const { leading, giveUp } = this;
     if (!this.options.enabled) return declined('COMMANDS_OFF', 'commands are turned off (TIDEMARK_COMMANDS)');
-    if (this.draining) return declined('DRAINING', 'the service is ending', 2_000);
-    if (leading === undefined || !this.deps.lease.mayAct())
-      return declined('NOT_LEADER', 'another process holds the lane', 2_000);
+    if (this.draining) return ending;
+    if (leading === undefined || !this.deps.lease.mayAct()) return anotherLeads;
     return { term: leading.term, giveUp: giveUp.signal, draining: () => this.draining };
   }
 

@@ -8,7 +8,7 @@ import type { Random } from '../runtime/random.ts';
 import type { AccountProbes } from './account-probes.ts';
 import { AccountTurns } from './account-turns.ts';
 import { awaitCommand } from './await-command.ts';
-import { checkSubmission, type Declined, declined } from './check-submission.ts';
+import { anotherLeads, checkSubmission, type Declined, declined, ending } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandJournal, NewCommand, OpenResult } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -126,8 +126,8 @@ export class SubmitCommand {
   private async open(submission: Submission, under: SendingTerm, calledAtMs: number): Promise<Opened> {
     const { budget } = this.deps;
     const { term, draining } = under;
-    if (draining()) return this.recall(submission, declined('DRAINING', 'the service is ending', 2_000));
-    if (term.over.aborted) return this.recall(submission, declined('NOT_LEADER', 'another process holds the lane', 2_000));
+    if (draining()) return this.recall(submission, ending);
+    if (term.over.aborted) return this.recall(submission, anotherLeads);
     try {
       const checked = await checkSubmission(this.deps, this.options, submission);
       if (checked.kind === 'passed') {
@@ -235,7 +235,7 @@ export class SubmitCommand {
     }
     if (result.kind === 'not_superseded')
       return declined('SUPERSEDED_NOT_ABSENT', 'the command to be superseded is not presumed absent, or was superseded already');
-    return declined('NOT_LEADER', 'another process holds the lane', 2_000);
+    return anotherLeads;
   }
 
   /** Never rejects. A commit whose outcome was lost is looked for: 4xx and 5xx mean that nothing was journaled. */
