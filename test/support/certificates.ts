@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Paths of PEM files. `both`: key and certificate in one file, as Kafka's broker reads them. */
@@ -27,7 +27,7 @@ export class CertificateAuthority {
     this.openssl('req', '-subj', `/CN=${name}`, ...this.newKey(name), '-out', path('csr'));
     const authority = ['-CA', this.cert, '-CAkey', join(this.folder, 'authority.key'), '-CAcreateserial'];
     this.openssl('x509', '-req', '-days', '1', ...authority, '-extfile', path('ext'), '-in', path('csr'), '-out', path('crt'));
-    writeFileSync(path('pem'), execFileSync('cat', [path('key'), path('crt')]));
+    writeFileSync(path('pem'), readFileSync(path('key'), 'utf8') + readFileSync(path('crt'), 'utf8'));
     return { key: path('key'), cert: path('crt'), both: path('pem') };
   }
 
