@@ -12,7 +12,7 @@ import { unreachable } from './with-database.ts';
 const examples = `
 Examples:
   $ DATABASE_URL=postgres://owner@db/tidemark tidemark migrate
-  $ tidemark migrate --json            { "applied": ["0000_tables"] }
+  $ tidemark migrate --json            { "applied": ["0000_baseline"] }
 
 Safe to run again, and from several machines at once: one migrates, the others wait and find nothing left to do.`;
 

@@ -52,7 +52,7 @@ export interface CommandJournalDeps extends RetryDeps {
 }
 
 /**
- * The port `CommandJournal` in Postgres: every write one statement, one round trip, one commit, whose rules stand in `drizzle/0004_command_functions.sql`.
+ * The port `CommandJournal` in Postgres: every write one statement, one round trip, one commit, whose rules stand in `drizzle/0000_baseline.sql`.
  * Writes reject with `JournalError` and are never repeated once they may have committed; reads are.
  */
 export class PostgresCommandJournal implements CommandJournal {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 export interface Migration {
-  /** `0000_tables`: the file's name. */
+  /** `0000_baseline`: the file's name. */
   readonly tag: string;
   /** When it was generated, milliseconds since the epoch: drizzle's own key for it. */
   readonly when: number;

@@ -55,17 +55,17 @@ describe('the schema of a database', () => {
 describe('the migrations of the build', () => {
   it('come in the order in which they were made', async () => {
     const migrations = await readMigrations();
-    expect(migrations.length).toBeGreaterThan(2);
+    expect(migrations.length).toBeGreaterThan(0);
     const whens = migrations.map((migration) => migration.when);
     expect(whens).toEqual(whens.toSorted((a, b) => a - b));
     expect(migrations.every((migration, i) => migration.tag.startsWith(String(i).padStart(4, '0')))).toBe(true);
   });
 
-  it('say of each one since the first release which older builds may run on beside it, in drizzle/older-builds.json', async () => {
+  it('say of each one after the baseline which older builds may run on beside it, in drizzle/older-builds.json', async () => {
     const named = await readOlderBuilds();
     const tags = (await readMigrations()).map(({ tag }) => tag);
-    const firstRelease = 9;
-    expect(tags.slice(firstRelease).filter((tag) => !Object.hasOwn(named, tag))).toEqual([]);
+    const [, ...afterTheBaseline] = tags;
+    expect(afterTheBaseline.filter((tag) => !Object.hasOwn(named, tag))).toEqual([]);
     expect(Object.keys(named).filter((tag) => !tags.includes(tag))).toEqual([]);
   });
 

@@ -1,0 +1,1099 @@
+-- The whole schema: tables, then the functions and triggers that hold their rules, subject by subject, and at the end what each role may do.
+-- Every function runs with a fixed search_path. Those that write orders and the log run as their owner: the service calls them, and may not write there in any other way.
+-- Errors of our own: TM001 the lane's epoch is lost, stand by · TM002 a batch before this one failed · TM003 a head is older than what is stored ·
+-- TM010 a write that the journal's rules forbid · TM011 a later holder has taken over the journal · TM012 there is no such command.
+
+-- Until a function is granted below, only its owner may call it.
+ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+
+-- ----- Lanes -----
+
+CREATE TABLE public.lanes (
+  lane integer PRIMARY KEY,
+  holder text,
+  epoch bigint NOT NULL,
+  batch bigint NOT NULL,
+  renewed_at timestamptz NOT NULL,
+  generation integer DEFAULT 1 NOT NULL
+);
+
+-- Moves the lane's batch number from n - 1 to n where the epoch still holds. The row lock that it takes until the end of the transaction makes
+-- the order of seq the order of commit. TM001: the epoch is lost, stand by. TM002: a batch before this one failed.
+CREATE FUNCTION public.enter_lane(p_lane integer, p_epoch bigint, p_number bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_epoch bigint;
+  v_batch bigint;
+BEGIN
+  UPDATE public.lanes SET batch = p_number, renewed_at = clock_timestamp()
+  WHERE lane = p_lane AND epoch = p_epoch AND batch = p_number - 1;
+  IF FOUND THEN
+    RETURN;
+  END IF;
+  SELECT epoch, batch INTO v_epoch, v_batch FROM public.lanes WHERE lane = p_lane;
+  IF v_epoch IS NOT DISTINCT FROM p_epoch THEN
+    RAISE EXCEPTION 'lane % has committed batch %, so % can''t follow', p_lane, v_batch, p_number USING ERRCODE = 'TM002';
+  END IF;
+  RAISE EXCEPTION 'lane % is at epoch %, not %', p_lane, v_epoch, p_epoch USING ERRCODE = 'TM001';
+END
+$$;
+
+-- ----- Orders and their log -----
+
+CREATE TABLE public.orders (
+  stream text NOT NULL,
+  order_id text NOT NULL,
+  lane integer NOT NULL,
+  account_id text NOT NULL,
+  symbol text NOT NULL,
+  status text NOT NULL,
+  is_open boolean GENERATED ALWAYS AS (status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')) STORED NOT NULL,
+  revision bigint NOT NULL,
+  source_version bigint,
+  state json NOT NULL,
+  join_state json NOT NULL,
+  updated_at timestamptz DEFAULT now() NOT NULL,
+  CONSTRAINT orders_stream_order_id_pk PRIMARY KEY (stream, order_id)
+) WITH (fillfactor = 80);
+
+CREATE INDEX orders_by_account ON public.orders (account_id, stream, is_open, order_id);
+
+CREATE SEQUENCE public.order_updates_seq AS bigint;
+
+CREATE TABLE public.order_updates (
+  seq bigint PRIMARY KEY DEFAULT nextval('public.order_updates_seq') NOT NULL,
+  lane integer NOT NULL,
+  batch bigint NOT NULL,
+  stream text NOT NULL,
+  order_id text NOT NULL,
+  account_id text NOT NULL,
+  revision bigint NOT NULL,
+  payload text NOT NULL,
+  recorded_at timestamptz DEFAULT now() NOT NULL
+) PARTITION BY RANGE (seq);
+
+CREATE TABLE public.relay_positions (
+  lane integer NOT NULL,
+  cursor text NOT NULL,
+  seq bigint NOT NULL,
+  saved_at timestamptz DEFAULT now() NOT NULL,
+  CONSTRAINT relay_positions_lane_cursor_pk PRIMARY KEY (lane, cursor)
+);
+
+CREATE TABLE public.quarantine (
+  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  lane integer NOT NULL,
+  batch bigint NOT NULL,
+  stream text NOT NULL,
+  account_id text,
+  order_id text,
+  reason text NOT NULL,
+  detail text NOT NULL,
+  raw text NOT NULL,
+  observed_at timestamptz NOT NULL,
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  dealt_at timestamptz
+);
+
+CREATE INDEX quarantine_open ON public.quarantine (stream, reason) WHERE dealt_at is null;
+
+CREATE TABLE public.order_bindings (
+  stream text NOT NULL,
+  order_id text NOT NULL,
+  attempt_id text NOT NULL,
+  command_id uuid NOT NULL,
+  matches boolean NOT NULL,
+  bound_at timestamptz DEFAULT now() NOT NULL,
+  CONSTRAINT order_bindings_stream_order_id_pk PRIMARY KEY (stream, order_id)
+);
+
+CREATE INDEX order_bindings_by_command ON public.order_bindings (command_id);
+
+-- One batch, whole or not at all. Volatile: each statement inside takes its own snapshot, so what follows enter_lane sees all that came before it.
+-- Arrays run beside each other: h_* one newest state per order, u_* the log rows in order of acceptance, q_* what could not be taken.
+-- Returns the seq of the last log row, null when there is none.
+CREATE FUNCTION public.apply_batch(
+  p_lane integer, p_epoch bigint, p_number bigint,
+  h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
+  h_revision bigint[], h_source_version bigint[], h_state json[], h_join_state json[],
+  u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[],
+  q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[]
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_rows bigint;
+  v_last bigint;
+BEGIN
+  PERFORM public.enter_lane(p_lane, p_epoch, p_number);
+
+  IF cardinality(u_stream) > 0 THEN
+    INSERT INTO public.order_updates (lane, batch, stream, order_id, account_id, revision, payload)
+    SELECT p_lane, p_number, u.stream, u.order_id, u.account_id, u.revision, u.payload
+    FROM unnest(u_stream, u_order_id, u_account_id, u_revision, u_payload)
+      WITH ORDINALITY AS u(stream, order_id, account_id, revision, payload, place)
+    ORDER BY u.place;
+    v_last := currval('public.order_updates_seq');
+  END IF;
+
+  -- A revision that would fall means that the caller reduced against an old head: refuse all of it, it must read the heads again.
+  IF cardinality(h_stream) > 0 THEN
+    INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, source_version, state, join_state)
+    SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.source_version, h.state, h.join_state
+    FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_source_version, h_state, h_join_state)
+      AS h(stream, order_id, account_id, symbol, status, revision, source_version, state, join_state)
+    ON CONFLICT (stream, order_id) DO UPDATE SET
+      status = excluded.status, revision = excluded.revision, source_version = excluded.source_version,
+      state = excluded.state, join_state = excluded.join_state, updated_at = excluded.updated_at
+    WHERE o.revision <= excluded.revision;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    IF v_rows <> cardinality(h_stream) THEN
+      RAISE EXCEPTION '% of % heads are older than what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
+        USING ERRCODE = 'TM003';
+    END IF;
+  END IF;
+
+  IF cardinality(q_stream) > 0 THEN
+    INSERT INTO public.quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+    SELECT p_lane, p_number, q.stream, q.account_id, q.order_id, q.reason, q.detail, q.raw, to_timestamp(q.observed_ms / 1000.0)
+    FROM unnest(q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms)
+      AS q(stream, account_id, order_id, reason, detail, raw, observed_ms);
+  END IF;
+
+  RETURN v_last;
+END
+$$;
+
+-- A batch that brings orders with our own attempts' ids. A function beside `apply_batch`, not further parameters of it: batches without any, so nearly all,
+-- cost what they did, and a service of the build before this one goes on during a deployment.
+CREATE FUNCTION public.apply_batch_with_bindings(
+  p_lane integer, p_epoch bigint, p_number bigint,
+  h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
+  h_revision bigint[], h_source_version bigint[], h_state json[], h_join_state json[],
+  u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[],
+  q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[],
+  b_stream text[], b_order_id text[], b_attempt_id text[], b_command_id text[], b_matches bigint[]
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_last bigint;
+BEGIN
+  v_last := public.apply_batch(
+    p_lane, p_epoch, p_number,
+    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_source_version, h_state, h_join_state,
+    u_stream, u_order_id, u_account_id, u_revision, u_payload,
+    q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
+  -- An order is bound once: what was written first stays.
+  INSERT INTO public.order_bindings (stream, order_id, attempt_id, command_id, matches)
+  SELECT b.stream, b.order_id, b.attempt_id, b.command_id::uuid, b.matches <> 0
+  FROM unnest(b_stream, b_order_id, b_attempt_id, b_command_id, b_matches) AS b(stream, order_id, attempt_id, command_id, matches)
+  ON CONFLICT (stream, order_id) DO NOTHING;
+  RETURN v_last;
+END
+$$;
+
+-- ----- The log's partitions -----
+
+-- The log's partitions with their bounds [from_seq, until_seq), lowest first. The catalog is the only book that can't be wrong about them.
+CREATE FUNCTION public.log_partitions() RETURNS TABLE (name text, from_seq bigint, until_seq bigint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT c.relname::text,
+    substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \(''?(\d+)')::bigint,
+    substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''?(\d+)')::bigint
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'public.order_updates'::regclass
+  ORDER BY 2
+$$;
+
+-- Makes partitions of p_rows each until p_ahead of them lie wholly above the last seq given out; returns the names of the new ones.
+-- A plain table, then ATTACH: PARTITION OF would take an exclusive lock on the log, ATTACH lets writers and readers go on.
+CREATE FUNCTION public.ensure_log_partitions(p_rows bigint, p_ahead integer DEFAULT 2) RETURNS text[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_seq bigint;
+  v_from bigint;
+  v_name text;
+  v_made text[] := '{}';
+BEGIN
+  IF p_rows < 1 OR p_ahead < 1 THEN
+    RAISE EXCEPTION 'a partition needs at least one row, and one must lie ahead' USING ERRCODE = '22023';
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
+  SELECT last_value INTO v_seq FROM public.order_updates_seq;
+  SELECT coalesce(max(until_seq), 1) INTO v_from FROM public.log_partitions();
+  -- After a gap (all partitions lost, the sequence moved) start where the log is, not where it was.
+  IF v_from <= v_seq AND NOT EXISTS (SELECT FROM public.log_partitions() p WHERE p.from_seq <= v_seq AND p.until_seq > v_seq) THEN
+    v_from := v_seq;
+  END IF;
+  WHILE (SELECT count(*) FROM public.log_partitions() p WHERE p.from_seq > v_seq) < p_ahead LOOP
+    v_name := 'order_updates_' || v_from;
+    EXECUTE format('CREATE TABLE public.%I (LIKE public.order_updates INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_name);
+    EXECUTE format('ALTER TABLE public.%I ADD UNIQUE (stream, order_id, revision)', v_name);
+    EXECUTE format('ALTER TABLE public.order_updates ATTACH PARTITION public.%I FOR VALUES FROM (%s) TO (%s)',
+      v_name, v_from, v_from + p_rows);
+    v_made := v_made || v_name;
+    v_from := v_from + p_rows;
+  END LOOP;
+  RETURN v_made;
+END
+$$;
+
+-- Drops the oldest partition when its newest row is older than p_retention and no lane has rows in it that one of its cursors has not passed. Returns its name, or null.
+-- A lane that was tried once leaves its cursors where they are for good, so a cursor alone keeps nothing: rows do. The retention is asked first, since it is cheaper.
+-- One partition a call, and with a short wait for its lock: DROP shuts everything else out of the log, and every later statement queues behind it.
+CREATE FUNCTION public.drop_log_partition(p_retention interval) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $$
+DECLARE
+  v_name text;
+  v_until bigint;
+  v_newest timestamptz;
+  v_kept boolean;
+  v_last bigint;
+  v record;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
+  SELECT p.name, p.until_seq INTO v_name, v_until FROM public.log_partitions() p LIMIT 1;
+  SELECT last_value INTO v_last FROM public.order_updates_seq;
+  -- What rows may still come into stays.
+  IF v_name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
+    RETURN NULL;
+  END IF;
+  EXECUTE format('SELECT recorded_at FROM public.%I ORDER BY seq DESC LIMIT 1', v_name) INTO v_newest;
+  IF v_newest > clock_timestamp() - p_retention THEN
+    RETURN NULL;
+  END IF;
+  -- A cursor that never saved a position has passed nothing. The lock waits for a batch that has rows here and is not committed: it would not be seen.
+  FOR v IN
+    SELECT l.lane, min(coalesce(r.seq, 0)) AS passed
+    FROM public.lanes l CROSS JOIN (VALUES ('log'), ('state')) AS c(cursor)
+    LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor
+    GROUP BY l.lane HAVING min(coalesce(r.seq, 0)) < v_until - 1
+  LOOP
+    EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
+    EXECUTE format('SELECT EXISTS (SELECT FROM public.%I WHERE lane = $1 AND seq > $2)', v_name) INTO v_kept USING v.lane, v.passed;
+    IF v_kept THEN
+      RETURN NULL;
+    END IF;
+  END LOOP;
+  EXECUTE format('DROP TABLE public.%I', v_name);
+  RETURN v_name;
+END
+$$;
+
+-- ----- Accounts, credentials, repair -----
+
+-- Generated, and edited by hand in three places that drizzle can't say: the sequence, PARTITION BY on order_updates, and the fillfactor of orders.
+CREATE TABLE public.accounts (
+  stream text NOT NULL,
+  account_id text NOT NULL,
+  is_sim boolean NOT NULL,
+  source_epoch integer NOT NULL,
+  read_up_to text,
+  updated_at timestamptz DEFAULT now() NOT NULL,
+  CONSTRAINT accounts_stream_account_id_pk PRIMARY KEY (stream, account_id)
+);
+
+CREATE TABLE public.credentials (
+  credential text PRIMARY KEY,
+  generation bigint DEFAULT 0 NOT NULL,
+  sealed bytea,
+  claimed_by text,
+  claimed_until timestamptz,
+  updated_at timestamptz DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.repair_requests (
+  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  kind text NOT NULL,
+  stream text NOT NULL,
+  account_id text NOT NULL,
+  quarantine_id bigint,
+  requested_at timestamptz DEFAULT now() NOT NULL,
+  answered_at timestamptz,
+  outcome text,
+  detail text,
+  CONSTRAINT repair_requests_kind CHECK (kind = 'backfill' AND quarantine_id IS NULL OR kind = 'retry' AND quarantine_id IS NOT NULL),
+  CONSTRAINT repair_requests_answer CHECK (num_nulls(answered_at, outcome) IN (0, 2) AND outcome IN ('done', 'failed', 'withdrawn'))
+);
+
+CREATE INDEX repair_requests_open ON public.repair_requests (id) WHERE answered_at is null;
+
+-- ----- Commands -----
+
+CREATE TABLE public.commands (
+  command_id uuid PRIMARY KEY,
+  lane integer NOT NULL,
+  principal text NOT NULL,
+  idempotency_key text NOT NULL,
+  key_held boolean DEFAULT true NOT NULL,
+  request_hash text NOT NULL,
+  kind text NOT NULL,
+  stream text NOT NULL,
+  account_id text NOT NULL,
+  symbol text,
+  side text,
+  request json NOT NULL,
+  caller_ref text,
+  supersedes uuid,
+  state text NOT NULL,
+  version integer NOT NULL,
+  order_id text,
+  reason json,
+  presumed_absent boolean DEFAULT false NOT NULL,
+  pending_revision bigint,
+  pending_version bigint,
+  misses integer DEFAULT 0 NOT NULL,
+  baseline json,
+  deadline_at timestamptz NOT NULL,
+  created_at timestamptz NOT NULL,
+  updated_at timestamptz NOT NULL,
+  settled_at timestamptz,
+  CONSTRAINT commands_kind CHECK (kind in ('place', 'replace', 'cancel')),
+  CONSTRAINT commands_stream CHECK (stream in ('account', 'prediction')),
+  CONSTRAINT commands_state CHECK (state in ('open', 'refused', 'not_sent', 'accepted', 'unknown', 'applied', 'rejected', 'moot', 'conflict')),
+  CONSTRAINT commands_settled_is_final CHECK ((settled_at is not null) = (state in ('refused', 'not_sent', 'applied', 'rejected', 'moot'))),
+  CONSTRAINT commands_absence_is_of_unknown CHECK (not presumed_absent or state = 'unknown'),
+  CONSTRAINT commands_place_has_terms CHECK (kind <> 'place' or (symbol is not null and side is not null)),
+  CONSTRAINT commands_of_an_order_name_it CHECK (kind = 'place' or order_id is not null),
+  CONSTRAINT commands_only_places_supersede CHECK (supersedes is null or kind = 'place'),
+  CONSTRAINT commands_counts CHECK (version > 0 and misses >= 0)
+);
+
+CREATE UNIQUE INDEX commands_one_per_key ON public.commands (principal, idempotency_key) WHERE key_held;
+CREATE UNIQUE INDEX commands_one_place_per_order ON public.commands (stream, order_id) WHERE kind = 'place' and order_id is not null;
+CREATE INDEX commands_successors ON public.commands (supersedes) WHERE supersedes is not null;
+CREATE INDEX commands_newest ON public.commands (created_at, command_id);
+CREATE INDEX commands_by_account ON public.commands (account_id, created_at, command_id);
+CREATE INDEX commands_by_key ON public.commands (idempotency_key);
+CREATE INDEX commands_not_final ON public.commands (account_id, created_at) WHERE settled_at is null;
+CREATE INDEX commands_key_held ON public.commands (created_at) WHERE key_held;
+CREATE INDEX commands_settled ON public.commands (settled_at) WHERE settled_at is not null;
+CREATE INDEX commands_of_order ON public.commands (stream, order_id) WHERE kind <> 'place';
+CREATE INDEX commands_came_to_nothing ON public.commands (command_id) WHERE kind = 'place' and order_id is null and settled_at is not null;
+
+CREATE TABLE public.attempts (
+  attempt_id text PRIMARY KEY,
+  command_id uuid NOT NULL CONSTRAINT attempts_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
+  number integer NOT NULL,
+  state text NOT NULL,
+  epoch bigint NOT NULL,
+  prepared_at timestamptz NOT NULL,
+  sending_at timestamptz,
+  answered_at timestamptz,
+  reason json,
+  CONSTRAINT attempts_id CHECK (starts_with(attempt_id, 'tm-') and length(attempt_id) <= 64),
+  CONSTRAINT attempts_state CHECK (state in ('prepared', 'sending', 'not_sent', 'refused', 'rejected', 'accepted', 'unknown')),
+  CONSTRAINT attempts_number CHECK (number > 0)
+);
+
+CREATE UNIQUE INDEX attempts_numbered ON public.attempts (command_id, number);
+CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts (command_id) WHERE state not in ('not_sent', 'refused');
+CREATE INDEX attempts_in_flight ON public.attempts (epoch) WHERE state in ('prepared', 'sending');
+
+CREATE TABLE public.evidence (
+  command_id uuid NOT NULL CONSTRAINT evidence_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
+  number integer NOT NULL,
+  kind text NOT NULL,
+  code text NOT NULL,
+  detail json NOT NULL,
+  attempt_id text,
+  at timestamptz NOT NULL,
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  CONSTRAINT evidence_command_id_number_pk PRIMARY KEY (command_id, number),
+  CONSTRAINT evidence_kind CHECK (kind in ('answer', 'update', 'read', 'note', 'person')),
+  CONSTRAINT evidence_number CHECK (number > 0)
+);
+
+CREATE TABLE public.command_events (
+  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  command_id uuid NOT NULL CONSTRAINT command_events_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
+  version integer NOT NULL,
+  snapshot json NOT NULL,
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  published_at timestamptz
+);
+
+CREATE UNIQUE INDEX command_events_versions ON public.command_events (command_id, version);
+CREATE INDEX command_events_unpublished ON public.command_events (id) WHERE published_at is null;
+
+CREATE TABLE public.command_fence (
+  lane integer PRIMARY KEY,
+  epoch bigint NOT NULL
+);
+
+-- ----- The journal of commands -----
+-- These functions run as their caller, who may write the tables: what no caller may do is refused by triggers and constraints, so it is refused to the owner and to
+-- people as well.
+
+-- These two are of a volatility that lets the planner put their text in their place. Everything longer is plpgsql, which keeps its plans: a function in SQL is
+-- planned again by each statement that calls it.
+CREATE FUNCTION public.ms_to_time(p_ms double precision) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE AS $$ SELECT to_timestamp(p_ms / 1000) $$;
+
+CREATE FUNCTION public.time_to_ms(p_at timestamptz) RETURNS bigint
+LANGUAGE sql STABLE AS $$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $$;
+
+-- A command with its attempts, in the names of domain/command.ts. 64-bit numbers are text, what is absent is null at the top level of each object.
+CREATE FUNCTION public.command_json(c public.commands) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN json_build_object(
+    'commandId', c.command_id, 'lane', c.lane, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
+    'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
+    'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
+    'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
+    'attempts', (
+      SELECT coalesce(json_agg(json_build_object(
+        'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+        'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number), '[]')
+      FROM public.attempts a WHERE a.command_id = c.command_id));
+END
+$$;
+
+-- True: the journal is this holder's until the end of the transaction. Equal, not "at least": a holder writes only after it has swept.
+CREATE FUNCTION public.hold_command_fence(p_lane integer, p_epoch bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM FROM public.command_fence f WHERE f.lane = p_lane AND f.epoch = p_epoch FOR SHARE;
+  RETURN FOUND;
+END
+$$;
+
+-- Appends evidence. Its callers have locked the command's row, so numbers neither collide nor leave holes.
+CREATE FUNCTION public.append_evidence(p_command_id uuid, p_evidence json) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO public.evidence (command_id, number, kind, code, detail, attempt_id, at)
+  SELECT p_command_id, (SELECT coalesce(max(number), 0) FROM public.evidence WHERE command_id = p_command_id) + e.place,
+    e.fact ->> 'kind', e.fact ->> 'code', e.fact -> 'detail', e.fact ->> 'attemptId', public.ms_to_time((e.fact ->> 'atMs')::double precision)
+  FROM json_array_elements(p_evidence) WITH ORDINALITY AS e(fact, place);
+END
+$$;
+
+CREATE FUNCTION public.add_command_evidence(p_command_id uuid, p_evidence json) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM FROM public.commands WHERE command_id = p_command_id FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', p_command_id USING ERRCODE = 'TM012';
+  END IF;
+  PERFORM public.append_evidence(p_command_id, p_evidence);
+END
+$$;
+
+-- The event of the step that a command just took. Returns the command as it is now.
+CREATE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_snapshot json;
+BEGIN
+  INSERT INTO public.command_events (command_id, version, snapshot)
+  SELECT c.command_id, c.version, public.command_json(c) FROM public.commands c WHERE c.command_id = p_command_id
+  RETURNING snapshot INTO v_snapshot;
+  RETURN v_snapshot;
+END
+$$;
+
+-- Whether another command took the place of this one. `not_sent` and `refused` are final, nothing of them is ever sent again; anything else was sent, or may be.
+-- A place that superseded another and came to nothing gives the release back. No unique index can hold that: of a successor that came to nothing an order may land
+-- after all, which has to be written down whatever was placed since. So the rule is held where a command begins.
+CREATE FUNCTION public.is_superseded(p_command_id uuid) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM public.commands WHERE supersedes = p_command_id AND state NOT IN ('not_sent', 'refused'));
+END
+$$;
+
+-- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (commands/command-journal.ts) with place terms' symbol and side.
+-- Of many with one key at once, one inserts, the others wait at the unique index and find it.
+CREATE FUNCTION public.open_command(p_lane integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_attempt text := p ->> 'attemptId';
+  v_prior public.commands;
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  LOOP
+    -- Locked before the key is looked up, and looked at after: of two that want the same place, the one that waited here sees what the first one did.
+    IF p ->> 'supersedes' IS NOT NULL THEN
+      SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid FOR NO KEY UPDATE;
+    END IF;
+
+    SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    IF FOUND THEN
+      -- A command that is not final keeps its key, however old: who asks again must hear of it.
+      IF v.settled_at IS NULL OR v.created_at > v_at - interval '7 days' THEN
+        IF v.request_hash = p ->> 'requestHash' THEN
+          RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
+        END IF;
+        RETURN json_build_object('kind', 'key_reused');
+      END IF;
+      UPDATE public.commands SET key_held = false WHERE command_id = v.command_id AND key_held;
+    END IF;
+
+    IF p ->> 'supersedes' IS NOT NULL AND (
+      v_prior.state IS DISTINCT FROM 'unknown' OR NOT v_prior.presumed_absent OR v_prior.account_id <> p -> 'request' ->> 'accountId'
+      OR public.is_superseded(v_prior.command_id)
+    ) THEN
+      RETURN json_build_object('kind', 'not_superseded');
+    END IF;
+
+    INSERT INTO public.commands (command_id, lane, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
+      supersedes, state, version, order_id, reason, baseline, deadline_at, created_at, updated_at, settled_at)
+    VALUES (v_id, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
+      p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
+      (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
+      p -> 'refusal', p -> 'baseline', public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
+    ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
+    EXIT WHEN FOUND;
+  END LOOP;
+
+  IF v_attempt IS NOT NULL THEN
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at) VALUES (v_attempt, v_id, 1, 'prepared', p_epoch, v_at);
+  END IF;
+  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note', 'code', CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'prepared' END,
+    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', (p ->> 'atMs')::double precision)));
+  RETURN json_build_object('kind', 'opened', 'command', public.tell_step(v_id));
+END
+$$;
+
+-- PREPARED → SENDING. False: not this holder's any more, or not prepared any more; nothing was written.
+CREATE FUNCTION public.mark_sending(p_lane integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_command_id uuid;
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN false;
+  END IF;
+  -- One table a statement, by its key: a join's plan made while the tables were empty would be kept.
+  SELECT command_id INTO v_command_id FROM public.attempts WHERE attempt_id = p_attempt_id;
+  PERFORM FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  UPDATE public.attempts SET state = 'sending', sending_at = public.ms_to_time(p_at_ms)
+  WHERE attempt_id = p_attempt_id AND state = 'prepared' AND epoch = p_epoch;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM public.append_evidence(v_command_id, json_build_array(json_build_object('kind', 'note', 'code', 'sending', 'detail', json_build_object(),
+    'attemptId', p_attempt_id, 'atMs', p_at_ms)));
+  RETURN true;
+END
+$$;
+
+-- One step by compare-and-set on the version (and on the attempt's state, which `mark_sending` changes without a version). `p` is a CommandStep.
+CREATE FUNCTION public.step_command(p_lane integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+  v_to text := p ->> 'to';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_attempt json := p -> 'attempt';
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND lane = p_lane FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
+  END IF;
+  IF v.version <> (p ->> 'version')::integer THEN
+    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+  END IF;
+  IF v_attempt IS NOT NULL THEN
+    UPDATE public.attempts SET state = v_attempt ->> 'to', answered_at = v_at, reason = coalesce(v_attempt -> 'reason', reason)
+    WHERE attempt_id = v_attempt ->> 'attemptId' AND command_id = v_id AND state = v_attempt ->> 'from';
+    IF NOT FOUND THEN
+      RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+    END IF;
+  END IF;
+  UPDATE public.commands SET
+    state = v_to, version = version + 1, updated_at = v_at,
+    reason = coalesce(p -> 'reason', reason),
+    order_id = coalesce(p ->> 'orderId', order_id),
+    presumed_absent = v_to = 'unknown' AND coalesce((p ->> 'presumedAbsent')::boolean, presumed_absent),
+    pending_revision = coalesce((p -> 'seenPendingAt' ->> 'revision')::bigint, pending_revision),
+    pending_version = CASE WHEN p -> 'seenPendingAt' IS NULL THEN pending_version ELSE (p -> 'seenPendingAt' ->> 'sourceVersion')::bigint END,
+    misses = coalesce((p ->> 'misses')::integer, misses),
+    settled_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(settled_at, v_at) END
+  WHERE command_id = v_id;
+  IF p ->> 'nextAttemptId' IS NOT NULL THEN
+    IF v_to <> 'open' THEN
+      RAISE EXCEPTION 'command % becomes % and prepares another attempt', v_id, v_to USING ERRCODE = 'TM010';
+    END IF;
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at)
+    SELECT p ->> 'nextAttemptId', v_id, max(number) + 1, 'prepared', p_epoch, v_at FROM public.attempts WHERE command_id = v_id;
+  END IF;
+  PERFORM public.append_evidence(v_id, p -> 'evidence');
+  RETURN json_build_object('kind', 'stepped', 'command', public.tell_step(v_id));
+END
+$$;
+
+-- Under the fence, and only while the command is unknown at the version that the read was judged by. Returns as `step_command` does.
+CREATE FUNCTION public.note_miss(p_lane integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND lane = p_lane FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
+  END IF;
+  IF v.version <> (p ->> 'version')::integer OR v.state <> 'unknown' THEN
+    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+  END IF;
+  UPDATE public.commands SET misses = misses + 1 WHERE command_id = v_id RETURNING * INTO v;
+  PERFORM public.append_evidence(v_id, json_build_array(p -> 'evidence'));
+  RETURN json_build_object('kind', 'noted', 'command', public.command_json(v));
+END
+$$;
+
+-- Raises the fence, which waits for every journal transaction of the former holder and shuts out the later ones; then sweeps what it left: an attempt that
+-- was SENDING may have been written, one that was PREPARED was not. Returns how many commands it swept: as many as were in hand, so a few hundred at most.
+-- Called again under the same epoch it sweeps nothing that this epoch prepared.
+CREATE FUNCTION public.take_over_commands(p_lane integer, p_epoch bigint, p_at_ms double precision) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_last public.attempts;
+  v_was text;
+  v_swept integer := 0;
+  v_at timestamptz := public.ms_to_time(p_at_ms);
+  v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
+BEGIN
+  INSERT INTO public.command_fence AS f (lane, epoch) VALUES (p_lane, p_epoch)
+  ON CONFLICT (lane) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'lane % was taken over by a later holder than epoch %', p_lane, p_epoch USING ERRCODE = 'TM011';
+  END IF;
+
+  FOR v IN
+    SELECT * FROM public.commands c
+    WHERE c.lane = p_lane AND c.command_id IN (
+      SELECT command_id FROM public.attempts WHERE state IN ('prepared', 'sending') AND epoch < p_epoch
+      UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
+    ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
+  LOOP
+    SELECT * INTO v_last FROM public.attempts a WHERE a.command_id = v.command_id ORDER BY a.number DESC LIMIT 1;
+    CONTINUE WHEN v_last.epoch >= p_epoch;
+    v_was := v_last.state;
+    IF v_was IN ('prepared', 'sending') THEN
+      UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
+      WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
+    END IF;
+    -- One that was settled before its answer came keeps its outcome; only its attempt is told.
+    UPDATE public.commands c SET
+      state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
+      reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
+      settled_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.settled_at END,
+      version = c.version + 1, updated_at = v_at
+    WHERE c.command_id = v.command_id;
+    PERFORM public.append_evidence(v.command_id, json_build_array(json_build_object('kind', 'note', 'code', 'taken_over',
+      'detail', json_build_object('epoch', p_epoch::text, 'was', v_was), 'attemptId', v_last.attempt_id, 'atMs', p_at_ms)));
+    PERFORM public.tell_step(v.command_id);
+    v_swept := v_swept + 1;
+  END LOOP;
+  RETURN v_swept;
+END
+$$;
+
+-- ----- Cancel-all -----
+
+-- What a cancel-all set out to cancel, under its key: asked again, it is about these orders and no others.
+CREATE TABLE public.cancel_alls (
+  cancel_all_id uuid PRIMARY KEY,
+  lane integer NOT NULL,
+  principal text NOT NULL,
+  idempotency_key text NOT NULL,
+  key_held boolean DEFAULT true NOT NULL,
+  request_hash text NOT NULL,
+  account_id text,
+  reason text NOT NULL,
+  orders json NOT NULL,
+  declined json NOT NULL,
+  created_at timestamptz NOT NULL,
+  CONSTRAINT cancel_alls_account CHECK (account_id <> '')
+);
+
+CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls (lane, principal, idempotency_key) WHERE key_held;
+CREATE INDEX cancel_alls_key_held ON public.cancel_alls (created_at) WHERE key_held;
+
+-- Like the key of a command, that of a cancel-all is held until all its cancels are final, and seven days at least.
+CREATE FUNCTION public.cancel_all_holds_key(c public.cancel_alls, p_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN c.created_at > p_at - interval '7 days' OR EXISTS (
+    SELECT FROM public.commands m
+    WHERE m.settled_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
+END
+$$;
+
+-- One cancel-all with its list, unless the key is known: then the one of that key. `p` is a NewCancelAll (commands/command-journal.ts).
+CREATE FUNCTION public.open_cancel_all(p_lane integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.cancel_alls;
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  LOOP
+    SELECT * INTO v FROM public.cancel_alls WHERE lane = p_lane AND principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    IF FOUND THEN
+      IF public.cancel_all_holds_key(v, v_at) THEN
+        IF v.request_hash = p ->> 'requestHash' THEN
+          RETURN json_build_object('kind', 'replayed', 'cancelAll', public.cancel_all_json(v));
+        END IF;
+        RETURN json_build_object('kind', 'key_reused');
+      END IF;
+      UPDATE public.cancel_alls SET key_held = false WHERE cancel_all_id = v.cancel_all_id AND key_held;
+    END IF;
+    INSERT INTO public.cancel_alls (cancel_all_id, lane, principal, idempotency_key, request_hash, account_id, reason, orders, declined, created_at)
+    VALUES ((p ->> 'cancelAllId')::uuid, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p ->> 'accountId', p ->> 'reason',
+      p -> 'orders', p -> 'declined', v_at)
+    ON CONFLICT (lane, principal, idempotency_key) WHERE key_held DO NOTHING
+    RETURNING * INTO v;
+    EXIT WHEN FOUND;
+  END LOOP;
+  RETURN json_build_object('kind', 'opened', 'cancelAll', public.cancel_all_json(v));
+END
+$$;
+
+CREATE FUNCTION public.cancel_all_json(c public.cancel_alls) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN json_build_object('cancelAllId', c.cancel_all_id, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'accountId', c.account_id, 'reason', c.reason, 'orders', c.orders, 'declined', c.declined, 'atMs', public.time_to_ms(c.created_at));
+END
+$$;
+
+-- ----- Halts -----
+
+CREATE TABLE public.halts (
+  halt_id text PRIMARY KEY,
+  account_id text,
+  cause text NOT NULL,
+  reason text NOT NULL,
+  raised_by text NOT NULL,
+  since timestamptz NOT NULL,
+  cleared_at timestamptz,
+  cleared_by text,
+  cleared_reason text,
+  CONSTRAINT halts_account CHECK (account_id <> ''),
+  CONSTRAINT halts_cleared_with_a_reason CHECK (num_nulls(cleared_at, cleared_by, cleared_reason) in (0, 3) and cleared_reason <> '')
+);
+
+CREATE UNIQUE INDEX halts_one_active ON public.halts (coalesce(account_id, ''), cause) WHERE cleared_at is null;
+
+-- Adds a halt unless an active one has the same scope and cause; the active one, either way. Null: fenced.
+CREATE FUNCTION public.raise_halt(p_lane integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
+RETURNS SETOF public.halts
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN;
+  END IF;
+  LOOP
+    INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
+    VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
+    ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+    RETURN QUERY SELECT * FROM public.halts h
+      WHERE h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL;
+    EXIT WHEN FOUND;
+  END LOOP;
+END
+$$;
+
+-- Clears what is active in the scope; how many that were, or null: fenced.
+CREATE FUNCTION public.clear_halts(p_lane integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_rows integer;
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN NULL;
+  END IF;
+  UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
+  WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL;
+  GET DIAGNOSTICS v_rows = ROW_COUNT;
+  RETURN v_rows;
+END
+$$;
+
+-- ----- Principals and the audit trail -----
+
+CREATE TABLE public.principals (
+  name text PRIMARY KEY,
+  token_sha256 bytea NOT NULL,
+  scopes text[] NOT NULL,
+  accounts text[],
+  created_at timestamptz DEFAULT now() NOT NULL,
+  revoked_at timestamptz,
+  CONSTRAINT principals_hash CHECK (octet_length(principals.token_sha256) = 32)
+);
+
+CREATE UNIQUE INDEX principals_token ON public.principals (token_sha256);
+
+CREATE TABLE public.audit_log (
+  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  at timestamptz NOT NULL,
+  principal text NOT NULL,
+  action text NOT NULL,
+  account_id text,
+  command_id text,
+  request_id text,
+  reason text,
+  detail json,
+  recorded_at timestamptz DEFAULT now() NOT NULL
+);
+
+CREATE INDEX audit_log_at ON public.audit_log (at);
+
+-- ----- After a restore -----
+
+-- The database is an older copy of itself: consumers got everything since under revisions that will now be given again. The owner's alone.
+-- * Every lane gets a generation above its own and at least p_least, which its next holder puts above every revision; its epoch rises, so that its holder now
+--   is fenced and begins a term under the new one. A lane that no row knows (the copy is empty) is founded.
+-- * The log's numbers jump: an id of the stream of updates that was given out and lost is never given again.
+-- * The state topic may be ahead of the copy, and cannot bear an older state: its writer goes on behind what the copy holds.
+-- * An attempt that was only prepared when the copy was made may have been sent since: it counts as sent, so that the next holder finds out about it.
+-- * Commands made since are not in the journal, nor their idempotency keys: nothing may be placed until a person has looked.
+CREATE FUNCTION public.after_restore(p_lane integer, p_least integer, p_halt_id text, p_by text, OUT generation integer, OUT attempts integer)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_seq bigint;
+BEGIN
+  INSERT INTO public.lanes (lane, holder, epoch, batch, renewed_at) VALUES (p_lane, NULL, 1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
+  -- Each row waits for the batch that has it, and shuts out the next.
+  PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
+  SELECT greatest(max(l.generation) + 1, p_least) INTO after_restore.generation FROM public.lanes l;
+  UPDATE public.lanes l SET generation = after_restore.generation, epoch = l.epoch + 1, holder = NULL;
+
+  -- A thousand million: more than a day of the highest rate measured.
+  SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
+  INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
+  ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
+
+  UPDATE public.attempts SET state = 'sending', sending_at = clock_timestamp() WHERE state = 'prepared';
+  GET DIAGNOSTICS attempts = ROW_COUNT;
+  INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
+  VALUES (p_halt_id, NULL, 'operator', 'the database was restored: commands made since the copy are not in the journal', p_by, clock_timestamp())
+  ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+END
+$$;
+
+-- ----- What may never happen to a row -----
+
+-- A command begins open or refused, what it asks for never changes, and its states follow the table of domain/command-machine.ts (a test compares them cell by cell).
+-- A complete read that missed an unknown command is evidence and a count, no step: it moves no version and makes no event.
+CREATE FUNCTION public.commands_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.version <> 1 OR NEW.state NOT IN ('open', 'refused') OR NOT NEW.key_held THEN
+      RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
+    END IF;
+    IF NEW.supersedes IS NOT NULL THEN
+      -- Of two at once that want the same place, the one that waited here sees what the first one did.
+      PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
+      IF public.is_superseded(NEW.supersedes) THEN
+        RAISE EXCEPTION 'command % is superseded already', NEW.supersedes USING ERRCODE = 'TM010';
+      END IF;
+    END IF;
+    RETURN NEW;
+  END IF;
+  IF (OLD.command_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
+      OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.deadline_at, OLD.created_at)
+    IS DISTINCT FROM
+     (NEW.command_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
+      NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.deadline_at, NEW.created_at)
+  THEN
+    RAISE EXCEPTION 'what command % asks for never changes', OLD.command_id USING ERRCODE = 'TM010';
+  END IF;
+  IF NEW.order_id IS DISTINCT FROM OLD.order_id AND OLD.order_id IS NOT NULL THEN
+    RAISE EXCEPTION 'command % is about order %, and stays so', OLD.command_id, OLD.order_id USING ERRCODE = 'TM010';
+  END IF;
+  IF NEW.key_held <> OLD.key_held THEN
+    IF NEW.key_held OR NEW.settled_at IS NULL THEN
+      RAISE EXCEPTION 'the key of command % is given up once, when it is final', OLD.command_id USING ERRCODE = 'TM010';
+    END IF;
+    IF NEW.version = OLD.version AND NEW.state = OLD.state THEN
+      RETURN NEW;
+    END IF;
+  END IF;
+  -- One more read that missed an unknown command is counted beside its steps: nothing else may change with it.
+  IF NEW.version = OLD.version AND NEW.misses = OLD.misses + 1 AND OLD.state = 'unknown' AND
+    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.settled_at)
+    IS NOT DISTINCT FROM
+    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.settled_at)
+  THEN
+    RETURN NEW;
+  END IF;
+  IF NEW.version <> OLD.version + 1 THEN
+    RAISE EXCEPTION 'command % steps from version % to %', OLD.command_id, OLD.version, NEW.version USING ERRCODE = 'TM010';
+  END IF;
+  IF NOT NEW.state = ANY (CASE OLD.state
+    WHEN 'open' THEN '{open,refused,not_sent,accepted,unknown,applied,rejected,moot,conflict}'::text[]
+    WHEN 'unknown' THEN '{unknown,refused,not_sent,accepted,applied,rejected,moot,conflict}'
+    WHEN 'accepted' THEN '{accepted,not_sent,applied,rejected,moot,conflict}'
+    WHEN 'conflict' THEN '{conflict,not_sent,applied,rejected,moot}'
+    WHEN 'refused' THEN '{refused,moot,applied}'
+    WHEN 'not_sent' THEN '{not_sent,applied}'
+    WHEN 'rejected' THEN '{rejected,applied}'
+    WHEN 'moot' THEN '{moot,applied}'
+    WHEN 'applied' THEN '{applied}'
+  END) THEN
+    RAISE EXCEPTION 'command % may not go from % to %', OLD.command_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION public.commands_guard();
+
+-- Prepared → sending once and never back; nothing leaves an end; a further attempt only behind one that came to nothing.
+CREATE FUNCTION public.attempts_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.state <> 'prepared' OR NEW.sending_at IS NOT NULL OR NEW.answered_at IS NOT NULL THEN
+      RAISE EXCEPTION 'attempt % begins prepared', NEW.attempt_id USING ERRCODE = 'TM010';
+    END IF;
+    IF NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM public.attempts WHERE command_id = NEW.command_id) THEN
+      RAISE EXCEPTION 'attempt % leaves a hole at number %', NEW.attempt_id, NEW.number USING ERRCODE = 'TM010';
+    END IF;
+    RETURN NEW;
+  END IF;
+  IF (OLD.attempt_id, OLD.command_id, OLD.number, OLD.epoch, OLD.prepared_at) IS DISTINCT FROM
+     (NEW.attempt_id, NEW.command_id, NEW.number, NEW.epoch, NEW.prepared_at) THEN
+    RAISE EXCEPTION 'what attempt % is never changes', OLD.attempt_id USING ERRCODE = 'TM010';
+  END IF;
+  IF NOT NEW.state = ANY (CASE OLD.state
+    WHEN 'prepared' THEN '{sending,not_sent}'::text[]
+    WHEN 'sending' THEN '{not_sent,refused,rejected,accepted,unknown}'
+    WHEN 'unknown' THEN '{unknown,not_sent,refused,rejected,accepted}'
+    ELSE ARRAY[OLD.state]
+  END) THEN
+    RAISE EXCEPTION 'attempt % may not go from % to %', OLD.attempt_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
+  END IF;
+  IF (NEW.sending_at IS DISTINCT FROM OLD.sending_at) <> (NEW.state = 'sending') THEN
+    RAISE EXCEPTION 'attempt % says when it was sent once, with the step to sending', OLD.attempt_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER attempts_guard BEFORE INSERT OR UPDATE ON public.attempts FOR EACH ROW EXECUTE FUNCTION public.attempts_guard();
+
+CREATE FUNCTION public.halts_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF OLD.cleared_at IS NOT NULL OR (OLD.halt_id, OLD.account_id, OLD.cause, OLD.reason, OLD.raised_by, OLD.since) IS DISTINCT FROM
+     (NEW.halt_id, NEW.account_id, NEW.cause, NEW.reason, NEW.raised_by, NEW.since) THEN
+    RAISE EXCEPTION 'halt % is cleared once, and never changed otherwise', OLD.halt_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.halts_guard();
+
+-- An event is told once, and goes only when it was.
+CREATE FUNCTION public.command_events_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    IF OLD.published_at IS NULL THEN
+      RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
+    END IF;
+    RETURN OLD;
+  END IF;
+  IF (OLD.id, OLD.command_id, OLD.version, OLD.snapshot::text, OLD.recorded_at) IS DISTINCT FROM
+     (NEW.id, NEW.command_id, NEW.version, NEW.snapshot::text, NEW.recorded_at) THEN
+    RAISE EXCEPTION 'event % never changes', OLD.id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER command_events_guard BEFORE UPDATE OR DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION public.command_events_guard();
+
+CREATE FUNCTION public.cancel_alls_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NEW.key_held OR NOT OLD.key_held OR
+    (OLD.cancel_all_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.account_id, OLD.reason, OLD.orders::text, OLD.declined::text, OLD.created_at)
+    IS DISTINCT FROM
+    (NEW.cancel_all_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.account_id, NEW.reason, NEW.orders::text, NEW.declined::text, NEW.created_at)
+  THEN
+    RAISE EXCEPTION 'cancel-all % gives up its key once, and never changes otherwise', OLD.cancel_all_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER cancel_alls_guard BEFORE UPDATE ON public.cancel_alls FOR EACH ROW EXECUTE FUNCTION public.cancel_alls_guard();
+
+-- Statement triggers, so that they cost the tables' own writes nothing.
+CREATE FUNCTION public.refuse_loss() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION '% of % is not allowed: it only grows', TG_OP, TG_TABLE_NAME USING ERRCODE = 'TM010';
+END
+$$;
+
+CREATE TRIGGER evidence_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.evidence FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER audit_log_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER commands_stay BEFORE DELETE OR TRUNCATE ON public.commands FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER attempts_stay BEFORE DELETE OR TRUNCATE ON public.attempts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER order_bindings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.order_bindings FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER command_events_stay BEFORE TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+
+-- ----- What each role may do -----
+-- `tidemark_owner` owns everything (the runner of the migrations acts as it), `tidemark_app` is the service, `tidemark_reader` people and dashboards.
+-- Logins are granted membership by the people who run the database.
+GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
+
+-- Orders, the log and bindings are written by apply_batch alone, so behind the lane's fence.
+GRANT SELECT ON public.orders, public.order_updates, public.order_bindings TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.accounts TO tidemark_app;
+GRANT SELECT, UPDATE (dealt_at), DELETE ON public.quarantine TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
+GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id), UPDATE (answered_at, outcome, detail), DELETE ON public.repair_requests TO tidemark_app;
+
+-- The service may step commands, and takes nothing away but published events.
+GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts, public.command_fence TO tidemark_app;
+GRANT SELECT, INSERT ON public.evidence, public.audit_log TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (published_at), DELETE ON public.command_events TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (key_held) ON public.cancel_alls TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (revoked_at) ON public.principals TO tidemark_app;
+
+GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.relay_positions, public.accounts, public.quarantine,
+  public.repair_requests, public.commands, public.attempts, public.evidence, public.command_events, public.command_fence, public.cancel_alls, public.halts,
+  public.audit_log TO tidemark_reader;
+-- Not the hashes.
+GRANT SELECT (name, scopes, accounts, created_at, revoked_at) ON public.principals TO tidemark_reader;
+
+GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
+  public.drop_log_partition TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
+  public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.mark_sending, public.step_command, public.note_miss,
+  public.take_over_commands TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;

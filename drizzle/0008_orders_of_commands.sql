@@ -1,2 +1,0 @@
-CREATE INDEX "commands_of_order" ON "commands" USING btree ("stream","order_id") WHERE "commands"."kind" <> 'place';--> statement-breakpoint
-CREATE INDEX "commands_came_to_nothing" ON "commands" USING btree ("command_id") WHERE "commands"."kind" = 'place' and "commands"."order_id" is null and "commands"."settled_at" is not null;
