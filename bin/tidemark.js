@@ -2,7 +2,7 @@
 // Node refuses TypeScript below node_modules, so a checkout runs the sources and an installed package runs what `prepack` emitted.
 // Started by a Node older than 24, this hands over to the Node 24 that npm installed beside us.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ function boundHeap() {
 
 /**
  * Keeps what V8 and Node made of our 1,400 files for the next start, which then takes two thirds of the processor time. In a folder of the user's own: Node's own choice
- * is one that everybody may write to. Where none can be made (a read-only image) it goes without.
+ * is one that everybody may write to. Where none can be made (a read-only image), or another user could put code there, it goes without.
  */
 function keepCompiled() {
   let folder;
@@ -36,11 +36,26 @@ function keepCompiled() {
     for (const name of ['.', 'tidemark', 'code']) {
       folder = join(folder, name);
       if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+      if (!isOurs(folder, name === '.')) return;
     }
   } catch {
     return;
   }
   nodeModule.enableCompileCache(folder);
+}
+
+/**
+ * Whether no user but this one (and root) can write to the folder: what lies there is run. `sudo` that keeps HOME would else run, as root, what a user put there. The
+ * parent may be everybody's where its sticky bit keeps ours from being moved away, and may be reached by a link.
+ */
+function isOurs(folder, isParent) {
+  const { uid, mode } = isParent ? statSync(folder) : lstatSync(folder);
+  const me = process.getuid?.();
+  // Windows has neither: its profile folders are the user's own.
+  if (me === undefined) return true;
+  const closed = (mode & 0o022) === 0;
+  if (isParent) return (uid === me || uid === 0) && (closed || (mode & 0o1000) !== 0);
+  return (mode & 0o170000) === 0o040000 && uid === me && closed;
 }
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {

@@ -44,6 +44,14 @@ export const optionTable = {
     describe:
       'Address that the admin port listens on. It has no sign-in: open it to the network of the probes and of Prometheus only.',
   }),
+  adminNames: list({
+    env: 'TIDEMARK_ADMIN_NAMES',
+    group: 'Process',
+    pattern: /^[0-9A-Za-z.:_[\]-]{1,253}$/,
+    shape: 'host names or IP addresses, separated by commas',
+    describe:
+      'Names by which the admin port is asked, besides `localhost`, `TIDEMARK_ADMIN_HOST` and the address that a request came to: the target of Prometheus, without its port. A request for another name is answered 421, since a web page could have made its own name resolve here.',
+  }),
   drainDeadlineMs: integer({
     env: 'TIDEMARK_DRAIN_DEADLINE_MS',
     group: 'Process',

@@ -7,8 +7,9 @@ import type { Clock } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Service } from '../runtime/service.ts';
 import { answerProblem, answerUnknownPath } from './answer-problem.ts';
+import { namesThisHost } from './browser-guard.ts';
 import { observeRequest } from './observe-request.ts';
-import { problem, problemType } from './problem.ts';
+import { sendProblem } from './send-answer.ts';
 
 export interface AdminServerDeps {
   readonly clock: Clock;
@@ -24,9 +25,13 @@ export interface AdminServerOptions {
   readonly host: string;
   /** 0: any free port; see `address`. */
   readonly port: number;
+  /** What `Host` may say besides loopback, `host` and the address that a request came to. */
+  readonly names?: readonly string[] | undefined;
 }
 
 const statusDeadlineMs = 5000;
+const hostNotNamed =
+  'this port answers to localhost, to its own address and to the names in TIDEMARK_ADMIN_NAMES only: without sign-in, that keeps web pages out';
 
 /**
  * The admin port: `/livez`, `/readyz`, `/status`, `/metrics`. A port of its own, so that probes and scrapes neither need a sign-in nor
@@ -43,7 +48,7 @@ export class AdminServer implements Service {
   constructor(deps: AdminServerDeps, options: AdminServerOptions) {
     this.deps = deps;
     this.options = options;
-    this.server = buildServer(deps);
+    this.server = buildServer(deps, options);
   }
 
   /** `http://host:port` as bound; undefined before `start`. */
@@ -67,7 +72,7 @@ export class AdminServer implements Service {
 }
 
 /** The limits are those of the REST port where they apply: headers 8 KiB and 64, header deadline 5 s, request 10 s. No body is read at all. */
-function buildServer(deps: AdminServerDeps): FastifyInstance {
+function buildServer(deps: AdminServerDeps, { host, names = [] }: AdminServerOptions): FastifyInstance {
   const server = Fastify({
     logger: false,
     bodyLimit: 1024,
@@ -83,7 +88,11 @@ function buildServer(deps: AdminServerDeps): FastifyInstance {
   server.server.maxHeadersCount = 64;
   server.setNotFoundHandler(answerUnknownPath);
   server.setErrorHandler((error, request, reply) => answerProblem(deps.log, error, request, reply));
-  server.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
+  const allowed = new Set([host, ...names].map((name) => name.toLowerCase()));
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    if (!namesThisHost(request.raw, allowed)) return sendProblem(reply, 421, 'HOST_NOT_NAMED', hostNotNamed);
+  });
   server.addHook('onResponse', async (request, reply) => observeRequest(deps.metrics, request, reply));
   addRoutes(server, deps);
   return server;
@@ -109,8 +118,7 @@ async function answerReady(health: HealthRegistry, request: FastifyRequest, repl
   const query = new URL(request.url, 'http://admin').searchParams;
   const role = query.get('role');
   if (role !== null && role !== 'leader') {
-    const body = problem(400, 'UNKNOWN_ROLE', 'role must be leader, or left out', request.id);
-    return reply.code(400).type(problemType).send(JSON.stringify(body));
+    return sendProblem(reply, 400, 'UNKNOWN_ROLE', 'role must be leader, or left out');
   }
   const report = await health.report();
   const ready = role === 'leader' ? report.leader : report.status !== 'unready';

@@ -9,9 +9,9 @@ import type { Service } from '../runtime/service.ts';
 import { answerProblem, answerUnknownPath } from './answer-problem.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
-import { AuthRequiredError, isLoopbackHost, namesLoopback } from './auth/loopback-only.ts';
 import type { PrincipalStore, StoredPrincipal } from './auth/principal-store.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
+import { isChangeByForeignPage, isLoopbackHost, namesThisHost } from './browser-guard.ts';
 import { answerClientError } from './client-error.ts';
 import { Cursors } from './cursor.ts';
 import { makeDocuments } from './documents/make-documents.ts';
@@ -56,6 +56,7 @@ const bodyLimit = 32_768;
  */
 const idleMs = 180_000;
 const tokensEveryMs = 10_000;
+const noNames: ReadonlySet<string> = new Set();
 
 /**
  * REST: commands, reads, the stream of updates and their documents, on one port.
@@ -191,8 +192,13 @@ export class RestServer implements Service {
       sendProblem(reply.header('connection', 'close'), fault.status, fault.code, fault.detail);
       return;
     }
-    if (!this.authenticator.required && !namesLoopback(request.headers.host)) {
+    if (!this.authenticator.required && !namesThisHost(request.raw, noNames)) {
       sendProblem(reply, 421, 'HOST_NOT_LOOPBACK', 'without sign-in only requests to localhost are answered');
+      return;
+    }
+    // With sign-in too, where no page has a token: one rule, whatever becomes of the sign-in.
+    if (isChangeByForeignPage(request.raw)) {
+      sendProblem(reply, 403, 'CROSS_SITE_REQUEST', 'a page of another site, or of another port, may not change anything here');
       return;
     }
     done();
@@ -202,4 +208,17 @@ export class RestServer implements Service {
     this.inFlight -= 1;
     if (this.inFlight === 0) this.onIdle?.();
   };
+}
+
+/** Nobody would have to sign in, and the port could be reached from elsewhere. */
+export class AuthRequiredError extends Error {
+  readonly code = 'AUTH_REQUIRED';
+  readonly retryable = false;
+
+  constructor(host: string) {
+    super(
+      `REST does not listen on ${host} without sign-in: accept tokens of the database, configure static tokens or an issuer of JWTs (issuer, audience, JWKS URL), or listen on 127.0.0.1`,
+    );
+    this.name = 'AuthRequiredError';
+  }
 }

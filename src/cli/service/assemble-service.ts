@@ -156,7 +156,7 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
   const eventLoop = new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 });
   const admin = new AdminServer(
     { clock, log, metrics, health, eventLoop, status: () => statusDocument(parts) },
-    { host: config.adminHost, port: config.adminPort },
+    { host: config.adminHost, port: config.adminPort, names: config.adminNames },
   );
   const ingestStep = closing('ingest', (signal) => ingest.drain(signal));
   const kafkaStep = closing('kafka', async () => {

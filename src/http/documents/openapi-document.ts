@@ -151,6 +151,7 @@ function problemsOf({ method, body, problems = {}, scopes, params }: Route): Rec
     scopes === 'public' ? {} : signedIn,
     params === undefined ? {} : { 404: ['NOT_FOUND'] },
     body === undefined && method !== 'GET' ? { 400: ['UNEXPECTED_BODY'] } : {},
+    method === 'GET' ? {} : { 403: ['CROSS_SITE_REQUEST'] },
     problems,
   ])
     for (const [status, those] of Object.entries(table)) codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));

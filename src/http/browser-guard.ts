@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http';
+
+// A browser on this machine, or in its network, reaches ports that its user's other pages must not use. Two headers tell such pages apart: a browser writes them
+// itself, and no page can change them. Programs write neither an origin nor a site, and name the host that they were given.
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i;
+const withPort = /^(.*?)(?::\d{1,5})?$/;
+
+/** Whether `host` is an address of this machine that no other reaches. */
+export function isLoopbackHost(host: string): boolean {
+  return loopback.test(host);
+}
+
+/**
+ * Whether the `Host` of a request names this machine, the address that its connection came to, or one of `names` (in lower case). A page whose own name was made to
+ * resolve to us (DNS rebinding) is of the same origin as we are to its browser, which then lets it read our answers; but its requests carry its name.
+ */
+export function namesThisHost({ headers, socket }: IncomingMessage, names: ReadonlySet<string>): boolean {
+  const host = (withPort.exec(headers.host ?? '')?.[1] ?? '').toLowerCase();
+  if (isLoopbackHost(host) || names.has(host)) return true;
+  // A socket that listens on IPv6 shows an IPv4 address as `::ffff:10.0.0.7`; in `Host` an IPv6 address stands in brackets.
+  const reached = socket.localAddress?.toLowerCase().replace(/^::ffff:/, '');
+  return reached !== undefined && host === (reached.includes(':') ? `[${reached}]` : reached);
+}
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Whether a page of another site, or of another port of this machine, asks for a change: a browser sends a simple request (a POST without a body of ours) for any page,
+ * only its answer is kept from the page. `Sec-Fetch-Site` decides where there is one (W3C Fetch Metadata), `Origin` in an older browser.
+ */
+export function isChangeByForeignPage({ method = '', headers }: IncomingMessage): boolean {
+  if (safeMethods.has(method)) return false;
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
+  const { origin, host } = headers;
+  return origin !== undefined && URL.parse(origin)?.host !== host?.toLowerCase();
+}
