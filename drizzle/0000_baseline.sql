@@ -835,17 +835,21 @@ $$;
 
 -- ----- Principals and the audit trail -----
 
-CREATE TABLE public.principals (
-  name text PRIMARY KEY,
+-- Static tokens of REST. A principal is a name: what is its own (keys, references) outlives each of its tokens.
+CREATE TABLE public.principal_tokens (
+  principal text NOT NULL,
+  number integer NOT NULL,
   token_sha256 bytea NOT NULL,
   scopes text[] NOT NULL,
   accounts text[],
   created_at timestamptz DEFAULT now() NOT NULL,
-  revoked_at timestamptz,
-  CONSTRAINT principals_hash CHECK (octet_length(principals.token_sha256) = 32)
+  expires_at timestamptz,
+  CONSTRAINT principal_tokens_principal_number_pk PRIMARY KEY (principal, number),
+  CONSTRAINT principal_tokens_sha256 CHECK (octet_length(principal_tokens.token_sha256) = 32),
+  CONSTRAINT principal_tokens_number CHECK (principal_tokens.number > 0)
 );
 
-CREATE UNIQUE INDEX principals_token ON public.principals (token_sha256);
+CREATE UNIQUE INDEX principal_tokens_hash ON public.principal_tokens (token_sha256);
 
 CREATE TABLE public.audit_log (
   id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
@@ -1048,6 +1052,26 @@ $$;
 CREATE TRIGGER cancel_alls_guard BEFORE UPDATE ON public.cancel_alls FOR EACH ROW EXECUTE FUNCTION public.cancel_alls_guard();
 
 -- Statement triggers, so that they cost the tables' own writes nothing.
+CREATE FUNCTION public.principal_tokens_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' AND (
+    (OLD.principal, OLD.number, OLD.token_sha256, OLD.scopes, OLD.accounts, OLD.created_at)
+      IS DISTINCT FROM (NEW.principal, NEW.number, NEW.token_sha256, NEW.scopes, NEW.accounts, NEW.created_at)
+    OR NEW.expires_at IS NULL OR NEW.expires_at >= OLD.expires_at OR OLD.expires_at <= now())
+  THEN
+    RAISE EXCEPTION 'token % of % may only be ended earlier', OLD.number, OLD.principal USING ERRCODE = 'TM010';
+  END IF;
+  -- Here and not in the program that does it, so that a token made by hand is on record too. Its maker is the login: REST has no say in this.
+  INSERT INTO public.audit_log (at, principal, action, detail)
+  VALUES (clock_timestamp(), 'database:' || session_user, CASE TG_OP WHEN 'INSERT' THEN 'token_add' ELSE 'token_end' END,
+    json_build_object('principal', NEW.principal, 'number', NEW.number, 'scopes', NEW.scopes, 'accounts', NEW.accounts, 'expiresAt', NEW.expires_at));
+  RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER principal_tokens_guard BEFORE INSERT OR UPDATE ON public.principal_tokens FOR EACH ROW EXECUTE FUNCTION public.principal_tokens_guard();
+
 CREATE FUNCTION public.refuse_loss() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1062,6 +1086,7 @@ CREATE TRIGGER attempts_stay BEFORE DELETE OR TRUNCATE ON public.attempts FOR EA
 CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER order_bindings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.order_bindings FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER command_events_stay BEFORE TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER principal_tokens_stay BEFORE DELETE OR TRUNCATE ON public.principal_tokens FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 
 -- ----- What each role may do -----
@@ -1082,13 +1107,14 @@ GRANT SELECT, INSERT ON public.evidence, public.audit_log TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (published_at), DELETE ON public.command_events TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (key_held) ON public.cancel_alls TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
-GRANT SELECT, INSERT, UPDATE (revoked_at) ON public.principals TO tidemark_app;
+-- Tokens are made and ended by people, as the owner: a service that was broken into can't let anybody in.
+GRANT SELECT ON public.principal_tokens TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.relay_positions, public.accounts, public.quarantine,
   public.repair_requests, public.commands, public.attempts, public.evidence, public.command_events, public.command_fence, public.cancel_alls, public.halts,
   public.audit_log TO tidemark_reader;
 -- Not the hashes.
-GRANT SELECT (name, scopes, accounts, created_at, revoked_at) ON public.principals TO tidemark_reader;
+GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
   public.drop_log_partition TO tidemark_app;

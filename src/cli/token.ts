@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import { scopes } from '../http/auth/principal.ts';
-import { PostgresPrincipalStore } from '../store/principals.ts';
+import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { formatTable } from './format-table.ts';
 import type { CliIo } from './io.ts';
@@ -10,17 +10,22 @@ import { withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:
-  $ tidemark token add risk --scopes orders:read --all-accounts
+  $ tidemark token add risk --scopes orders:read --all-accounts --expires-in 90d
   $ tidemark token add desk --scopes orders:read,orders:write --accounts SIM-1001,SIM-1002 --json | jq -r .token > desk.token
+  $ tidemark token add desk --another         one more token of the same caller, with the rights of its last one
+  $ tidemark token revoke desk 1 --in 1h      the old one ends once every process has the new one
   $ tidemark token ls
-  $ tidemark token revoke desk
+  $ tidemark token revoke desk                all of the caller's, at once
 
-They are accepted by services that run with TIDEMARK_AUTH_PRINCIPALS=on, within 10 s. Needs DATABASE_URL. The token is shown once: only its hash is kept.`;
+All tokens of a principal are one caller: idempotency keys and references are the principal's, so a new token goes on where the old one stopped. They are
+accepted by services that run with TIDEMARK_AUTH_PRINCIPALS=on, within 5 s. Needs DATABASE_URL, as a member of tidemark_owner. A token is shown once: only its hash is kept.`;
 
 interface AddFlags {
-  readonly scopes: readonly string[];
+  readonly another?: true;
+  readonly scopes?: readonly string[];
   readonly accounts?: readonly string[];
   readonly allAccounts?: true;
+  readonly expiresIn?: number;
   readonly json?: true;
 }
 
@@ -32,11 +37,13 @@ export function tokenCommand(io: CliIo): Command {
   command
     .command('add')
     .description('Makes a token, and shows it once.')
-    .argument('<name>', 'of the principal: in the journal, in the audit trail', principalName)
-    .requiredOption('--scopes <list>', `what it may do: ${scopes.join(', ')}`, scopeList)
+    .argument('<principal>', 'whose: the name in the journal and in the audit trail', principalName)
+    .option('--another', 'one more token of a principal that has had some')
+    .option('--scopes <list>', `what it may do: ${scopes.join(', ')}`, scopeList)
     .option('--accounts <list>', 'accounts that it may see and move', accountList)
     .option('--all-accounts', 'every account, also those to come')
-    .option('--json', 'print { name, token } as JSON')
+    .option('--expires-in <time>', 'when it ends, as 12h or 90d; without it, only when it is revoked', duration)
+    .option('--json', 'print { principal, number, token } as JSON')
     .action((name: string, flags: AddFlags) => withPrincipals(io, (store) => add(io, store, name, flags)));
   command
     .command('ls')
@@ -45,9 +52,13 @@ export function tokenCommand(io: CliIo): Command {
     .action((flags: { json?: true }) => withPrincipals(io, (store) => list(io, store, flags.json === true)));
   command
     .command('revoke')
-    .description('Ends a token for good; its name is not given again.')
-    .argument('<name>', 'of the principal')
-    .action((name: string) => withPrincipals(io, (store) => revoke(io, store, name)));
+    .description('Ends a token of a principal for good, or all of them.')
+    .argument('<principal>', 'whose', principalName)
+    .argument('[number]', 'of the token, as `token ls` shows it; without it, all', tokenNumber)
+    .option('--in <time>', 'not now but after this time, as 30m or 12h', duration, 0)
+    .action((name: string, number: number | undefined, flags: { in: number }) =>
+      withPrincipals(io, (store) => revoke(io, store, { name, number, inMs: flags.in })),
+    );
   return command;
 }
 
@@ -59,48 +70,99 @@ async function withPrincipals(io: CliIo, work: (store: PostgresPrincipalStore) =
 }
 
 async function add(io: CliIo, store: PostgresPrincipalStore, name: string, flags: AddFlags): Promise<void> {
-  const { scopes: granted, accounts, allAccounts, json } = flags;
-  if ((accounts === undefined) === (allAccounts === undefined))
-    throw new CliError('which accounts? Give --accounts or --all-accounts', { code: 'USAGE', exitCode: exitCodes.usage });
+  if (flags.accounts !== undefined && flags.allAccounts !== undefined)
+    throw usage('which accounts? Give --accounts or --all-accounts, not both');
+  const last = (await store.tokensOf(name)).at(-1);
+  if (last !== undefined && flags.another === undefined)
+    throw new CliError(`there is, or was, a principal of the name ${name}`, {
+      code: 'NAME_TAKEN',
+      mend: 'For another caller choose another name. For the same one give --another: its tokens share idempotency keys.',
+    });
+  if (last === undefined && flags.another !== undefined)
+    throw new CliError(`there is no principal ${name}`, {
+      code: 'NO_PRINCIPAL',
+      mend: 'Leave out --another to make its first token.',
+    });
   // 244 random bits.
   const token = `${io.random.uuid()}${io.random.uuid()}`.replaceAll('-', '');
   const sha256 = createHash('sha256').update(token).digest('hex');
-  if (!(await store.add({ name, sha256, scopes: granted, accounts: accounts ?? 'all' })))
-    throw new CliError(`there is, or was, a token of the name ${name}`, {
-      code: 'NAME_TAKEN',
-      mend: 'Choose another name: the audit trail tells them apart by it.',
-    });
-  io.stdout.write(json ? `${JSON.stringify({ name, token })}\n` : `${token}\n`);
-  if (!json) io.stderr.write('This is the only time that it is shown.\n');
+  const number = (last?.number ?? 0) + 1;
+  const expiry = flags.expiresIn === undefined ? {} : { expiresAtMs: io.clock.nowMs() + flags.expiresIn };
+  if (!(await store.add({ name, number, sha256, ...rightsOf(flags, last), ...expiry })))
+    throw new CliError(`another token of ${name} was made at the same time`, { code: 'BUSY', mend: 'Run it again.' });
+  io.stdout.write(json(flags) ? `${JSON.stringify({ principal: name, number, token })}\n` : `${token}\n`);
+  if (!json(flags)) io.stderr.write('This is the only time that it is shown.\n');
+}
+
+/** Those that were given; the rest as the last token of the principal has it. */
+function rightsOf({ scopes: granted, accounts, allAccounts }: AddFlags, last: NumberedToken | undefined) {
+  const rights = {
+    scopes: granted ?? last?.scopes,
+    accounts: accounts ?? (allAccounts === undefined ? last?.accounts : ('all' as const)),
+  };
+  if (rights.scopes === undefined) throw usage(`what may it do? Give --scopes, some of ${scopes.join(', ')}`);
+  if (rights.accounts === undefined) throw usage('which accounts? Give --accounts or --all-accounts');
+  return { scopes: rights.scopes, accounts: rights.accounts };
 }
 
 async function list(io: CliIo, store: PostgresPrincipalStore, asJson: boolean): Promise<void> {
-  const active = (await store.active()).map(({ sha256: _kept, ...told }) => told);
+  const active = (await store.active()).map(({ name, number, scopes: granted, accounts, expiresAtMs }) => ({
+    ...{ principal: name, number, scopes: granted, accounts },
+    expiresAt: expiresAtMs === undefined ? null : new Date(expiresAtMs).toISOString(),
+  }));
   if (asJson) io.stdout.write(`${JSON.stringify(active)}\n`);
   else if (active.length === 0) io.stdout.write('There are no tokens in the database.\n');
   else {
-    const rows = active.map(({ name, scopes: granted, accounts }) => [
-      name,
-      granted.join(','),
-      accounts === 'all' ? '*' : accounts.join(','),
+    const rows = active.map(({ principal, number, scopes: granted, accounts, expiresAt }) => [
+      ...[principal, String(number), granted.join(',')],
+      ...[accounts === 'all' ? '*' : accounts.join(','), expiresAt ?? 'never'],
     ]);
-    io.stdout.write(formatTable([['NAME', 'SCOPES', 'ACCOUNTS'], ...rows]));
+    io.stdout.write(formatTable([['PRINCIPAL', 'NUMBER', 'SCOPES', 'ACCOUNTS', 'EXPIRES'], ...rows]));
   }
 }
 
-async function revoke(io: CliIo, store: PostgresPrincipalStore, name: string): Promise<void> {
-  if (await store.revoke(name)) io.stdout.write(`Revoked ${name}.\n`);
-  else
-    throw new CliError(`there is no token of the name ${name} in force`, {
+interface Ending {
+  readonly name: string;
+  readonly number: number | undefined;
+  readonly inMs: number;
+}
+
+async function revoke(io: CliIo, store: PostgresPrincipalStore, { name, number, inMs }: Ending): Promise<void> {
+  const ended = await store.end(name, number, inMs);
+  if (ended.length === 0)
+    throw new CliError(`there is no token${number === undefined ? '' : ` ${number}`} of ${name} that would last longer`, {
       code: 'NO_TOKEN',
       mend: '`tidemark token ls` shows them.',
     });
+  const when = inMs === 0 ? '' : `, as of ${new Date(io.clock.nowMs() + inMs).toISOString()}`;
+  io.stdout.write(ended.map((each) => `Revoked token ${each} of ${name}${when}.\n`).join(''));
 }
 
-/** `loopback` is who calls without any sign-in. */
+function json(flags: AddFlags): boolean {
+  return flags.json === true;
+}
+
+function usage(message: string): CliError {
+  return new CliError(message, { code: 'USAGE', exitCode: exitCodes.usage });
+}
+
+/** `loopback` is the name of a caller without any sign-in. */
 function principalName(text: string): string {
   if (/^[A-Za-z0-9._-]{1,64}$/.test(text) && text !== 'loopback') return text;
   throw new InvalidArgumentError('It must be up to 64 of A-Z a-z 0-9 . _ - and not loopback.');
+}
+
+function tokenNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be the number of a token.');
+}
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function duration(text: string): number {
+  const [, count, unit] = /^([1-9]\d{0,3})([mhd])$/.exec(text) ?? [];
+  if (count === undefined) throw new InvalidArgumentError('It must be a time like 30m, 12h or 90d.');
+  return Number(count) * unitMs[unit as keyof typeof unitMs];
 }
 
 function scopeList(text: string): readonly string[] {

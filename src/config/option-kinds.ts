@@ -140,10 +140,8 @@ export function staticTokens<const S extends OptionText>(spec: S): Built<S, read
   const parse = (value: string): Parsed<readonly StaticToken[]> => {
     const tokens = parseStaticTokens(value);
     if ('wrong' in tokens)
-      return refused(
-        `must be ${shape}, no name and no hash twice, none named loopback; entry ${tokens.wrong} of ${tokens.count} is not`,
-      );
-    return accepted(tokens, tokens.map(({ name }) => name).join(','));
+      return refused(`must be ${shape}, no hash twice, none named loopback; entry ${tokens.wrong} of ${tokens.count} is not`);
+    return accepted(tokens, [...new Set(tokens.map(({ name }) => name))].join(','));
   };
   return { ...spec, kind: shape, secret: true, refusesBlank: true, parse };
 }

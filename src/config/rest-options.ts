@@ -51,7 +51,7 @@ export const restOptions = {
     env: 'TIDEMARK_AUTH_TOKENS',
     group: 'REST',
     describe:
-      'Tokens by their hash, for services without an identity provider. Scopes are `orders:read`, `orders:write`, `ops:read`, `ops:write`; accounts are ids or `*`; both separated by commas. Hash one by `printf %s "$TOKEN" | sha256sum`.',
+      'Tokens by their hash, for services without an identity provider and for emergencies. Several of one name are one caller; `name@2027-01-31` ends as that day begins (UTC). Scopes are `orders:read`, `orders:write`, `ops:read`, `ops:write`; accounts are ids or `*`; both separated by commas. Hash one by `printf %s "$TOKEN" | sha256sum`.',
   }),
   authPrincipals: oneOf({
     env: 'TIDEMARK_AUTH_PRINCIPALS',
@@ -59,7 +59,7 @@ export const restOptions = {
     words: ['off', 'on'],
     fallback: 'off',
     describe:
-      'Accepts the tokens of the table `principals` as well (`tidemark token`), so that one is made or revoked without a restart.',
+      'Accepts the tokens of the table `principal_tokens` as well (`tidemark token`), so that one is made or revoked without a restart.',
   }),
   restUrl: baseUrl({
     env: 'TIDEMARK_URL',

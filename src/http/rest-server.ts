@@ -9,7 +9,7 @@ import type { Service } from '../runtime/service.ts';
 import { answerProblem, answerUnknownPath } from './answer-problem.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
-import type { PrincipalStore, StoredPrincipal } from './auth/principal-store.ts';
+import type { PrincipalStore, PrincipalToken } from './auth/principal-store.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
 import { isChangeByForeignPage, isLoopbackHost, namesThisHost } from './browser-guard.ts';
 import { answerClientError } from './client-error.ts';
@@ -42,7 +42,7 @@ export interface RestServerOptions {
   readonly port: number;
   readonly version: string;
   /** Neither: everybody who reaches the port may do everything, and it is bound to loopback only. */
-  readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly StoredPrincipal[] };
+  readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly PrincipalToken[] };
   /** Signs cursors; the same on every instance. */
   readonly cursorKey: Secret;
   readonly maxConnections: number;
@@ -55,7 +55,8 @@ const bodyLimit = 32_768;
  * takes nothing meets this; streams have a bound and heartbeats of their own.
  */
 const idleMs = 180_000;
-const tokensEveryMs = 10_000;
+/** A revoked token has to end its stream within 5 s: this, and the judging of readers. */
+const tokensEveryMs = 2_000;
 const noNames: ReadonlySet<string> = new Set();
 
 /**

@@ -1,10 +1,26 @@
 import type { Pool } from 'pg';
-import type { PrincipalStore, StoredPrincipal } from '../http/auth/principal-store.ts';
+import type { PrincipalStore, PrincipalToken } from '../http/auth/principal-store.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 
 const mostActive = 10_000;
 
-/** The port `PrincipalStore` in Postgres. Tokens themselves are never here. */
+/** A token with its place among those of its principal: 1, 2, 3 … */
+export interface NumberedToken extends PrincipalToken {
+  readonly number: number;
+}
+
+interface Row {
+  readonly principal: string;
+  readonly number: number;
+  readonly sha256: string;
+  readonly scopes: string[];
+  readonly accounts: string[] | null;
+  readonly expires_ms: string | null;
+}
+
+const columns = `principal, number, encode(token_sha256, 'hex') as sha256, scopes, accounts, public.time_to_ms(expires_at)::text as expires_ms`;
+
+/** The port `PrincipalStore` in Postgres, and what people do with tokens. Tokens themselves are never here. */
 export class PostgresPrincipalStore implements PrincipalStore {
   private readonly deps: RetryDeps & { readonly pool: Pool };
 
@@ -12,32 +28,44 @@ export class PostgresPrincipalStore implements PrincipalStore {
     this.deps = deps;
   }
 
-  async active(): Promise<readonly StoredPrincipal[]> {
+  active(): Promise<readonly NumberedToken[]> {
+    return this.read(`where expires_at is null or expires_at > now() order by principal, number limit $1`, mostActive);
+  }
+
+  /** All that the principal ever had, oldest first: none of them is ever deleted. */
+  tokensOf(principal: string): Promise<readonly NumberedToken[]> {
+    return this.read('where principal = $1 order by number', principal);
+  }
+
+  /** False: the principal has a token of this number, or the hash is there already. */
+  async add({ name, number, sha256, scopes, accounts, expiresAtMs }: NumberedToken): Promise<boolean> {
+    const { rowCount } = await this.deps.pool.query(
+      `insert into public.principal_tokens (principal, number, token_sha256, scopes, accounts, expires_at)
+       values ($1, $2, decode($3, 'hex'), $4, $5, public.ms_to_time($6)) on conflict do nothing`,
+      [name, number, sha256, scopes, accounts === 'all' ? null : accounts, expiresAtMs ?? null],
+    );
+    return rowCount === 1;
+  }
+
+  /** Ends tokens of the principal after `inMs`, by the database's clock, for good: all of them, or the one of this number. Returns the numbers of those that would have lasted longer. */
+  async end(principal: string, number: number | undefined, inMs: number): Promise<number[]> {
+    const { rows } = await this.deps.pool.query<{ number: number }>(
+      `update public.principal_tokens set expires_at = now() + $3 * interval '1 millisecond'
+       where principal = $1 and ($2::integer is null or number = $2)
+         and (expires_at is null or (expires_at > now() and expires_at > now() + $3 * interval '1 millisecond'))
+       returning number`,
+      [principal, number ?? null, inMs],
+    );
+    return rows.map((row) => row.number).sort((a, b) => a - b);
+  }
+
+  private async read(where: string, value: unknown): Promise<NumberedToken[]> {
     const { rows } = await retryTransaction(this.deps, () =>
-      this.deps.pool.query<{ name: string; sha256: string; scopes: string[]; accounts: string[] | null }>(
-        `select name, encode(token_sha256, 'hex') as sha256, scopes, accounts from public.principals
-         where revoked_at is null order by name limit $1`,
-        [mostActive],
-      ),
+      this.deps.pool.query<Row>(`select ${columns} from public.principal_tokens ${where}`, [value]),
     );
-    return rows.map(({ name, sha256, scopes, accounts }) => ({ name, sha256, scopes, accounts: accounts ?? 'all' }));
-  }
-
-  /** False: the name or the token is there already, revoked or not. */
-  async add({ name, sha256, scopes, accounts }: StoredPrincipal): Promise<boolean> {
-    const { rowCount } = await this.deps.pool.query(
-      `insert into public.principals (name, token_sha256, scopes, accounts) values ($1, decode($2, 'hex'), $3, $4) on conflict do nothing`,
-      [name, sha256, scopes, accounts === 'all' ? null : accounts],
-    );
-    return rowCount === 1;
-  }
-
-  /** For good: a name is not given twice. False: there is none, or it was revoked before. */
-  async revoke(name: string): Promise<boolean> {
-    const { rowCount } = await this.deps.pool.query(
-      'update public.principals set revoked_at = now() where name = $1 and revoked_at is null',
-      [name],
-    );
-    return rowCount === 1;
+    return rows.map(({ principal, number, sha256, scopes, accounts, expires_ms }) => ({
+      ...{ name: principal, number, sha256, scopes, accounts: accounts ?? 'all' },
+      ...(expires_ms !== null && { expiresAtMs: Number(expires_ms) }),
+    }));
   }
 }

@@ -138,10 +138,13 @@ describe('docker-compose.yml on an engine', () => {
   });
 
   it('REST refuses a caller without a token, and takes the one that `token add` made', async () => {
-    const said = await project.exec('tidemark', [
-      ...['node', 'bin/tidemark.js', 'token', 'add', 'me', '--all-accounts', '--json'],
-      ...['--scopes', 'orders:read,orders:write,ops:read,ops:write'],
-    ]);
+    const said = await project.do(
+      [
+        ...['run', '--rm', '--no-deps', '-T', 'migrate', 'token', 'add', 'me', '--all-accounts', '--json'],
+        ...['--scopes', 'orders:read,orders:write,ops:read,ops:write'],
+      ],
+      1 * minutes,
+    );
     ({ token } = JSON.parse(said));
     expect((await rest().ask({ method: 'GET', path: '/v1/accounts' })).status).toBe(401);
     await eventually(

@@ -20,14 +20,27 @@ describe('static tokens', () => {
     ['a short hash', `risk:${one.slice(1)}:orders:read:*`],
     ['no name', `:${one}:orders:read:*`],
     ['the name of whoever calls without sign-in', `loopback:${one}:orders:read:*`],
+    ['a day that there is not', `risk@2027-13-31:${one}:orders:read:*`],
     ['an asterisk among accounts', `risk:${one}:orders:read:*,ACC-1`],
   ])('%s is refused, by its place in the list', (_name, text) => {
     expect(parseStaticTokens(`first:${two}:ops:read:*\n${text}`)).toEqual({ wrong: 2, count: 2 });
   });
 
-  it('never share a name or a hash: the audit trail could not tell them apart', () => {
+  it('may share a name, with rights of their own: one caller has the old and the new one while it changes over', () => {
+    expect(parseStaticTokens(`risk:${one}:orders:read:* risk:${two}:ops:read:ACC-1`)).toEqual([
+      { name: 'risk', sha256: one, scopes: ['orders:read'], accounts: 'all' },
+      { name: 'risk', sha256: two.toLowerCase(), scopes: ['ops:read'], accounts: ['ACC-1'] },
+    ]);
+  });
+
+  it('may end with a day, in UTC', () => {
+    expect(parseStaticTokens(`risk@2027-01-31:${one}:orders:read:*`)).toEqual([
+      { name: 'risk', sha256: one, scopes: ['orders:read'], accounts: 'all', expiresAtMs: Date.UTC(2027, 0, 31) },
+    ]);
+  });
+
+  it('never share a hash: one token would be two callers', () => {
     const first = `risk:${one}:orders:read:*`;
-    expect(parseStaticTokens(`${first} risk:${two}:orders:read:*`)).toEqual({ wrong: 2, count: 2 });
     expect(parseStaticTokens(`${first} other:${one.toUpperCase()}:orders:read:*`)).toEqual({ wrong: 2, count: 2 });
   });
 

@@ -24,7 +24,7 @@ it('whoever signs in by a JWT sees and trades the accounts that it names, for as
   const placed = await call(service, 'POST', '/v1/orders', { body: order, token, wait: 20 });
   expect([placed.status, placed.body.outcome], JSON.stringify(placed.body)).toEqual([200, 'applied']);
   expect(await world.query('select principal, account_id from commands')).toEqual([
-    { principal: 'jwt:trader', account_id: accountId },
+    { principal: `jwt:${issuer.env.TIDEMARK_AUTH_ISSUER}#trader`, account_id: accountId },
   ]);
   const { body: mine } = await call(service, 'GET', '/v1/orders?limit=500', { token });
   expect(mine.items.length).toBeGreaterThan(0);

@@ -112,7 +112,7 @@ describe('with sign-in', () => {
       authorization: `Bearer ${await issuer.sign({ sub: 'desk' })}`,
     };
     await ask(`${address}/v1/orders`, { method: 'POST', headers, body: JSON.stringify(accountBody) });
-    expect(commands.submissions[0]?.principal).toBe('jwt:desk');
+    expect(commands.submissions[0]?.principal).toBe(`jwt:${issuer.jwt.issuer}#desk`);
   });
 
   it('answers 503, not 401, while the keys of the issuer are out of reach', async () => {

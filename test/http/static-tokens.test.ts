@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { authFailures } from '../../src/http/auth/authenticator.ts';
-import type { StoredPrincipal } from '../../src/http/auth/principal-store.ts';
+import type { PrincipalToken } from '../../src/http/auth/principal-store.ts';
 import { StaticTokens } from '../../src/http/auth/static-tokens.ts';
 import { resetReasons } from '../../src/http/stream/stream-event.ts';
 import { authFailureReasons, streamResetReasons } from '../../src/observability/initialise-metrics.ts';
@@ -8,7 +8,7 @@ import { sha256 } from '../support/rest-rig.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const entry = (name: string, token: string, over: Partial<StoredPrincipal> = {}): StoredPrincipal => ({
+const entry = (name: string, token: string, over: Partial<PrincipalToken> = {}): PrincipalToken => ({
   name,
   sha256: sha256(token),
   scopes: ['orders:read'],
@@ -16,39 +16,41 @@ const entry = (name: string, token: string, over: Partial<StoredPrincipal> = {})
   ...over,
 });
 
-function tokensOver(stored: () => Promise<readonly StoredPrincipal[]>, configured: readonly StoredPrincipal[] = []) {
+function tokensOver(stored: () => Promise<readonly PrincipalToken[]>, configured: readonly PrincipalToken[] = []) {
   const clock = new VirtualClock();
   const tokens = new StaticTokens({ clock, log: silentLog, store: { active: stored } }, { configured, refreshEveryMs: 10_000 });
   return { clock, tokens };
 }
 
+function nameOf(found: ReturnType<StaticTokens['find']>): string | undefined {
+  return typeof found === 'object' ? found.name : found;
+}
+
 describe('a static token', () => {
   it('is known by its hash, whole and to the letter', () => {
     const { tokens } = tokensOver(async () => [], [entry('desk', 'secret'), entry('other', 'secret-2')]);
-    expect(tokens.find('secret')?.name).toBe('desk');
-    expect(tokens.find('secret-2')?.name).toBe('other');
+    expect(nameOf(tokens.find('secret'))).toBe('desk');
+    expect(nameOf(tokens.find('secret-2'))).toBe('other');
     for (const wrong of ['', 'Secret', 'secret ', 'secre', sha256('secret')]) expect(tokens.find(wrong)).toBeUndefined();
   });
 
   it('grants the scopes that we know, on the accounts that it names', () => {
     const { tokens } = tokensOver(async () => [], [entry('desk', 't', { scopes: ['ops:read', 'root'], accounts: ['A'] })]);
-    const principal = tokens.find('t');
-    expect([...(principal?.scopes ?? [])]).toEqual(['ops:read']);
-    expect(principal?.accounts).toEqual({ kind: 'accounts', accountIds: ['A'] });
+    expect(tokens.find('t')).toMatchObject({ scopes: new Set(['ops:read']), accounts: { kind: 'accounts', accountIds: ['A'] } });
   });
 
   it('of the database counts from the next look on, and no longer once it is revoked', async () => {
-    let stored: readonly StoredPrincipal[] = [];
+    let stored: readonly PrincipalToken[] = [];
     const { clock, tokens } = tokensOver(async () => stored, [entry('desk', 'configured')]);
     await tokens.start();
     stored = [entry('service', 'made-later')];
     expect(tokens.find('made-later')).toBeUndefined();
     await clock.advance(10_000);
-    expect(tokens.find('made-later')?.name).toBe('service');
+    expect(nameOf(tokens.find('made-later'))).toBe('service');
     stored = [];
     await clock.advance(10_000);
     expect(tokens.find('made-later')).toBeUndefined();
-    expect(tokens.find('configured')?.name).toBe('desk');
+    expect(nameOf(tokens.find('configured'))).toBe('desk');
     tokens.stop();
   });
 
@@ -61,7 +63,7 @@ describe('a static token', () => {
     await tokens.start();
     away = true;
     await clock.advance(30_000);
-    expect(tokens.find('stored')?.name).toBe('service');
+    expect(nameOf(tokens.find('stored'))).toBe('service');
     tokens.stop();
   });
 
@@ -75,6 +77,25 @@ describe('a static token', () => {
     tokens.stop();
     await clock.advance(60_000);
     expect(looks).toBe(1);
+  });
+
+  it('is refused from its end on, whether the database answers or not', async () => {
+    let away = false;
+    const startMs = new VirtualClock().nowMs();
+    const { clock, tokens } = tokensOver(async () => {
+      if (away) throw new Error('away');
+      return [entry('desk', 'stored', { expiresAtMs: startMs + 5_000 })];
+    }, [entry('desk', 'configured', { expiresAtMs: startMs + 6_000 })]);
+    await tokens.start();
+    away = true;
+    await clock.advance(4_999);
+    expect(tokens.find('stored')).toMatchObject({ name: 'desk', expiresAtMs: startMs + 5_000 });
+    await clock.advance(1);
+    expect(tokens.find('stored')).toBe('expired');
+    expect(tokens.find('configured')).toMatchObject({ name: 'desk' });
+    await clock.advance(1_000);
+    expect(tokens.find('configured')).toBe('expired');
+    tokens.stop();
   });
 
   it('with a hash that is none is refused at the start', () => {

@@ -140,8 +140,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect((await reads.updatesAfter(all, 0n, 10)).updates).toEqual([]);
     expect(await reads.accounts(all)).toEqual([]);
     const principals = new PostgresPrincipalStore(deps);
-    expect(await principals.add({ name: 'bot', sha256: 'ab'.repeat(32), scopes: [], accounts: 'all' })).toBe(true);
-    expect(await principals.revoke('bot')).toBe(true);
+    expect(await principals.active()).toEqual([]);
   });
 
   it('can take nothing away from the journal, and bind no order by itself', async () => {
@@ -160,8 +159,9 @@ describe('the service as a mere member of tidemark_app', () => {
       'delete from command_fence',
       "insert into order_bindings values ('account', 'o', 'tm-1', gen_random_uuid(), true)",
       'delete from order_bindings',
-      "update principals set scopes = '{}'",
-      'delete from principals',
+      "insert into principal_tokens values ('me', 1, decode(repeat('ab', 32), 'hex'), '{ops:write}', null)",
+      'update principal_tokens set expires_at = now()',
+      'delete from principal_tokens',
       'alter table commands disable trigger commands_guard',
     ]) {
       await expect(session.pool.query(statement), statement).rejects.toMatchObject({ code: '42501' });
@@ -222,8 +222,10 @@ describe('a member of tidemark_reader', () => {
       expect((await session.pool.query(`select * from ${table}`)).rows).toEqual([]);
     }
     await expect(session.pool.query('select * from credentials')).rejects.toMatchObject({ code: '42501' });
-    expect((await session.pool.query('select name, scopes, accounts, created_at, revoked_at from principals')).rows).toEqual([]);
-    await expect(session.pool.query('select token_sha256 from principals')).rejects.toMatchObject({ code: '42501' });
+    expect(
+      (await session.pool.query('select principal, number, scopes, accounts, created_at, expires_at from principal_tokens')).rows,
+    ).toEqual([]);
+    await expect(session.pool.query('select token_sha256 from principal_tokens')).rejects.toMatchObject({ code: '42501' });
   });
 
   it('can write nothing', async () => {

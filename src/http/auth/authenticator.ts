@@ -45,7 +45,8 @@ export class Authenticator {
     if (token === undefined) return { kind: 'refused', reason: 'malformed' };
     const { jwt, tokens } = this.deps;
     if (jwt !== undefined && jwtShape.test(token)) return jwt.verify(token);
-    const principal = tokens?.find(token);
-    return principal === undefined ? { kind: 'refused', reason: 'unknown_token' } : { kind: 'principal', principal };
+    const found = tokens?.find(token);
+    if (found === undefined) return { kind: 'refused', reason: 'unknown_token' };
+    return found === 'expired' ? { kind: 'refused', reason: 'expired' } : { kind: 'principal', principal: found };
   }
 }

@@ -23,12 +23,13 @@ const keysCooldownMs = 30_000;
 const keysMaxAgeMs = 600_000;
 const keysTimeoutMs = 5000;
 const publicKeyAlgorithm = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
-/** Visible ASCII, so that it can stand in a log and in the journal; 200 is what a name may have there. */
+/** Visible ASCII, so that it can stand in a log and in the journal. */
 const subject = /^[\x21-\x7e]{1,200}$/;
 
 /**
- * Bearer JWTs of one issuer (RFC 7519, RFC 9068): signature by its published keys, `iss`, `aud`, `exp` (required) and `nbf` with a leeway of 30 s, `sub` as the
- * name. `scope` is a text of words or an array; `accounts` an array of ids, in which `*` is every account. A claim that is missing or of another shape grants nothing.
+ * Bearer JWTs of one issuer (RFC 7519, RFC 9068): signature by its published keys, `iss`, `aud`, `exp` (required) and `nbf` with a leeway of 30 s, `sub` within
+ * `iss` as the principal (`jwt:<iss>#<sub>`): the next token of the same subject is the same caller, and a subject of another issuer is not. `scope` is a text of
+ * words or an array; `accounts` an array of ids, in which `*` is every account. A claim that is missing or of another shape grants nothing.
  *
  * A token's `kid` is only ever compared to the ids of the published keys: it names no file and no address. `jku`, `x5u` and `jwk` headers are not read.
  */
@@ -62,19 +63,22 @@ export class JwtVerifier {
         requiredClaims: ['exp', 'sub'],
         currentDate: new Date(this.clock.nowMs()),
       });
-      return readClaims(payload);
+      return readClaims(issuer, payload);
     } catch (error) {
       return refusalOf(error);
     }
   }
 }
 
-function readClaims({ sub, exp, scope, accounts }: JWTPayload): JwtResult {
+function readClaims(issuer: string, { sub, exp, scope, accounts }: JWTPayload): JwtResult {
   if (sub === undefined || !subject.test(sub) || exp === undefined) return { kind: 'refused', reason: 'claims' };
   const granted = typeof scope === 'string' ? scope.split(' ') : words(scope);
   const named = words(accounts);
   const expiresAtMs = (exp + leewaySeconds) * 1000;
-  return { kind: 'principal', principal: principalOf(`jwt:${sub}`, granted, named.includes('*') ? 'all' : named, expiresAtMs) };
+  return {
+    kind: 'principal',
+    principal: principalOf(`jwt:${issuer}#${sub}`, granted, named.includes('*') ? 'all' : named, expiresAtMs),
+  };
 }
 
 function words(claim: unknown): readonly string[] {

@@ -4,9 +4,12 @@ import type { AccountScope } from '../order-reads.ts';
 export const scopes = ['orders:read', 'orders:write', 'ops:read', 'ops:write'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Who calls. */
+/** Who calls, and what its token lets it do. */
 export interface Principal {
-  /** In the journal, the audit trail and the logs. Names of JWTs begin with `jwt:`, which no other kind may, so that nobody meets another's idempotency keys. */
+  /**
+   * The stable id of the caller: in the journal, the audit trail and the logs. Idempotency keys and references are the name's, so all tokens of one name share them,
+   * those that come later too. Names of JWTs begin with `jwt:`, which no other kind may.
+   */
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
   /** Whose orders it may see and move: handed to every read as it is. */

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Log } from '../../observability/log.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { type Principal, principalOf } from './principal.ts';
-import type { PrincipalStore, StoredPrincipal } from './principal-store.ts';
+import type { PrincipalStore, PrincipalToken } from './principal-store.ts';
 
 export interface StaticTokensDeps {
   readonly clock: Clock;
@@ -12,7 +12,7 @@ export interface StaticTokensDeps {
 }
 
 export interface StaticTokensOptions {
-  readonly configured: readonly StoredPrincipal[];
+  readonly configured: readonly PrincipalToken[];
   /** How long a new or revoked token of the database may take to count. */
   readonly refreshEveryMs: number;
 }
@@ -26,7 +26,7 @@ interface Known {
  * Tokens that don't say who they are for: configured ones, and those of the database as they were at the last look.
  *
  * States: idle → refreshing by time (`start`) → stopped. A look that fails keeps what the one before it showed: without the database nothing could be read or
- * journaled for them anyway.
+ * journaled for them anyway. The end of a token is judged by this machine's clock, so it counts whether the database answers or not.
  */
 export class StaticTokens {
   private readonly configured: readonly Known[];
@@ -44,12 +44,12 @@ export class StaticTokens {
   }
 
   /** Every known token is compared, in constant time each: how long it takes tells nothing about which came near. */
-  find(token: string): Principal | undefined {
+  find(token: string): Principal | 'expired' | undefined {
     const digest = hash('sha256', token, 'buffer');
     let found: Principal | undefined;
     for (const known of this.configured) if (timingSafeEqual(known.digest, digest)) found = known.principal;
     for (const known of this.stored) if (timingSafeEqual(known.digest, digest)) found ??= known.principal;
-    return found;
+    return (found?.expiresAtMs ?? Number.POSITIVE_INFINITY) <= this.deps.clock.nowMs() ? 'expired' : found;
   }
 
   /** Resolves after the first look, whatever came of it. */
@@ -77,8 +77,8 @@ export class StaticTokens {
   }
 }
 
-function knownOf({ name, sha256, scopes, accounts }: StoredPrincipal): Known {
+function knownOf({ name, sha256, scopes, accounts, expiresAtMs }: PrincipalToken): Known {
   const digest = Buffer.from(sha256, 'hex');
-  if (digest.length !== 32) throw new Error(`the hash of the token of ${name} is not a SHA-256`);
-  return { digest, principal: principalOf(name, scopes, accounts) };
+  if (digest.length !== 32) throw new Error(`the hash of a token of ${name} is not a SHA-256`);
+  return { digest, principal: principalOf(name, scopes, accounts, expiresAtMs) };
 }
