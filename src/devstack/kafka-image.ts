@@ -8,10 +8,8 @@ import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { cachedFolder } from './cached-folder.ts';
 import { freePort } from './free-port.ts';
-import { javaVersion, lookupEnv, type ProgramLookup } from './java-version.ts';
-import { type KafkaJars, kafkaJars, kafkaVersion } from './kafka-jars.ts';
-import { KafkaNode, smallJvm } from './kafka-node.ts';
-import { kafkaUuid, writeKafkaNodeFiles } from './kafka-node-files.ts';
+import { javaVersion, type KafkaJars, kafkaJars, kafkaVersion, lookupEnv, type ProgramLookup } from './kafka-jars.ts';
+import { KafkaNode, kafkaUuid, smallJvm, writeKafkaNodeFiles } from './kafka-node.ts';
 
 const run = promisify(execFile);
 

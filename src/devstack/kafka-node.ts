@@ -1,15 +1,113 @@
-import { mkdtemp } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { copyFile, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { GuardedProcess } from './guarded-process.ts';
-import { lookupEnv, type ProgramLookup } from './java-version.ts';
-import { kafkaAnswers } from './kafka-answers.ts';
-import type { KafkaClusterPlan, KafkaNodePlan } from './kafka-node-files.ts';
-import { writeKafkaNodeFiles } from './kafka-node-files.ts';
+import { lookupEnv, type ProgramLookup } from './kafka-jars.ts';
+import { kafkaAnswers } from './running-kafka.ts';
 
-export interface KafkaNodeOptions extends ProgramLookup {
+/** Broker settings by name, as Kafka's documentation writes them. */
+type KafkaSettings = Record<string, string | number | boolean>;
+
+/** The settings of a small cluster of `brokers` brokers, besides who listens where; all others are Kafka's defaults. */
+export function smallClusterSettings(brokers: number): KafkaSettings {
+  return {
+    'auto.create.topics.enable': false,
+    'group.initial.rebalance.delay.ms': 0,
+    // The default takes 128 MB of the heap for compaction.
+    'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
+    // A killed node is noticed after 3 s instead of 9: its leaders move, and it may itself come back, no earlier than that.
+    'broker.heartbeat.interval.ms': 500,
+    'broker.session.timeout.ms': 3_000,
+    ...internalTopics(Math.min(3, brokers)),
+  };
+}
+
+/** One partition each instead of 50: nothing here has enough groups to share them out, and the first use of each is a second faster. */
+function internalTopics(replicas: number): KafkaSettings {
+  return Object.fromEntries(
+    ['offsets.topic', 'transaction.state.log', 'share.coordinator.state.topic'].flatMap((topic) => [
+      [`${topic}.num.partitions`, 1],
+      [`${topic}.replication.factor`, replicas],
+      // The offsets topic has no such setting: it follows min.insync.replicas, which is 1.
+      ...(topic === 'offsets.topic' ? [] : [[`${topic}.min.isr`, 1]]),
+    ]),
+  );
+}
+
+/** One node's place in the cluster. */
+export interface KafkaNodePlan {
+  readonly id: number;
+  readonly port: number;
+  /** Where clients are told to find it, if not at `port`: a proxy before it. In a cluster the other brokers are told the same. */
+  readonly advertisedPort?: number;
+  /** Set on nodes that are controllers besides. */
+  readonly controllerPort?: number;
+}
+
+export interface KafkaClusterPlan {
+  readonly clusterId: string;
+  readonly nodes: readonly KafkaNodePlan[];
+}
+
+/** 16 random bytes as Kafka writes them. One that begins with a dash would be taken for an option by Kafka's own tools. */
+export function kafkaUuid(): string {
+  const id = randomBytes(16).toString('base64url');
+  return id.startsWith('-') ? kafkaUuid() : id;
+}
+
+/** Writes what a node finds at its start: settings, log4j's settings, and a data folder that is formatted already. Returns the settings' path. */
+export async function writeKafkaNodeFiles(
+  folder: string,
+  options: { readonly cluster: KafkaClusterPlan; readonly node: KafkaNodePlan; readonly bootstrapCheckpoint?: string },
+): Promise<string> {
+  const data = join(folder, 'data');
+  const settings = join(folder, 'server.properties');
+  await mkdir(data, { recursive: true });
+  await writeFile(settings, properties(serverSettings(options.cluster, options.node, data)));
+  await writeFile(join(folder, 'log4j2.properties'), log4jSettings);
+  if (options.bootstrapCheckpoint === undefined) return settings;
+  // What `kafka-storage format` writes (0.6 to 1.8 s a node); the checkpoint holds only the feature levels, the same for every node.
+  await copyFile(options.bootstrapCheckpoint, join(data, 'bootstrap.checkpoint'));
+  const meta = { version: 1, 'cluster.id': options.cluster.clusterId, 'node.id': options.node.id, 'directory.id': kafkaUuid() };
+  await writeFile(join(data, 'meta.properties'), properties(meta));
+  return settings;
+}
+
+function serverSettings(cluster: KafkaClusterPlan, node: KafkaNodePlan, data: string): KafkaSettings {
+  const controllers = cluster.nodes.filter(({ controllerPort }) => controllerPort !== undefined);
+  const listeners = [`PLAINTEXT://127.0.0.1:${node.port}`];
+  if (node.controllerPort !== undefined) listeners.push(`CONTROLLER://127.0.0.1:${node.controllerPort}`);
+  return {
+    'process.roles': node.controllerPort === undefined ? 'broker' : 'broker,controller',
+    'node.id': node.id,
+    'controller.quorum.voters': controllers.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(','),
+    'controller.listener.names': 'CONTROLLER',
+    listeners: listeners.join(','),
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.advertisedPort ?? node.port}`,
+    'log.dirs': data,
+    ...smallClusterSettings(cluster.nodes.length),
+  };
+}
+
+const log4jSettings = properties({
+  'rootLogger.level': 'WARN',
+  'rootLogger.appenderRef.out.ref': 'out',
+  'appender.out.type': 'Console',
+  'appender.out.name': 'out',
+  'appender.out.layout.type': 'PatternLayout',
+  'appender.out.layout.pattern': '%p %c: %m%n%throwable{short}',
+});
+
+function properties(values: KafkaSettings): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}
+
+interface KafkaNodeOptions extends ProgramLookup {
   readonly cluster: KafkaClusterPlan;
   readonly node: KafkaNodePlan;
   readonly classPath: string;

@@ -1,11 +1,33 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, lchown, readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { MissingPartError } from './missing-part-error.ts';
-import type { UnprivilegedUser } from './unprivileged-user.ts';
+
+export interface UnprivilegedUser {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Postgres refuses to run as root. Root therefore starts it as `postgres` where the machine has that user, else as `nobody`, which
+ * every machine has: a user made for the purpose would stay behind on the developer's machine. Undefined when we are not root.
+ */
+export function unprivilegedUser(): UnprivilegedUser | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  for (const name of ['postgres', 'nobody']) {
+    const [, , uid, gid] = users.find((fields) => fields[0] === name) ?? [];
+    if (uid !== undefined && gid !== undefined) return { name, uid: Number(uid), gid: Number(gid) };
+  }
+  return undefined;
+}
 
 const run = promisify(execFile);
 

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import type { Clock } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { GuardedProcess } from './guarded-process.ts';
-import { type PostgresBinaries, postgresBinaries } from './postgres-binaries.ts';
-import { type UnprivilegedUser, unprivilegedUser } from './unprivileged-user.ts';
+import { type PostgresBinaries, postgresBinaries, type UnprivilegedUser, unprivilegedUser } from './postgres-binaries.ts';
 
 export interface PostgresClusterOptions {
   /**

@@ -1,11 +1,10 @@
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { freePort } from './free-port.ts';
-import type { ProgramLookup } from './java-version.ts';
 import { type KafkaImage, kafkaImage } from './kafka-image.ts';
+import type { ProgramLookup } from './kafka-jars.ts';
 import { kafkaVersion } from './kafka-jars.ts';
-import { KafkaNode } from './kafka-node.ts';
-import { type KafkaClusterPlan, type KafkaNodePlan, kafkaUuid } from './kafka-node-files.ts';
+import { type KafkaClusterPlan, KafkaNode, type KafkaNodePlan, kafkaUuid } from './kafka-node.ts';
 import type { RunningKafka } from './running-kafka.ts';
 
 export interface EmbeddedKafkaOptions extends ProgramLookup {

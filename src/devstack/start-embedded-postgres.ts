@@ -4,10 +4,9 @@ import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { freePort } from './free-port.ts';
 import { GuardedProcess } from './guarded-process.ts';
-import { awaitPostgres } from './postgres-answers.ts';
-import { postgresSettings } from './postgres-settings.ts';
 import { type PostgresCluster, type PostgresClusterOptions, preparePostgresCluster } from './prepare-postgres-cluster.ts';
 import type { EmbeddedPostgres } from './running-postgres.ts';
+import { awaitPostgres, postgresSettings } from './running-postgres.ts';
 
 const database = 'tidemark';
 

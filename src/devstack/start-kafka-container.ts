@@ -1,11 +1,10 @@
 import type { Clock } from '../runtime/clock.ts';
+import { loopbackContainer } from './docker.ts';
 import { freePort } from './free-port.ts';
-import { kafkaAnswers } from './kafka-answers.ts';
 import { kafkaVersion } from './kafka-jars.ts';
-import { kafkaUuid } from './kafka-node-files.ts';
-import { smallClusterSettings } from './kafka-settings.ts';
-import { loopbackContainer } from './loopback-container.ts';
+import { kafkaUuid, smallClusterSettings } from './kafka-node.ts';
 import type { RunningKafka } from './running-kafka.ts';
+import { kafkaAnswers } from './running-kafka.ts';
 
 export const kafkaImage = `apache/kafka:${kafkaVersion}`;
 

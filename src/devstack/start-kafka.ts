@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { dockerAnswers } from './docker-answers.ts';
-import type { ProgramLookup } from './java-version.ts';
+import { dockerAnswers } from './docker.ts';
+import type { ProgramLookup } from './kafka-jars.ts';
 import { MissingPartError } from './missing-part-error.ts';
 import type { RunningKafka } from './running-kafka.ts';
 import { startEmbeddedKafka } from './start-embedded-kafka.ts';

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { loopbackContainer } from './loopback-container.ts';
-import { awaitPostgres } from './postgres-answers.ts';
-import { postgresSettings } from './postgres-settings.ts';
+import { loopbackContainer } from './docker.ts';
 import type { RunningPostgres } from './running-postgres.ts';
+import { awaitPostgres, postgresSettings } from './running-postgres.ts';
 
 export const postgresImage = 'postgres:18';
 const port = 5432;

@@ -1,9 +1,9 @@
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { dockerAnswers } from './docker-answers.ts';
+import { dockerAnswers } from './docker.ts';
 import { MissingPartError } from './missing-part-error.ts';
-import { postgresAnswers } from './postgres-answers.ts';
 import type { RunningPostgres } from './running-postgres.ts';
+import { postgresAnswers } from './running-postgres.ts';
 import { startEmbeddedPostgres } from './start-embedded-postgres.ts';
 import { startPostgresContainer } from './start-postgres-container.ts';
 

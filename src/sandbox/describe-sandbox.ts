@@ -2,7 +2,7 @@ import { streamPath } from '../platform/wire/stream-messages.ts';
 import { apiKey } from './api-key.ts';
 import { predictionMarkets } from './market/instruments.ts';
 import type { Cast } from './seat-cast.ts';
-import { defaultSettings } from './users/default-settings.ts';
+import { defaultSettings } from './users/user-records.ts';
 
 /** The first line of `tidemark sandbox --json`: all that a stranger's client needs (contract, "The sandbox's first line"). */
 export interface SandboxDescription {

@@ -143,3 +143,11 @@ export type Moment = SandboxOptions['timeline'][number];
 export function rateOf(value: number | 'max'): number {
   return value === 'max' ? Number.POSITIVE_INFINITY : value;
 }
+
+/** JSON Schema (2020-12) of a scenario file, for editors and for those who generate one. */
+export function scenarioSchema(): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(z.toJSONSchema(sandboxOptions, { io: 'input', unrepresentable: 'any' }))) as Record<
+    string,
+    unknown
+  >;
+}

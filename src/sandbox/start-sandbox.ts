@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Log } from '../observability/log.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
 import { type Random, seededRandom } from '../runtime/random.ts';
 import { AccessTokens } from './auth/access-tokens.ts';
 import { AuthorizationCodes } from './auth/authorization-codes.ts';
@@ -24,9 +24,8 @@ import { Ledger } from './ledger/ledger.ts';
 import { Market } from './market/market.ts';
 import { Pacer } from './market/pacer.ts';
 import { seedOrders } from './market/seed-orders.ts';
-import { playTimeline } from './play-timeline.ts';
 import { createPlatformApp } from './rest/platform-app.ts';
-import { rateOf, type SandboxInput, type SandboxOptions, sandboxOptions } from './sandbox-options.ts';
+import { type Moment, rateOf, type SandboxInput, type SandboxOptions, sandboxOptions } from './sandbox-options.ts';
 import type { SandboxParts } from './sandbox-parts.ts';
 import { castOf, seatCast } from './seat-cast.ts';
 import { EventFaults } from './stream/event-faults.ts';
@@ -35,7 +34,24 @@ import { StreamServer } from './stream/stream-server.ts';
 import { Subscriptions } from './stream/subscriptions.ts';
 import { UserRecords } from './users/user-records.ts';
 
-export interface SandboxDeps {
+/** Does at each moment of a scenario what it says. Returns the way to stop. */
+function playTimeline(deps: { clock: Clock; controls: Controls }, moments: readonly Moment[]): () => void {
+  const timers: Timer[] = moments.map((moment) => deps.clock.after(moment.atMs, () => play(deps.controls, moment)));
+  return () => {
+    for (const timer of timers) timer.cancel();
+  };
+}
+
+/** Heals first, so that one moment can end old faults and begin new ones. */
+function play(controls: Controls, moment: Moment): void {
+  if (moment.heal === true) controls.heal();
+  if (moment.faults !== undefined) controls.faults(moment.faults);
+  if (moment.venue !== undefined) controls.setVenue(moment.venue);
+  if (moment.rate !== undefined) controls.setRate(rateOf(moment.rate));
+  if (moment.burst !== undefined) controls.burst(moment.burst);
+}
+
+interface SandboxDeps {
   readonly clock: Clock;
   /** For ids and keys. What the market does comes from the seed alone. */
   readonly random: Random;

@@ -1,5 +1,5 @@
 import { expect, inject, it } from 'vitest';
-import { dockerAnswers } from '../../src/devstack/docker-answers.ts';
+import { dockerAnswers } from '../../src/devstack/docker.ts';
 import { startPostgres } from '../../src/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { onServer } from '../support/on-server.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
-import { fixed, whole } from '../../src/sandbox/exchange/fixed.ts';
 import { acceptPending, fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
+import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
 import { account, CommandWorld, prediction } from '../support/command-world.ts';
 
 // An adapter replaced an order for 1 by cancel and new while 0.165 of it was filled: 1.165 in the end.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { fixed, whole } from '../../src/sandbox/exchange/fixed.ts';
 import { fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
+import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
 import { encodeEvent, encodeEventData } from '../../src/sandbox/stream/encode-event.ts';
 import { account, CommandWorld, equity, prediction } from '../support/command-world.ts';
 

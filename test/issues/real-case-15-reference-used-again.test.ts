@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { fixed, whole } from '../../src/sandbox/exchange/fixed.ts';
 import { acceptOrder, fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
+import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
 import { CommandWorld, equity, prediction } from '../support/command-world.ts';
 
 // A client id was used again once its first order was filled; the books then held the second order's fills against the first command.

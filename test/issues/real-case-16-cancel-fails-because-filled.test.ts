@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
-import { fixed, whole } from '../../src/sandbox/exchange/fixed.ts';
 import { fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
+import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
 import { noStreamFaults } from '../simulation/stream-faults.ts';
 import { account, CommandWorld, equity, prediction } from '../support/command-world.ts';
 import { fillsOf } from '../support/fills-of.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
-import { fixed, whole } from '../../src/sandbox/exchange/fixed.ts';
 import { acceptPending, fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
+import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
 import { account, CommandWorld, equity } from '../support/command-world.ts';
 import { outcomeUnknown } from '../support/scripted-entry.ts';
 

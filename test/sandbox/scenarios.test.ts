@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { sandboxOptions } from '../../src/sandbox/sandbox-options.ts';
-import { scenarioSchema } from '../../src/sandbox/scenario-schema.ts';
+import { sandboxOptions, scenarioSchema } from '../../src/sandbox/sandbox-options.ts';
 
 describe('the scenarios of the documentation', () => {
   it.each(readdirSync('docs/scenarios'))('%s can be played', (name) => {

@@ -1,7 +1,6 @@
 import type { ExchangeOrder, OrderState } from '../../src/sandbox/exchange/exchange-order.ts';
 import { isClosed, leavesOf } from '../../src/sandbox/exchange/exchange-order.ts';
-import { averagePrice, type Fixed, formatFixed } from '../../src/sandbox/exchange/fixed.ts';
-import { instantText } from '../../src/sandbox/exchange/instant-text.ts';
+import { averagePrice, type Fixed, formatFixed, instantText } from '../../src/sandbox/exchange/wire-text.ts';
 
 /** What of a normalised order is held against the platform's truth; undefined: must be absent. */
 export type ExpectedOrder = Readonly<Record<string, string | undefined>>;

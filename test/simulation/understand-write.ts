@@ -1,11 +1,12 @@
 import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
 import type { WriteRequest } from '../../src/platform/write-lines.ts';
-import { cancelAccountOrder } from '../../src/sandbox/entry/cancel-account-order.ts';
-import { cancelPredictionOrder, replacePredictionOrder } from '../../src/sandbox/entry/change-prediction-order.ts';
+import { cancelAccountOrder, placeAccountOrder } from '../../src/sandbox/entry/account-order-writes.ts';
 import type { EntryDeps } from '../../src/sandbox/entry/entry-deps.ts';
-import { MemberFault, Members } from '../../src/sandbox/entry/members.ts';
-import { placeAccountOrder } from '../../src/sandbox/entry/place-account-order.ts';
-import { placePredictionOrder } from '../../src/sandbox/entry/place-prediction-order.ts';
+import {
+  cancelPredictionOrder,
+  placePredictionOrder,
+  replacePredictionOrder,
+} from '../../src/sandbox/entry/prediction-order-writes.ts';
 import { readOrderRequest } from '../../src/sandbox/entry/read-order-request.ts';
 import {
   placeMembers,
@@ -14,6 +15,7 @@ import {
   replaceMembers,
 } from '../../src/sandbox/entry/read-prediction-request.ts';
 import { badOrder, nestedRefusal, predictionRefusal } from '../../src/sandbox/entry/refusals.ts';
+import { MemberFault, Members } from '../../src/sandbox/entry/request-members.ts';
 import type { Refusal, Write } from '../../src/sandbox/entry/write.ts';
 import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-account.ts';
 

@@ -1,4 +1,4 @@
-import { mediaTypeOf } from '../media-type.ts';
+import { mediaTypeOf } from '../rest/read-request.ts';
 
 /** What came to the token endpoint, from a form or from JSON: names to values, each once. */
 export type TokenParameters = ReadonlyMap<string, string>;

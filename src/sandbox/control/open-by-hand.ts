@@ -10,8 +10,8 @@ import type { Random } from '../../runtime/random.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeAccount } from '../exchange/exchange-account.ts';
 import type { ExchangeOrder, OrderTerms } from '../exchange/exchange-order.ts';
-import { parseFixed, whole } from '../exchange/fixed.ts';
 import { acceptOrder } from '../exchange/venue-steps.ts';
+import { parseFixed, whole } from '../exchange/wire-text.ts';
 import type { Market } from '../market/market.ts';
 
 const decimal = z.string().refine((text) => (parseFixed(text) ?? 0n) > 0n, 'a plain decimal string above zero');

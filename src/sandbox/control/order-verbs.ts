@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type ExchangeOrder, isClosed, leavesOf } from '../exchange/exchange-order.ts';
-import { parseFixed, whole } from '../exchange/fixed.ts';
 import {
   acceptOrder,
   acceptPending,
@@ -15,6 +14,7 @@ import {
   restOrder,
   resumeOrder,
 } from '../exchange/venue-steps.ts';
+import { parseFixed, whole } from '../exchange/wire-text.ts';
 import type { Market } from '../market/market.ts';
 
 const decimal = z.string().transform((text, context) => {

@@ -2,7 +2,7 @@ import { present } from '../exchange/change-list.ts';
 import { encodeRow } from '../exchange/encode-row.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type ExchangeOrder, isClosed, type Stream } from '../exchange/exchange-order.ts';
-import { jsonText } from '../exchange/json-text.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 
 const chunkChars = 64 * 1024;
 

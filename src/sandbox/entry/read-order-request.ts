@@ -1,8 +1,8 @@
 import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../platform/wire/account-order.ts';
 import { optionContract } from '../data/option-contracts.ts';
 import type { Leg } from '../exchange/exchange-order.ts';
-import type { Fixed } from '../exchange/fixed.ts';
-import { MemberFault, Members, required } from './members.ts';
+import type { Fixed } from '../exchange/wire-text.ts';
+import { MemberFault, Members, required } from './request-members.ts';
 
 /** The terms of `POST /v1/orders` as they were understood. Prices are there where the type has them, whatever else was sent. */
 export interface OrderRequestTerms {

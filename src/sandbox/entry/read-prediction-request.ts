@@ -5,9 +5,9 @@ import {
   predictionSides,
   predictionTimesInForce,
 } from '../../platform/wire/prediction-order.ts';
-import { type Fixed, whole } from '../exchange/fixed.ts';
-import type { Micros } from '../exchange/instant-text.ts';
-import { MemberFault, type Members, required } from './members.ts';
+import type { Micros } from '../exchange/wire-text.ts';
+import { type Fixed, whole } from '../exchange/wire-text.ts';
+import { MemberFault, type Members, required } from './request-members.ts';
 
 /** The terms of `POST /v1/predictions/orders` as they were understood. */
 export interface PredictionRequestTerms {

@@ -1,5 +1,5 @@
 import { type ChangeEntry, type ExchangeOrder, isClosed } from './exchange-order.ts';
-import type { Micros } from './instant-text.ts';
+import type { Micros } from './wire-text.ts';
 
 /** No lag: the newest entry of every order. */
 export const present: Micros = Number.MAX_VALUE;

@@ -1,6 +1,5 @@
 import type { ExchangeAccount } from './exchange-account.ts';
-import type { Fixed, Notional } from './fixed.ts';
-import type { Micros } from './instant-text.ts';
+import type { Fixed, Micros, Notional } from './wire-text.ts';
 
 export type Stream = 'account' | 'prediction';
 

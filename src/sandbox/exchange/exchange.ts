@@ -3,7 +3,7 @@ import { ChangeList, present } from './change-list.ts';
 import { encodeRow } from './encode-row.ts';
 import type { ExchangeAccount } from './exchange-account.ts';
 import { type ExchangeOrder, isClosed, type OrderTerms, type Stream } from './exchange-order.ts';
-import type { Micros } from './instant-text.ts';
+import type { Micros } from './wire-text.ts';
 
 /** Told after each change, in the order of the changes. `step` says what happened: `accepted`, `fill`, `canceled` … */
 export type ChangeListener = (order: ExchangeOrder, step: string) => void;

@@ -7,7 +7,7 @@ import {
   type WorkingTerms,
   workingTermsOf,
 } from './exchange-order.ts';
-import type { Fixed } from './fixed.ts';
+import type { Fixed } from './wire-text.ts';
 
 // What a venue can do to one order. Each is one change, one version, one event; the market, the control port and order entry share them.
 

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
-import { jsonText } from '../exchange/json-text.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { FaultPlan } from './fault-plan.ts';
 import type { OrderFault } from './fault-shapes.ts';

@@ -1,21 +1,19 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { instantText } from '../exchange/instant-text.ts';
+import { instantText } from '../exchange/wire-text.ts';
 
-export type LedgerKind =
-  | 'start'
-  | 'request'
-  | 'decision'
-  | 'answer'
-  | 'token'
-  | 'sign_in'
-  | 'session'
-  | 'change'
-  | 'event'
-  | 'fault';
+const secretFields =
+  /("?(?:client_secret|password|code_verifier|refresh_token|(?:verification_)?code|next_step_auth_id)"?\s*[:=]\s*"?)[^"&\s,}]+/g;
 
-export interface LedgerOptions {
+/** A request body without its secrets: the ledger is read by people and kept by tests, and a sandbox may be given real credentials by mistake. */
+export function maskSecrets(text: string): string {
+  return text.replace(secretFields, '$1[redacted]');
+}
+
+type LedgerKind = 'start' | 'request' | 'decision' | 'answer' | 'token' | 'sign_in' | 'session' | 'change' | 'event' | 'fault';
+
+interface LedgerOptions {
   /** Holds the segment files. Made and removed by the caller. */
   readonly folder: string;
   readonly segmentBytes: number;
@@ -23,7 +21,7 @@ export interface LedgerOptions {
   readonly maxBytes: number;
 }
 
-export interface Segment {
+interface Segment {
   readonly path: string;
   readonly firstSeq: number;
   bytes: number;

@@ -2,7 +2,6 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type ExchangeOrder, workingTermsOf } from '../exchange/exchange-order.ts';
-import { type Fixed, whole } from '../exchange/fixed.ts';
 import {
   acceptOrder,
   acceptPending,
@@ -18,10 +17,10 @@ import {
   resumeOrder,
   triggerOrder,
 } from '../exchange/venue-steps.ts';
+import { type Fixed, whole } from '../exchange/wire-text.ts';
 import { isTouched } from '../venue/match-order.ts';
 import { below, happens, oneOf } from './draw.ts';
-import { priceOf, type TermsInventor } from './invent-terms.ts';
-import { isDue, isFillOrKill, isImmediateOrCancel, isStop, mayExpire } from './order-kinds.ts';
+import { isDue, isFillOrKill, isImmediateOrCancel, isStop, mayExpire, priceOf, type TermsInventor } from './invent-terms.ts';
 
 export interface OrderLifeDeps {
   readonly exchange: Exchange;

@@ -2,12 +2,11 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, OrderState, Stream } from '../exchange/exchange-order.ts';
-import { whole } from '../exchange/fixed.ts';
 import { triggeredType } from '../exchange/venue-steps.ts';
+import { whole } from '../exchange/wire-text.ts';
 import { below, happens, oneOf } from './draw.ts';
-import { priceOf } from './invent-terms.ts';
+import { isFillOrKill, isStop, mayExpire, priceOf } from './invent-terms.ts';
 import type { Market } from './market.ts';
-import { isFillOrKill, isStop, mayExpire } from './order-kinds.ts';
 
 export interface SeedOptions {
   /** Orders known at the start, open and closed. */

@@ -1,11 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ordersPath } from '../../platform/wire/order-pages.ts';
-import { cancelAccountOrder } from '../entry/cancel-account-order.ts';
-import { MemberFault } from '../entry/members.ts';
-import { placeAccountOrder } from '../entry/place-account-order.ts';
-import { readBody } from '../entry/read-body.ts';
+import { cancelAccountOrder, placeAccountOrder } from '../entry/account-order-writes.ts';
 import { type OrderRequestTerms, readOrderRequest } from '../entry/read-order-request.ts';
 import { badOrder } from '../entry/refusals.ts';
+import { MemberFault, readBody } from '../entry/request-members.ts';
 import type { Refusal } from '../entry/write.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { noteTurnedAway, performWrite } from './perform-write.ts';

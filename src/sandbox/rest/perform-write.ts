@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isRefusal, type Refusal, type Write } from '../entry/write.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
-import { jsonText } from '../exchange/json-text.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendFlat, sendNested, sendPredictionError } from './error-bodies.ts';
 import { answerFaulted } from './write-faults.ts';

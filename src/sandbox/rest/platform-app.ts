@@ -1,25 +1,19 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { SandboxParts } from '../sandbox-parts.ts';
-import { accountRoutes } from './account-routes.ts';
-import { decodableUrl } from './decodable-url.ts';
-import { emailRoutes } from './email-routes.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
 import { healthRoutes } from './health-routes.ts';
-import { ignoreBrokenMediaTypes } from './ignore-broken-media-types.ts';
-import { metadataRoutes } from './metadata-routes.ts';
+import { quotesRoutes, symbolRoutes } from './market-data-routes.ts';
 import { orderEntryRoutes } from './order-entry-routes.ts';
-import { orderRoutes } from './order-routes.ts';
+import { orderRoutes, predictionRoutes } from './order-routes.ts';
 import { predictionEntryRoutes } from './prediction-entry-routes.ts';
-import { predictionRoutes } from './prediction-routes.ts';
-import { quotesRoutes } from './quotes-routes.ts';
+import { decodableUrl, ignoreBrokenMediaTypes } from './read-request.ts';
 import { meetFaults } from './request-faults.ts';
 import { recordRequests } from './request-record.ts';
 import { researchRoutes } from './research-routes.ts';
-import { settingsRoutes } from './settings-routes.ts';
 import { mfaRoutes, signInRoutes } from './sign-in-routes.ts';
-import { symbolRoutes } from './symbol-routes.ts';
-import { tokenRoutes } from './token-routes.ts';
+import { metadataRoutes, tokenRoutes } from './token-routes.ts';
 import { unspecifiedRoutes } from './unspecified-routes.ts';
+import { accountRoutes, emailRoutes, settingsRoutes } from './user-routes.ts';
 
 export type PlatformListener = 'platform' | 'staging' | 'auth';
 

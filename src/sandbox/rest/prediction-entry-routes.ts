@@ -1,12 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { predictionOrdersPath } from '../../platform/wire/order-pages.ts';
 import type { Principal } from '../auth/directory.ts';
-import { cancelPredictionOrder, replacePredictionOrder } from '../entry/change-prediction-order.ts';
-import { MemberFault, Members } from '../entry/members.ts';
-import { placePredictionOrder } from '../entry/place-prediction-order.ts';
-import { readBody } from '../entry/read-body.ts';
+import { cancelPredictionOrder, placePredictionOrder, replacePredictionOrder } from '../entry/prediction-order-writes.ts';
 import { placeMembers, readPredictionRequest, readReplaceRequest, replaceMembers } from '../entry/read-prediction-request.ts';
 import { predictionRefusal } from '../entry/refusals.ts';
+import { MemberFault, Members, readBody } from '../entry/request-members.ts';
 import type { Refusal, Write } from '../entry/write.ts';
 import type { ExchangeAccount } from '../exchange/exchange-account.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';

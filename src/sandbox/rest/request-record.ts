@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { jsonText } from '../exchange/json-text.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { maskSecrets } from '../ledger/mask-secrets.ts';
+import { maskSecrets } from '../ledger/ledger.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

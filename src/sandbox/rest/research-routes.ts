@@ -2,12 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import { fdaCalendarPath } from '../../platform/wire/fda-calendar.ts';
 import { investmentThemePath, investmentThemeQuery } from '../../platform/wire/investment-theme.ts';
 import { ownershipPath, ownershipQuery } from '../../platform/wire/ownership.ts';
-import { committeeMeetings } from '../data/committee-meetings.ts';
-import { holdingsOf } from '../data/owners.ts';
-import { membersOf } from '../data/theme-members.ts';
+import { committeeMeetings, holdingsOf, membersOf } from '../data/research.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
-import { readQuery } from './read-query.ts';
+import { readQuery } from './read-request.ts';
 import { requireScope } from './require-scope.ts';
 
 /**

@@ -3,9 +3,9 @@ import { authorizeScreenPath, confirmPath, mfaPath, signInPath } from '../../pla
 import { type ReadAuthorization, readAuthorizationRequest } from '../auth/authorization-request.ts';
 import type { SignInResult } from '../auth/sign-ins.ts';
 import { readTokenRequest } from '../auth/token-request.ts';
-import { jsonText } from '../exchange/json-text.ts';
-import { mediaTypeOf } from '../media-type.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
+import { mediaTypeOf } from './read-request.ts';
 import { htmlAnswers, jsonAnswers, type SignInAnswers, sendPage } from './sign-in-answers.ts';
 import { signInPage } from './sign-in-page.ts';
 

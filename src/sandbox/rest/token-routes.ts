@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { jwksPath, tokenPath } from '../../platform/wire/token-response.ts';
+import { authorizeScreenPath, metadataPath } from '../../platform/wire/sign-in.ts';
+import { jwksPath, scopes, tokenPath } from '../../platform/wire/token-response.ts';
 import { grantToken } from '../auth/grant-token.ts';
-import { jsonText } from '../exchange/json-text.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 
 /** `POST /v1/oauth2/token` and the public keys. */
@@ -29,4 +30,23 @@ export function tokenRoutes(app: FastifyInstance, parts: SandboxParts): void {
     return reply.code(status).send({ error, error_description: description });
   });
   app.get(jwksPath, async () => parts.tokens.jwks());
+}
+
+/** RFC 8414, as RFC 9700 (section 2.6) asks for: a stock client finds everything from the base address. */
+export function metadataRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  app.get(metadataPath, async () => {
+    const { issuer } = parts.tokens;
+    return {
+      issuer,
+      authorization_endpoint: `${parts.signIns.screenAddress}${authorizeScreenPath}`,
+      token_endpoint: `${issuer}${tokenPath}`,
+      jwks_uri: `${issuer}${jwksPath}`,
+      scopes_supported: [...scopes],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    };
+  });
 }

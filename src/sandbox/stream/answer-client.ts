@@ -1,5 +1,5 @@
 import { accountTarget } from '../../platform/wire/event-envelope.ts';
-import { jsonText } from '../exchange/json-text.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import type { ClientMessage } from './client-message.ts';
 import type { EventFaults } from './event-faults.ts';

@@ -1,9 +1,7 @@
 import { accountTarget, eventNames } from '../../platform/wire/event-envelope.ts';
-import { encodeAccountOrder } from '../exchange/encode-account-order.ts';
-import { encodePredictionOrder } from '../exchange/encode-prediction-order.ts';
+import { encodeAccountOrder, encodePredictionOrder } from '../exchange/encode-row.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
-import { instantText } from '../exchange/instant-text.ts';
-import { jsonText } from '../exchange/json-text.ts';
+import { instantText, jsonText } from '../exchange/wire-text.ts';
 
 /** `payload.data` of the order's event. */
 export function encodeEventData(order: ExchangeOrder): string {

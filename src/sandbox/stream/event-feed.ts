@@ -1,6 +1,5 @@
 import { type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
-import { instantText } from '../exchange/instant-text.ts';
-import { jsonText } from '../exchange/json-text.ts';
+import { instantText, jsonText } from '../exchange/wire-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { encodeEvent, encodeEventData } from './encode-event.ts';
 import type { EventFaults } from './event-faults.ts';

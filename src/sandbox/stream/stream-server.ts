@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { streamCloseCodes, streamPath } from '../../platform/wire/stream-messages.ts';
 import type { Principal } from '../auth/directory.ts';
-import { jsonText } from '../exchange/json-text.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 import type { UpgradeFault } from '../faults/fault-shapes.ts';
 import { bearerToken } from '../rest/require-scope.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';

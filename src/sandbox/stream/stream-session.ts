@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import { streamCloseCodes } from '../../platform/wire/stream-messages.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Principal } from '../auth/directory.ts';
-import { instantText } from '../exchange/instant-text.ts';
+import { instantText } from '../exchange/wire-text.ts';
 import type { CutWay } from '../faults/fault-shapes.ts';
 import { rawFrame } from './raw-frame.ts';
 

@@ -1,4 +1,48 @@
-import type { Fixed } from '../exchange/fixed.ts';
+import { optionContract, theoreticalTicks } from '../data/option-contracts.ts';
+import { type DayNumber, isTradingDay, newYorkDay, newYorkInstant, session } from '../data/trading-days.ts';
+import { type ExchangeOrder, type Leg, type OrderTerms, workingTermsOf } from '../exchange/exchange-order.ts';
+import { type Fixed, parseFixed } from '../exchange/wire-text.ts';
+import type { Instrument } from '../market/instruments.ts';
+import { priceOf } from '../market/invent-terms.ts';
+
+/** When the order ends by its time in force, in milliseconds since the epoch: a day order with the next close of the session, a gtd order at its expiry. */
+export function expiryMs(order: ExchangeOrder, nowMs: number): number | undefined {
+  const { timeInForce, expireAt } = workingTermsOf(order);
+  if (timeInForce.toLowerCase() === 'day') return nextCloseMs(nowMs);
+  return timeInForce === 'gtd' && expireAt !== undefined ? expireAt / 1000 : undefined;
+}
+
+/** The next end of a regular session in New York. */
+export function nextCloseMs(nowMs: number): number {
+  for (let day = newYorkDay(nowMs); ; day += 1) {
+    const closeMs = newYorkInstant(day, session.closesAt);
+    if (isTradingDay(day) && closeMs > nowMs) return closeMs;
+  }
+}
+
+/**
+ * At which price the venue trades these terms now: the walk of an equity, the worth of the option or of the whole combination (net of all legs, at least
+ * a tick), the walk of a prediction market for YES and what is left to 1 for NO.
+ */
+export function referencePrice(terms: OrderTerms, instrument: Instrument, today: DayNumber): Fixed {
+  if (terms.stream === 'prediction') return priceOf(terms.outcome === 'NO' ? 100 - instrument.ticks : instrument.ticks);
+  if (terms.legs === undefined || terms.legs.length === 0) return priceOf(instrument.ticks);
+  const opening = terms.side.startsWith('BUY') ? 1n : -1n;
+  let net = 0n;
+  for (const leg of terms.legs) {
+    const direction = leg.side.startsWith('BUY') ? opening : -opening;
+    net += direction * (parseFixed(leg.ratioQty) ?? 0n) * BigInt(premiumTicks(leg, instrument, today));
+  }
+  // A ratio of 1 is 10^12; a tick is 10^10.
+  const price = net / 100n;
+  return price > priceOf(1) ? price : priceOf(1);
+}
+
+/** Order entry lets only listed contracts in. */
+function premiumTicks(leg: Leg, instrument: Instrument, today: DayNumber): number {
+  const contract = optionContract(leg.symbol);
+  return contract === undefined ? 1 : theoreticalTicks(contract, instrument.ticks, today);
+}
 
 /** What matching has to know of an order. Words in lower case, whatever its stream writes. */
 export interface Matchable {
@@ -17,7 +61,7 @@ export interface Print {
   readonly available: Fixed;
 }
 
-export interface Match {
+interface Match {
   /** The stop price was touched now. */
   readonly triggered: boolean;
   /** 0 when nothing trades. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Fixed, parseFixed } from '../exchange/fixed.ts';
+import { type Fixed, parseFixed } from '../exchange/wire-text.ts';
 
 const fields = {
   /** Milliseconds until the venue answers a new order, an amend or a cancel; `manual`: only when the control port says so. */

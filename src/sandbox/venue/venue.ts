@@ -5,7 +5,7 @@ import { type AskedTerms, type ExchangeOrder, isClosed, workingTermsOf } from '.
 import { acceptOrder, acceptPending, askVenue, expireOrder, refusePending, rejectOrder } from '../exchange/venue-steps.ts';
 import { happens } from '../market/draw.ts';
 import type { Instrument } from '../market/instruments.ts';
-import { expiryMs } from './expiry.ts';
+import { expiryMs } from './match-order.ts';
 import type { MatchingEngine } from './matching-engine.ts';
 import type { VenueChange, VenueOptions } from './venue-settings.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { entryAt, present } from '../../../src/sandbox/exchange/change-list.ts';
 import { leavesOf } from '../../../src/sandbox/exchange/exchange-order.ts';
-import { formatFixed, whole } from '../../../src/sandbox/exchange/fixed.ts';
 import {
   acceptOrder,
   acceptPending,
@@ -14,6 +13,7 @@ import {
   regainSight,
   rejectOrder,
 } from '../../../src/sandbox/exchange/venue-steps.ts';
+import { formatFixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { book } from '../../support/book.ts';
 
 describe('an order on the exchange', () => {

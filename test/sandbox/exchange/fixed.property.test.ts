@@ -1,7 +1,7 @@
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { averagePrice, formatFixed, parseFixed } from '../../../src/sandbox/exchange/fixed.ts';
+import { averagePrice, formatFixed, parseFixed } from '../../../src/sandbox/exchange/wire-text.ts';
 
 const Exact = Decimal.clone({ precision: 60, rounding: Decimal.ROUND_DOWN, toExpPos: 100, toExpNeg: -100 });
 const units = fc.bigInt({ min: 0n, max: 10n ** 30n - 1n });

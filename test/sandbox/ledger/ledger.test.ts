@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { Ledger } from '../../../src/sandbox/ledger/ledger.ts';
-import { maskSecrets } from '../../../src/sandbox/ledger/mask-secrets.ts';
+import { Ledger, maskSecrets } from '../../../src/sandbox/ledger/ledger.ts';
 import { readLedger } from '../../../src/sandbox/ledger/read-ledger.ts';
 import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextCloseMs } from '../../../src/sandbox/venue/expiry.ts';
+import { nextCloseMs } from '../../../src/sandbox/venue/match-order.ts';
 
 describe('a trading day', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fixed, whole } from '../../../src/sandbox/exchange/fixed.ts';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
+import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
 import { orderDesk } from '../../support/order-entry.ts';
 import { eventually } from '../../support/poll.ts';

@@ -1,16 +1,15 @@
 import type { Random } from '../../runtime/random.ts';
 import { optionContract } from '../data/option-contracts.ts';
 import { newYorkDay } from '../data/trading-days.ts';
-import { accountStatus } from '../exchange/encode-account-order.ts';
+import { accountStatus, encodeRow } from '../exchange/encode-row.ts';
 import type { ExchangeAccount } from '../exchange/exchange-account.ts';
-import { type ExchangeOrder, leavesOf, type OrderTerms } from '../exchange/exchange-order.ts';
-import { averagePrice, formatFixed } from '../exchange/fixed.ts';
-import { instantText } from '../exchange/instant-text.ts';
-import { jsonText } from '../exchange/json-text.ts';
+import { type ExchangeOrder, isClosed, leavesOf, type OrderTerms } from '../exchange/exchange-order.ts';
 import { rejectOrder } from '../exchange/venue-steps.ts';
+import { averagePrice, formatFixed, instantText, jsonText } from '../exchange/wire-text.ts';
 import { exceedsLimit } from '../venue/venue-settings.ts';
 import type { EntryDeps } from './entry-deps.ts';
 import type { OrderRequestTerms } from './read-order-request.ts';
+import { nestedRefusal } from './refusals.ts';
 import type { Write } from './write.ts';
 
 /** `POST /v1/orders`: 200 with the order response, also when the order is rejected (contract, "Equity and option orders"). */
@@ -68,11 +67,32 @@ function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRe
 }
 
 /** Specification, "Equity or option order response". All fields are there but `text` and `ordRejReason` (contract, "Orders"). */
-export function encodeOrderResponse(order: ExchangeOrder): string {
+function encodeOrderResponse(order: ExchangeOrder): string {
   const { terms } = order;
   const average = formatFixed(averagePrice(order.notional, order.cumQty));
   const rejected = order.state === 'rejected';
   let text = `{"success":${!rejected},"clOrdId":${jsonText(terms.clOrdId)},"status":"${accountStatus(order)}","symbol":${jsonText(terms.symbol)},"side":"${terms.side}","qty":"${formatFixed(terms.quantity)}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPrice":"${average}"`;
   if (rejected) text += `,"text":${jsonText(order.rejectText ?? '')},"ordRejReason":${jsonText(order.rejectReason ?? '')}`;
   return `${text},"transactTime":"${instantText(order.updatedAt)}"}`;
+}
+
+/** `DELETE /v1/orders/{ordId}?accountId=` asks for a cancel: `202`, body the order (contract, "Equity and option orders"). */
+export function cancelAccountOrder(deps: EntryDeps, account: ExchangeAccount, ordId: string): Write {
+  return {
+    refused: false,
+    kind: 'cancel',
+    stream: 'account',
+    accountId: account.id,
+    attempt() {
+      const order = deps.exchange.orders.get(ordId);
+      if (order === undefined || order.terms.account !== account || order.terms.stream !== 'account')
+        return nestedRefusal(404, 'ORDER_NOT_FOUND', 'No such order on this account');
+      if (isClosed(order.state)) return nestedRefusal(409, 'ORDER_NOT_ACTIONABLE', `The order is closed: ${order.state}`);
+      if (order.pendingAction !== 'none')
+        return nestedRefusal(409, 'ORDER_NOT_ACTIONABLE', `A ${order.pendingAction} still awaits the venue`);
+      deps.venue.ask(order, 'cancel');
+      return order;
+    },
+    answer: { status: 202, body: encodeRow },
+  };
 }

@@ -1,10 +1,45 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { accountsPath, type UserAccount } from '../../platform/wire/accounts.ts';
+import { changeEmailBody, changeEmailPath } from '../../platform/wire/change-email.ts';
 import { deleteSettingsBody, settingDeleteError } from '../../platform/wire/user-settings.ts';
+import type { ExchangeAccount } from '../exchange/exchange-account.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { subjectOf } from '../users/user-records.ts';
 import { sendFlat } from './error-bodies.ts';
-import { readJsonBody } from './read-json-body.ts';
+import { readJsonBody } from './read-request.ts';
 import { requireScope } from './require-scope.ts';
+
+/** `GET /v2/users/me/accounts` (specification, "Users and settings"). */
+export function accountRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  app.get(accountsPath, async (request, reply) => {
+    const principal = await requireScope(parts.tokens, request, reply, 'account:information', 'flat');
+    if (principal === undefined) return reply;
+    return { accounts: parts.directory.accountsOf(principal).map(accountItem) };
+  });
+}
+
+function accountItem(account: ExchangeAccount): UserAccount {
+  return {
+    trading_account_id: account.id,
+    broker_account_id: '',
+    status: account.status,
+    is_sim: true,
+    account_type: 'INDIVIDUAL',
+    account_class: 'MARGIN',
+  };
+}
+
+/** `POST /v1/users/me/email/change` (specification, "Users and settings"). Errors are flat bodies. */
+export function emailRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  app.post(changeEmailPath, async (request, reply) => {
+    const principal = await requireScope(parts.tokens, request, reply, 'user:information', 'flat');
+    if (principal === undefined) return reply;
+    const body = readJsonBody(changeEmailBody, request);
+    if ('fault' in body) return sendFlat(reply, 400, body.fault, [body.code === 'INVALID_JSON' ? body.code : 'INVALID_EMAIL']);
+    parts.users.changeEmail(subjectOf(principal), body.value.email);
+    return reply.send({});
+  });
+}
 
 /** Reading and deleting one's own settings (specification, "Users and settings"). Errors are flat bodies. */
 export function settingsRoutes(app: FastifyInstance, parts: SandboxParts): void {

@@ -1,10 +1,42 @@
+import type { FdaEvent } from '../../platform/wire/fda-calendar.ts';
+import type { Theme } from '../../platform/wire/investment-theme.ts';
 import type { DayPrices } from './day-prices.ts';
-import { listingOf } from './listings.ts';
+import { listingOf, stocks } from './listings.ts';
 import { noise, numberOf } from './noise.ts';
-import { type DayNumber, dayOf, dayText } from './trading-days.ts';
+import { type DayNumber, dayOf, dayText, isTradingDay } from './trading-days.ts';
+
+const committees = [
+  'Oncologic Drugs',
+  'Vaccines and Related Biological Products',
+  'Cardiovascular and Renal Drugs',
+  'Psychopharmacologic Drugs',
+  'Antimicrobial Drugs',
+  'Endocrinologic and Metabolic Drugs',
+] as const;
+const weekDays = 7;
+
+/** Meetings of the FDA's advisory committees, oldest first: one a week on a working day, two of them over. */
+export function committeeMeetings(seed: number, today: DayNumber, count: number): FdaEvent[] {
+  const week = Math.floor(today / weekDays);
+  return Array.from({ length: count }, (_, turn) => meetingOf(seed, week - 2 + turn));
+}
+
+/** A week's meeting is the same whenever it is asked for. */
+function meetingOf(seed: number, week: number): FdaEvent {
+  let day = week * weekDays + Math.floor(noise(seed, week, 0) * weekDays);
+  while (!isTradingDay(day)) day += 1;
+  const committee = committees[Math.floor(noise(seed, week, 1) * committees.length)] ?? committees[0];
+  const lastDay = noise(seed, week, 2) < 0.25 ? day + 1 : day;
+  return {
+    fromDate: `${dayText(day)} 08:30:00`,
+    toDate: `${dayText(lastDay)} 17:00:00`,
+    eventDescription: `${dayText(day)}: Meeting of the ${committee} Advisory Committee`,
+    url: `https://fda.example/advisory-committees/${dayText(day)}-${committee.toLowerCase().replaceAll(' ', '-')}`,
+  };
+}
 
 /** A holder of a company's shares, as last filed. */
-export interface Holding {
+interface Holding {
   readonly name: string;
   readonly share: number;
   readonly change: number;
@@ -58,4 +90,15 @@ function filingDay(today: DayNumber): DayNumber {
   const year = Number(dayText(today).slice(0, 4));
   const ends = [year - 1, year].flatMap((it) => [1, 4, 7, 10].map((month) => dayOf(it, month, 1) - 1));
   return Math.max(...ends.map((end) => end + 45).filter((due) => due <= today));
+}
+
+/** The stocks of a theme: two to six of those that are traded here, by the seed. */
+export function membersOf(seed: number, theme: Theme): string[] {
+  const id = numberOf(theme);
+  const count = 2 + Math.floor(noise(seed, id) * 5);
+  const rank = (symbol: string) => noise(seed, id, numberOf(symbol));
+  return stocks
+    .map(({ symbol }) => symbol)
+    .sort((a, b) => rank(a) - rank(b))
+    .slice(0, count);
 }
