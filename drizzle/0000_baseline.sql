@@ -803,7 +803,7 @@ CREATE FUNCTION public.raise_halt(p_lane integer, p_epoch bigint, p_halt_id text
 RETURNS SETOF public.halts
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_lane, p_epoch) THEN
     RETURN;
   END IF;
   LOOP

@@ -66,7 +66,7 @@ export interface DeskStatus {
 
 /** How far back a takeover returns commands that are final: one that came to nothing may have landed while nobody held the lane. */
 const takeOverRecentMs = 120_000;
-/** How often the journal is asked for the halts: to show them on a process that stands by, and to hold to those of other lanes on one that leads. */
+/** How often the journal is asked for the halts, to show them on a process that stands by and to hold to those of other lanes on one that leads, and told of those that it lacks. */
 const lookAtHaltsEveryMs = 5_000;
 
 /**
@@ -131,7 +131,7 @@ export class CommandDesk implements Commands, Service {
 
   /** Resolves at once: from now on the halts are looked at; everything else waits for a term. */
   async start(): Promise<void> {
-    void this.lookAtHalts();
+    void this.lookAfterHalts();
   }
 
   /** The lane is ours: takes over what the holder before left. Rejects when the journal can't be read or written; the lane is then given back. */
@@ -142,14 +142,14 @@ export class CommandDesk implements Commands, Service {
     const term: Term = { fence: { lane: this.options.lane, epoch }, over: over.signal };
     const atMs = clock.nowMs();
     const taken = await journal.takeOver(term.fence, atMs, takeOverRecentMs);
-    await this.tableOfHalts.load(() => true);
+    await this.tableOfHalts.load();
     this.leading = { term, over };
     this.reconciler.begin(term, taken);
     this.gauges.begin();
     const unresolved = taken.filter(({ state }) => isUnresolved(state));
     if (unresolved.length > 0) log.warn({ commands: unresolved.length }, 'commands of the lane are unresolved');
     const swept = unresolved.filter(({ updatedAtMs }) => updatedAtMs === atMs);
-    void this.untilDurable(() => this.haltWatch.afterTakeOver(swept, term), term);
+    this.notWaitingFor(this.haltWatch.afterTakeOver(swept, term));
     this.deps.onStep?.();
   }
 
@@ -297,36 +297,25 @@ export class CommandDesk implements Commands, Service {
     if (term === undefined) return;
     const { count, windowMs } = this.options.breaker;
     const reason = `${count} places and replaces within ${windowMs / 1000} s`;
-    void this.untilDurable(
-      async () =>
-        (await this.tableOfHalts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term)) !== undefined,
-      term,
-    );
+    this.notWaitingFor(this.tableOfHalts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term));
   }
 
-  /** A halt holds in memory at once; this makes it durable, however long the database is away. */
-  private async untilDurable(raise: () => Promise<boolean>, term: Term): Promise<void> {
-    const { clock, random, log } = this.deps;
+  /** A halt holds in memory at once. Where the database does not take it, `lookAfterHalts` writes it later. */
+  private notWaitingFor(raised: Promise<unknown>): void {
+    raised.catch((err: unknown) => this.deps.log.warn({ err }, 'a halt could not be written; it holds, and is written later'));
+  }
+
+  private async lookAfterHalts(): Promise<void> {
+    const { tableOfHalts } = this;
+    const { clock, random } = this.deps;
     const backoff = new Backoff(random, this.options.journalBackoff);
-    while (!term.over.aborted) {
-      try {
-        await raise();
-        return;
-      } catch (err) {
-        log.warn({ err }, 'a halt could not be written; trying again');
-        await clock.sleep(backoff.nextMs(), term.over);
-      }
-    }
-  }
-
-  private async lookAtHalts(): Promise<void> {
-    const { clock } = this.deps;
     while (!this.stopped.signal.aborted) {
       const { leading } = this;
       const still = () => this.leading === leading;
-      const look = leading === undefined ? this.tableOfHalts.load(still) : this.tableOfHalts.refresh(still);
+      const look = tableOfHalts.keepDurable(leading?.term).then(() => tableOfHalts.refresh(still));
       await look.catch(() => undefined);
-      await clock.sleep(lookAtHaltsEveryMs, this.stopped.signal);
+      if (!tableOfHalts.lacksOne) backoff.reset();
+      await clock.sleep(tableOfHalts.lacksOne ? backoff.nextMs() : lookAtHaltsEveryMs, this.stopped.signal);
     }
   }
 

@@ -200,8 +200,11 @@ export interface CommandJournal {
   /** The one of the lane that holds this key as `openCancelAll` sees it. */
   findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined>;
   activeHalts(): Promise<Halt[]>;
-  /** Adds the halt unless an active one has the same scope and cause; which is returned then. */
-  raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'>;
+  /**
+   * Adds the halt unless an active one has the same scope and cause; which is returned then. Without a fence it is added whoever holds the lane: by a process
+   * that saw the cause of it while it led, and could not write it down then.
+   */
+  raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
   /** Clears all active halts of the scope. Returns how many. */
   clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'>;
   /** Who did what to the command side: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. */

@@ -1,3 +1,4 @@
+import type { CommandRequest, Reason } from '../domain/command.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -23,6 +24,12 @@ export function accountScope(accountId: string): Halt['scope'] {
   return { kind: 'account', accountId };
 }
 
+/** Why nothing of this request may be written: a halt that stops it. Cancels are stopped by none. */
+export function haltedBecause(halts: Pick<Halts, 'blocking'>, { kind, accountId }: CommandRequest): Reason | undefined {
+  const halt = kind === 'cancel' ? undefined : halts.blocking(accountId);
+  return halt && { code: 'PLACING_HALTED', message: `placing was halted (${halt.cause}): ${halt.reason}`.slice(0, 500) };
+}
+
 /** One halt in memory. */
 interface Held {
   halt: Halt;
@@ -33,12 +40,12 @@ interface Held {
 }
 
 /**
- * The one table of halts: where placing and replacing are stopped, and why. Cancels never ask here.
+ * The one table of halts: where placing and replacing are stopped, and why. Cancels never ask here; every other write asks in its own turn (`WritePermit`).
  *
  * Invariant: a halt holds in memory from the moment it is raised, before the journal has it, so that a database that is slow or gone lets nothing through; it
  * ends only by a `clear` that was asked for after it was raised, which takes a person and a reason. The journal's writes of one scope come one after the other, in the
- * order in which they were asked for, so that it ends as memory does. At the begin of a term memory is what the journal says; from then on `refresh` brings what
- * the holders of other lanes raise and clear.
+ * order in which they were asked for, so that it ends as memory does. Memory is what the journal says and what it lacks yet, which outlives the term that raised it:
+ * `keepDurable` writes it, whether this process leads or stands by.
  */
 export class Halts {
   private active: readonly Held[] = [];
@@ -60,10 +67,10 @@ export class Halts {
     return this.active.find(({ halt: { scope } }) => scope.kind === 'service' || scope.accountId === accountId)?.halt;
   }
 
-  /** What the journal says, if `still` holds once it has said it. Rejects when it can't be read: nothing may be placed without knowing the halts. */
-  async load(still: () => boolean): Promise<void> {
-    const halts = await this.deps.journal.activeHalts();
-    if (still()) this.keep(halts.map((halt) => ({ halt, durable: true, clears: 0 })));
+  /** What the journal says, and what it lacks yet. Rejects when it can't be read: nothing may be placed without knowing the halts. */
+  async load(): Promise<void> {
+    const before = this.durable();
+    this.merge(await this.deps.journal.activeHalts(), before);
   }
 
   /**
@@ -72,19 +79,32 @@ export class Halts {
    */
   async refresh(still: () => boolean): Promise<void> {
     const { writes } = this;
+    const before = this.durable();
     const halts = await this.deps.journal.activeHalts();
     if (!still() || this.turns.size > 0 || this.writes !== writes) return;
-    const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
-    const told = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
-    for (const { halt } of told)
-      if (!known.has(halt.haltId))
-        this.deps.log.error({ ...named(halt.scope), cause: halt.cause, by: halt.by }, 'placing is halted by another lane');
-    this.keep([...told, ...this.active.filter((held) => !held.durable && !told.includes(held))]);
+    const known = new Set(this.active.map(({ halt }) => halt.haltId));
+    for (const { haltId, scope, cause, by } of halts)
+      if (!known.has(haltId)) this.deps.log.error({ ...named(scope), cause, by }, 'placing is halted by another process');
+    this.merge(halts, before);
   }
 
   /**
-   * Halts at once, and durably when it resolves. Undefined: the term is over, and the halt is gone from memory too. Rejects when the journal could not be
-   * written; the halt holds meanwhile, and asking again for the same scope and cause makes the same halt durable.
+   * Writes what the journal lacks: its database was away when it was raised. Without a term as a process that stands by, so that the holder hears of it. Rejects when the
+   * journal could not be written; what it lacks holds meanwhile.
+   */
+  async keepDurable(term: Term | undefined): Promise<void> {
+    const lacking = this.active.filter(({ durable, clears }) => !durable && clears === 0);
+    await Promise.all(lacking.map((held) => this.write(held, term)));
+  }
+
+  /** The journal lacks one that holds here. */
+  get lacksOne(): boolean {
+    return this.active.some(({ durable }) => !durable);
+  }
+
+  /**
+   * Halts at once, and durably when it resolves. Undefined: the term is over; rejects when the journal could not be written. Either way the halt holds meanwhile, and
+   * `keepDurable`, or asking again for the same scope and cause, makes it durable.
    */
   async raise(
     scope: Halt['scope'],
@@ -92,15 +112,16 @@ export class Halts {
     word: Pick<OperatorWord, 'by' | 'reason'>,
     term: Term,
   ): Promise<Halt | undefined> {
-    const held = this.hold(scope, cause, word);
+    return this.write(this.hold(scope, cause, word), term);
+  }
+
+  private async write(held: Held, term: Term | undefined): Promise<Halt | undefined> {
     if (held.durable) return held.halt;
-    return this.inTurn(scope, async () => {
-      if (held.durable) return held.halt;
-      const durable = await this.deps.journal.raiseHalt(held.halt, term.fence);
-      if (durable === 'fenced') {
-        this.keep(this.active.filter((each) => each !== held));
-        return undefined;
-      }
+    return this.inTurn(held.halt.scope, async () => {
+      // Made durable, or cleared, by the write before it.
+      if (held.durable || !this.active.includes(held)) return held.halt;
+      const durable = await this.deps.journal.raiseHalt(held.halt, term?.fence);
+      if (durable === 'fenced') return undefined;
       held.halt = durable;
       held.durable = true;
       // The journal had one of that scope and cause: it may be here as well, when a `clear` of it has failed.
@@ -151,6 +172,17 @@ export class Halts {
     this.turns.set(name, turn);
     void turn.then(() => this.turns.get(name) === turn && this.turns.delete(name));
     return result;
+  }
+
+  private durable(): ReadonlySet<Held> {
+    return new Set(this.active.filter(({ durable }) => durable));
+  }
+
+  /** `before`: what was durable when the journal was asked. The rest it may not have known. */
+  private merge(halts: readonly Halt[], before: ReadonlySet<Held>): void {
+    const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
+    const told = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
+    this.keep([...told, ...this.active.filter((held) => !before.has(held) && !told.includes(held))]);
   }
 
   private keep(active: readonly Held[]): void {

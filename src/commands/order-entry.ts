@@ -18,6 +18,11 @@ export type EntryResult =
 export interface EntryOptions {
   /** Asked once a token is there and the socket stands, immediately before the one write. False or a rejection: nothing is written, and the result is `not_sent`. */
   readonly mayWrite: () => Promise<boolean>;
+  /**
+   * Asked once behind `mayWrite`, in the very turn of the write: nothing is awaited between its answer and the first byte, so that a halt which was raised before is
+   * never overtaken. False: nothing is written, and the result is `not_sent`.
+   */
+  readonly mayStillWrite: () => boolean;
   readonly signal: AbortSignal;
 }
 

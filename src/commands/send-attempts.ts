@@ -9,6 +9,7 @@ import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-answer.ts';
+import { type Halts, haltedBecause } from './halts.ts';
 import type { EntryResult, OrderEntry } from './order-entry.ts';
 import type { Term } from './term.ts';
 import type { Watched } from './watched.ts';
@@ -18,6 +19,7 @@ export interface SendAttemptsDeps {
   readonly journal: CommandJournal;
   readonly entry: OrderEntry;
   readonly lease: Lease;
+  readonly halts: Pick<Halts, 'blocking'>;
   readonly book: CommandBook;
   readonly steps: CommandSteps;
   readonly clock: Clock;
@@ -100,12 +102,19 @@ export class SendAttempts {
     sending: Sending,
     attemptId: string,
   ): Promise<{ readonly result: EntryResult; readonly abandoned: boolean }> {
-    const { entry, log } = this.deps;
+    const { entry, halts, log } = this.deps;
     const { request, opened, term, deadlineMs, giveUp } = sending;
-    const permit = new WritePermit(this.deps, this.options, { attemptId, opened, term, deadlineMs, giveUp });
+    // Before the connection, which may never stand: the caller is to hear of the halt.
+    const halted = haltedBecause(halts, request);
+    if (halted !== undefined) return { result: { kind: 'not_sent', reason: halted, mayRepeat: false }, abandoned: true };
+    const permit = new WritePermit(this.deps, this.options, { attemptId, request, opened, term, deadlineMs, giveUp });
     let result: EntryResult;
     try {
-      result = await entry.send(request, attemptId, { mayWrite: () => permit.ask(), signal: giveUp });
+      result = await entry.send(request, attemptId, {
+        mayWrite: () => permit.ask(),
+        mayStillWrite: () => permit.askAgain(),
+        signal: giveUp,
+      });
     } catch (err) {
       log.error({ err, attemptId }, 'order entry rejected, which it must not');
       result = unknown('ENTRY_FAILED', 'the write ended in an error of ours');

@@ -1,9 +1,10 @@
-import type { Command, Reason } from '../domain/command.ts';
+import type { Command, CommandRequest, Reason } from '../domain/command.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
+import { type Halts, haltedBecause } from './halts.ts';
 import type { Term } from './term.ts';
 import type { Watched } from './watched.ts';
 
@@ -11,11 +12,13 @@ export interface WritePermitDeps {
   readonly journal: Pick<CommandJournal, 'markSending'>;
   readonly book: CommandBook;
   readonly lease: Lease;
+  readonly halts: Pick<Halts, 'blocking'>;
   readonly clock: Clock;
 }
 
 export interface PermitScope {
   readonly attemptId: string;
+  readonly request: CommandRequest;
   readonly opened: Promise<Watched | undefined>;
   readonly term: Term;
   /** Monotonic. */
@@ -26,9 +29,10 @@ export interface PermitScope {
 /**
  * The one permission to write one attempt: PREPARED → SENDING, committed under the fence of the term, and then only at once.
  *
- * States: not asked → granted, or refused with its reason; asked twice it is refused.
+ * States: not asked → granted → still granted when the write asks, or refused with its reason; asked twice it is refused.
  * Invariant: `granted` is true only after `markSending` has said true, less than `writeWithinMs` after it was asked, with a lease that may still act. A commit whose
- * outcome is not known grants nothing.
+ * outcome is not known grants nothing. A halt holds in memory before it is acknowledged, and `askAgain` looks there in the turn of the write: after the
+ * acknowledgement nothing but a cancel is written.
  */
 export class WritePermit {
   granted = false;
@@ -36,6 +40,7 @@ export class WritePermit {
   /** A further attempt may have better luck: nothing but time was against this one. */
   mayAskAgain = false;
   private asked = false;
+  private askedAgain = false;
   private readonly deps: WritePermitDeps;
   private readonly options: Pick<CommandOptions, 'writeWithinMs'>;
   private readonly scope: PermitScope;
@@ -76,12 +81,23 @@ export class WritePermit {
     return true;
   }
 
+  /** In the turn of the write, once. What has come between takes back what was granted; behind the write nothing does. */
+  askAgain(): boolean {
+    if (!this.granted || this.askedAgain) return false;
+    this.askedAgain = true;
+    const late = this.objection();
+    if (late === undefined) return true;
+    this.granted = false;
+    return this.refuse(...late);
+  }
+
   private objection(): [code: string, message: string] | undefined {
-    const { term, deadlineMs, giveUp } = this.scope;
+    const { term, deadlineMs, giveUp, request } = this.scope;
     if (term.over.aborted || !this.deps.lease.mayAct()) return ['LANE_LOST', 'the hold on the lane was not certain any more'];
     if (giveUp.aborted) return ['DRAINING', 'the process is ending'];
     if (this.deps.clock.monotonicMs() >= deadlineMs) return ['DEADLINE', 'the deadline of the command had passed'];
-    return undefined;
+    const halted = haltedBecause(this.deps.halts, request);
+    return halted && [halted.code, halted.message];
   }
 
   private refuse(code: string, message: string, mayAskAgain = false): boolean {

@@ -20,6 +20,8 @@ export interface WriteOptions {
    * attempt is given up, and nothing was sent.
    */
   readonly mayWrite?: () => Promise<boolean>;
+  /** Asked behind `mayWrite`, with nothing awaited between its answer and the write. False: the same. */
+  readonly mayStillWrite?: () => boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -47,7 +49,7 @@ export async function writePlatform<T>(
   const opened = await deps.lines.open(request.url, options.signal);
   if (!opened.open) return judged({ kind: 'failed', code: 'connect', message: opened.message, sent: 'no' });
   if (!(await permitted(opened.line, options))) {
-    return judged({ kind: 'failed', code: 'aborted', message: 'given up before it was written', sent: 'no' });
+    return judged(givenUp);
   }
   const headers = {
     accept: 'application/json',
@@ -55,6 +57,10 @@ export async function writePlatform<T>(
     ...(request.body !== undefined && { 'content-type': 'application/json' }),
   };
   const startedMs = deps.clock.monotonicMs();
+  if (options.mayStillWrite?.() === false) {
+    opened.line.close();
+    return judged(givenUp);
+  }
   const outcome = await opened.line.send({ ...request, headers }, options.signal);
   const codeClass = outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : 'none';
   deps.metrics.requestSeconds.observe({ operation, code_class: codeClass }, (deps.clock.monotonicMs() - startedMs) / 1000);
@@ -65,6 +71,8 @@ export async function writePlatform<T>(
     return verdict.kind === 'failed' ? { ...verdict, tokenGeneration } : verdict;
   }
 }
+
+const givenUp: HttpOutcome = { kind: 'failed', code: 'aborted', message: 'given up before it was written', sent: 'no' };
 
 async function permitted(line: WriteLine, { mayWrite }: WriteOptions): Promise<boolean> {
   try {

@@ -142,7 +142,7 @@ export class PostgresCommandJournal implements CommandJournal {
     return this.read(readActiveHalts);
   }
 
-  raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'> {
+  raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
     return this.noting(raiseHalt(this.deps, halt, fence));
   }
 

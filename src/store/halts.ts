@@ -29,13 +29,13 @@ export async function readActiveHalts(pool: Pool): Promise<Halt[]> {
   return rows.map(toHalt);
 }
 
-/** The active halt of that scope and cause: this one, unless there was one already. */
-export async function raiseHalt(deps: Deps, halt: Halt, { lane, epoch }: Fence): Promise<Halt | 'fenced'> {
+/** The active halt of that scope and cause: this one, unless there was one already. Without a fence nobody is asked who holds the lane. */
+export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
   const [row] = await writeOnce<HaltRow>(deps, {
     text: `select ${columns} from public.raise_halt($1, $2, $3, $4, $5, $6, $7, $8)`,
     values: [
-      lane,
-      epoch.toString(),
+      fence?.lane ?? null,
+      fence?.epoch.toString() ?? null,
       halt.haltId,
       accountOf(halt.scope),
       halt.cause,

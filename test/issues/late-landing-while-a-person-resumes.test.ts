@@ -39,7 +39,7 @@ async function rigOf(slow: 'before' | 'after') {
     settle: () => clock.advance(10),
     /** What a process has that reads the journal now. */
     async afterRestart() {
-      await after.load(() => true);
+      await after.load();
       return after.list();
     },
   };

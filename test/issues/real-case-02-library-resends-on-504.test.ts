@@ -50,7 +50,11 @@ it.each(Object.entries(requests))('%s reaches the platform once, whatever it ans
     const before = (await writes()).length;
     await desk.fault({ fault, applied: 'yes' });
     const signal = AbortSignal.timeout(30_000);
-    const result = await entry.send(asked, `tm-case-2-${index}`, { signal, mayWrite: async () => true });
+    const result = await entry.send(asked, `tm-case-2-${index}`, {
+      signal,
+      mayWrite: async () => true,
+      mayStillWrite: () => true,
+    });
     expect(result, fault).toMatchObject({ kind: 'unknown' });
     expect((await writes()).length - before, `writes after ${fault}`).toBe(1);
   }

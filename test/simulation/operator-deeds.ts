@@ -1,3 +1,4 @@
+import type { Halt } from '../../src/commands/command-journal.ts';
 import type { Commands, OperatorWord } from '../../src/commands/commands.ts';
 import { type Command, isFinal } from '../../src/domain/command.ts';
 import type { Random } from '../../src/runtime/random.ts';
@@ -27,7 +28,7 @@ export class OperatorDeeds {
     const word = this.word();
     const run = (what: string, deed: () => Promise<unknown>) => this.run(host, what, JSON.stringify(scope), deed);
     if (dice < 0.5) run('resumes', () => commands.resume(scope, word));
-    else if (dice < 0.6) run('halts', () => commands.halt(scope, word));
+    else if (dice < 0.6) run('halts', () => this.halt(commands, scope));
     else if (dice < 0.7) run('cancels all', () => this.cancelAll(commands, account));
     else if (dice < 0.85) run('reconciles', () => commands.reconcile({ dryRun: random.next() < 0.3 }));
     else {
@@ -50,6 +51,11 @@ export class OperatorDeeds {
     host.deliver(() => {
       deed().catch((error: unknown) => this.breach(`${what} rejects: ${String(error)}`));
     });
+  }
+
+  private async halt(commands: Commands, scope: Halt['scope']): Promise<void> {
+    const result = await commands.halt(scope, this.word());
+    if (result.kind === 'done') this.world.haltOracle.answered(result.halts, scope);
   }
 
   /** Now and then the one before once more, as somebody does who was not answered. */

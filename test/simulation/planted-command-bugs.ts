@@ -4,7 +4,6 @@ import type { CommandStep, Fence, Miss, MissResult, NewCancelAll } from '../../s
 import { CommandSteps } from '../../src/commands/command-steps.ts';
 import { decideFinding } from '../../src/commands/decide-finding.ts';
 import { HaltWatch } from '../../src/commands/halt-watch.ts';
-import type { EntryResult, OrderEntry } from '../../src/commands/order-entry.ts';
 import { ProbeWatch } from '../../src/commands/probe-watch.ts';
 import { findingOf, SettleWatched } from '../../src/commands/settle-watched.ts';
 import type { Term } from '../../src/commands/term.ts';
@@ -13,6 +12,7 @@ import type { Command, CommandKind } from '../../src/domain/command.ts';
 import type { Finding, SettlingUpdate, Verdict } from '../../src/domain/settling.ts';
 import { isTerminal } from '../../src/domain/terminal.ts';
 import type { PlantedBug } from './planted-bug.ts';
+import { sends } from './planted-sending-bugs.ts';
 import { replaced } from './replaced.ts';
 
 type Change = (finding: Finding, command: Command, entry: Watched) => Finding;
@@ -50,92 +50,6 @@ function verdict(outcome: Verdict['outcome'], { orderId = 'none' }: { readonly o
 function newestOf(command: Command, entry: Watched): SettlingUpdate | undefined {
   return command.state === 'unknown' || command.state === 'accepted' ? entry.updates.at(-1) : undefined;
 }
-
-/** Order entry whose results are `change`d before anybody sees them. */
-function entering(change: (result: EntryResult) => EntryResult): NonNullable<PlantedBug['deps']> {
-  return () => ({
-    wrapEntry: (entry: OrderEntry): OrderEntry => ({
-      send: async (request, attemptId, options) => change(await entry.send(request, attemptId, options)),
-    }),
-  });
-}
-
-const repeatable = (result: EntryResult): EntryResult =>
-  result.kind === 'unknown' ? { kind: 'not_sent', reason: result.reason, mayRepeat: true } : result;
-
-function withStatus(
-  result: EntryResult,
-  status: number,
-  as: (reason: NonNullable<EntryResult['reason']>) => EntryResult,
-): EntryResult {
-  return result.kind === 'unknown' && result.reason.status === status ? as(result.reason) : result;
-}
-
-const sends: readonly PlantedBug[] = [
-  {
-    name: 'an uncertain answer is taken for one that says nothing was sent, and the order is sent again',
-    seed: 4,
-    shows: /though attempt|was done 2 times|it was sent/,
-    deps: entering(repeatable),
-  },
-  {
-    name: 'a 504 is taken for a refusal',
-    seed: 47,
-    shows: /becomes refused: it is|is refused, and is done/,
-    deps: entering((result) => withStatus(result, 504, (reason) => ({ kind: 'refused', reason }))),
-  },
-  {
-    name: 'the error page of a proxy is taken for a refusal',
-    seed: 21,
-    shows: /becomes refused: it is|is refused, and is done/,
-    deps: entering((result) =>
-      [404, 409, 500, 502].reduce((each, page) => withStatus(each, page, (reason) => ({ kind: 'refused', reason })), result),
-    ),
-  },
-  {
-    name: 'any 429 is taken for the documented one',
-    seed: 4,
-    shows: /though attempt|was done 2 times|it was sent/,
-    deps: entering((result) => withStatus(result, 429, (reason) => ({ kind: 'not_sent', reason, mayRepeat: true }))),
-  },
-  {
-    name: 'the write does not wait for its attempt to be journaled as sending',
-    shows: /writes .* which is (prepared|not)/,
-    deps: () => ({
-      wrapEntry: (entry) => ({
-        send: (request, attemptId, options) => entry.send(request, attemptId, { ...options, mayWrite: async () => true }),
-      }),
-    }),
-  },
-  {
-    name: 'the write goes out although its permission was not given',
-    shows: /writes .* (which is|behind)/,
-    deps: () => ({
-      wrapEntry: (entry) => ({
-        send: (request, attemptId, options) => {
-          const mayWrite = () => options.mayWrite().then(() => true);
-          return entry.send(request, attemptId, { ...options, mayWrite });
-        },
-      }),
-    }),
-  },
-  {
-    name: 'the write dawdles behind its permission',
-    shows: /behind the commit that permits it/,
-    deps: ({ host }) => ({
-      wrapEntry: (entry) => ({
-        send: (request, attemptId, options) => {
-          const mayWrite = async () => {
-            const may = await options.mayWrite();
-            await host.clock.sleep(1_500);
-            return may;
-          };
-          return entry.send(request, attemptId, { ...options, mayWrite });
-        },
-      }),
-    }),
-  },
-];
 
 const places: readonly PlantedBug[] = [
   {

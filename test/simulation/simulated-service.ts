@@ -129,11 +129,10 @@ export class SimulatedService {
       { ...shared, store: database.lanes, lease: this.lease, tenant, metrics: metrics.ingest },
       { lane: settings.ingest.lane, holder: host.name, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },
     );
-    const commandStep = closing('commands', (signal) => this.commands.drain(signal));
     const ingestStep = closing('ingest', (signal) => this.ingest.drain(signal));
     this.supervisor = new Supervisor(shared, {
-      startOrder: [this.relay, stateWriter, outcomes, ingestStep, this.connectors, commandStep, this.keeper],
-      drainOrder: [commandStep, this.connectors, ingestStep, this.relay, stateWriter, outcomes, this.keeper],
+      startOrder: [this.relay, stateWriter, outcomes, ingestStep, this.connectors, this.commands, this.keeper],
+      drainOrder: [this.commands, this.connectors, ingestStep, this.relay, stateWriter, outcomes, this.keeper],
       drainDeadlineMs: 10_000,
     });
   }

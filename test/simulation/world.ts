@@ -12,6 +12,7 @@ import { CrashPoints } from './crash-points.ts';
 import { databaseClient } from './database-client.ts';
 import { DatabaseOrders } from './database-orders.ts';
 import { drawFaultPlan, type FaultPlan } from './fault-plan.ts';
+import { HaltOracle } from './halt-oracle.ts';
 import { Host } from './host.ts';
 import { journalClient } from './journal-client.ts';
 import { journalOutcomes } from './journal-outcomes.ts';
@@ -56,6 +57,7 @@ export class World {
   readonly points: CrashPoints;
   readonly journal: MemoryJournal;
   readonly commandWatch: CommandWatch;
+  readonly haltOracle: HaltOracle;
   readonly callers: Callers;
   readonly outcomes: OutcomeWatch;
   /** Steps of commands that are marked as published. */
@@ -105,6 +107,7 @@ export class World {
       },
       { writeWithinMs: commandDefaults.writeWithinMs },
     );
+    this.haltOracle = new HaltOracle(this.journal);
     this.callers = new Callers(this, this.source(7));
     this.outcomes = new OutcomeWatch(this.journal);
     this.slots = Array.from({ length: this.plan.instances }, () => undefined);
@@ -201,6 +204,7 @@ export class World {
       ...this.broker.violations,
       ...this.pastBreaches,
       ...this.commandWatch.breaches,
+      ...this.haltOracle.breaches,
       ...this.callers.breaches,
       ...this.outcomes.breaches,
       ...this.services.flatMap(({ coverage }) => coverage.breaches),
@@ -227,6 +231,7 @@ export class World {
     platform.ledger.onLeft = (write) => {
       this.mustHold(write.from);
       commandWatch.left(write);
+      this.haltOracle.left(write);
     };
     platform.ledger.onDone = (write) => commandWatch.done(write);
     database.onCommit = (batch, rows) => {

@@ -61,11 +61,16 @@ export class RigEntry implements OrderEntry {
     this.clock = clock;
   }
 
-  async send(request: CommandRequest, attemptId: string, { mayWrite, signal }: EntryOptions): Promise<EntryResult> {
+  async send(
+    request: CommandRequest,
+    attemptId: string,
+    { mayWrite, mayStillWrite, signal }: EntryOptions,
+  ): Promise<EntryResult> {
     const { connect, answerMs = 5, result } = this.scripts.shift() ?? { result: accepted };
     await this.clock.sleep(connect?.ms ?? 1);
     if (connect?.result !== undefined) return connect.result;
-    if (!(await mayWrite())) return { kind: 'not_sent', reason: { code: 'NOT_PERMITTED', message: 'no' }, mayRepeat: false };
+    if (!(await mayWrite()) || !mayStillWrite())
+      return { kind: 'not_sent', reason: { code: 'NOT_PERMITTED', message: 'no' }, mayRepeat: false };
     const sent = { request, attemptId, atMs: this.clock.monotonicMs() };
     this.sent.push(sent);
     this.onWrite(sent);

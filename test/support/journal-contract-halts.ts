@@ -13,6 +13,16 @@ export function haltContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.activeHalts()).toEqual([first, ...others]);
     });
 
+    it('is refused to a holder of before, and taken without a fence from a process that saw its cause', async () => {
+      await using rig = await make();
+      const late = { ...fence, epoch: fence.epoch - 1n };
+      expect(await rig.journal.raiseHalt(halt(), late)).toBe('fenced');
+      expect(await rig.journal.activeHalts()).toEqual([]);
+      const seen = halt();
+      expect(await rig.journal.raiseHalt(seen, undefined)).toEqual(seen);
+      expect(await rig.journal.activeHalts()).toEqual([seen]);
+    });
+
     it('is cleared by scope, and may be raised anew', async () => {
       await using rig = await make();
       const ofService = halt({ scope: { kind: 'service' } });

@@ -62,6 +62,8 @@ export class MemoryJournal implements CommandJournal {
   readonly orders: JournaledOrders;
   /** Told in the same instant as each commit of a command. */
   onCommitted: (command: Command, before: Command | undefined) => void = () => {};
+  /** The same of each halt that it took. */
+  onHalted: (halt: Halt, fence: Fence | undefined) => void = () => {};
   private readonly epochs = new Map<number, bigint>();
   private readonly byKey = new Map<string, string>();
   private readonly byAttempt = new Map<string, string>();
@@ -203,12 +205,13 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('activeHalts', () => this.halts.filter(isActive));
   }
 
-  raiseHalt(halt: Halt, fence: Fence): Promise<Halt | 'fenced'> {
+  raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
     return this.hook('raiseHalt', () => {
-      if (!this.holds(fence)) return 'fenced';
+      if (fence !== undefined && !this.holds(fence)) return 'fenced';
       const same = this.halts.find((each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope));
       if (same !== undefined) return same;
       this.halts.push(halt);
+      this.onHalted(halt, fence);
       return halt;
     });
   }

@@ -48,8 +48,12 @@ export class PlatformOrderEntry implements OrderEntry {
 }
 
 /** What `mayWrite` said: its no, and its failure, must not look like a connection that could not be made, which may be tried again. */
-function askOnce({ mayWrite, signal }: EntryOptions): { options: WriteOptions; refusal: () => Reason | undefined } {
+function askOnce({ mayWrite, mayStillWrite, signal }: EntryOptions): {
+  options: WriteOptions;
+  refusal: () => Reason | undefined;
+} {
   let refusal: Reason | undefined;
+  const givenUp: Reason = { code: 'NOT_PERMITTED', message: 'given up before it was written' };
   return {
     refusal: () => refusal,
     options: {
@@ -57,11 +61,16 @@ function askOnce({ mayWrite, signal }: EntryOptions): { options: WriteOptions; r
       mayWrite: async () => {
         try {
           if (await mayWrite()) return true;
-          refusal = { code: 'NOT_PERMITTED', message: 'given up before it was written' };
+          refusal = givenUp;
         } catch (error) {
           const message = error instanceof Error ? error.message : String(error);
           refusal = { code: 'NOT_PERMITTED', message: `given up before it was written: ${message}`.slice(0, 500) };
         }
+        return false;
+      },
+      mayStillWrite: () => {
+        if (mayStillWrite()) return true;
+        refusal = givenUp;
         return false;
       },
     },

@@ -57,7 +57,7 @@ async function tradingDesk() {
   });
   const { signal } = new AbortController();
   const send = (request: CommandRequest, attemptId: string) =>
-    entry.send(request, attemptId, { mayWrite: async () => true, signal });
+    entry.send(request, attemptId, { mayWrite: async () => true, mayStillWrite: () => true, signal });
   return { desk, send, probes, sink, signal };
 }
 

@@ -98,8 +98,8 @@ async function entryTo(answer: string, over: { tokens?: TokenSource; followed?: 
   const { lines, clock, metrics } = writeDeps(tokens);
   const addresses = { platformUrl: wire.url, ...(staging && { stagingUrl: wire.url }) };
   const entry = new PlatformOrderEntry({ accounts, lines, clock, metrics }, addresses);
-  const send = (name: Name, mayWrite: () => Promise<boolean> = async () => true) =>
-    entry.send(requests[name], attemptId, { mayWrite, signal: new AbortController().signal });
+  const send = (name: Name, mayWrite: () => Promise<boolean> = async () => true, mayStillWrite = () => true) =>
+    entry.send(requests[name], attemptId, { mayWrite, mayStillWrite, signal: new AbortController().signal });
   return { wire, send, offered, expected };
 }
 
@@ -253,12 +253,18 @@ describe('order entry sends nothing', () => {
       false,
       'NOT_PERMITTED',
     );
+    const stopped = entry.send(
+      name,
+      async () => true,
+      () => false,
+    );
+    await nothing(entry, stopped, false, 'NOT_PERMITTED');
   });
 
   it('when it breaks the platform’s own rules, or has no address', async () => {
     const entry = await entryTo(good.place);
     const terms = { ...requests.place.terms, side: 'buy' };
-    const options = { mayWrite: async () => true, signal: new AbortController().signal };
+    const options = { mayWrite: async () => true, mayStillWrite: () => true, signal: new AbortController().signal };
     const { lines, clock, metrics } = writeDeps();
     const accounts: EntryAccounts = {
       hasListed: true,
@@ -280,6 +286,7 @@ describe('order entry sends nothing', () => {
     const entry = new PlatformOrderEntry({ accounts, lines, clock, metrics }, { platformUrl: 'http://127.0.0.1:1' });
     const result = await entry.send(requests.place, attemptId, {
       mayWrite: async () => true,
+      mayStillWrite: () => true,
       signal: new AbortController().signal,
     });
     expect(result).toMatchObject({ kind: 'not_sent', mayRepeat: true, reason: { code: 'NO_ANSWER' } });

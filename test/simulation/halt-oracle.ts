@@ -1,0 +1,39 @@
+import type { Halt } from '../../src/commands/command-journal.ts';
+import type { MemoryJournal } from '../support/memory-journal.ts';
+import type { LedgerWrite } from './write-ledger.ts';
+
+/**
+ * After a halt was acknowledged no write but a cancel leaves, of whatever attempt, until a person resumes (invariants.md 28). Acknowledged is what an operator was answered,
+ * and what the journal took from the holder of the lane by itself: it held there in memory before.
+ */
+export class HaltOracle {
+  readonly breaches: string[] = [];
+  private readonly acknowledged = new Set<string>();
+  private readonly journal: MemoryJournal;
+
+  constructor(journal: MemoryJournal) {
+    this.journal = journal;
+    journal.onHalted = ({ haltId }, fence) => {
+      if (fence !== undefined) this.acknowledged.add(haltId);
+    };
+  }
+
+  /** An operator was answered that these are in force. */
+  answered(halts: readonly Halt[], scope: Halt['scope']): void {
+    for (const halt of halts) if (JSON.stringify(halt.scope) === JSON.stringify(scope)) this.acknowledged.add(halt.haltId);
+  }
+
+  /** The first byte of a request leaves its process. */
+  left({ attemptId, from }: LedgerWrite): void {
+    const command = this.journal.ofAttempts([attemptId]).get(attemptId);
+    // Another state than sending: a later holder has swept it, since its database's clock ran ahead of our lease.
+    const isSending = command?.attempts.some((attempt) => attempt.attemptId === attemptId && attempt.state === 'sending');
+    if (command === undefined || isSending !== true || command.request.kind === 'cancel') return;
+    const { accountId, kind } = command.request;
+    for (const { haltId, scope, cause, clearedAtMs } of this.journal.halts) {
+      const covers = scope.kind === 'service' || scope.accountId === accountId;
+      if (clearedAtMs === undefined && covers && this.acknowledged.has(haltId))
+        this.breaches.push(`${from} writes ${attemptId}, a ${kind}, behind the acknowledged halt ${haltId} (${cause})`);
+    }
+  }
+}

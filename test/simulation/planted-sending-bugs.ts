@@ -1,0 +1,130 @@
+import type { EntryResult, OrderEntry } from '../../src/commands/order-entry.ts';
+import { SendAttempts, type Sending } from '../../src/commands/send-attempts.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { replaced } from './replaced.ts';
+
+/** Order entry whose results are `change`d before anybody sees them. */
+function entering(change: (result: EntryResult) => EntryResult): NonNullable<PlantedBug['deps']> {
+  return () => ({
+    wrapEntry: (entry: OrderEntry): OrderEntry => ({
+      send: async (request, attemptId, options) => change(await entry.send(request, attemptId, options)),
+    }),
+  });
+}
+
+const repeatable = (result: EntryResult): EntryResult =>
+  result.kind === 'unknown' ? { kind: 'not_sent', reason: result.reason, mayRepeat: true } : result;
+
+function withStatus(
+  result: EntryResult,
+  status: number,
+  as: (reason: NonNullable<EntryResult['reason']>) => EntryResult,
+): EntryResult {
+  return result.kind === 'unknown' && result.reason.status === status ? as(result.reason) : result;
+}
+
+/** Attempts are written as if nothing were halted; what is new is still declined. */
+function sendingWithoutHalts() {
+  const original = sendAttempt(SendAttempts.prototype);
+  return replaced(
+    SendAttempts,
+    'write' as keyof SendAttempts,
+    function (this: SendAttempts, sending: Sending, attemptId: string) {
+      const deps = { ...(this as unknown as { deps: object }).deps, halts: { blocking: () => undefined } };
+      return original.call(Object.assign(Object.create(this), { deps }), sending, attemptId);
+    },
+  );
+}
+
+function sendAttempt(of: SendAttempts) {
+  return (of as unknown as { write(sending: Sending, attemptId: string): Promise<unknown> }).write;
+}
+
+/** Mistakes that one could make with the one write of an attempt. */
+export const sends: readonly PlantedBug[] = [
+  {
+    name: 'an uncertain answer is taken for one that says nothing was sent, and the order is sent again',
+    seed: 4,
+    shows: /though attempt|was done 2 times|it was sent/,
+    deps: entering(repeatable),
+  },
+  {
+    name: 'a 504 is taken for a refusal',
+    seed: 47,
+    shows: /becomes refused: it is|is refused, and is done/,
+    deps: entering((result) => withStatus(result, 504, (reason) => ({ kind: 'refused', reason }))),
+  },
+  {
+    name: 'the error page of a proxy is taken for a refusal',
+    seed: 21,
+    shows: /becomes refused: it is|is refused, and is done/,
+    deps: entering((result) =>
+      [404, 409, 500, 502].reduce((each, page) => withStatus(each, page, (reason) => ({ kind: 'refused', reason })), result),
+    ),
+  },
+  {
+    name: 'any 429 is taken for the documented one',
+    seed: 4,
+    shows: /though attempt|was done 2 times|it was sent/,
+    deps: entering((result) => withStatus(result, 429, (reason) => ({ kind: 'not_sent', reason, mayRepeat: true }))),
+  },
+  {
+    name: 'the write does not wait for its attempt to be journaled as sending',
+    shows: /writes .* which is (prepared|not)/,
+    deps: () => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => entry.send(request, attemptId, { ...options, mayWrite: async () => true }),
+      }),
+    }),
+  },
+  {
+    name: 'the write goes out although its permission was not given',
+    shows: /writes .* (which is|behind)/,
+    deps: () => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => {
+          const mayWrite = () => options.mayWrite().then(() => true);
+          return entry.send(request, attemptId, { ...options, mayWrite });
+        },
+      }),
+    }),
+  },
+  {
+    name: 'what is journaled already is sent although its account was halted',
+    shows: /behind the acknowledged halt/,
+    plant: sendingWithoutHalts(),
+  },
+  {
+    name: 'the halts are not asked again in the turn of the write',
+    shows: /behind the acknowledged halt/,
+    deps: ({ host }) => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => {
+          // Within the second that a write may take.
+          const mayWrite = async () => {
+            const may = await options.mayWrite();
+            await host.clock.sleep(500);
+            return may;
+          };
+          return entry.send(request, attemptId, { ...options, mayWrite, mayStillWrite: () => true });
+        },
+      }),
+    }),
+  },
+  {
+    name: 'the write dawdles behind its permission',
+    shows: /behind the commit that permits it/,
+    deps: ({ host }) => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => {
+          const mayWrite = async () => {
+            const may = await options.mayWrite();
+            await host.clock.sleep(1_500);
+            return may;
+          };
+          return entry.send(request, attemptId, { ...options, mayWrite });
+        },
+      }),
+    }),
+  },
+];
