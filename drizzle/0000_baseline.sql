@@ -364,6 +364,7 @@ CREATE INDEX commands_successors ON public.commands (supersedes) WHERE supersede
 CREATE INDEX commands_newest ON public.commands (created_at, command_id);
 CREATE INDEX commands_by_account ON public.commands (account_id, created_at, command_id);
 CREATE INDEX commands_by_key ON public.commands (idempotency_key);
+CREATE INDEX commands_by_caller_ref ON public.commands (caller_ref, principal) WHERE caller_ref IS NOT NULL;
 CREATE INDEX commands_not_final ON public.commands (account_id, created_at) WHERE settled_at is null;
 CREATE INDEX commands_key_held ON public.commands (created_at) WHERE key_held;
 CREATE INDEX commands_settled ON public.commands (settled_at) WHERE settled_at is not null;
@@ -524,6 +525,11 @@ BEGIN
       SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid FOR NO KEY UPDATE;
     END IF;
 
+    -- Likewise, for a reference that is used once. Not a unique index: whether it is used once is a setting, and counts for what was placed before it was turned on.
+    IF (p ->> 'callerRefOnce')::boolean THEN
+      PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
+    END IF;
+
     SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
       -- A command that is not final keeps its key, however old: who asks again must hear of it.
@@ -534,6 +540,12 @@ BEGIN
         RETURN json_build_object('kind', 'key_reused');
       END IF;
       UPDATE public.commands SET key_held = false WHERE command_id = v.command_id AND key_held;
+    END IF;
+
+    IF (p ->> 'callerRefOnce')::boolean AND EXISTS (
+      SELECT FROM public.commands WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal'
+    ) THEN
+      RETURN json_build_object('kind', 'caller_ref_reused');
     END IF;
 
     IF p ->> 'supersedes' IS NOT NULL AND (

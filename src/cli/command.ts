@@ -29,6 +29,7 @@ export function commandCommand(io: CliIo): Command {
       .option('--account <id>', 'only this account')
       .addOption(new Option('--kind <word>', 'only this kind').choices(['place', 'replace', 'cancel']))
       .option('--state <word>', 'only this state: open, refused, not_sent, accepted, unknown, applied, rejected, moot, conflict')
+      .option('--ref <text>', 'only with this reference of the caller')
       .option('--limit <n>', 'at most so many', limit, 50),
   ).action((flags: ListFlags) => listCommands(io, flags));
   addRestFlags(

@@ -20,6 +20,8 @@ export interface NewCommand {
   readonly requestHash: string;
   readonly request: CommandRequest;
   readonly callerRef?: string;
+  /** Refused if any command of the principal has this reference already. */
+  readonly callerRefOnce?: boolean;
   readonly supersedes?: string;
   readonly orderId?: string;
   readonly baseline?: Baseline;
@@ -36,6 +38,8 @@ export type OpenResult =
   | { readonly kind: 'replayed'; readonly command: Command }
   /** The same key with another request. Nothing was written. */
   | { readonly kind: 'key_reused' }
+  /** `callerRefOnce`, and the reference is that of another command of the principal. Nothing was written. */
+  | { readonly kind: 'caller_ref_reused' }
   /** `supersedes` names a command that is not presumed absent any more, or has a successor that did not come to nothing (`not_sent`, `refused`). Nothing was written. */
   | { readonly kind: 'not_superseded' }
   | { readonly kind: 'fenced' };

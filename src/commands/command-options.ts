@@ -8,6 +8,8 @@ export interface CommandOptions {
   readonly enabled: boolean;
   /** Accounts that may be traded, and no others. Empty: simulated accounts only. */
   readonly accounts: readonly string[];
+  /** A caller's reference names one command of its principal, for ever. */
+  readonly callerRefOnce: boolean;
   /** Declines places and replaces while the account's stream is not live. */
   readonly needsLive: boolean;
   /** How long attempts that were not sent are followed by others. */
@@ -47,6 +49,7 @@ export interface CommandOptions {
 }
 
 export const commandDefaults: Omit<CommandOptions, 'lane' | 'enabled' | 'accounts'> = {
+  callerRefOnce: false,
   needsLive: true,
   deadlineMs: 10_000,
   rate: { perSecond: 20, burst: 40 },

@@ -184,7 +184,7 @@ export class SubmitCommand {
       idempotencyKey,
       requestHash: hashOf(submission),
       request,
-      ...(callerRef !== undefined && { callerRef }),
+      ...(callerRef !== undefined && { callerRef, callerRefOnce: this.options.callerRefOnce }),
       ...(supersedes !== undefined && { supersedes }),
       ...(orderId !== undefined && { orderId }),
       ...(baseline !== undefined && { baseline }),
@@ -233,6 +233,11 @@ export class SubmitCommand {
       this.deps.metrics.idempotency.inc({ result: 'reused' });
       return declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another request');
     }
+    if (result.kind === 'caller_ref_reused')
+      return declined(
+        'CALLER_REF_REUSED',
+        'the reference is that of another command of yours: GET /v1/commands?callerRef= finds it',
+      );
     if (result.kind === 'not_superseded')
       return declined('SUPERSEDED_NOT_ABSENT', 'the command to be superseded is not presumed absent, or was superseded already');
     return anotherLeads;

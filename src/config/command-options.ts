@@ -30,6 +30,14 @@ export const commandOptions = {
     describe:
       'How long attempts that were not sent (at capacity, unavailable, no connection) are followed by others. An attempt that may have been sent is never followed by one.',
   }),
+  callerRef: oneOf({
+    env: 'TIDEMARK_CALLER_REF',
+    group: 'Commands',
+    words: ['any', 'unique'],
+    fallback: 'any',
+    describe:
+      'Whether a caller may give its reference (`clientId`, `clientOrderRef`) to more than one command. `unique`: 409 `CALLER_REF_REUSED` for one that a command of the principal has, whatever became of it, also from before this was set.',
+  }),
   commandNeedsLive: oneOf({
     env: 'TIDEMARK_COMMAND_NEEDS_LIVE',
     group: 'Commands',

@@ -28,6 +28,6 @@ export const commandProblems = {
   503: ['NOT_LEADER', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
 };
 
-export const placeProblems = ['PLACING_HALTED', 'UNRESOLVED_PRIOR_COMMAND', 'SUPERSEDED_NOT_ABSENT'];
+export const placeProblems = ['PLACING_HALTED', 'UNRESOLVED_PRIOR_COMMAND', 'SUPERSEDED_NOT_ABSENT', 'CALLER_REF_REUSED'];
 export const replaceProblems = ['PLACING_HALTED', 'ORDER_CLOSED', 'ORDER_ACTION_PENDING', 'QUANTITY_BELOW_FILLED', 'NO_CHANGE'];
 export const cancelProblems = ['ORDER_CLOSED'];

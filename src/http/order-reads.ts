@@ -30,6 +30,8 @@ export interface CommandFilter {
   readonly state?: CommandState;
   readonly unresolved?: boolean;
   readonly idempotencyKey?: string;
+  /** To the letter. */
+  readonly callerRef?: string;
 }
 
 /** A page, and where the next one begins; `next` is absent on the last. Cursors are opaque to callers; http encodes what is here. */

@@ -25,6 +25,7 @@ export async function listCommands(
   if (filter.kind !== undefined) add((place) => `c.kind = ${place}`, filter.kind);
   if (filter.state !== undefined) add((place) => `c.state = ${place}`, filter.state);
   if (filter.idempotencyKey !== undefined) add((place) => `c.idempotency_key = ${place}`, filter.idempotencyKey);
+  if (filter.callerRef !== undefined) add((place) => `c.caller_ref = ${place}`, filter.callerRef);
   if (filter.unresolved !== undefined) where.push(filter.unresolved ? unresolved : `not (${unresolved})`);
   if (after !== undefined) {
     const made = `timestamptz 'epoch' + $${values.push(after[0])}::bigint * interval '1 microsecond'`;

@@ -7,7 +7,7 @@ import { writeOnce } from './write-once.ts';
 
 type Opened =
   | { readonly kind: 'opened' | 'replayed'; readonly command: StoredCommand }
-  | { readonly kind: 'key_reused' | 'not_superseded' | 'fenced' };
+  | { readonly kind: 'key_reused' | 'caller_ref_reused' | 'not_superseded' | 'fenced' };
 
 /** The command, its first attempt, a note and the first event: one round trip and one commit, on the critical path of every caller. */
 export async function openCommand(

@@ -60,7 +60,7 @@ describe('commands', () => {
     await using rig = await readRig();
     const made = [];
     for (let i = 0; i < 9; i += 1) {
-      const at = { atMs: atMs + Math.floor(i / 2), idempotencyKey: `k-${i}` };
+      const at = { atMs: atMs + Math.floor(i / 2), idempotencyKey: `k-${i}`, callerRef: `ref-${i % 4}` };
       made.push(
         await unknown(rig.journal, i % 3 === 0 ? newReplace('p-1', at) : newPlace(at), i % 2 === 0 ? {} : { to: 'applied' }),
       );
@@ -86,6 +86,10 @@ describe('commands', () => {
       newestFirst.filter((key) => Number(key.slice(2)) % 2 === 1),
     );
     expect(await ids(only('acct-1'), { idempotencyKey: 'k-4', accountId: 'acct-1' })).toEqual(['k-4']);
+    expect(await ids(only('acct-1'), { callerRef: 'ref-0' })).toEqual(
+      newestFirst.filter((key) => ['k-0', 'k-4', 'k-8'].includes(key)),
+    );
+    expect(await ids(only('acct-2'), { callerRef: 'ref-0' })).toEqual([]);
   });
 
   it('are found with their evidence, and not by a foreign scope', async () => {

@@ -72,6 +72,28 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.open(newPlace({ ...other, principal: 'bot' }), fence)).toMatchObject({ kind: 'opened' });
     });
 
+    it('with a reference that its principal has used is refused where references are used once, whatever became of the first', async () => {
+      await using rig = await make();
+      const first = newPlace({ callerRef: 'ref-1' });
+      await rig.journal.open(first, fence);
+      const again = (over: Partial<NewCommand> = {}) => rig.journal.open(newPlace({ callerRef: 'ref-1', ...over }), fence);
+      const once = { callerRefOnce: true } as const;
+      expect(await again({ ...once, idempotencyKey: first.idempotencyKey })).toMatchObject({ kind: 'replayed' });
+      const refused = newPlace({ callerRef: 'ref-1', ...once });
+      expect(await rig.journal.open(refused, fence)).toEqual({ kind: 'caller_ref_reused' });
+      expect(await rig.journal.find(refused.commandId)).toBeUndefined();
+      expect(await again({ ...once, principal: 'bot' })).toMatchObject({ kind: 'opened' });
+      expect(await again({ ...once, callerRef: 'ref-2' })).toMatchObject({ kind: 'opened' });
+      expect(await again()).toMatchObject({ kind: 'opened' });
+    });
+
+    it('twenty times at once with one reference is one command where references are used once', async () => {
+      await using rig = await make();
+      const asked = Array.from({ length: 20 }, () => newPlace({ callerRef: 'ref-1', callerRefOnce: true }));
+      const kinds = (await Promise.all(asked.map((each) => rig.journal.open(each, fence)))).map(({ kind }) => kind);
+      expect(kinds.sort()).toEqual([...Array(19).fill('caller_ref_reused'), 'opened']);
+    });
+
     it('fifty times at once with one key is one command and 49 replays of it', async () => {
       await using rig = await make();
       const idempotencyKey = randomUUID();

@@ -290,6 +290,8 @@ export class MemoryJournal implements CommandJournal {
     const earlier = this.commands.get(this.byKey.get(key) ?? '');
     if (earlier !== undefined && (!isFinal(earlier.state) || earlier.createdAtMs > asked.atMs - keyKeptMs))
       return earlier.requestHash === asked.requestHash ? { kind: 'replayed', command: earlier } : { kind: 'key_reused' };
+    const sameRef = ({ principal, callerRef }: Command) => principal === asked.principal && callerRef === asked.callerRef;
+    if (asked.callerRefOnce === true && [...this.commands.values()].some(sameRef)) return { kind: 'caller_ref_reused' };
     if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked.request.accountId))
       return { kind: 'not_superseded' };
     mustBeWellFormed(asked);

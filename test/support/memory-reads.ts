@@ -91,6 +91,7 @@ export class MemoryReads implements OrderReads {
       .map(({ command }) => command)
       .filter(({ request }) => sees(scope, request.accountId))
       .filter(({ state }) => (filter.state ?? state) === state)
+      .filter(({ callerRef }) => (filter.callerRef ?? callerRef) === callerRef)
       .filter(({ commandId }) => after === undefined || commandId > (after[0] ?? ''));
     return pageOf(found, limit, (last) => [last.commandId]);
   }

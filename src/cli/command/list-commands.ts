@@ -13,6 +13,7 @@ export interface ListFlags extends RestFlags {
   readonly account?: string;
   readonly kind?: string;
   readonly state?: string;
+  readonly ref?: string;
   readonly limit: number;
 }
 
@@ -31,11 +32,12 @@ async function readPages(client: RestClient, flags: ListFlags): Promise<{ comman
   const commands: RestCommand[] = [];
   let cursor: string | undefined;
   for (;;) {
-    const { account, kind, state, unresolved, limit } = flags;
+    const { account, kind, state, ref, unresolved, limit } = flags;
     const path = query({
       accountId: account,
       kind,
       state,
+      callerRef: ref,
       unresolved: unresolved ? 'true' : undefined,
       limit: String(Math.min(500, limit - commands.length)),
       cursor,

@@ -73,6 +73,7 @@ export function commandOptions(config: Config): CommandOptions {
     lane: config.lane,
     enabled: config.commands === 'on',
     accounts: config.commandAccounts ?? [],
+    callerRefOnce: config.callerRef === 'unique',
     needsLive: config.commandNeedsLive === 'on',
     deadlineMs: config.commandDeadlineMs,
     rate: { perSecond: config.commandRate, burst: config.commandBurst },

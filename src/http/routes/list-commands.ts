@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Command, commandStates } from '../../domain/command.ts';
+import { plainText } from '../../schema/body-fields.ts';
 import { commandPage } from '../../schema/rest-answers.ts';
 import { commandAnswer } from '../command-answer.ts';
 import { accountField, cursorField, limitField, optionalFlag, pageDefault } from '../query-fields.ts';
@@ -24,6 +25,7 @@ export const listCommands = route({
       .string()
       .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
       .exactOptional(),
+    callerRef: plainText(1, 64).exactOptional().describe('The reference that the caller gave it, to the letter'),
     limit: limitField,
     cursor: cursorField,
   }),

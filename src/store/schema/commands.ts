@@ -54,6 +54,9 @@ export const commands = pgTable(
     index('commands_newest').on(t.createdAt, t.commandId),
     index('commands_by_account').on(t.accountId, t.createdAt, t.commandId),
     index('commands_by_key').on(t.idempotencyKey),
+    // For references that are used once, and for `?callerRef=`: 0.03 ms each among 300,000 commands. With the time in the principal's place the first took 116 ms where
+    // another principal had given one reference to 100,000; a page of that one comes from `commands_newest` at once.
+    index('commands_by_caller_ref').on(t.callerRef, t.principal).where(sql`${t.callerRef} is not null`),
     index('commands_not_final').on(t.accountId, t.createdAt).where(sql`${t.settledAt} is null`),
     index('commands_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
     // The predicate is on what never changes: steps stay HOT.
