@@ -119,7 +119,8 @@ export class AccountReader {
   /** Replaces what is kept of the account, durably. Rejects when the database can't be reached. */
   async save(record: AccountRecord): Promise<void> {
     await this.deps.registry.save(record);
-    this.current = record;
+    // As in the database: what was saved for an older source epoch does not replace a newer one, however late its answer comes.
+    if (record.sourceEpoch >= this.current.sourceEpoch) this.current = record;
   }
 
   private serially<T>(work: () => Promise<T>): Promise<T> {

@@ -146,10 +146,6 @@ export class AccountSession {
 
   /** An event of this account. */
   row(row: unknown, text: string, receivedMs: number): void {
-    if (this.storeLost.active) {
-      this.storeLost.hold({ row, text, receivedMs });
-      return;
-    }
     this.lastEventMs = this.deps.clock.nowMs();
     const item = this.intake.take(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
     if (item.kind === 'order') {
@@ -270,16 +266,26 @@ export class AccountSession {
     else this.note(`audit: ${outcome.error.message}`);
   }
 
-  /** The guard of the intake: looked at before the version of anything that is not certain. */
+  /** The guard of the intake. */
   private withholds(observation: Observation): boolean {
-    if (observation.view.certainty === 'unknown_gap') this.gapShownMs = this.deps.clock.monotonicMs();
-    if (!this.storeLost.isNews(observation)) return false;
-    this.storeLost.freeze(observation);
+    const { storeLost } = this;
+    const nowMs = this.deps.clock.monotonicMs();
+    if (observation.view.certainty === 'unknown_gap') this.gapShownMs = nowMs;
+    if (!storeLost.isNews(observation)) return false;
+    const waitMs = storeLost.active ? 0 : storeLost.restLeftMs;
+    const about = this.about({ orderId: observation.view.orderId, again: storeLost.active, waitMs });
+    this.deps.log.error(about, 'the platform lost its store: account frozen');
+    if (storeLost.active) {
+      // The read that is under way sees it, and begins again on the same connection.
+      storeLost.freeze(observation);
+      return true;
+    }
+    storeLost.freeze(observation);
     this.leave('store_lost');
     this.enter('frozen', 'the platform lost its store');
-    this.deps.log.error(this.about({ orderId: observation.view.orderId }), 'the platform lost its store: account frozen');
-    // Not from within the frame that told: closing the connection under the hands of who delivers it would reorder what follows.
-    this.timers.later(0, () => this.options.onStoreLost(this));
+    this.retryAtMs = nowMs + waitMs;
+    // Not from within the frame that told of it: closing the connection under the hands of who delivers it would reorder what follows.
+    this.timers.later(waitMs, () => this.options.onStoreLost(this));
     return true;
   }
 

@@ -44,9 +44,9 @@ const rememberedFaults = 1_000;
 export class RowIntake {
   /** The source epoch that rows are given from now on. */
   sourceEpoch: number;
-  /** Looks at an observation whose certainty is not `certain` before its version counts for anything. True: it is not to be offered. */
+  /** Is shown every order before its version counts for anything. True: it is not to be offered. */
   guard: (observation: Observation) => boolean = () => false;
-  /** The store is lost: nothing but the read that opens the next epoch may be offered. */
+  /** The store is lost: nothing but the read that fills the next epoch may be offered. */
   suspended = false;
   private store = 0;
   private readonly faults = new Map<string, string>();
@@ -75,8 +75,9 @@ export class RowIntake {
   take(row: unknown, source: RowSource): Observation | Unreadable | ForeignRow | Withheld {
     if (source.asked !== undefined && source.asked !== this.store) return { kind: 'withheld' };
     const item = decodeOrder(row, this.originOf(source), source.raw);
+    if (item.kind === 'order' && this.guard(item)) return { kind: 'withheld' };
+    if (this.suspended && source.cause === 'stream') return { kind: 'withheld' };
     if (item.kind === 'order') {
-      if (item.view.certainty !== 'certain' && this.guard(item)) return { kind: 'withheld' };
       this.deps.sink.offer(withOutcome(item, source.onOutcome));
     } else if (item.kind === 'foreign') {
       this.foreign(item);
@@ -85,6 +86,13 @@ export class RowIntake {
       this.deps.sink.offer(item);
     }
     return item;
+  }
+
+  /** Shows a row to the guard; nothing of it is offered. */
+  inspect(row: unknown): void {
+    const source = { cause: 'snapshot', receivedMs: this.deps.clock.monotonicMs(), bytes: 0, raw: () => '' } as const;
+    const item = decodeOrder(row, this.originOf(source), source.raw);
+    if (item.kind === 'order') this.guard(item);
   }
 
   private originOf({ cause, receivedMs, bytes, correction, urgent }: RowSource): RowOrigin {

@@ -3,10 +3,10 @@ import type { Random } from '../../src/runtime/random.ts';
 import { Exchange } from '../../src/sandbox/exchange/exchange.ts';
 import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-account.ts';
 import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
-import { correctFill } from '../../src/sandbox/exchange/venue-steps.ts';
+import { correctFill, regainSight } from '../../src/sandbox/exchange/venue-steps.ts';
 import { whole } from '../../src/sandbox/exchange/wire-text.ts';
 import { Uncertainty } from '../../src/sandbox/faults/uncertainty.ts';
-import { below, oneOf } from '../../src/sandbox/market/draw.ts';
+import { below, happens, oneOf } from '../../src/sandbox/market/draw.ts';
 import { Market } from '../../src/sandbox/market/market.ts';
 import { seedOrders } from '../../src/sandbox/market/seed-orders.ts';
 import { BareViews } from './bare-views.ts';
@@ -27,6 +27,8 @@ export interface PlatformDeps {
   /** What is drawn for orders that come in through order entry. */
   readonly entryRandom: Random;
   readonly bareRandom: Random;
+  /** What is drawn for a store that is lost again. */
+  readonly lossRandom: Random;
   readonly trace: Trace;
   readonly points: CrashPoints;
 }
@@ -39,6 +41,8 @@ export interface PlatformOptions {
 }
 
 const lagKeptMs = 20_000;
+/** A store that is lost again is so within this time. */
+const againWithinMs = 20_000;
 
 /**
  * The platform's truth in memory. The sandbox's own exchange and market make it (versions beyond 2^53 and with gaps, partial fills, cancels, expiries,
@@ -63,12 +67,15 @@ export class MemoryPlatform {
   private readonly uncertainty: Uncertainty;
   private readonly clock: Clock;
   private readonly random: Random;
+  private readonly lossRandom: Random;
   private readonly trace: Trace;
+  private healed = false;
 
   constructor(deps: PlatformDeps, options: PlatformOptions) {
     const { clock, random, entryRandom, trace, points } = deps;
     this.clock = clock;
     this.random = random;
+    this.lossRandom = deps.lossRandom;
     this.trace = trace;
     this.exchange = new Exchange({ clock, onChange: (order, step) => this.changed(order, step) }, { maxOrders: 100_000 });
     this.exchange.keepHistory(lagKeptMs);
@@ -132,23 +139,42 @@ export class MemoryPlatform {
   }
 
   /**
-   * The store of an account's prediction orders is lost, at most once a run; it says so until `restoreCertainty`. Only with an open order that can say so:
-   * versions that start again without a word are nothing that a reader could know.
+   * The store of an account's prediction orders is lost, and half the time once more soon after, as by a platform that crashes again and again; it says so until
+   * `restoreCertainty`. Only with an open order that can say so: versions that start again without a word are nothing that a reader could know.
    */
   loseStore(): void {
     const account = this.drawEnrolled();
-    if (account === undefined || this.storesLost.has(account.id)) return;
+    if (account === undefined || this.storesLost.has(account.id) || !this.loseStoreOf(account)) return;
+    const { clock, lossRandom } = this;
+    if (happens(lossRandom, 0.5)) return;
+    // Mostly within the second or two in which the first is dealt with.
+    const gapMs = 2 * againWithinMs ** lossRandom.next();
+    if (happens(lossRandom, 0.5)) clock.after(gapMs / 2, () => this.regainSightOf(account));
+    clock.after(gapMs, () => {
+      if (!this.healed) this.loseStoreOf(account);
+    });
+  }
+
+  /** False: no open order could say so. */
+  private loseStoreOf(account: ExchangeAccount): boolean {
     const open = [...this.exchange.orders.values()].filter(
       ({ terms, state }) => terms.account === account && terms.stream === 'prediction' && !isClosed(state),
     );
     const forgotten = below(this.random, 2);
     // A gap that ends would call certain what a lost store has not said yet.
-    if (open.length <= forgotten || this.clock.monotonicMs() <= (this.gapUntilMs.get(account.id) ?? -1)) return;
+    if (open.length <= forgotten || this.clock.monotonicMs() <= (this.gapUntilMs.get(account.id) ?? -1)) return false;
     this.storesLost.add(account.id);
     this.http.storeLostMs.set(account.id, this.clock.monotonicMs());
     this.uncertainty.storeLost(account, 1e9, forgotten);
     for (const order of open) if (!this.exchange.orders.has(order.terms.orderId)) this.market.release(order);
     this.trace.add('platform', 'loses the store of', account.id);
+    return true;
+  }
+
+  /** The first loss is over before the second: those that the reader has not heard of are told of by the second. */
+  private regainSightOf(account: ExchangeAccount): void {
+    if (this.healed) return;
+    for (const order of this.lostOrders()) if (order.terms.account === account) regainSight(this.exchange, order);
   }
 
   /** Orders that say that their store was lost. */
@@ -169,6 +195,7 @@ export class MemoryPlatform {
   }
 
   heal(): void {
+    this.healed = true;
     this.stream.faults = noStreamFaults;
     this.http.faults = noReadFaults;
     this.entry.faults = noWriteFaults;

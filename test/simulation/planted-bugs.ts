@@ -3,7 +3,7 @@ import { Connectors } from '../../src/connectors/connectors.ts';
 import { Corrections } from '../../src/connectors/corrections.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import { StoreLost } from '../../src/connectors/store-lost.ts';
-import type { IngestItem } from '../../src/domain/observation.ts';
+import type { IngestItem, Observation } from '../../src/domain/observation.ts';
 import { HeadCache } from '../../src/ingest/head-cache.ts';
 import { NewestByOrder } from '../../src/relay/newest-by-order.ts';
 import { Position } from '../../src/relay/position.ts';
@@ -12,6 +12,9 @@ import { Lease } from '../../src/runtime/lease.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { plantedCommandBugs } from './planted-command-bugs.ts';
 import { replaced } from './replaced.ts';
+
+const { isNews } = StoreLost.prototype;
+const dealtWith = new WeakSet<StoreLost>();
 
 /** Mistakes that one could make in this design, each of which some seed must show. */
 const plantedStreamBugs: readonly PlantedBug[] = [
@@ -41,6 +44,15 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     name: 'a lost store is taken for any other uncertainty',
     shows: /not healed: prediction/,
     plant: replaced(StoreLost, 'isNews', () => false),
+  },
+  {
+    name: 'a store that is lost again is taken for the loss before',
+    shows: /not healed: prediction/,
+    plant: replaced(StoreLost, 'isNews', function (this: StoreLost, observation: Observation) {
+      if (!isNews.call(this, observation) || dealtWith.has(this)) return false;
+      dealtWith.add(this);
+      return true;
+    }),
   },
   {
     name: 'an account is live before its orders were read',

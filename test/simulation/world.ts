@@ -88,7 +88,15 @@ export class World {
     this.broker = new MemoryBroker(this.clock, this.source(4));
     const { clock, trace, points, database } = this;
     this.platform = new MemoryPlatform(
-      { clock, random: this.source(5), entryRandom: this.source(8), bareRandom: this.source(11), trace, points },
+      {
+        clock,
+        random: this.source(5),
+        entryRandom: this.source(8),
+        bareRandom: this.source(11),
+        lossRandom: this.source(12),
+        trace,
+        points,
+      },
       this.plan.platform,
     );
     this.platform.http.pageSize = this.plan.pageSize;
