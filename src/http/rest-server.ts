@@ -96,7 +96,17 @@ export class RestServer implements Service {
     this.hub = new StreamHub({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
     const documents = makeDocuments(routeTable, options.version);
     const cursors = new Cursors(options.cursorKey);
-    const parts = { clock, log, commands, reads, cursors, hub: this.hub, documents, draining: this.draining.signal };
+    const parts = {
+      clock,
+      log,
+      authenticator: this.authenticator,
+      commands,
+      reads,
+      cursors,
+      hub: this.hub,
+      documents,
+      draining: this.draining.signal,
+    };
     this.server = this.build(parts);
   }
 
@@ -169,7 +179,7 @@ export class RestServer implements Service {
       if (request.routeOptions.url !== '/v1/stream') observeRequest(metrics, request, reply);
       done();
     });
-    serveRoutes(server, routeTable, { authenticator: this.authenticator, metrics: metrics.rest, parts });
+    serveRoutes(server, routeTable, { metrics: metrics.rest, parts });
     return server;
   }
 

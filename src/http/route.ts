@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
 import type { Cursors } from './cursor.ts';
 import type { OrderReads } from './order-reads.ts';
@@ -13,6 +14,7 @@ import type { StreamHub } from './stream/stream-hub.ts';
 export interface RouteParts {
   readonly clock: Clock;
   readonly log: Log;
+  readonly authenticator: Authenticator;
   readonly commands: Commands;
   readonly reads: OrderReads;
   readonly cursors: Cursors;

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RestMetrics } from '../observability/rest-metrics.ts';
-import type { Authenticator, AuthResult } from './auth/authenticator.ts';
+import type { AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, type Principal } from './auth/principal.ts';
 import { idKinds } from './path-ids.ts';
 import { readBody } from './read-body.ts';
@@ -15,7 +15,6 @@ declare module 'fastify' {
 }
 
 export interface ServeDeps {
-  readonly authenticator: Authenticator;
   readonly metrics: RestMetrics;
   readonly parts: RouteParts;
 }
@@ -64,7 +63,7 @@ function authorize(route: Route, deps: ServeDeps, request: FastifyRequest, reply
     done();
     return;
   }
-  const judged = deps.authenticator.authenticate(authorization);
+  const judged = deps.parts.authenticator.authenticate(authorization);
   if (judged instanceof Promise) void judged.then((result) => admit(route, deps, result, request, reply, done));
   else admit(route, deps, judged, request, reply, done);
 }

@@ -139,7 +139,7 @@ async function run(steps: readonly Step[], seed: number): Promise<{ readers: Rea
       const sink = new HeardSink();
       const accounts: AccountScope =
         one.account === undefined ? { kind: 'all' } : { kind: 'accounts', accountIds: [one.account] };
-      hub.open({ principal: 'p', accounts }, sink, BigInt(after), BigInt(log.length));
+      hub.open({ principal: 'p', accounts, judge: () => 'good' }, sink, BigInt(after), BigInt(log.length));
       readers.push({ sink, after, account: one.account });
     }
   }

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { PrincipalStore } from '../../src/http/auth/principal-store.ts';
 import { RestServer, type RestServerOptions } from '../../src/http/rest-server.ts';
 import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { MemoryCommands } from './memory-commands.ts';
@@ -16,16 +17,18 @@ import { silentLog } from './silent-log.ts';
 export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'>> {
   readonly stream?: Partial<RestServerOptions['stream']>;
   readonly log?: Log;
+  readonly clock?: Clock;
+  readonly principals?: PrincipalStore;
 }
 
 /** A REST server on a real port, over ports that live in memory. */
 export async function startRest(options: RestRigOptions = {}) {
-  const { stream, log = silentLog, ...over } = options;
+  const { stream, log = silentLog, clock = systemClock, principals, ...over } = options;
   const commands = new MemoryCommands();
   const reads = new MemoryReads();
   const metrics = createMetrics();
   const server = new RestServer(
-    { clock: systemClock, random: systemRandom, log, metrics, commands, reads },
+    { clock, random: systemRandom, log, metrics, commands, reads, ...(principals !== undefined && { principals }) },
     {
       host: '127.0.0.1',
       port: 0,

@@ -70,15 +70,11 @@ export class JwtVerifier {
   }
 }
 
-function readClaims(issuer: string, { sub, exp, scope, accounts }: JWTPayload): JwtResult {
-  if (sub === undefined || !subject.test(sub) || exp === undefined) return { kind: 'refused', reason: 'claims' };
+function readClaims(issuer: string, { sub, scope, accounts }: JWTPayload): JwtResult {
+  if (sub === undefined || !subject.test(sub)) return { kind: 'refused', reason: 'claims' };
   const granted = typeof scope === 'string' ? scope.split(' ') : words(scope);
   const named = words(accounts);
-  const expiresAtMs = (exp + leewaySeconds) * 1000;
-  return {
-    kind: 'principal',
-    principal: principalOf(`jwt:${issuer}#${sub}`, granted, named.includes('*') ? 'all' : named, expiresAtMs),
-  };
+  return { kind: 'principal', principal: principalOf(`jwt:${issuer}#${sub}`, granted, named.includes('*') ? 'all' : named) };
 }
 
 function words(claim: unknown): readonly string[] {

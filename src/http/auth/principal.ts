@@ -14,22 +14,14 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** Whose orders it may see and move: handed to every read as it is. */
   readonly accounts: AccountScope;
-  /** Wall time at which its token ends; a stream that was opened with it ends then. */
-  readonly expiresAtMs?: number;
 }
 
 /** `granted` may hold words that we don't know: they grant nothing. */
-export function principalOf(
-  name: string,
-  granted: readonly string[],
-  accounts: 'all' | readonly string[],
-  expiresAtMs?: number,
-): Principal {
+export function principalOf(name: string, granted: readonly string[], accounts: 'all' | readonly string[]): Principal {
   return {
     name,
     scopes: new Set(scopes.filter((scope) => granted.includes(scope))),
     accounts: accounts === 'all' ? { kind: 'all' } : { kind: 'accounts', accountIds: [...accounts] },
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
   };
 }
 

@@ -20,6 +20,7 @@ export interface StaticTokensOptions {
 interface Known {
   readonly digest: Buffer;
   readonly principal: Principal;
+  readonly expiresAtMs: number;
 }
 
 /**
@@ -46,10 +47,10 @@ export class StaticTokens {
   /** Every known token is compared, in constant time each: how long it takes tells nothing about which came near. */
   find(token: string): Principal | 'expired' | undefined {
     const digest = hash('sha256', token, 'buffer');
-    let found: Principal | undefined;
-    for (const known of this.configured) if (timingSafeEqual(known.digest, digest)) found = known.principal;
-    for (const known of this.stored) if (timingSafeEqual(known.digest, digest)) found ??= known.principal;
-    return (found?.expiresAtMs ?? Number.POSITIVE_INFINITY) <= this.deps.clock.nowMs() ? 'expired' : found;
+    let found: Known | undefined;
+    for (const known of this.configured) if (timingSafeEqual(known.digest, digest)) found = known;
+    for (const known of this.stored) if (timingSafeEqual(known.digest, digest)) found ??= known;
+    return found !== undefined && found.expiresAtMs <= this.deps.clock.nowMs() ? 'expired' : found?.principal;
   }
 
   /** Resolves after the first look, whatever came of it. */
@@ -80,5 +81,5 @@ export class StaticTokens {
 function knownOf({ name, sha256, scopes, accounts, expiresAtMs }: PrincipalToken): Known {
   const digest = Buffer.from(sha256, 'hex');
   if (digest.length !== 32) throw new Error(`the hash of a token of ${name} is not a SHA-256`);
-  return { digest, principal: principalOf(name, scopes, accounts, expiresAtMs) };
+  return { digest, principal: principalOf(name, scopes, accounts), expiresAtMs: expiresAtMs ?? Number.POSITIVE_INFINITY };
 }

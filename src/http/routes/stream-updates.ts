@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import type { Authenticator, AuthResult } from '../auth/authenticator.ts';
 import { maySee } from '../auth/principal.ts';
 import { accountField, positionField, streamField } from '../query-fields.ts';
 import { readStore } from '../read-store.ts';
 import { route } from '../route.ts';
 import { sendMissing, sendProblem } from '../send-answer.ts';
 import { ResponseSink } from '../stream/event-sink.ts';
+import type { TokenVerdict } from '../stream/stream-client.ts';
 
 export const streamUpdates = route({
   method: 'GET',
@@ -12,7 +14,7 @@ export const streamUpdates = route({
   operationId: 'streamUpdates',
   summary: 'Follow updates as server-sent events',
   describe:
-    '`event: update` carries the record that is on Kafka; its id resumes (`Last-Event-ID`, or `after`). `event: reset` tells a reader that was too slow to connect again, and one whose id is not in the log any more to read its orders anew; `event: shutdown` asks to connect again. The stream begins with an id, and blocks of an id alone keep a quiet one open: they dispatch no event, and resume like any other.',
+    '`event: update` carries the record that is on Kafka; its id resumes (`Last-Event-ID`, or `after`). `event: reset` tells a reader that was too slow to connect again, and one whose id is not in the log any more to read its orders anew; `event: shutdown` asks to connect again, with another token if its reason is `token_expired` or `token_revoked`. The stream begins with an id, and blocks of an id alone keep a quiet one open: they dispatch no event, and resume like any other.',
   tag: 'stream',
   scopes: ['orders:read'],
   query: z.strictObject({
@@ -23,12 +25,13 @@ export const streamUpdates = route({
   headers: ['Last-Event-ID'],
   answers: { 200: { describe: 'The stream, until one of us ends it', type: 'text/event-stream' } },
   problems: { 400: ['INVALID_EVENT_ID'], 404: ['ACCOUNT_NOT_FOUND'], 503: ['TOO_MANY_STREAMS', 'STORE_UNAVAILABLE'] },
-  handle: async ({ hub, reads }, { request, reply, principal, query }) => {
+  handle: async ({ authenticator, hub, reads }, { request, reply, principal, query }) => {
     const { accountId, stream } = query;
     if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     const after = request.headers['last-event-id'] ?? query.after;
     if (after !== undefined && !positionField.safeParse(after).success)
       return sendProblem(reply, 400, 'INVALID_EVENT_ID', 'Last-Event-ID has to be an id of this stream');
+    const { authorization } = request.headers;
     const newest = await readStore(reads.newestSeq());
     // Judged after the wait, and taken in the same turn.
     if (!hub.hasRoom(principal.name)) {
@@ -48,9 +51,21 @@ export const streamUpdates = route({
       principal: principal.name,
       accounts: accountId === undefined ? principal.accounts : { kind: 'accounts' as const, accountIds: [accountId] },
       ...(stream === undefined ? {} : { stream }),
-      ...(principal.expiresAtMs === undefined ? {} : { expiresAtMs: principal.expiresAtMs }),
+      judge: () => judgeAgain(authenticator, authorization),
     };
     hub.open(reader, new ResponseSink(reply.raw), after === undefined ? undefined : BigInt(String(after)), newest);
     return undefined;
   },
 });
+
+/** What a token may do never changes; whether it is still one does. */
+function judgeAgain(authenticator: Authenticator, authorization: string | undefined): TokenVerdict | Promise<TokenVerdict> {
+  const result = authenticator.authenticate(authorization);
+  return result instanceof Promise ? result.then(verdictOf) : verdictOf(result);
+}
+
+function verdictOf(result: AuthResult): TokenVerdict {
+  if (result.kind === 'principal') return 'good';
+  if (result.kind === 'unavailable') return 'unknown';
+  return result.reason === 'expired' ? 'expired' : 'revoked';
+}

@@ -16,8 +16,12 @@ export interface StreamReader {
   /** Already narrowed to the account that was asked for. */
   readonly accounts: AccountScope;
   readonly stream?: 'account' | 'prediction';
-  readonly expiresAtMs?: number;
+  /** Judges its token anew, by what is known now. Never rejects. */
+  readonly judge: () => TokenVerdict | Promise<TokenVerdict>;
 }
+
+/** `unknown`: can't be told now. */
+export type TokenVerdict = 'good' | 'expired' | 'revoked' | 'unknown';
 
 export interface StreamClientOptions {
   /** More than this not taken by the reader's socket: it is too slow. */

@@ -6,8 +6,11 @@ import type { StreamedUpdate } from '../order-reads.ts';
 export type ResetReason = 'slow_reader' | 'too_old' | 'unknown_id';
 export const resetReasons: readonly ResetReason[] = ['slow_reader', 'too_old', 'unknown_id'];
 
-/** Why we end a stream that was fine: connect again, with the last id. */
-export type ShutdownReason = 'draining' | 'token_expired' | 'max_age';
+/**
+ * Why we end a stream that was fine. `draining`, `max_age`: connect again, with the last id. `token_expired`, `token_revoked`: with another token; `token_revoked` is one
+ * that we know no longer, or whose key the issuer publishes no longer.
+ */
+export type ShutdownReason = 'draining' | 'max_age' | 'token_expired' | 'token_revoked';
 
 /**
  * The head of the response leaves at once, and with it the place to go on from: a reader that is cut off before its first event has an id all the same.
