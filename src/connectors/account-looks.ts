@@ -1,17 +1,20 @@
-import type { Stream } from '../domain/order.ts';
-import type { OrderReads } from '../platform/order-reads.ts';
+import type { OrderView, Stream } from '../domain/order.ts';
+import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ReadBudget } from '../runtime/read-budget.ts';
 import type { AccountAccess, AccountLook } from './account-access.ts';
-import { type AccountReader, notSettled } from './account-reader.ts';
+import type { AccountReader } from './account-reader.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import type { OrderLooks } from './order-looks.ts';
+import { givenUp, notSettled, storeIsLost, unclear } from './read-errors.ts';
 import { roomIn } from './room-in.ts';
-import type { RowIntake } from './row-intake.ts';
+import type { RowIntake, TakenRow } from './row-intake.ts';
 
 export interface AccountLooksDeps {
   readonly reads: OrderReads;
   readonly reader: AccountReader;
+  readonly looks: OrderLooks;
   readonly intake: RowIntake;
   readonly sink: ObservationSink;
   readonly clock: Clock;
@@ -26,19 +29,9 @@ export interface AccountLooksOptions {
   readonly standing: () => { readonly live: boolean; readonly certain: boolean };
 }
 
-/** What one look has found so far. */
-interface Findings {
-  readonly startedMs: number;
-  readonly asked: number;
-  readonly shown: string[];
-  certain: boolean;
-  /** A row that could not be read, was of another account, or was withheld: it may be the one that is looked for. */
-  unclear: boolean;
-}
-
 /**
  * The looks of others at one account, through its one reader and its one way into ingest, so that what guards the rows of audits guards theirs: foreign accounts,
- * lost stores, rows that nobody can read. While the platform's store is lost every look fails: neither what it shows nor what it hides means anything.
+ * lost stores, rows that cannot be read. While the platform's store is lost every look fails: neither what it shows nor what it hides means anything.
  */
 export class AccountLooks implements AccountAccess {
   readonly isSim: boolean;
@@ -59,31 +52,21 @@ export class AccountLooks implements AccountAccess {
     return this.options.standing().certain;
   }
 
-  lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
-    const { stream, accountId } = this.options;
-    return this.look(signal, async (findings, either) => {
-      const request = { stream, accountId, state: 'all', reference } as const;
-      const list = await this.deps.reads.listOrders(
-        request,
-        async ({ rows, bytes }) => {
-          for (const row of rows) this.take(row, Math.ceil(bytes / rows.length), findings, reference);
-          // A platform that does not know the filter brings the whole account.
-          await roomIn(this.deps.sink, either);
-        },
-        either,
-        budget,
-      );
-      return list.complete ? undefined : list.error;
-    });
+  async lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+    const either = AbortSignal.any([signal, this.options.signal]);
+    if (either.aborted) return failed(givenUp);
+    if (this.deps.intake.suspended) return failed(storeIsLost);
+    return orGivenUp(this.listed(reference, either, budget), either);
   }
 
-  lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
-    const { stream, accountId } = this.options;
-    return this.look(signal, async (findings, either) => {
-      const answer = await this.deps.reads.getOrder(stream, accountId, orderId, either, budget);
-      if (answer.kind === 'found') this.take(answer.row, answer.bytes, findings);
-      return answer.kind === 'failed' ? answer.error : undefined;
-    });
+  async lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+    const look = await this.deps.looks.lookAt(orderId, { rank: 'command', signal, budget });
+    if (look.kind === 'failed') return failed(look.error);
+    if (look.kind === 'unclear') return failed(unclear);
+    const { startedMs } = look;
+    if (look.kind === 'absent') return { complete: true, startedMs, shown: [], certain: this.certain };
+    const certain = look.item.view.certainty === 'certain' && this.certain;
+    return { complete: true, startedMs, shown: [orderId], certain };
   }
 
   lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
@@ -109,45 +92,40 @@ export class AccountLooks implements AccountAccess {
     };
   }
 
-  private look(
-    signal: AbortSignal,
-    read: (findings: Findings, signal: AbortSignal) => Promise<PlatformError | undefined>,
-  ): Promise<AccountLook> {
-    const { reader, intake, sink, clock } = this.deps;
-    const either = AbortSignal.any([signal, this.options.signal]);
-    const work = async (): Promise<AccountLook> => {
-      if (either.aborted) return failed(givenUp);
-      if (intake.suspended) return failed(storeIsLost);
-      const findings: Findings = { startedMs: clock.nowMs(), asked: intake.mark, shown: [], certain: true, unclear: false };
-      try {
-        const error = await read(findings, either);
-        if (error !== undefined) return failed(error);
-        await sink.settled();
-      } catch (error) {
-        return failed(notSettled(error));
-      }
-      if (findings.unclear) return failed(unclear);
-      const { startedMs, shown } = findings;
-      return { complete: true, startedMs, shown, certain: findings.certain && this.certain };
+  /** The list under a reference. A platform that does not know the filter brings the whole account: what does not carry it is taken, and not shown. */
+  private async listed(reference: string, signal: AbortSignal, budget: ReadBudget | undefined): Promise<AccountLook> {
+    const { reads, intake, sink, clock } = this.deps;
+    const { stream, accountId } = this.options;
+    const startedMs = clock.nowMs();
+    const asked = intake.mark;
+    const items: TakenRow[] = [];
+    const onPage = async ({ rows, bytes }: Page) => {
+      const source = { cause: 'probe', urgent: true, receivedMs: clock.monotonicMs(), asked } as const;
+      const rowBytes = Math.ceil(bytes / rows.length);
+      for (const row of rows) items.push(intake.take(row, { ...source, bytes: rowBytes, raw: () => JSON.stringify(row) }));
+      await roomIn(sink, signal);
     };
-    return orGivenUp(reader.soon(work), either);
-  }
-
-  private take(row: unknown, bytes: number, findings: Findings, reference?: string): void {
-    const { intake, clock } = this.deps;
-    const source = { cause: 'probe', urgent: true, receivedMs: clock.monotonicMs(), bytes } as const;
-    const item = intake.take(row, { ...source, raw: () => JSON.stringify(row), asked: findings.asked });
-    if (item.kind !== 'order') {
-      findings.unclear = true;
-      return;
+    try {
+      const list = await reads.listOrders({ stream, accountId, state: 'all', reference }, onPage, signal, budget);
+      if (!list.complete) return failed(list.error);
+      await sink.settled();
+    } catch (error) {
+      return failed(notSettled(error));
     }
-    const { orderId, certainty, stream, clOrdId, clientOrderRef } = item.view;
-    if (certainty !== 'certain') findings.certain = false;
-    if (reference === undefined || (stream === 'account' ? clOrdId : clientOrderRef) === reference) findings.shown.push(orderId);
+    const views = items.flatMap((item) => (item.kind === 'order' ? [item.view] : []));
+    // A row that could not be read, was of another account, or was withheld may be the one that is looked for.
+    if (views.length < items.length) return failed(unclear);
+    const certain = this.certain && views.every(({ certainty }) => certainty === 'certain');
+    const shown = views.filter((view) => referenceOf(view) === reference).map(({ orderId }) => orderId);
+    return { complete: true, startedMs, shown, certain };
   }
 }
 
-/** The turn of a look may come late, behind the first read of a million orders: whoever gives up has his answer at once. */
+function referenceOf(view: OrderView): string | undefined {
+  return view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
+}
+
+/** An answer may be long in coming, as that of a whole account: those who give up have theirs at once. */
 function orGivenUp(work: Promise<AccountLook>, signal: AbortSignal): Promise<AccountLook> {
   return new Promise((resolve) => {
     const giveUp = () => resolve(failed(givenUp));
@@ -163,17 +141,3 @@ function orGivenUp(work: Promise<AccountLook>, signal: AbortSignal): Promise<Acc
 function failed(error: PlatformError): AccountLook {
   return { complete: false, error };
 }
-
-const givenUp: PlatformError = { code: 'NO_ANSWER', message: 'given up by the caller', retryable: true, sent: 'no' };
-const storeIsLost: PlatformError = {
-  code: 'STORE_LOST',
-  message: 'the platform lost its store, and has not been read whole since',
-  retryable: true,
-  sent: 'no',
-};
-const unclear: PlatformError = {
-  code: 'BAD_ANSWER',
-  message: 'a row cannot be read, or is of a store that was lost: it shows no absence',
-  retryable: true,
-  sent: 'yes',
-};

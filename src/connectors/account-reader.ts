@@ -3,18 +3,20 @@ import type { Observation, Outcome } from '../domain/observation.ts';
 import type { Stream } from '../domain/order.ts';
 import { isTerminal } from '../domain/terminal.ts';
 import type { Log } from '../observability/log.ts';
-import type { GetResult, ListRequest, OrderReads, Page } from '../platform/order-reads.ts';
+import type { ListRequest, OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ReadBudget } from '../runtime/read-budget.ts';
 import type { AccountRecord, AccountRegistry } from './account-registry.ts';
 import { askAfterSilent } from './ask-after-silent.ts';
-import { GetQueue } from './get-queue.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import type { OrderLooks } from './order-looks.ts';
+import { givenUp, notSettled, storeIsLost, unclear } from './read-errors.ts';
 import type { ReadKind, ReadOutcome, ReadProgress } from './read-progress.ts';
 import { roomIn } from './room-in.ts';
-import type { RowIntake } from './row-intake.ts';
+import type { RowIntake, TakenRow } from './row-intake.ts';
 import type { StreamTimings } from './stream-timings.ts';
+import type { Unrecovered } from './unrecovered.ts';
 import type { Window } from './window.ts';
 
 export interface AccountReaderDeps {
@@ -22,18 +24,17 @@ export interface AccountReaderDeps {
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;
   readonly intake: RowIntake;
+  readonly looks: OrderLooks;
+  readonly unrecovered: Unrecovered;
   readonly clock: Clock;
   readonly log: Log;
-  /** Shared by all accounts. */
+  /** Of the reads that make accounts live, of all accounts. */
   readonly gate: Window;
-  readonly auditGate: Window;
 }
 
 export interface AccountReaderOptions {
   readonly stream: Stream;
   readonly timings: StreamTimings;
-  /** The life of the account's session: reads under way are given up when it aborts. */
-  readonly signal: AbortSignal;
   /** What became of a row of an audit, for those who look for losses and corrections. */
   readonly onAudited: (observation: Observation, outcome: Outcome) => void;
 }
@@ -48,11 +49,11 @@ const auditRest = 9;
 const auditRestMaxMs = 2_000;
 
 /**
- * The one reader of an account: resync, audit, probes and single orders wait for each other, so that the platform sees one careful reader whatever happens. Only
- * an audit, which may rest for minutes, lets probes go between its pages: a command of unknown outcome waits for them.
+ * The one reader of an account's lists. Its reads go on side by side, so that none waits for a longer one: a backfill of hours holds up neither the read of a command,
+ * which has 30 s, nor the one that makes the account live. Each kind runs once at a time, by those who ask for it.
  *
  * Invariant: `record.readUpTo` is the highest updatedAt that a complete read showed, after everything it showed was committed; the stream never moves it.
- * So a read that begins `overlapMs` before it misses nothing that any earlier one missed.
+ * So a read that begins `overlapMs` before it misses nothing that any earlier one missed. A read during which the platform's store was lost is not complete.
  */
 export class AccountReader {
   private current: AccountRecord;
@@ -60,11 +61,7 @@ export class AccountReader {
   completeSinceMs: number | undefined;
   /** The last complete read showed nothing at all. */
   private wasEmpty = false;
-  private tail: Promise<unknown> = Promise.resolve();
-  private readonly urgent: (() => Promise<void>)[] = [];
-  /** Ends the rest between two pages of an audit. */
-  private rest = new AbortController();
-  private readonly gets: GetQueue;
+  private saved: Promise<unknown> = Promise.resolve();
   private readonly deps: AccountReaderDeps;
   private readonly options: AccountReaderOptions;
 
@@ -72,7 +69,6 @@ export class AccountReader {
     this.deps = deps;
     this.options = options;
     this.current = record;
-    this.gets = new GetQueue(deps, options, record.accountId, (work) => this.serially(work));
   }
 
   get record(): AccountRecord {
@@ -83,65 +79,38 @@ export class AccountReader {
    * Reads what `kind` asks for, through ingest to the commit. Never rejects. `sinceMs`, of a probe: wall time of the oldest thing that it has to show; the read
    * reaches back to before it, should the mark of the last complete read be later.
    */
-  read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
-    const work = async () => {
-      try {
-        const gate = kind === 'audit' ? this.deps.auditGate : this.deps.gate;
-        return await gate.run(() => this.readNow(kind, signal, sinceMs, budget));
-      } catch (error) {
-        return incomplete(notSettled(error));
-      }
-    };
-    return kind === 'probe' ? this.soon(work) : this.serially(work);
+  async read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
+    const work = () => this.readNow(kind, signal, sinceMs, budget);
+    try {
+      return await (kind === 'resync' || kind === 'complete' ? this.deps.gate.run(work) : work());
+    } catch (error) {
+      return incomplete(notSettled(error));
+    }
   }
 
-  /** `work` in its turn, or between two pages of the audit that is under way. `work` never rejects. */
-  soon<T>(work: () => Promise<T>): Promise<T> {
-    return new Promise((resolve) => {
-      this.urgent.push(() => work().then(resolve));
-      this.rest.abort();
-      // Whichever comes first does it: this turn, or the audit.
-      void this.serially(() => this.doUrgent());
+  /** Changes what is kept of the account, durably, one change after the other. Rejects when the database can't be reached. */
+  save(change: (record: AccountRecord) => AccountRecord): Promise<void> {
+    const saved = this.saved.then(async () => {
+      const next = change(this.current);
+      if (next === this.current) return;
+      await this.deps.registry.save(next);
+      this.current = next;
     });
-  }
-
-  /** One GET of the order, behind what is being read; several before its turn are one. */
-  ask(orderId: string): void {
-    this.gets.ask(orderId);
-  }
-
-  /** One GET in its turn. What it brings is not offered. */
-  get(orderId: string): Promise<GetResult> {
-    const { stream, signal } = this.options;
-    return this.serially(() => this.deps.reads.getOrder(stream, this.current.accountId, orderId, signal));
-  }
-
-  /** Replaces what is kept of the account, durably. Rejects when the database can't be reached. */
-  async save(record: AccountRecord): Promise<void> {
-    await this.deps.registry.save(record);
-    // As in the database: what was saved for an older source epoch does not replace a newer one, however late its answer comes.
-    if (record.sourceEpoch >= this.current.sourceEpoch) this.current = record;
-  }
-
-  private serially<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.tail.then(work);
-    this.tail = result.catch(() => undefined);
-    return result;
-  }
-
-  private async doUrgent(): Promise<void> {
-    for (let next = this.urgent.shift(); next !== undefined; next = this.urgent.shift()) await next();
+    this.saved = saved.catch(() => undefined);
+    return saved;
   }
 
   private async readNow(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     if (signal.aborted) return incomplete(givenUp);
-    const beganMs = this.deps.clock.monotonicMs();
+    const { clock, unrecovered, reads, sink, intake } = this.deps;
+    const beganMs = clock.monotonicMs();
+    const { mark } = unrecovered;
     const progress = this.begun(kind, signal, budget);
     for (const request of this.requests(progress, sinceMs)) {
-      const list = await this.deps.reads.listOrders(request, (page) => this.page(page, progress), signal, budget);
+      const list = await reads.listOrders(request, (page) => this.page(page, progress), signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
-    await this.deps.sink.settled();
+    await sink.settled();
     const silent = await askAfterSilent(
       { ...this.deps, page: (page) => this.page(page, progress), taken: (item) => this.taken(item, progress) },
       this.options.stream,
@@ -150,9 +119,11 @@ export class AccountReader {
     );
     if (silent !== undefined) return incomplete(silent);
     if (signal.aborted) return incomplete(givenUp);
-    if (kind === 'probe' && progress.unclear > 0) return incomplete(unclear);
+    if (progress.asked !== intake.mark) return incomplete(storeIsLost);
+    if (kind === 'probe' && progress.unread.size > 0) return incomplete(unclear);
     await this.remember(progress);
-    this.completeSinceMs = beganMs;
+    unrecovered.readComplete(mark, progress.unread);
+    this.completeSinceMs = Math.max(beganMs, this.completeSinceMs ?? beganMs);
     const { rows, startedMs, certain, shown } = progress;
     return { complete: true, rows, startedMs, certain, shown };
   }
@@ -169,7 +140,7 @@ export class AccountReader {
       shownOpen: new Set(),
       shown: [],
       rows: 0,
-      unclear: 0,
+      unread: new Set(),
       certain: true,
       highest: undefined,
     };
@@ -192,22 +163,10 @@ export class AccountReader {
     const startedMs = clock.monotonicMs();
     for (const row of rows) this.row(row, Math.ceil(bytes / rows.length), startedMs, progress);
     await roomIn(sink, progress.signal);
-    if (progress.kind === 'audit') {
-      await sink.settled();
-      const restMs = Math.min(auditRestMaxMs, (clock.monotonicMs() - startedMs) * auditRest);
-      if (this.urgent.length === 0) await this.restFor(restMs, progress.signal);
-      await this.doUrgent();
-    }
-  }
-
-  private async restFor(restMs: number, signal: AbortSignal): Promise<void> {
-    const rest = new AbortController();
-    this.rest = rest;
-    const end = () => rest.abort();
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) rest.abort();
-    await this.deps.clock.sleep(restMs, rest.signal);
-    signal.removeEventListener('abort', end);
+    if (progress.kind !== 'audit') return;
+    await sink.settled();
+    const restMs = Math.min(auditRestMaxMs, (clock.monotonicMs() - startedMs) * auditRest);
+    await clock.sleep(restMs, progress.signal);
   }
 
   private row(row: unknown, bytes: number, receivedMs: number, progress: ReadProgress): void {
@@ -227,9 +186,9 @@ export class AccountReader {
     if (progress.highest === undefined || compareInstants(updatedAt, progress.highest) > 0) progress.highest = updatedAt;
   }
 
-  private taken(item: ReturnType<RowIntake['take']>, progress: ReadProgress): void {
+  private taken(item: TakenRow, progress: ReadProgress): void {
     if (item.kind !== 'order') {
-      progress.unclear += 1;
+      progress.unread.add(item.kind === 'unreadable' ? item.orderId : undefined);
       return;
     }
     if (item.view.certainty !== 'certain') progress.certain = false;
@@ -241,40 +200,22 @@ export class AccountReader {
    * read, and to read nothing from the horizon on again costs nothing. A row from the future would blind them too, so the mark never passes our own clock by
    * more than the overlap.
    */
-  private async remember({ highest, startedMs }: ReadProgress): Promise<void> {
+  private async remember({ highest, startedMs, asked }: ReadProgress): Promise<void> {
     this.wasEmpty = highest === undefined;
     if (highest === undefined) return;
-    const { readUpTo } = this.current;
     const cap = formatInstant(startedMs + this.options.timings.overlapMs);
     const next = compareInstants(highest, cap) > 0 ? cap : highest;
-    if (readUpTo !== undefined && compareInstants(next, readUpTo) <= 0) return;
-    await this.save({ ...this.current, readUpTo: next });
+    await this.save((record) => {
+      const { readUpTo } = record;
+      const known = readUpTo !== undefined && compareInstants(next, readUpTo) <= 0;
+      return known || asked !== this.deps.intake.mark ? record : { ...record, readUpTo: next };
+    });
   }
 }
-
-const givenUp: PlatformError = {
-  code: 'NO_ANSWER',
-  message: 'given up: the account left its connection',
-  retryable: true,
-  sent: 'maybe',
-};
-
-const unclear: PlatformError = {
-  code: 'BAD_ANSWER',
-  message: 'the list has rows that cannot be read, or that are of a store that was lost: it shows no absence',
-  retryable: true,
-  sent: 'yes',
-};
 
 function earlier(instant: string, sinceMs: number | undefined, byMs: number): string {
   const instantMs = Number((parseInstant(instant) ?? 0n) / 1_000_000n);
   return formatInstant(Math.min(instantMs, sinceMs ?? instantMs) - byMs);
-}
-
-/** The lane ended, or the database could not be asked. What was read is safe to read again. */
-export function notSettled(error: unknown): PlatformError {
-  const message = error instanceof Error ? error.message : String(error);
-  return { code: 'STORE_UNAVAILABLE', message, retryable: true, sent: 'yes' };
 }
 
 function incomplete(error: PlatformError): ReadOutcome {

@@ -68,6 +68,11 @@ export class AccountRoster {
     }
   }
 
+  /** A frame that does not say of which account it is. */
+  frameLost(): void {
+    for (const session of this.sessions.values()) session.frameLost();
+  }
+
   ended(connection: Connection, end: ConnectionEnd): void {
     for (const session of this.sessions.values()) session.ended(connection, end);
   }

@@ -17,12 +17,14 @@ import type { Connection } from './connection.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import { Continuity } from './continuity.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import { OrderLooks } from './order-looks.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import { RowIntake } from './row-intake.ts';
 import type { AccountState, AccountStatus } from './source-status.ts';
 import { StoreLost } from './store-lost.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { TimerSet } from './timer-set.ts';
+import { Unrecovered } from './unrecovered.ts';
 import type { Window } from './window.ts';
 
 export interface SessionDeps {
@@ -82,6 +84,7 @@ export class AccountSession {
   private readonly timers: TimerSet;
   private readonly reader: AccountReader;
   private readonly intake: RowIntake;
+  private readonly unrecovered: Unrecovered;
   private readonly continuity: Continuity;
   private readonly checks: Audit;
   private readonly storeLost: StoreLost;
@@ -101,9 +104,12 @@ export class AccountSession {
     this.intake.guard = (observation) => this.withholds(observation);
     this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
     const signal = this.life.signal;
+    const looks = new OrderLooks({ ...deps, intake: this.intake }, { stream, accountId, signal });
+    this.unrecovered = new Unrecovered({ ...deps, looks }, { signal });
     const onAudited = (observation: Observation, outcome: Outcome) => this.checks.judge(observation, outcome);
-    this.reader = new AccountReader({ ...deps, intake: this.intake }, { ...options, signal, onAudited }, record);
-    const parts = { ...deps, reader: this.reader, intake: this.intake };
+    const { intake, unrecovered } = this;
+    this.reader = new AccountReader({ ...deps, intake, looks, unrecovered }, { ...options, onAudited }, record);
+    const parts = { ...deps, reader: this.reader, looks, intake };
     this.checks = new Audit(parts, { signal, about: this.about({}), source: stream });
     this.storeLost = new StoreLost(parts);
     const standing = () => ({ live: this.state === 'live', certain: this.isCertain() });
@@ -154,8 +160,15 @@ export class AccountSession {
     } else if (item.kind === 'withheld') {
       this.storeLost.hold({ row, text, receivedMs });
     } else if (item.kind === 'unreadable' && item.orderId !== undefined) {
-      this.reader.ask(item.orderId);
+      this.unrecovered.loseOrder(item.orderId);
+    } else if (item.kind === 'unreadable') {
+      this.unrecovered.loseAnything();
     }
+  }
+
+  /** A frame came that cannot be read, and that may be of this account. */
+  frameLost(): void {
+    this.unrecovered.loseAnything();
   }
 
   /** A connection ended. */
@@ -186,6 +199,7 @@ export class AccountSession {
       state,
       sinceMs,
       sourceEpoch: this.intake.sourceEpoch,
+      ...(this.unrecovered.count > 0 && { unrecovered: this.unrecovered.count }),
       ...(lastEventMs !== undefined && { lastEventMs }),
       ...(lastResyncMs !== undefined && { lastResyncMs }),
       ...(lastAuditMs !== undefined && { lastAuditMs }),
@@ -199,21 +213,30 @@ export class AccountSession {
     const startedMs = clock.monotonicMs();
     if (!this.storeLost.active) this.enter('resyncing');
     while (!signal.aborted) {
+      // The frames of one burst are before the read, not each a reason for another.
+      await clock.turn();
+      if (signal.aborted) return;
+      const { mark } = this.unrecovered;
       const outcome = this.storeLost.active ? await this.recover(signal) : await this.reader.read('resync', signal);
       if (signal.aborted) return;
-      if (outcome.complete) {
+      // What was lost since the read began may not be in it.
+      if (outcome.complete && !this.unrecovered.since(mark)) {
         this.lastResyncMs = clock.nowMs();
         metrics.resyncSeconds.observe({ source: this.options.stream }, (clock.monotonicMs() - startedMs) / 1000);
-        if (this.replaced.size === 0) this.becomeLive(signal);
-        else this.whenProven = () => this.becomeLive(signal);
+        this.whenProven = () => {
+          this.whenProven = () => {};
+          if (this.unrecovered.since(mark)) void this.resync(connection, signal);
+          else this.becomeLive(signal);
+        };
+        if (this.replaced.size === 0) this.whenProven();
         return;
       }
-      if (this.deniesAccount(outcome.error)) {
+      if (!outcome.complete && this.deniesAccount(outcome.error)) {
         connection.unsubscribe(this.accountId);
         this.refused(outcome.error);
         return;
       }
-      this.note(outcome.error.message);
+      this.note(outcome.complete ? 'frames were lost while the account was read' : outcome.error.message);
       await clock.sleep(backoff.nextMs(), signal);
     }
   }
@@ -237,20 +260,23 @@ export class AccountSession {
     if (this.replaced.size === 0) this.whenProven();
   }
 
-  /** Wall time up to which nothing can be missing: the last whole message, the earliest where there are connections that have not proven themselves. */
-  private lastSignMs(): number | undefined {
-    const { attached } = this;
+  /**
+   * Wall time up to which nothing can be missing: the last whole message, the earliest where there are connections that have not proven themselves, and never past what
+   * was not recovered.
+   */
+  private completeUpToMs(): number | undefined {
+    const { attached, unrecovered } = this;
     const unproven = [...this.replaced].map(({ lastFrameAtMs }) => lastFrameAtMs);
-    return unproven.length === 0 ? attached?.lastFrameAtMs : Math.min(...unproven);
+    const lastSignMs = unproven.length === 0 ? attached?.lastFrameAtMs : Math.min(...unproven);
+    return lastSignMs === undefined ? undefined : Math.min(lastSignMs, unrecovered.upToMs ?? lastSignMs);
   }
 
   private becomeLive(signal: AbortSignal): void {
-    this.whenProven = () => {};
     if (signal.aborted) return;
     this.enter('live');
     this.continuity.live();
     const { auditMs, heartbeatMs } = this.options.timings;
-    const beat = async () => this.continuity.heartbeat(this.lastSignMs() ?? this.sinceMs);
+    const beat = async () => this.continuity.heartbeat(this.completeUpToMs() ?? this.sinceMs);
     this.timers.repeat(() => heartbeatMs, beat, signal);
     this.timers.repeat(
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),
@@ -290,6 +316,7 @@ export class AccountSession {
   }
 
   private gap(): void {
+    this.unrecovered.loseAnything();
     const nowMs = this.deps.clock.monotonicMs();
     if (this.state !== 'live' || this.attached === undefined || nowMs - this.gapAtMs < gapRestMs) return;
     this.gapAtMs = nowMs;
@@ -332,12 +359,12 @@ export class AccountSession {
   }
 
   private leave(reason: string): void {
-    const lastSignMs = this.lastSignMs() ?? this.deps.clock.nowMs();
+    const upToMs = this.completeUpToMs() ?? this.deps.clock.nowMs();
     this.attached = undefined;
     this.replaced.clear();
     this.whenProven = () => {};
     this.coverage.abort();
-    if (this.continuity.lost(lastSignMs, reason)) this.deps.metrics.gaps.inc({ source: this.options.stream });
+    if (this.continuity.lost(upToMs, reason)) this.deps.metrics.gaps.inc({ source: this.options.stream });
   }
 
   private enter(state: AccountState, reason?: string): void {

@@ -2,24 +2,22 @@ import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { AccountRegistry } from './account-registry.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import type { OrderLooks } from './order-looks.ts';
 import type { ReadProgress } from './read-progress.ts';
-import { roomIn } from './room-in.ts';
-import type { RowIntake } from './row-intake.ts';
+import type { TakenRow } from './row-intake.ts';
 
 export interface AskDeps {
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;
-  readonly intake: RowIntake;
-  readonly clock: Clock;
+  readonly looks: OrderLooks;
   readonly log: Log;
   /** Takes a page of a list, as the read itself does. */
   readonly page: (page: Page) => Promise<void>;
   /** Told what became of each single order, as the read itself is of the rows of its pages. */
-  readonly taken: (item: ReturnType<RowIntake['take']>) => void;
+  readonly taken: (item: TakenRow) => void;
 }
 
 const pageSize = 500;
@@ -29,7 +27,7 @@ const namedInLog = 20;
 const listAbove = 50;
 
 /**
- * Orders that we hold open, that nobody wrote since the read began and that it did not show: each is asked for, so that a lost terminal frame is found.
+ * Orders that we hold open, that nobody wrote since the read began and that it did not show: each is looked at, so that a lost terminal frame is found.
  * The answer "no such order" proves nothing and changes nothing. Returns the error that left the read incomplete, if any.
  */
 export async function askAfterSilent(
@@ -42,12 +40,10 @@ export async function askAfterSilent(
   if (silent.length > listAbove && progress.kind !== 'complete') {
     const list = await deps.reads.listOrders({ stream, accountId, state: 'open' }, deps.page, progress.signal, progress.budget);
     if (!list.complete) return list.error;
+    await deps.sink.settled();
     silent = silent.filter((orderId) => !progress.shownOpen.has(orderId));
   }
-  if (silent.length === 0) return undefined;
-  const error = await getEach(deps, stream, accountId, silent, progress);
-  await deps.sink.settled();
-  return error;
+  return silent.length === 0 ? undefined : lookAtEach(deps, stream, accountId, silent, progress);
 }
 
 async function silentOrders(deps: AskDeps, stream: Stream, accountId: string, progress: ReadProgress): Promise<string[]> {
@@ -62,42 +58,32 @@ async function silentOrders(deps: AskDeps, stream: Stream, accountId: string, pr
   }
 }
 
-async function getEach(
-  deps: AskDeps,
+async function lookAtEach(
+  { looks, taken, log }: AskDeps,
   stream: Stream,
   accountId: string,
   orderIds: readonly string[],
-  { signal, cause, budget }: ReadProgress,
+  { kind, signal, cause, budget, unread }: ReadProgress,
 ): Promise<PlatformError | undefined> {
   const rest = orderIds.values();
   const absent: string[] = [];
   let failure: PlatformError | undefined;
   const worker = async () => {
     for (const orderId of rest) {
-      await roomIn(deps.sink, signal);
       if (signal.aborted || failure !== undefined) return;
-      const asked = deps.intake.mark;
-      const answer = await deps.reads.getOrder(stream, accountId, orderId, signal, budget);
+      const wish = { rank: 'silent', cause, signal, budget, opensEpoch: kind === 'complete' } as const;
+      const look = await looks.lookAt(orderId, wish);
       // What fails for good (400, say) says nothing of the others and would keep the account from ever being live: like "no such order".
-      if (answer.kind === 'failed' && (answer.error.retryable || isOfAccount(answer.error))) failure = answer.error;
-      if (answer.kind === 'absent') absent.push(orderId);
-      if (answer.kind !== 'found') continue;
-      const { row, bytes } = answer;
-      deps.taken(
-        deps.intake.take(row, {
-          cause,
-          receivedMs: deps.clock.monotonicMs(),
-          bytes,
-          raw: () => JSON.stringify(row),
-          asked,
-        }),
-      );
+      if (look.kind === 'failed' && (look.error.retryable || isOfAccount(look.error))) failure = look.error;
+      if (look.kind === 'absent') absent.push(orderId);
+      if (look.kind === 'found') taken(look.item);
+      if (look.kind === 'unclear') unread.add(orderId);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   if (absent.length > 0) {
     const about = { stream, accountId, orders: absent.length, orderIds: absent.slice(0, namedInLog) };
-    deps.log.warn(about, 'the platform does not know orders that we hold open: they stay as they are');
+    log.warn(about, 'the platform does not know orders that we hold open: they stay as they are');
   }
   return failure;
 }

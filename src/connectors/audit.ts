@@ -4,15 +4,20 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccountReader } from './account-reader.ts';
 import { Corrections } from './corrections.ts';
+import type { OrderLooks } from './order-looks.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import type { RowIntake } from './row-intake.ts';
 import { SilentLossWatch } from './silent-loss-watch.ts';
+import type { Window } from './window.ts';
 
 export interface AuditDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics['source'];
   readonly reader: AccountReader;
+  readonly looks: OrderLooks;
+  /** One account is audited at a time. */
+  readonly auditGate: Window;
   readonly intake: RowIntake;
 }
 
@@ -23,10 +28,10 @@ export interface AuditDeps {
 export class Audit {
   private readonly losses: SilentLossWatch;
   private readonly corrections: Corrections;
-  private readonly reader: AccountReader;
+  private readonly deps: AuditDeps;
 
   constructor(deps: AuditDeps, options: { signal: AbortSignal; about: object; source: string }) {
-    this.reader = deps.reader;
+    this.deps = deps;
     this.corrections = new Corrections(deps, { signal: options.signal });
     this.losses = new SilentLossWatch(deps, {
       onLoss: (orderId) => {
@@ -36,11 +41,14 @@ export class Audit {
     });
   }
 
-  async run(signal: AbortSignal): Promise<ReadOutcome> {
-    this.losses.begin();
-    const outcome = await this.reader.read('audit', signal);
-    this.losses.end();
-    return outcome;
+  /** Its turn may be long in coming. Nothing of the account waits with it, and nothing that the stream brings meanwhile is noted. */
+  run(signal: AbortSignal): Promise<ReadOutcome> {
+    return this.deps.auditGate.run(async () => {
+      this.losses.begin();
+      const outcome = await this.deps.reader.read('audit', signal);
+      this.losses.end();
+      return outcome;
+    });
   }
 
   /** A row came by the stream. */

@@ -1,6 +1,5 @@
-import type { Observation } from '../domain/observation.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { AccountReader } from './account-reader.ts';
+import type { OrderLooks } from './order-looks.ts';
 import type { RowIntake } from './row-intake.ts';
 
 const settleMs = 2_000;
@@ -17,10 +16,10 @@ const maxCandidates = 20;
 export class Corrections {
   private readonly candidates = new Set<string>();
   private running = false;
-  private readonly deps: { readonly clock: Clock; readonly reader: AccountReader; readonly intake: RowIntake };
+  private readonly deps: { readonly clock: Clock; readonly looks: OrderLooks; readonly intake: RowIntake };
   private readonly signal: AbortSignal;
 
-  constructor(deps: { clock: Clock; reader: AccountReader; intake: RowIntake }, options: { signal: AbortSignal }) {
+  constructor(deps: { clock: Clock; looks: OrderLooks; intake: RowIntake }, options: { signal: AbortSignal }) {
     this.deps = deps;
     this.signal = options.signal;
   }
@@ -49,28 +48,26 @@ export class Corrections {
     const second = await this.read(orderId, first);
     if (second === undefined) return;
     // The two agree: the second is offered once more, now as the confirmed one.
-    this.offer(second.row, second.bytes, true);
+    this.offer(second.row, second.bytes);
   }
 
   /** One GET, offered as what it is. Undefined: not found, not readable, or not what `like` said. */
   private async read(orderId: string, like?: ReadRow): Promise<ReadRow | undefined> {
-    const answer = await this.deps.reader.get(orderId);
-    if (answer.kind !== 'found' || this.signal.aborted) return undefined;
-    const view = this.offer(answer.row, answer.bytes, false)?.view;
-    if (view === undefined || view.orderId !== orderId) return undefined;
+    const look = await this.deps.looks.lookAt(orderId, { rank: 'doubt', signal: this.signal });
+    if (look.kind !== 'found') return undefined;
+    const { view } = look.item;
     if (like !== undefined && (like.cumQty !== view.cumQty || like.updatedAt !== view.updatedAt)) return undefined;
-    return { row: answer.row, bytes: answer.bytes, cumQty: view.cumQty, updatedAt: view.updatedAt };
+    return { row: look.row, bytes: look.bytes, cumQty: view.cumQty, updatedAt: view.updatedAt };
   }
 
-  private offer(row: unknown, bytes: number, confirmed: boolean): Observation | undefined {
-    const item = this.deps.intake.take(row, {
+  private offer(row: unknown, bytes: number): void {
+    this.deps.intake.take(row, {
       cause: 'snapshot',
       receivedMs: this.deps.clock.monotonicMs(),
       bytes,
       raw: () => JSON.stringify(row),
-      ...(confirmed && { correction: true as const }),
+      correction: true,
     });
-    return item.kind === 'order' ? item : undefined;
   }
 }
 

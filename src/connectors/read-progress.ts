@@ -24,7 +24,7 @@ export type ReadOutcome =
 /** What one read has seen so far. */
 export interface ReadProgress {
   readonly kind: ReadKind;
-  readonly cause: Cause;
+  readonly cause: Extract<Cause, 'snapshot' | 'probe'>;
   /** Wall time, milliseconds since the epoch. */
   readonly startedMs: number;
   /** `RowIntake.mark` at its beginning. */
@@ -36,8 +36,11 @@ export interface ReadProgress {
   readonly shownOpen: Set<string>;
   readonly shown: string[];
   rows: number;
-  /** Rows that could not be read, were of another account, or came from a store that was lost meanwhile: any of them may be the one that is looked for. */
-  unclear: number;
+  /**
+   * Orders whose rows could not be read: any of them may be the one that is looked for. Undefined stands for rows that name no order, are of another account, or came
+   * from a store that was lost meanwhile.
+   */
+  readonly unread: Set<string | undefined>;
   certain: boolean;
   highest: string | undefined;
 }

@@ -26,6 +26,8 @@ export interface Withheld {
   readonly kind: 'withheld';
 }
 
+export type TakenRow = Observation | Unreadable | ForeignRow | Withheld;
+
 export interface RowIntakeDeps {
   readonly sink: ObservationSink;
   readonly clock: Clock;
@@ -72,7 +74,7 @@ export class RowIntake {
     this.store += 1;
   }
 
-  take(row: unknown, source: RowSource): Observation | Unreadable | ForeignRow | Withheld {
+  take(row: unknown, source: RowSource): TakenRow {
     if (source.asked !== undefined && source.asked !== this.store) return { kind: 'withheld' };
     const item = decodeOrder(row, this.originOf(source), source.raw);
     if (item.kind === 'order' && this.guard(item)) return { kind: 'withheld' };

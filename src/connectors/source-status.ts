@@ -17,6 +17,8 @@ export interface AccountStatus {
   readonly state: AccountState;
   readonly sinceMs: number;
   readonly sourceEpoch: number;
+  /** Orders, and gaps, of which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them. */
+  readonly unrecovered?: number;
   readonly lastEventMs?: number;
   readonly lastResyncMs?: number;
   readonly lastAuditMs?: number;

@@ -34,6 +34,8 @@ const refreshEveryMs = 1_000;
 const replaceRestMs = 10_000;
 /** A connection opened for one account's lost store serves for the others that notice it later. */
 const storeLostMs = 60_000;
+/** Messages that can be read far enough to see that they bring no order: something new of the platform. */
+const ofOthers: ReadonlySet<string> = new Set(['unknown_message', 'unknown_event']);
 
 /**
  * One stream (account or prediction orders) of one credential: a connection, the accounts on it, and the next connection where there is none or the
@@ -235,6 +237,7 @@ export class Source {
     this.meter.frame('unreadable', clock.nowMs());
     metrics.decodeFailures.inc({ source: stream, reason: frame.reason });
     const { reason, detail } = frame;
+    if (!ofOthers.has(reason)) this.roster.frameLost();
     const observedAtMs = clock.nowMs();
     sink.offer({
       kind: 'unreadable',

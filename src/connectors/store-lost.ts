@@ -3,7 +3,8 @@ import type { Observation } from '../domain/observation.ts';
 import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { type AccountReader, notSettled } from './account-reader.ts';
+import type { AccountReader } from './account-reader.ts';
+import { notSettled } from './read-errors.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import type { RowIntake } from './row-intake.ts';
 
@@ -163,7 +164,7 @@ export class StoreLost {
     const { reader, intake } = this.deps;
     const sourceEpoch = reader.record.sourceEpoch + 1;
     try {
-      await reader.save({ ...reader.record, sourceEpoch, readUpTo: undefined });
+      await reader.save((record) => ({ ...record, sourceEpoch, readUpTo: undefined }));
     } catch (error) {
       return notSettled(error);
     }

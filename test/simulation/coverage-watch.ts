@@ -3,6 +3,7 @@ import type { IngestItem } from '../../src/domain/observation.ts';
 import type { Http, HttpRequest } from '../../src/platform/http.ts';
 import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
+import { LossWatch } from './loss-watch.ts';
 import type { MemorySocket } from './memory-socket.ts';
 
 interface Account {
@@ -11,7 +12,6 @@ interface Account {
   readonly sockets: Set<MemorySocket>;
   /** When the first request of the list began that has been answered to its end. */
   listBeganMs: number | undefined;
-  lastListAskedMs: number | undefined;
   unsettledRows: number;
 }
 
@@ -20,15 +20,23 @@ interface Account {
  * read to its end and everything in it is settled; everything offered ends once.
  */
 export class CoverageWatch {
-  readonly breaches: string[] = [];
   offered = 0;
   settledOnce = 0;
   lives = 0;
+  private readonly seen: string[] = [];
   private readonly accounts = new Map<string, Account>();
+  /** When the list began whose next page has this address. */
+  private readonly listsBegan = new Map<string, number>();
+  private readonly losses: LossWatch;
   private readonly clock: Clock;
 
   constructor(clock: Clock) {
     this.clock = clock;
+    this.losses = new LossWatch(clock);
+  }
+
+  get breaches(): string[] {
+    return [...this.seen, ...this.losses.breaches];
   }
 
   acknowledged(socket: MemorySocket, name: string): void {
@@ -47,13 +55,13 @@ export class CoverageWatch {
   http(inner: Http): Http {
     return {
       request: async (request) => {
-        const list = this.listOf(request);
-        if (list?.first === true) list.account.lastListAskedMs = this.clock.monotonicMs();
+        const asked = readOf(request);
+        if (asked === undefined) return inner.request(request);
+        const { cursor } = asked;
+        const nowMs = this.clock.monotonicMs();
+        const beganMs = cursor === undefined ? nowMs : (this.listsBegan.get(`${asked.list} ${cursor}`) ?? nowMs);
         const answer = await inner.request(request);
-        const last = answer.kind === 'answered' && answer.status === 200 && !answer.text.includes('"nextCursor"');
-        if (list !== undefined && last && answer.text.includes('"orders"')) {
-          list.account.listBeganMs = list.account.lastListAskedMs;
-        }
+        if (answer.kind === 'answered' && answer.status === 200) this.answered(asked, beganMs, answer.text);
         return answer;
       },
       close: () => inner.close(),
@@ -76,15 +84,18 @@ export class CoverageWatch {
   forget(): void {
     this.offered = 0;
     this.settledOnce = 0;
+    this.losses.forget();
     for (const account of this.accounts.values()) account.unsettledRows = 0;
   }
 
   private watched(item: IngestItem): IngestItem {
     if (item.kind === 'continuity') {
+      this.losses.mark(item);
       if (item.event === 'live') this.live(`${item.stream}:${item.accountId}`);
       return item;
     }
     this.offered += 1;
+    if (item.kind === 'unreadable') this.losses.unreadable(item);
     const account =
       item.kind === 'order' && item.cause === 'snapshot' ? this.account(`${item.view.stream}:${item.view.accountId}`) : undefined;
     if (account !== undefined) account.unsettledRows += 1;
@@ -94,7 +105,7 @@ export class CoverageWatch {
       ...item,
       onOutcome: (outcome) => {
         ends += 1;
-        if (ends > 1) this.breaches.push('an observation was settled twice');
+        if (ends > 1) this.seen.push('an observation was settled twice');
         this.settledOnce += 1;
         if (account !== undefined) account.unsettledRows -= 1;
         onOutcome?.(outcome);
@@ -106,17 +117,19 @@ export class CoverageWatch {
     const { coveredSinceMs, listBeganMs, unsettledRows } = this.account(name);
     this.lives += 1;
     if (coveredSinceMs !== undefined && (listBeganMs ?? -1) < coveredSinceMs) {
-      this.breaches.push(`${name} is live though no list began behind the subscription of ${coveredSinceMs} (${listBeganMs})`);
+      this.seen.push(`${name} is live though no list began behind the subscription of ${coveredSinceMs} (${listBeganMs})`);
     }
-    if (unsettledRows > 0) this.breaches.push(`${name} is live with ${unsettledRows} rows of lists not settled`);
+    if (unsettledRows > 0) this.seen.push(`${name} is live with ${unsettledRows} rows of lists not settled`);
   }
 
-  private listOf({ url }: HttpRequest): { account: Account; first: boolean } | undefined {
-    const { pathname, searchParams } = new URL(url);
-    if (pathname !== ordersPath && pathname !== predictionOrdersPath) return undefined;
-    const stream = pathname === ordersPath ? 'account' : 'prediction';
-    const account = this.account(`${stream}:${searchParams.get('accountId')}`);
-    return { account, first: !searchParams.has('cursor') };
+  private answered({ stream, accountId, orderId, list }: AskedRead, beganMs: number, text: string): void {
+    const next = /"nextCursor":"([^"]*)"/.exec(text)?.[1];
+    if (orderId !== undefined) this.losses.answered(stream, accountId, beganMs, orderId);
+    else if (next !== undefined) this.listsBegan.set(`${list} ${next}`, beganMs);
+    else if (text.includes('"orders"')) {
+      this.account(`${stream}:${accountId}`).listBeganMs = beganMs;
+      this.losses.answered(stream, accountId, beganMs);
+    }
   }
 
   private account(name: string): Account {
@@ -126,11 +139,33 @@ export class CoverageWatch {
         coveredSinceMs: undefined,
         sockets: new Set(),
         listBeganMs: undefined,
-        lastListAskedMs: undefined,
         unsettledRows: 0,
       };
       this.accounts.set(name, account);
     }
     return account;
   }
+}
+
+interface AskedRead {
+  readonly stream: string;
+  readonly accountId: string;
+  /** Of a single order. */
+  readonly orderId?: string;
+  /** The list without its page. */
+  readonly list: string;
+  readonly cursor: string | undefined;
+}
+
+/** A read of one order, or of all orders of an account: a list under a reference says nothing of the others. */
+function readOf({ url }: HttpRequest): AskedRead | undefined {
+  const { pathname, searchParams } = new URL(url);
+  const path = [predictionOrdersPath, ordersPath].find((each) => pathname === each || pathname.startsWith(`${each}/`));
+  if (path === undefined || searchParams.has('clOrdId') || searchParams.has('clientOrderRef')) return undefined;
+  const stream = path === ordersPath ? 'account' : 'prediction';
+  const accountId = searchParams.get('accountId') ?? '';
+  const cursor = searchParams.get('cursor') ?? undefined;
+  searchParams.delete('cursor');
+  const about = { stream, accountId, list: `${pathname}?${searchParams}`, cursor };
+  return pathname === path ? about : { ...about, orderId: decodeURIComponent(pathname.slice(path.length + 1)) };
 }

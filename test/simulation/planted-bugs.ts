@@ -3,6 +3,7 @@ import { Connectors } from '../../src/connectors/connectors.ts';
 import { Corrections } from '../../src/connectors/corrections.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import { StoreLost } from '../../src/connectors/store-lost.ts';
+import { Unrecovered } from '../../src/connectors/unrecovered.ts';
 import type { IngestItem, Observation } from '../../src/domain/observation.ts';
 import { HeadCache } from '../../src/ingest/head-cache.ts';
 import { NewestByOrder } from '../../src/relay/newest-by-order.ts';
@@ -58,6 +59,12 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     name: 'an account is live before its orders were read',
     shows: /is live though no list/,
     plant: replaced(AccountReader, 'read', async () => ({ complete: true, rows: 0 })),
+  },
+  {
+    name: 'what is complete goes on over a frame that could not be read',
+    seed: 40,
+    shows: /complete over a frame that was not recovered/,
+    plant: replaced(Unrecovered, 'loseOrder', () => undefined),
   },
   {
     name: 'a process acts on a lease that is long gone',

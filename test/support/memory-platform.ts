@@ -22,6 +22,7 @@ export class MemoryPlatform implements OrderReads, TokenSource {
   shows: (row: Row, request: ListRequest) => boolean = () => true;
   listError: ((request: ListRequest) => PlatformError | undefined) | undefined;
   beforeList: ((request: ListRequest) => Promise<void>) | undefined;
+  getError: ((orderId: string) => PlatformError | undefined) | undefined;
   beforeGet: ((orderId: string) => Promise<void>) | undefined;
   subscription: (stream: string, accountId: string) => Subscription = () => 'acknowledge';
   /** How an opening socket ends instead of opening. */
@@ -89,6 +90,8 @@ export class MemoryPlatform implements OrderReads, TokenSource {
     await this.clock.sleep(1);
     const row = this.rows.get(`${stream}:${accountId}`)?.find((each) => (each['ordId'] ?? each['orderId']) === orderId);
     await this.beforeGet?.(orderId);
+    const error = this.getError?.(orderId);
+    if (error !== undefined) return { kind: 'failed', error };
     return row === undefined ? { kind: 'absent' } : { kind: 'found', row, bytes: 500 };
   }
 

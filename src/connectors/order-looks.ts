@@ -1,0 +1,192 @@
+import type { Cause, Observation } from '../domain/observation.ts';
+import type { Stream } from '../domain/order.ts';
+import type { OrderReads } from '../platform/order-reads.ts';
+import type { PlatformError } from '../platform/platform-error.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ReadBudget } from '../runtime/read-budget.ts';
+import type { ObservationSink } from './observation-sink.ts';
+import { givenUp, notSettled, storeIsLost } from './read-errors.ts';
+import { roomIn } from './room-in.ts';
+import type { RowIntake } from './row-intake.ts';
+
+/** Why an order is looked at, the most urgent first. */
+const ranks = ['command', 'frame', 'silent', 'doubt'] as const;
+export type LookRank = (typeof ranks)[number];
+
+export interface LookWish {
+  readonly rank: LookRank;
+  /** The one who asks gives up with it, and is answered at once. */
+  readonly signal: AbortSignal;
+  /** What the row is offered as; the looks of commands are probes. */
+  readonly cause?: Extract<Cause, 'snapshot' | 'probe'>;
+  /** What the request takes from. */
+  readonly budget?: ReadBudget | undefined;
+  /** Of the complete read that opens a source epoch: the one that may look while the platform's store is lost. */
+  readonly opensEpoch?: boolean;
+}
+
+/**
+ * What the platform said of one order. `found`: its row, committed. `unclear`: a row that cannot be read, is of another order or account, or came from a store that
+ * was lost meanwhile. `startedMs`, wall time: what the platform knew by then is in the answer.
+ */
+export type OrderLook =
+  | {
+      readonly kind: 'found';
+      readonly startedMs: number;
+      readonly item: Observation;
+      readonly row: unknown;
+      readonly bytes: number;
+    }
+  | { readonly kind: 'absent'; readonly startedMs: number }
+  | { readonly kind: 'unclear' }
+  | { readonly kind: 'failed'; readonly error: PlatformError };
+
+export interface OrderLooksDeps {
+  readonly reads: OrderReads;
+  readonly intake: RowIntake;
+  readonly sink: ObservationSink;
+  readonly clock: Clock;
+}
+
+interface Waiter {
+  readonly wish: LookWish;
+  readonly answer: (look: OrderLook) => void;
+}
+
+interface Look {
+  readonly orderId: string;
+  readonly waiters: Set<Waiter>;
+  /** Aborts when all who asked have given up, or the account's session ends. */
+  readonly abort: AbortController;
+}
+
+/** What is looked at for commands comes on top: it has a deadline of 30 s and a budget of its own, and four slow answers may take as long. */
+const atOnce = 4;
+
+/**
+ * "Look at order X", for everything that asks after a single order of one account: frames that could not be read, orders that a read did not show, doubts about what
+ * we hold, commands.
+ *
+ * States of a look: waiting (by order; the best rank first, in order of asking within it) → begun → answered, once what it found is committed.
+ * Invariant: a look answers those alone who asked before it began, so what it found is never older than the question; at most one waits for each order. It does not
+ * wait for the lists of the account: one page of those may be repeated for 30 s (docs/decisions/015-looks-beside-lists.md).
+ */
+export class OrderLooks {
+  private readonly waiting = new Map<string, Look>();
+  private readonly running = new Set<Look>();
+  private readonly deps: OrderLooksDeps;
+  private readonly options: { readonly stream: Stream; readonly accountId: string; readonly signal: AbortSignal };
+
+  constructor(deps: OrderLooksDeps, options: { stream: Stream; accountId: string; signal: AbortSignal }) {
+    this.deps = deps;
+    this.options = options;
+    options.signal.addEventListener('abort', () => this.stop(), { once: true });
+  }
+
+  /** Never rejects. Those who ask keep their own bounds: a command its budget, the others a few at a time. */
+  lookAt(orderId: string, wish: LookWish): Promise<OrderLook> {
+    if (wish.signal.aborted || this.options.signal.aborted) return Promise.resolve(failed(givenUp));
+    let look = this.waiting.get(orderId);
+    if (look === undefined) {
+      look = { orderId, waiters: new Set(), abort: new AbortController() };
+      this.waiting.set(orderId, look);
+    }
+    const answered = this.join(look, wish);
+    this.beginNext();
+    return answered;
+  }
+
+  private join(look: Look, wish: LookWish): Promise<OrderLook> {
+    return new Promise((resolve) => {
+      const leave = () => {
+        waiter.answer(failed(givenUp));
+        if (look.waiters.size > 0) return;
+        look.abort.abort();
+        if (this.waiting.get(look.orderId) === look) this.waiting.delete(look.orderId);
+      };
+      const waiter: Waiter = {
+        wish,
+        answer: (answer) => {
+          look.waiters.delete(waiter);
+          wish.signal.removeEventListener('abort', leave);
+          resolve(answer);
+        },
+      };
+      look.waiters.add(waiter);
+      wish.signal.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  private beginNext(): void {
+    for (let next = this.next(); next !== undefined; next = this.next()) void this.run(next);
+  }
+
+  private next(): Look | undefined {
+    let best: Look | undefined;
+    for (const look of this.waiting.values())
+      if ((best === undefined || rankOf(look) < rankOf(best)) && !this.isBehindAnother(look)) best = look;
+    if (best === undefined || (this.running.size >= atOnce && rankOf(best) > 0)) return undefined;
+    this.waiting.delete(best.orderId);
+    return best;
+  }
+
+  /** One look at an order after the other, but that of a command does not wait for those that have no deadline. */
+  private isBehindAnother(look: Look): boolean {
+    for (const other of this.running) if (other.orderId === look.orderId && rankOf(other) <= rankOf(look)) return true;
+    return false;
+  }
+
+  private async run(look: Look): Promise<void> {
+    this.running.add(look);
+    const answer = await this.ask(look);
+    this.running.delete(look);
+    for (const waiter of [...look.waiters]) waiter.answer(answer);
+    this.beginNext();
+  }
+
+  private async ask({ orderId, waiters, abort }: Look): Promise<OrderLook> {
+    const { reads, intake, sink, clock } = this.deps;
+    const { stream, accountId } = this.options;
+    const wishes = [...waiters].map(({ wish }) => wish);
+    const urgent = wishes.some(({ rank }) => rank === 'command');
+    const cause = urgent || wishes.some((wish) => wish.cause === 'probe') ? 'probe' : 'snapshot';
+    if (!urgent) await roomIn(sink, abort.signal);
+    if (abort.signal.aborted) return failed(givenUp);
+    if (intake.suspended && !wishes.some(({ opensEpoch }) => opensEpoch)) return failed(storeIsLost);
+    const startedMs = clock.nowMs();
+    const asked = intake.mark;
+    const budget = wishes.find((wish) => wish.budget !== undefined)?.budget;
+    const answer = await reads.getOrder(stream, accountId, orderId, abort.signal, budget);
+    if (answer.kind === 'failed') return answer;
+    if (answer.kind === 'absent') return { kind: 'absent', startedMs };
+    const { row, bytes } = answer;
+    const receivedMs = clock.monotonicMs();
+    const source = { cause, receivedMs, bytes, asked, ...(urgent && { urgent }), raw: () => JSON.stringify(row) } as const;
+    const item = intake.take(row, source);
+    try {
+      await sink.settled();
+    } catch (error) {
+      return failed(notSettled(error));
+    }
+    if (item.kind !== 'order' || item.view.orderId !== orderId) return { kind: 'unclear' };
+    return { kind: 'found', startedMs, item, row, bytes };
+  }
+
+  private stop(): void {
+    for (const look of [...this.waiting.values(), ...this.running]) {
+      look.abort.abort();
+      for (const waiter of [...look.waiters]) waiter.answer(failed(givenUp));
+    }
+    this.waiting.clear();
+  }
+}
+
+function rankOf({ waiters }: Look): number {
+  let best = ranks.length - 1;
+  for (const { wish } of waiters) best = Math.min(best, ranks.indexOf(wish.rank));
+  return best;
+}
+
+function failed(error: PlatformError): OrderLook {
+  return { kind: 'failed', error };
+}

@@ -1,0 +1,115 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { OrderLooks } from './order-looks.ts';
+
+/** Beyond as many orders the whole account counts as unknown, until a complete read. */
+const maxOrders = 1_000;
+const firstRestMs = 500;
+const longestRestMs = 300_000;
+
+interface Hole {
+  /** Wall time up to which nothing of it is missing. */
+  readonly upToMs: number;
+  /** The newest thing that was lost in it, by number: only what is asked for later can close it. */
+  newest: number;
+}
+
+/**
+ * What the stream of one account brought that could not be taken: frames that cannot be read, gaps that the platform reports. As long as one is open, nothing after
+ * it is complete.
+ *
+ * States of a hole: open → closed, by a look at its order or by a complete read, whichever began after the newest frame in it and could read the order. Until then
+ * the order is looked at again, at growing intervals.
+ */
+export class Unrecovered {
+  private readonly orders = new Map<string, Hole>();
+  /** Of no order that we know. */
+  private account: Hole | undefined;
+  private lost = 0;
+  private readonly deps: { readonly clock: Clock; readonly looks: OrderLooks };
+  private readonly signal: AbortSignal;
+
+  constructor(deps: { clock: Clock; looks: OrderLooks }, options: { signal: AbortSignal }) {
+    this.deps = deps;
+    this.signal = options.signal;
+  }
+
+  get count(): number {
+    return this.orders.size + (this.account === undefined ? 0 : 1);
+  }
+
+  /** The number of what was lost last: taken before a read begins, and handed back with what it found. */
+  get mark(): number {
+    return this.lost;
+  }
+
+  /** Wall time up to which nothing is missing. Undefined: nothing is missing at all. */
+  get upToMs(): number | undefined {
+    let upToMs = this.account?.upToMs;
+    for (const hole of this.orders.values()) upToMs = Math.min(hole.upToMs, upToMs ?? hole.upToMs);
+    return upToMs;
+  }
+
+  /** Whether anything that was lost after `mark` is still missing. */
+  since(mark: number): boolean {
+    if (this.account !== undefined && this.account.newest > mark) return true;
+    for (const { newest } of this.orders.values()) if (newest > mark) return true;
+    return false;
+  }
+
+  /** A frame of the order was lost. */
+  loseOrder(orderId: string): void {
+    const hole = this.orders.get(orderId);
+    if (hole === undefined) this.open(orderId, this.opened());
+    else hole.newest = this.nextNumber();
+  }
+
+  /** A frame of an order that we do not know was lost, or anything in a gap. */
+  loseAnything(): void {
+    this.account ??= this.opened();
+    this.account.newest = this.nextNumber();
+  }
+
+  /** A complete read ended that began at `mark`. `unread`: the orders whose rows could not be read; undefined among them is a row that names none. */
+  readComplete(mark: number, unread: ReadonlySet<string | undefined>): void {
+    if (unread.has(undefined)) return;
+    for (const [orderId, { newest }] of this.orders) if (newest <= mark && !unread.has(orderId)) this.orders.delete(orderId);
+    const { account } = this;
+    if (account === undefined || account.newest > mark) return;
+    this.account = undefined;
+    // What was lost may have been theirs.
+    for (const orderId of unread) if (orderId !== undefined && !this.orders.has(orderId)) this.open(orderId, { ...account });
+  }
+
+  private opened(): Hole {
+    return { upToMs: this.deps.clock.nowMs() - 1, newest: this.nextNumber() };
+  }
+
+  private nextNumber(): number {
+    this.lost += 1;
+    return this.lost;
+  }
+
+  private open(orderId: string, hole: Hole): void {
+    if (this.orders.size >= maxOrders) {
+      this.account ??= hole;
+      this.account.newest = Math.max(this.account.newest, hole.newest);
+      return;
+    }
+    this.orders.set(orderId, hole);
+    void this.recover(orderId, hole);
+  }
+
+  private async recover(orderId: string, hole: Hole): Promise<void> {
+    const { clock, looks } = this.deps;
+    const { signal } = this;
+    const isOpen = () => !signal.aborted && this.orders.get(orderId) === hole;
+    for (let restMs = firstRestMs; ; restMs = Math.min(restMs * 2, longestRestMs)) {
+      const { newest } = hole;
+      const look = await looks.lookAt(orderId, { rank: 'frame', signal });
+      if (isOpen() && look.kind === 'found' && hole.newest === newest) this.orders.delete(orderId);
+      if (!isOpen()) return;
+      await clock.sleep(restMs, signal);
+      if (!isOpen()) return;
+    }
+  }
+}
