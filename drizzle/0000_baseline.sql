@@ -369,7 +369,7 @@ CREATE INDEX commands_not_final ON public.commands (account_id, created_at) WHER
 CREATE INDEX commands_key_held ON public.commands (created_at) WHERE key_held;
 CREATE INDEX commands_settled ON public.commands (settled_at) WHERE settled_at is not null;
 CREATE INDEX commands_of_order ON public.commands (stream, order_id) WHERE kind <> 'place';
-CREATE INDEX commands_came_to_nothing ON public.commands (command_id) WHERE kind = 'place' and order_id is null and settled_at is not null;
+CREATE INDEX commands_came_to_nothing ON public.commands (command_id) WHERE kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied');
 
 CREATE TABLE public.attempts (
   attempt_id text PRIMARY KEY,
@@ -440,6 +440,8 @@ BEGIN
   RETURN json_build_object(
     'commandId', c.command_id, 'lane', c.lane, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
+    -- Of an order of another account nothing is told: a cancel may name any.
+    'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
     'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
     'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
     'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
@@ -966,10 +968,10 @@ BEGIN
     WHEN 'unknown' THEN '{unknown,refused,not_sent,accepted,applied,rejected,moot,conflict}'
     WHEN 'accepted' THEN '{accepted,not_sent,applied,rejected,moot,conflict}'
     WHEN 'conflict' THEN '{conflict,not_sent,applied,rejected,moot}'
-    WHEN 'refused' THEN '{refused,moot,applied}'
-    WHEN 'not_sent' THEN '{not_sent,applied}'
-    WHEN 'rejected' THEN '{rejected,applied}'
-    WHEN 'moot' THEN '{moot,applied}'
+    WHEN 'refused' THEN '{refused,moot,accepted,applied,rejected}'
+    WHEN 'not_sent' THEN '{not_sent,accepted,applied,rejected}'
+    WHEN 'rejected' THEN '{rejected,accepted,applied}'
+    WHEN 'moot' THEN '{moot,accepted,applied,rejected}'
     WHEN 'applied' THEN '{applied}'
   END) THEN
     RAISE EXCEPTION 'command % may not go from % to %', OLD.command_id, OLD.state, NEW.state USING ERRCODE = 'TM010';

@@ -184,6 +184,8 @@ export interface CommandOutcome {
   readonly accountId: string;
   /** Of a place: once an order with our reference was observed. */
   readonly orderId?: string;
+  /** Of that order, when this step was taken. */
+  readonly orderStatus?: OrderStatus;
   readonly callerRef?: string;
   readonly supersedes?: string;
   readonly outcome: CommandOutcomeWord;

@@ -23,6 +23,14 @@ const commandPanels: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Places that await the venue',
+    description:
+      'Their orders are there and pending at the venue: followed like any open order, neither probed nor counted as unresolved.',
+    unit: 'none',
+    queries: [{ expr: `max(tidemark_commands_awaiting_venue{${job}})`, legend: 'places' }],
+  },
+  {
+    kind: 'lines',
     title: 'Halts of placing',
     description: 'Each ends only by a person with a reason (`tidemark resume`).',
     unit: 'none',
@@ -54,7 +62,8 @@ const commandPanels: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Time to settle',
-    description: 'From the last possible send to the settlement: mean over the time shown.',
+    description:
+      'From the last possible send to the settlement, or to the order where only the venue is waited for: mean over the time shown.',
     unit: 's',
     queries: [
       {

@@ -58,8 +58,9 @@ function sentences(
   outcome: string,
   { unresolved, replayed }: { unresolved: boolean; replayed: boolean },
 ): string {
-  const { commandId, orderId, reason } = body;
-  const order = typeof orderId === 'string' ? `  order ${orderId}` : '';
+  const { commandId, orderId, orderStatus, reason } = body;
+  const status = typeof orderStatus === 'string' ? ` (${orderStatus})` : '';
+  const order = typeof orderId === 'string' ? `  order ${orderId}${status}` : '';
   const lines = [`${outcome}  command ${String(commandId)}${order}${replayed ? '  (sent before with this key)' : ''}`];
   lines.push(...reasonLines(reason, outcome).map((line) => `  ${line}`));
   if (unresolved)

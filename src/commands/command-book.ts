@@ -1,4 +1,4 @@
-import { type Command, isFinal } from '../domain/command.ts';
+import { awaitsVenue, type Command, isFinal } from '../domain/command.ts';
 import { orderKey } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Watched, watchedFrom } from './watched.ts';
@@ -23,7 +23,7 @@ export class CommandBook {
   private readonly watched = new Map<string, Watched>();
   private readonly byOrder = new Map<string, Set<Watched>>();
   private readonly byAccount = new Map<string, Set<Watched>>();
-  /** Final ones that came to nothing, and until when (monotonic) an order of theirs is looked for when hand-overs were missed. */
+  /** Places that are not watched and that news of an order would change, and until when (monotonic) such news is looked up in the journal. */
   private readonly recent = new Map<string, number>();
   private readonly waiters = new Map<string, Set<(command: Command) => void>>();
   private overflowed = false;
@@ -146,7 +146,7 @@ export class CommandBook {
 
   /**
    * With more commands than fit: whoever has been followed longest, and for `turnMs` at least, gives its place to another one, and has it again in its turn. False: nobody
-   * can yet. An order of it that appears meanwhile is a stray; what its order goes through is in the log.
+   * can yet. An order of it that appears meanwhile, or is decided upon, is a stray; what its order goes through is in the log.
    */
   giveTurn(turnMs: number): boolean {
     const nowMs = this.clock.monotonicMs();
@@ -170,7 +170,7 @@ export class CommandBook {
     this.leaveIfOver(entry);
   }
 
-  /** Final commands that came to nothing and whose order might still appear. */
+  /** Places that are not watched, of which an order may still appear, or tell something else than it did. */
   recentIds(): string[] {
     const nowMs = this.clock.monotonicMs();
     for (const [commandId, untilMs] of this.recent) {
@@ -180,10 +180,14 @@ export class CommandBook {
     return [...this.recent.keys()];
   }
 
+  isRecent(commandId: string): boolean {
+    return this.recent.has(commandId);
+  }
+
+  /** Its time is not prolonged by news, so that those that were remembered first are forgotten first. */
   remember(command: Command): void {
-    if (!mayLandLate(command)) return;
+    if (!mayHaveNews(command) || this.recent.has(command.commandId)) return;
     if (this.recent.size >= maxRecent) for (const oldest of [...this.recent.keys()].slice(0, 1)) this.recent.delete(oldest);
-    this.recent.delete(command.commandId);
     this.recent.set(command.commandId, this.clock.monotonicMs() + this.options.recentMs);
   }
 
@@ -211,7 +215,6 @@ export class CommandBook {
 
   private leaveIfOver(entry: Watched): void {
     if (entry.hands > 0 || !isFinal(entry.command.state) || this.watched.get(entry.command.commandId) !== entry) return;
-    this.remember(entry.command);
     this.leave(entry);
   }
 
@@ -220,6 +223,7 @@ export class CommandBook {
     remove(this.byAccount, entry.command.request.accountId, entry);
     const key = orderKeyOf(entry.command);
     if (key !== undefined) remove(this.byOrder, key, entry);
+    this.remember(entry.command);
     this.onLeave(entry);
   }
 
@@ -239,10 +243,10 @@ function sendings({ attempts }: Command): number {
   return attempts.filter(({ state }) => state !== 'prepared').length;
 }
 
-function mayLandLate({ request, state, orderId }: Command): boolean {
-  return (
-    request.kind === 'place' && orderId === undefined && (state === 'not_sent' || state === 'refused' || state === 'rejected')
-  );
+/** A place that came to nothing: an order of it lands late. One that awaits the venue, and had no room: its order settles it. */
+function mayHaveNews(command: Command): boolean {
+  if (command.request.kind !== 'place') return false;
+  return isFinal(command.state) ? command.state !== 'applied' : awaitsVenue(command);
 }
 
 function orderKeyOf({ request, orderId }: Command): string | undefined {

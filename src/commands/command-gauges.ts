@@ -1,4 +1,4 @@
-import { type Command, isUnresolved } from '../domain/command.ts';
+import { awaitsVenue, type Command, isUnresolved } from '../domain/command.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { CommandBook } from './command-book.ts';
@@ -41,11 +41,14 @@ export class CommandGauges {
     const { book, metrics, clock } = this.deps;
     const counts = { place: 0, replace: 0, cancel: 0 };
     let oldestAtMs = Number.POSITIVE_INFINITY;
+    let awaiting = 0;
     for (const { command, sentAtMs } of book.all()) {
       if (command.state !== 'open' && isUnresolved(command.state)) counts[command.request.kind] += 1;
+      if (awaitsVenue(command)) awaiting += 1;
       if (isFollowed(command) || command.state === 'conflict') oldestAtMs = Math.min(oldestAtMs, sentAtMs);
     }
     for (const kind of kinds) metrics.unresolved.set({ kind }, counts[kind]);
+    metrics.awaitingVenue.set(awaiting);
     const ageMs = clock.monotonicMs() - oldestAtMs;
     metrics.oldestUnresolved.set(Number.isFinite(ageMs) ? (clock.nowMs() - ageMs) / 1000 : 0);
   }

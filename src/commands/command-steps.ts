@@ -1,4 +1,4 @@
-import { type Command, isFinal } from '../domain/command.ts';
+import { awaitsVenue, type Command, isFinal } from '../domain/command.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
@@ -111,10 +111,14 @@ export class CommandSteps {
       log.error({ commandId, accountId, orderId: after.orderId, was: before.state }, 'an order landed late');
     }
     if (decision.alarm !== undefined) log.error({ commandId, accountId, orderId: after.orderId }, decision.alarm);
-    if (before.state === after.state || before.state === 'open' || !(isFinal(outcome) || outcome === 'conflict')) return;
-    metrics.settlements.inc({ kind, outcome, evidence: decision.evidence });
+    if (before.state === 'open') return;
+    const settles = before.state !== after.state && (isFinal(outcome) || outcome === 'conflict');
     const sentAtMs = book.get(commandId)?.sentAtMs;
-    if (sentAtMs !== undefined) metrics.settleSeconds.observe((clock.monotonicMs() - sentAtMs) / 1000);
+    // The doubt ends with the order; how long its venue takes is no figure of ours.
+    if (sentAtMs !== undefined && !awaitsVenue(before) && (settles || awaitsVenue(after)))
+      metrics.settleSeconds.observe((clock.monotonicMs() - sentAtMs) / 1000);
+    if (!settles) return;
+    metrics.settlements.inc({ kind, outcome, evidence: decision.evidence });
     log.info(
       { commandId, accountId, orderId: after.orderId, outcome, was: before.state, by: decision.evidence },
       'a command is settled',

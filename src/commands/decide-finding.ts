@@ -25,7 +25,7 @@ function decideVerdict(command: Command, verdict: Verdict, atMs: number): Decisi
   // An answer that denies an order we have bound already is told by the step of that answer.
   if (to === command.state && command.orderId === verdict.orderId) return undefined;
   const { orderId, reason, differs } = verdict;
-  const isLanding = kind === 'place' && to === 'applied';
+  const isLanding = kind === 'place' && to !== 'conflict';
   return {
     evidence: settlingEvidence(verdict),
     ...(alarm !== undefined && { lateLanding: true }),

@@ -1,4 +1,3 @@
-import type { Command } from '../domain/command.ts';
 import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandJournal } from './command-journal.ts';
@@ -10,25 +9,33 @@ const pageSize = 200;
 const maxUpdates = 1_000;
 const idsPerQuery = 500;
 
-/** The one order that a replace or a cancel is about. */
-function namedOrder({ request, orderId }: Command): string | undefined {
-  return request.kind === 'place' ? undefined : orderId;
+/** The orders that a verdict on the command is read off: the one that a replace or a cancel names, those that are bound to a place. */
+function ordersOf({ command, bound }: Watched): readonly string[] {
+  const { request, orderId } = command;
+  if (request.kind === 'place') return bound.map((each) => each.orderId);
+  return orderId === undefined ? [] : [orderId];
+}
+
+/** The newest revision that it has of an order, or that it began above. */
+function lastRevision({ command, updates }: Watched, orderId: string): number {
+  return updates.findLast(({ order }) => order.orderId === orderId)?.revision ?? command.baseline?.revision ?? 0;
 }
 
 /**
- * Takes an update of the watched order, or of an order bound to the watched place. True: it is news. A revision that does not follow the last one leaves the entry
- * `behind`: revisions have no hole, so a hole means that a hand-over was missed, and the log has it.
+ * Takes an update of one of its orders. True: it is news. A revision that does not follow the last one leaves the entry `behind`: revisions have no hole, so a hole
+ * means that a hand-over was missed, or that the order was bound to its place after its first revision, and the log has it.
  */
 export function takeUpdate(entry: Watched, update: SettlingUpdate): boolean {
-  if (entry.command.request.kind === 'place') return takeOfBound(entry, update);
-  const last = entry.updates.at(-1)?.revision ?? entry.command.baseline?.revision ?? 0;
-  if (update.revision <= last) return false;
-  if (update.revision > last + 1) {
-    entry.behind = true;
-    return true;
-  }
-  entry.updates = [...entry.updates.slice(-maxUpdates + 1), update];
+  const { orderId } = update.order;
+  const last = lastRevision(entry, orderId);
+  if (!ordersOf(entry).includes(orderId) || update.revision <= last) return false;
+  if (update.revision > last + 1) entry.behind = true;
+  else append(entry, update);
   return true;
+}
+
+function append(entry: Watched, update: SettlingUpdate): void {
+  entry.updates = [...entry.updates.slice(-maxUpdates + 1), update];
 }
 
 /** An order carries one of the command's attempt ids. True: it is news. An id that is none of its attempts binds nothing, whoever says so. */
@@ -49,7 +56,7 @@ export async function catchUp(journal: CommandJournal, book: CommandBook, entrie
     const places = entries.filter(({ command }) => command.request.kind === 'place');
     for (let at = 0; at < places.length; at += idsPerQuery) await catchUpPlaces(journal, places.slice(at, at + idsPerQuery));
     await catchUpRivals(journal, book, entries);
-    for (const entry of entries) await catchUpOrder(journal, entry);
+    for (const entry of entries) for (const orderId of ordersOf(entry)) await catchUpOrder(journal, entry, orderId);
   } catch (error) {
     for (const entry of entries) entry.behind = true;
     throw error;
@@ -60,9 +67,7 @@ async function catchUpPlaces(journal: CommandJournal, entries: readonly Watched[
   const byId = new Map(entries.map((entry) => [entry.command.commandId, entry]));
   for (const bound of await journal.boundOrders([...byId.keys()])) {
     const entry = byId.get(bound.commandId);
-    if (entry === undefined || !takeBound(entry, bound)) continue;
-    const newest = await journal.readOrder(entry.command.request.stream, bound.orderId);
-    if (newest !== undefined) takeOfBound(entry, newest);
+    if (entry !== undefined) takeBound(entry, bound);
   }
 }
 
@@ -78,28 +83,20 @@ async function catchUpRivals(journal: CommandJournal, book: CommandBook, entries
   }
 }
 
-async function catchUpOrder(journal: CommandJournal, entry: Watched): Promise<void> {
-  const orderId = namedOrder(entry.command);
-  if (orderId === undefined) return;
+async function catchUpOrder(journal: CommandJournal, entry: Watched, orderId: string): Promise<void> {
+  const { request } = entry.command;
   for (;;) {
-    const after = entry.updates.at(-1)?.revision ?? entry.command.baseline?.revision ?? 0;
-    const page = await journal.updatesAfter(entry.command.request.stream, orderId, after, pageSize);
+    const page = await journal.updatesAfter(request.stream, orderId, lastRevision(entry, orderId), pageSize);
     for (const update of page) takeLogged(entry, update);
-    if (page.length < pageSize) return;
+    if (page.length < pageSize) break;
   }
+  // The whole log of the order may be behind its retention. Of a named order nothing is read off its state alone: what led there is what tells.
+  if (request.kind !== 'place' || lastRevision(entry, orderId) > 0) return;
+  const stored = await journal.readOrder(request.stream, orderId);
+  if (stored !== undefined) takeLogged(entry, stored);
 }
 
 /** From the log: what it does not have any more (retention) is not waited for. */
 function takeLogged(entry: Watched, update: SettlingUpdate): void {
-  const last = entry.updates.at(-1)?.revision ?? 0;
-  if (update.revision > last) entry.updates = [...entry.updates.slice(-maxUpdates + 1), update];
-}
-
-function takeOfBound(entry: Watched, update: SettlingUpdate): boolean {
-  const { orderId } = update.order;
-  if (!entry.bound.some((bound) => bound.orderId === orderId)) return false;
-  const held = entry.updates.find(({ order }) => order.orderId === orderId);
-  if (held !== undefined && held.revision >= update.revision) return false;
-  entry.updates = [...entry.updates.filter((each) => each !== held), update];
-  return true;
+  if (update.revision > lastRevision(entry, update.order.orderId)) append(entry, update);
 }

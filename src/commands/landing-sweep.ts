@@ -50,7 +50,7 @@ export class LandingSweep {
     do {
       try {
         const page = await journal.landings(term.fence.lane, after, pageSize);
-        for (const bound of page.bound) if (!term.over.aborted) await strays.judge({ bound, update: undefined }, term);
+        for (const { commandId } of page.bound) if (!term.over.aborted) await strays.judge(commandId, term);
         after = page.next;
         failing = false;
         backoff.reset();

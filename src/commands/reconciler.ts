@@ -67,7 +67,7 @@ export class Reconciler {
     this.reads = new AccountReads({ ...deps, oldestSendMs }, options);
     this.settling = new SettleWatched({ ...deps, onLookForSuccessor }, options);
     this.watch = new ProbeWatch({ ...deps, reads: this.reads, judge: (those, probe) => this.judge(those, probe) }, options);
-    this.strays = new Strays({ ...deps, settling: this.settling }, options);
+    this.strays = new Strays({ ...deps, settling: this.settling, adopt: (command) => this.adopt(command, false) }, options);
     this.landings = new LandingSweep({ ...deps, strays: this.strays }, options);
     this.sweep = new JournalSweep({ ...deps, adopt: (command) => this.adopt(command, true) }, options);
     deps.book.onLeave = (entry) => this.watch.forget(entry);
@@ -81,8 +81,10 @@ export class Reconciler {
     this.reads.begin();
     for (const command of taken) {
       if (!isFinal(command.state) && book.room > 0) this.adopt(command, false);
-      else if (!isFinal(command.state)) book.overflow(true);
-      else book.remember(command);
+      else {
+        if (!isFinal(command.state)) book.overflow(true);
+        book.remember(command);
+      }
     }
     this.missed();
     this.sweep.begin(term);
@@ -140,13 +142,12 @@ export class Reconciler {
     const { book } = this.deps;
     const { commandId, bound, key } = row;
     const placed = commandId === undefined ? undefined : book.get(commandId);
-    if (placed === undefined && bound === undefined && !book.watchesOrder(key)) return;
+    if (commandId !== undefined && placed === undefined && (bound !== undefined || book.isRecent(commandId)))
+      this.strays.take(commandId, term);
+    if (placed === undefined && !book.watchesOrder(key)) return;
     const update = this.parse(row);
     if (update === undefined) return;
-    if (bound !== undefined) {
-      if (placed === undefined) this.strays.take(bound, update, term);
-      else takeBound(placed, bound);
-    }
+    if (placed !== undefined && bound !== undefined) takeBound(placed, bound);
     const touched = new Set(book.ofOrder(orderKey(update.order.stream, update.order.orderId)));
     if (placed !== undefined) touched.add(placed);
     for (const entry of touched) if (takeUpdate(entry, update)) void this.settling.settle(entry, term);
@@ -163,15 +164,16 @@ export class Reconciler {
   }
 
   /** Takes a command of the journal into memory. */
-  private adopt(command: Command, behind: boolean): void {
+  private adopt(command: Command, behind: boolean): Watched {
     const { book, clock } = this.deps;
     const sentMs = lastPossibleSendMs(command) ?? command.createdAtMs;
     const ageMs = Math.min(longestAgeMs, Math.max(0, clock.nowMs() - sentMs));
     const entry = book.watch(command, clock.monotonicMs() - ageMs);
     this.watch.follow(entry);
-    if (!behind || this.term === undefined) return;
+    if (!behind || this.term === undefined) return entry;
     entry.behind = true;
     void this.settling.settle(entry, this.term);
+    return entry;
   }
 
   private oldestSendMs(stream: Stream, accountId: string): number | undefined {

@@ -1,4 +1,4 @@
-import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
+import type { Command } from '../domain/command.ts';
 import type { Log } from '../observability/log.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -6,10 +6,9 @@ import type { Random } from '../runtime/random.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
-import { takeBound, takeUpdate } from './follow-orders.ts';
 import type { SettleWatched } from './settle-watched.ts';
 import type { Term } from './term.ts';
-import { watchedFrom } from './watched.ts';
+import { type Watched, watchedFrom } from './watched.ts';
 
 export interface StraysDeps {
   readonly journal: CommandJournal;
@@ -18,24 +17,22 @@ export interface StraysDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-}
-
-export interface Stray {
-  readonly bound: BoundOrder;
-  readonly update: SettlingUpdate | undefined;
+  /** Takes a command of the journal into memory. */
+  readonly adopt: (command: Command) => Watched;
 }
 
 const maxQueued = 1_000;
 const idsPerQuery = 500;
 
 /**
- * Orders that carry an id of a command which is not watched: it was settled long ago, or it is one too many for memory. Most are harmless (the order of a place that was
- * answered as rejected); the others landed late.
+ * Commands that are not watched and that an order has news of: they were settled long ago, or are too many for memory. Most news is harmless (the order of a place that was
+ * answered as rejected); else the order has landed late.
  *
- * Invariant: each is judged once its command could be read, or the term is over. Beyond 1,000 that wait, all recent commands are looked up in the journal instead.
+ * Invariant: each is judged, by what the journal knows of it, or the term is over. Beyond 1,000 that wait, all recent commands are looked up in the journal instead. One
+ * that is not over any more stays in memory, if there is room.
  */
 export class Strays {
-  private readonly queue: Stray[] = [];
+  private readonly queue = new Set<string>();
   private overflowed = false;
   /** Under which term the queue is being worked through. */
   private current: Term | undefined;
@@ -47,20 +44,20 @@ export class Strays {
     this.options = options;
   }
 
-  take(bound: BoundOrder, update: SettlingUpdate | undefined, term: Term): void {
-    if (this.queue.length >= maxQueued) this.overflowed = true;
-    else this.queue.push({ bound, update });
+  take(commandId: string, term: Term): void {
+    if (this.queue.size >= maxQueued) this.overflowed = true;
+    else this.queue.add(commandId);
     this.start(term);
   }
 
-  /** Hand-overs were missed: whatever recent command an order was bound to meanwhile is judged. */
+  /** Hand-overs were missed: whatever recent command has an order is judged. */
   lookUp(term: Term): void {
     this.overflowed = true;
     this.start(term);
   }
 
   end(): void {
-    this.queue.length = 0;
+    this.queue.clear();
     this.overflowed = false;
   }
 
@@ -75,14 +72,16 @@ export class Strays {
     const backoff = new Backoff(random, this.options.journalBackoff);
     let failing = false;
     while (!term.over.aborted) {
-      const stray = this.queue[0];
-      if (stray === undefined && !this.overflowed) break;
+      const [commandId] = this.queue;
+      if (commandId === undefined && !this.overflowed) break;
+      // News that comes while it is judged is judged again.
+      if (commandId !== undefined) this.queue.delete(commandId);
       try {
-        if (stray === undefined) await this.readRecent();
-        else await this.judge(stray, term);
-        if (stray !== undefined && this.queue[0] === stray) this.queue.shift();
+        if (commandId === undefined) await this.readRecent();
+        else await this.judge(commandId, term);
         failing = false;
       } catch (err) {
+        if (commandId !== undefined) this.queue.add(commandId);
         if (!failing) log.warn({ err }, 'an order of ours could not be told to its command; trying again');
         failing = true;
         await clock.sleep(backoff.nextMs(), term.over);
@@ -97,8 +96,7 @@ export class Strays {
     try {
       const ids = book.recentIds();
       for (let at = 0; at < ids.length; at += idsPerQuery)
-        for (const bound of await journal.boundOrders(ids.slice(at, at + idsPerQuery)))
-          this.queue.push({ bound, update: undefined });
+        for (const { commandId } of await journal.boundOrders(ids.slice(at, at + idsPerQuery))) this.queue.add(commandId);
     } catch (error) {
       this.overflowed = true;
       throw error;
@@ -106,15 +104,16 @@ export class Strays {
   }
 
   /** Rejects when the journal can't be reached. */
-  async judge({ bound, update }: Stray, term: Term): Promise<void> {
-    const { journal, book, settling, clock } = this.deps;
-    const known = book.get(bound.commandId);
-    const command = known?.command ?? (await journal.find(bound.commandId));
-    if (command === undefined) return;
-    const entry = known ?? watchedFrom(command, clock.monotonicMs(), clock.monotonicMs());
-    takeBound(entry, bound);
-    const newest = update ?? (await journal.readOrder(command.request.stream, bound.orderId));
-    if (newest !== undefined) takeUpdate(entry, newest);
+  async judge(commandId: string, term: Term): Promise<void> {
+    const { journal, book, settling, adopt, clock } = this.deps;
+    const known = book.get(commandId);
+    const command = known?.command ?? (await journal.find(commandId));
+    if (command === undefined || term.over.aborted) return;
+    const nowMs = clock.monotonicMs();
+    const entry = known ?? (book.room > 0 ? adopt(command) : watchedFrom(command, nowMs, nowMs));
+    book.hold(entry);
+    entry.behind = true;
     await settling.settle(entry, term);
+    book.letGo(entry);
   }
 }

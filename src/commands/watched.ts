@@ -1,4 +1,4 @@
-import type { Command } from '../domain/command.ts';
+import { awaitsVenue, type Command } from '../domain/command.ts';
 import type { BoundOrder, Settling, SettlingUpdate } from '../domain/settling.ts';
 
 /** A command that is not over, as it is followed in memory. Everything here but `command` can be had again from the journal. */
@@ -18,7 +18,7 @@ export interface Watched {
   hands: number;
   /** Place: orders seen to carry an id of its attempts. */
   bound: readonly BoundOrder[];
-  /** Replace, cancel: its order's updates above the baseline, oldest first, without a hole. Place: the newest of each bound order. */
+  /** Replace, cancel: its order's updates above the baseline; place: those of each bound order. Oldest first, without a hole. */
   updates: readonly SettlingUpdate[];
   /** Replace: what the look for an order that took its order's place has shown. */
   successor: Settling['successor'];
@@ -50,7 +50,10 @@ export function watchedFrom(command: Command, sentAtMs: number, nowMs: number): 
   };
 }
 
-/** Nobody has to say anything: its effect is still to be observed. */
-export function isFollowed({ state }: Command): boolean {
-  return state === 'unknown' || state === 'accepted';
+/**
+ * The platform is asked about it until its effect was observed. A place whose order is there is asked about no more: its order is an open one like any other, which the
+ * stream tells and each audit looks at.
+ */
+export function isFollowed(command: Command): boolean {
+  return command.state === 'unknown' || (command.state === 'accepted' && !awaitsVenue(command));
 }

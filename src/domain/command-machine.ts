@@ -1,15 +1,18 @@
-import type { Command, CommandKind, CommandState } from './command.ts';
+import { awaitsVenue, type Command, type CommandKind, type CommandState } from './command.ts';
 
-/** A command's state, with the label of an unknown one told apart: an order of it that appears after all has landed late. */
-export type Standing = CommandState | 'presumed_absent';
+/**
+ * A command's state, with two kept apart: an unknown one that is presumed absent (an order of it that appears after all has landed late), and an accepted place whose order
+ * is there (`bound`), so that only the venue is waited for.
+ */
+export type Standing = CommandState | 'presumed_absent' | 'bound';
 
 /**
  * What can happen to a command.
  *
  * - `repeated`: its attempt came to nothing by the platform's documented word, and another one is prepared.
  * - `answered_*`: what became of its attempt, now or learnt late; `taken_over_*`: where a takeover found its attempt.
- * - `bound`: an order that carries one of its attempt ids, with account, symbol and side as ours, is there (place). `bound_undecided`: and nobody has accepted it yet,
- *   `bound_rejected`: and it was rejected, `bound_denied`: although the platform's answer to that very attempt was that nothing was done.
+ * - `bound`: an order that carries one of its attempt ids, with account, symbol and side as ours, is there, and the venue has taken it (place). `bound_undecided`: the
+ *   venue has not decided yet, `bound_rejected`: the venue refused it. Each with `_denied`: although the platform's answer to that very attempt was that nothing was done.
  * - `reached`: the platform was seen to have it in hand. `verdict_*`: what `settleCommand` found. `presumed_absent`: enough complete reads missed it.
  * - `person_*`: an operator's word.
  */
@@ -27,6 +30,8 @@ export const commandEvents = [
   'bound_undecided',
   'bound_rejected',
   'bound_denied',
+  'bound_undecided_denied',
+  'bound_rejected_denied',
   'verdict_applied',
   'verdict_rejected',
   'verdict_moot',
@@ -45,13 +50,17 @@ export type CommandAlarm = 'late_landing';
 /** `ignored`: true, and evidence, but no step. `impossible`: whoever says so is mistaken; nothing is written. */
 export type Transition = { readonly to: CommandState; readonly alarm?: CommandAlarm } | 'ignored' | 'impossible';
 
-/** `denied`: the platform denies an order that we have seen. For a place as bad as a late landing; what a replace or a cancel asked for may have come about otherwise. */
+/**
+ * `late`: to where the event leads by itself, with the alarm. `denied`: the platform denies an order that we have seen. For a place as bad as a late landing, so it stays
+ * where it is, with the alarm; what a replace or a cancel asked for may have come about otherwise.
+ */
 type Cell = CommandState | 'late' | 'denied' | '·' | '!';
 
 /**
- * Every standing × every event. `·` is ignored, `!` impossible, `late` applied with the alarm. Read by column:
+ * Every standing × every event. `·` is ignored, `!` impossible. Read by column:
  *
  * - a final state is left by a late landing alone; `refused` also for `moot`, since a cancel that was refused gets one look at its order;
+ * - a place whose order is there waits for the venue alone: its order settles it, a person may;
  * - a person may settle what is unknown, accepted or in conflict, and nothing else; in a conflict nobody but a person may;
  * - nothing here is brought about by time: `presumed_absent` is a label.
  *
@@ -59,32 +68,51 @@ type Cell = CommandState | 'late' | 'denied' | '·' | '!';
  */
 // biome-ignore format: a table
 const table: Readonly<Record<CommandEvent, Readonly<Record<Standing, Cell>>>> = {
-  repeated:            { open: 'open',     unknown: '!',        presumed_absent: '!',        accepted: '!',        refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: '!' },
-  answered_accepted:   { open: 'accepted', unknown: 'accepted', presumed_absent: 'accepted', accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  answered_rejected:   { open: 'rejected', unknown: 'rejected', presumed_absent: 'rejected', accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  answered_refused:    { open: 'refused',  unknown: 'refused',  presumed_absent: 'refused',  accepted: '·',        refused: '·',    not_sent: '·',    applied: 'denied', rejected: '·',    moot: '·',    conflict: '·' },
-  answered_not_sent:   { open: 'not_sent', unknown: 'not_sent', presumed_absent: 'not_sent', accepted: '·',        refused: '·',    not_sent: '·',    applied: 'denied', rejected: '·',    moot: '·',    conflict: '·' },
-  answered_unknown:    { open: 'unknown',  unknown: '·',        presumed_absent: '·',        accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  taken_over_sending:  { open: 'unknown',  unknown: '·',        presumed_absent: '·',        accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  taken_over_prepared: { open: 'not_sent', unknown: '·',        presumed_absent: '·',        accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  reached:             { open: 'open',     unknown: 'unknown',  presumed_absent: 'unknown',  accepted: 'accepted', refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  bound:               { open: 'applied',  unknown: 'applied',  presumed_absent: 'late',     accepted: 'applied',  refused: 'late', not_sent: 'late', applied: '·',      rejected: 'late', moot: 'late', conflict: '·' },
-  bound_undecided:     { open: 'applied',  unknown: 'applied',  presumed_absent: 'late',     accepted: 'applied',  refused: 'late', not_sent: 'late', applied: '·',      rejected: '·',    moot: 'late', conflict: '·' },
-  bound_rejected:      { open: 'applied',  unknown: 'applied',  presumed_absent: 'late',     accepted: 'applied',  refused: 'late', not_sent: 'late', applied: '·',      rejected: '·',    moot: 'late', conflict: '·' },
-  bound_denied:        { open: 'late',     unknown: 'late',     presumed_absent: 'late',     accepted: 'late',     refused: 'late', not_sent: 'late', applied: 'denied', rejected: 'late', moot: 'late', conflict: '·' },
-  verdict_applied:     { open: 'applied',  unknown: 'applied',  presumed_absent: 'applied',  accepted: 'applied',  refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  verdict_rejected:    { open: '!',        unknown: 'rejected', presumed_absent: 'rejected', accepted: 'rejected', refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  verdict_moot:        { open: 'moot',     unknown: 'moot',     presumed_absent: 'moot',     accepted: 'moot',     refused: 'moot', not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  verdict_conflict:    { open: 'conflict', unknown: 'conflict', presumed_absent: 'conflict', accepted: 'conflict', refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  presumed_absent:     { open: '!',        unknown: 'unknown',  presumed_absent: '·',        accepted: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
-  person_applied:      { open: '!',        unknown: 'applied',  presumed_absent: 'applied',  accepted: 'applied',  refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'applied' },
-  person_rejected:     { open: '!',        unknown: 'rejected', presumed_absent: 'rejected', accepted: 'rejected', refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'rejected' },
-  person_not_sent:     { open: '!',        unknown: 'not_sent', presumed_absent: 'not_sent', accepted: 'not_sent', refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'not_sent' },
-  person_moot:         { open: '!',        unknown: 'moot',     presumed_absent: 'moot',     accepted: 'moot',     refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'moot' },
+  repeated:               { open: 'open',     unknown: '!',        presumed_absent: '!',        accepted: '!',        bound: '!',        refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: '!' },
+  answered_accepted:      { open: 'accepted', unknown: 'accepted', presumed_absent: 'accepted', accepted: '·',        bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  answered_rejected:      { open: 'rejected', unknown: 'rejected', presumed_absent: 'rejected', accepted: '·',        bound: 'rejected', refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  answered_refused:       { open: 'refused',  unknown: 'refused',  presumed_absent: 'refused',  accepted: '·',        bound: 'denied',   refused: '·',    not_sent: '·',    applied: 'denied', rejected: '·',    moot: '·',    conflict: '·' },
+  answered_not_sent:      { open: 'not_sent', unknown: 'not_sent', presumed_absent: 'not_sent', accepted: '·',        bound: 'denied',   refused: '·',    not_sent: '·',    applied: 'denied', rejected: '·',    moot: '·',    conflict: '·' },
+  answered_unknown:       { open: 'unknown',  unknown: '·',        presumed_absent: '·',        accepted: '·',        bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  taken_over_sending:     { open: 'unknown',  unknown: '·',        presumed_absent: '·',        accepted: '·',        bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  taken_over_prepared:    { open: 'not_sent', unknown: '·',        presumed_absent: '·',        accepted: '·',        bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  reached:                { open: 'open',     unknown: 'unknown',  presumed_absent: 'unknown',  accepted: 'accepted', bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  bound:                  { open: 'applied',  unknown: 'applied',  presumed_absent: 'late',     accepted: 'applied',  bound: 'applied',  refused: 'late', not_sent: 'late', applied: '·',      rejected: 'late', moot: 'late', conflict: '·' },
+  bound_undecided:        { open: 'accepted', unknown: 'accepted', presumed_absent: 'late',     accepted: 'accepted', bound: '·',        refused: 'late', not_sent: 'late', applied: '·',      rejected: 'late', moot: 'late', conflict: '·' },
+  bound_rejected:         { open: 'rejected', unknown: 'rejected', presumed_absent: 'late',     accepted: 'rejected', bound: 'rejected', refused: 'late', not_sent: 'late', applied: '·',      rejected: '·',    moot: 'late', conflict: '·' },
+  bound_denied:           { open: 'late',     unknown: 'late',     presumed_absent: 'late',     accepted: 'late',     bound: 'applied',  refused: 'late', not_sent: 'late', applied: 'denied', rejected: 'late', moot: 'late', conflict: '·' },
+  bound_undecided_denied: { open: 'late',     unknown: 'late',     presumed_absent: 'late',     accepted: 'late',     bound: '·',        refused: 'late', not_sent: 'late', applied: 'denied', rejected: 'late', moot: 'late', conflict: '·' },
+  bound_rejected_denied:  { open: 'late',     unknown: 'late',     presumed_absent: 'late',     accepted: 'late',     bound: 'rejected', refused: 'late', not_sent: 'late', applied: 'denied', rejected: 'late', moot: 'late', conflict: '·' },
+  verdict_applied:        { open: 'applied',  unknown: 'applied',  presumed_absent: 'applied',  accepted: 'applied',  bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  verdict_rejected:       { open: '!',        unknown: 'rejected', presumed_absent: 'rejected', accepted: 'rejected', bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  verdict_moot:           { open: 'moot',     unknown: 'moot',     presumed_absent: 'moot',     accepted: 'moot',     bound: '·',        refused: 'moot', not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  verdict_conflict:       { open: 'conflict', unknown: 'conflict', presumed_absent: 'conflict', accepted: 'conflict', bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  presumed_absent:        { open: '!',        unknown: 'unknown',  presumed_absent: '·',        accepted: '·',        bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
+  person_applied:         { open: '!',        unknown: 'applied',  presumed_absent: 'applied',  accepted: 'applied',  bound: 'applied',  refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'applied' },
+  person_rejected:        { open: '!',        unknown: 'rejected', presumed_absent: 'rejected', accepted: 'rejected', bound: 'rejected', refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'rejected' },
+  person_not_sent:        { open: '!',        unknown: 'not_sent', presumed_absent: 'not_sent', accepted: 'not_sent', bound: 'not_sent', refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'not_sent' },
+  person_moot:            { open: '!',        unknown: 'moot',     presumed_absent: 'moot',     accepted: 'moot',     bound: 'moot',     refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'moot' },
 };
 
-export function standingOf({ state, presumedAbsent }: Pick<Command, 'state' | 'presumedAbsent'>): Standing {
-  return state === 'unknown' && presumedAbsent ? 'presumed_absent' : state;
+/** Where a place is by its order alone. */
+const byOrder: Readonly<Partial<Record<CommandEvent, CommandState>>> = {
+  bound: 'applied',
+  bound_denied: 'applied',
+  bound_undecided: 'accepted',
+  bound_undecided_denied: 'accepted',
+  bound_rejected: 'rejected',
+  bound_rejected_denied: 'rejected',
+};
+
+export function standingOf(command: Pick<Command, 'state' | 'presumedAbsent' | 'request' | 'orderId'>): Standing {
+  if (awaitsVenue(command)) return 'bound';
+  return command.state === 'unknown' && command.presumedAbsent ? 'presumed_absent' : command.state;
+}
+
+/** The state of which the standing is a part. */
+export function stateOf(standing: Standing): CommandState {
+  if (standing === 'bound') return 'accepted';
+  return standing === 'presumed_absent' ? 'unknown' : standing;
 }
 
 /**
@@ -95,7 +123,7 @@ export function commandTransition(kind: CommandKind, standing: Standing, event: 
   const cell = table[event][standing];
   if (cell === '·') return 'ignored';
   if (cell === '!') return 'impossible';
-  if (cell === 'late') return { to: 'applied', alarm: 'late_landing' };
-  if (cell === 'denied') return kind === 'place' ? { to: 'applied', alarm: 'late_landing' } : 'ignored';
+  if (cell === 'late') return { to: byOrder[event] ?? stateOf(standing), alarm: 'late_landing' };
+  if (cell === 'denied') return kind === 'place' ? { to: stateOf(standing), alarm: 'late_landing' } : 'ignored';
   return { to: cell };
 }

@@ -56,8 +56,8 @@ export type CommandRequest =
  * Where a command is. `open`: journaled, its attempt not answered yet. The others are outcomes, in the order in which they are usually reached:
  *
  * - `refused`: the platform (or we) said no before anything existed. `not_sent`: no byte left, or the platform's documented word is that nothing was sent.
- * - `accepted`: the platform took it. `unknown`: nobody here knows, and nothing is guessed.
- * - `applied`: it took effect. `rejected`: it never did. `moot`: the order ended by other means first. `conflict`: what was observed contradicts the command; a person decides.
+ * - `accepted`: the platform took it; of a place with an `orderId`, the venue has not decided on its order yet. `unknown`: nobody here knows, and nothing is guessed.
+ * - `applied`: it took effect, a place with the venue. `rejected`: it never did. `moot`: the order ended by other means first. `conflict`: what was observed contradicts the command; a person decides.
  */
 export const commandStates = [
   'open',
@@ -137,6 +137,8 @@ export interface Command {
   readonly version: number;
   /** Placed: the order that carries one of our attempt ids, once one was observed. Replace, cancel: the order that was named. */
   readonly orderId?: string;
+  /** Of that order, as it was stored when the command was read or stepped last. Shown beside the outcome; nothing is judged by it. */
+  readonly orderStatus?: OrderStatus;
   readonly reason?: Reason;
   /** `unknown` only: enough complete reads missed it. A label: nothing is freed by it but `supersedes`. */
   readonly presumedAbsent: boolean;
@@ -178,6 +180,14 @@ export interface Evidence {
 /** Nothing but news changes it: a late landing, or a person. `accepted` still waits for its effect to be observed, `conflict` for a person. */
 export function isFinal(state: CommandState): boolean {
   return state !== 'open' && state !== 'unknown' && state !== 'accepted' && state !== 'conflict';
+}
+
+/**
+ * The order of a place is there, and the venue has neither taken nor refused it yet. Nothing is in doubt: the order is followed like any other, and what becomes of it
+ * settles the place.
+ */
+export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request' | 'state' | 'orderId'>): boolean {
+  return request.kind === 'place' && state === 'accepted' && orderId !== undefined;
 }
 
 /** Nobody knows its outcome, or a person has to say it: it counts as exposure and against the limits of halts, and REST answers 202. */

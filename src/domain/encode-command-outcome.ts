@@ -13,7 +13,8 @@ export function outcomeOf({ state }: Pick<Command, 'state'>): CommandOutcome {
  * (commandId, version) tells a repeat and a hole. int64 and decimals are strings; who asked, and under which key, stays with us.
  */
 export function encodeCommandOutcome(command: Command): string {
-  const { commandId, version, request, orderId, callerRef, supersedes, seenPendingAt, reason, settledAtMs } = command;
+  const { commandId, version, request, orderId, orderStatus, callerRef, supersedes, seenPendingAt, reason, settledAtMs } =
+    command;
   const seen = seenPendingAt && {
     revision: seenPendingAt.revision,
     ...(seenPendingAt.sourceVersion === undefined ? {} : { sourceVersion: String(seenPendingAt.sourceVersion) }),
@@ -27,6 +28,7 @@ export function encodeCommandOutcome(command: Command): string {
     stream: request.stream,
     accountId: request.accountId,
     orderId,
+    orderStatus,
     callerRef,
     supersedes,
     outcome: outcomeOf(command),

@@ -3,7 +3,12 @@ import type { Reason } from './command.ts';
 import type { Because, Finding, SettlingUpdate, Verdict } from './settling.ts';
 
 /** A verdict read off one update of the order that a replace or cancel named. */
-export function verdictBy(update: SettlingUpdate, outcome: Verdict['outcome'], because: Because, reason?: Reason): Verdict {
+export function verdictBy(
+  update: SettlingUpdate,
+  outcome: Exclude<Verdict['outcome'], 'accepted'>,
+  because: Because,
+  reason?: Reason,
+): Verdict {
   return {
     kind: 'verdict',
     outcome,

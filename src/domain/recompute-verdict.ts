@@ -1,5 +1,6 @@
 import type { AttemptState, Command, CommandState, Evidence } from './command.ts';
 import { commandTransition, standingOf } from './command-machine.ts';
+import type { Order } from './order.ts';
 import { settleCommand } from './settle-command.ts';
 import type { Because, BoundOrder, Settling, SettlingUpdate } from './settling.ts';
 
@@ -32,14 +33,16 @@ export function recomputeVerdict(
     presumedAbsent: false,
   };
   const rivals = hadRivals(evidence);
-  const finding = settleCommand({ command: answered, updates, rivals, ...lookedUp(command, evidence) });
-  if (finding.kind === 'verdict' && finding.because === 'landed') {
-    // An order that is there outweighs whatever a person said before it appeared.
-    const transition = commandTransition('place', standingOf(answered), finding.event);
-    if (typeof transition !== 'string') return told(transition.to, finding.because);
-  }
+  const known = [...recordedViews(command, evidence), ...updates];
+  const finding = settleCommand({ command: answered, updates: known, rivals, ...lookedUp(command, evidence) });
   const word = personsWord(evidence);
-  if (word !== undefined) return told(word, 'person');
+  if (finding.kind === 'verdict' && command.request.kind === 'place' && finding.because !== 'other_identity') {
+    // An order that is there outweighs whatever a person said before it appeared; of one that was known, only that it works does.
+    const outweighs = word === undefined || !word.afterLanding || finding.outcome === 'applied';
+    const transition = commandTransition('place', standingOf(answered), finding.event);
+    if (outweighs && typeof transition !== 'string') return told(transition.to, finding.because);
+  }
+  if (word !== undefined) return told(word.outcome, 'person');
   if (finding.kind === 'verdict') return told(finding.outcome, finding.because);
   return told(answered.state, command.attempts.length === 0 ? 'refused_here' : 'answer');
 }
@@ -68,10 +71,25 @@ function lookedUp({ commandId }: Command, evidence: readonly Evidence[]): Pick<S
     if (code === 'no_successor') successor = {};
     if (typeof orderId !== 'string') continue;
     if (code === 'successor_found') successor = { orderId };
-    if (attemptId !== undefined && (code === 'landed' || code === 'other_identity'))
-      bound.push({ attemptId, commandId, orderId, matches: code === 'landed' });
+    if (attemptId !== undefined && (isLanding(code) || code === 'other_identity'))
+      bound.push({ attemptId, commandId, orderId, matches: isLanding(code) });
   }
   return successor === undefined ? { bound } : { bound, successor };
+}
+
+/** The orders of a place as its evidence has them: the log of updates may not go back so far any more. */
+function recordedViews({ request }: Command, evidence: readonly Evidence[]): SettlingUpdate[] {
+  if (request.kind !== 'place') return [];
+  return evidence.flatMap(({ code, detail }) => {
+    const { revision, cause } = detail;
+    if (!isLanding(code) || typeof revision !== 'number') return [];
+    // As much of the order as the fact has: what the venue made of it.
+    return [{ revision, sourceEpoch: 0, cause: String(cause), order: { instrument: {}, ...detail } as unknown as Order }];
+  });
+}
+
+function isLanding(code: string): boolean {
+  return code === 'landed' || code === 'venue_refused';
 }
 
 /** Another cancel was out beside it, and nobody has said since that nothing came of that one. */
@@ -81,7 +99,10 @@ function hadRivals(evidence: readonly Evidence[]): boolean {
 
 const personsOutcomes: ReadonlySet<unknown> = new Set<CommandState>(['applied', 'rejected', 'not_sent', 'moot']);
 
-function personsWord(evidence: readonly Evidence[]): CommandState | undefined {
-  const outcome = evidence.findLast(({ kind }) => kind === 'person')?.detail['outcome'];
-  return personsOutcomes.has(outcome) ? (outcome as CommandState) : undefined;
+function personsWord(evidence: readonly Evidence[]): { outcome: CommandState; afterLanding: boolean } | undefined {
+  const place = evidence.findLastIndex(({ kind }) => kind === 'person');
+  const outcome = evidence[place]?.detail['outcome'];
+  if (!personsOutcomes.has(outcome)) return undefined;
+  const landing = evidence.findIndex(({ code, attemptId }) => isLanding(code) && attemptId !== undefined);
+  return { outcome: outcome as CommandState, afterLanding: landing !== -1 && landing < place };
 }

@@ -1,22 +1,32 @@
-import { type AccountPlaceTerms, type Command, isFinal, type PredictionPlaceTerms } from './command.ts';
-import type { CommandEvent } from './command-machine.ts';
+import { recordedReason } from './above-baseline.ts';
+import { type AccountPlaceTerms, type Attempt, type Command, isFinal, type PredictionPlaceTerms } from './command.ts';
 import { compareInstants } from './instant.ts';
 import type { Order } from './order.ts';
-import { type BoundOrder, type Fact, type Finding, nothing, type Settling, type SettlingUpdate } from './settling.ts';
+import {
+  type BoundOrder,
+  type Fact,
+  type Finding,
+  nothing,
+  type Settling,
+  type SettlingUpdate,
+  type Verdict,
+} from './settling.ts';
 
 /**
  * A place (reconciliation.md, "Settling unknown"): an order that carries one of its attempt ids, with account, symbol and side as ours, is it, whatever became of
  * its price and quantity. Never bound by terms alone, and absence says nothing: somebody else may have placed the same, and lists are late.
  *
+ * The order ends the doubt, and the venue settles the place: `applied` once it has taken the order, `rejected` when it refused it without a fill, `accepted` until then.
+ *
  * Also for commands that are settled already: an order that was not supposed to be there is told, and so is a second one.
  */
 export function settlePlace({ command, updates, bound = [] }: Settling): Finding {
+  if (command.state === 'conflict') return nothing;
   const ours = bound.filter(({ commandId }) => commandId === command.commandId).sort(byOrderId);
   const matching = ours.filter(({ matches }) => matches);
-  if (command.state === 'applied' && command.orderId !== undefined) return secondOrder(command.orderId, matching);
-  if (command.state === 'conflict') return nothing;
+  if (command.orderId !== undefined) return ofItsOrder(command, command.orderId, matching, updates);
   const landed = matching.find((each) => !isDenied(command, each)) ?? matching[0];
-  if (landed !== undefined) return landedAs(command, landed, updates);
+  if (landed !== undefined) return firstSeenAs(command, landed, updates);
   const foreign = ours[0];
   if (foreign === undefined || isFinal(command.state)) return nothing;
   const message = `order ${foreign.orderId} carries our reference, but another account, symbol or side`;
@@ -31,24 +41,38 @@ export function settlePlace({ command, updates, bound = [] }: Settling): Finding
   };
 }
 
-function landedAs(command: Command, landed: BoundOrder, updates: readonly SettlingUpdate[]): Finding {
-  const newest = newestOf(landed.orderId, updates);
-  const event = isDenied(command, landed) ? 'bound_denied' : boundEvent(newest?.order);
-  // The order of a rejected place shows up as rejected: that is what was answered.
-  if (command.state === 'rejected' && (event === 'bound_rejected' || event === 'bound_undecided')) return nothing;
+/** An order of ours that was not bound before. */
+function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly SettlingUpdate[]): Finding {
+  const views = updatesOf(landed.orderId, updates);
+  const decision = venueDecision(views.map(({ order }) => order));
+  // The order of a rejected place shows up as rejected: that is what was answered. A person who said so has not seen it.
+  if (
+    command.state === 'rejected' &&
+    (decision === 'bound_rejected' || (decision === 'bound_undecided' && isRejected(command, landed)))
+  )
+    return nothing;
+  const newest = views.at(-1);
   const differs = newest === undefined ? [] : differingTerms(command, newest.order);
+  const verdict = landedAs(command, landed, decision, views);
   return {
-    kind: 'verdict',
-    outcome: 'applied',
-    event,
-    because: 'landed',
-    orderId: landed.orderId,
-    ...(differs.length === 0 ? {} : { differs }),
-    evidence: fact('landed', command, landed, newest),
+    ...verdict,
+    ...(isDenied(command, landed) && { event: `${decision}_denied` as const }),
+    ...(differs.length > 0 && { differs }),
   };
 }
 
-function secondOrder(orderId: string, matching: readonly BoundOrder[]): Finding {
+/** The order that it is bound to: what the venue has decided is told once, and so is a second order. A person's word is contradicted by an order that works alone. */
+function ofItsOrder(
+  command: Command,
+  orderId: string,
+  matching: readonly BoundOrder[],
+  updates: readonly SettlingUpdate[],
+): Finding {
+  const own = matching.find((each) => each.orderId === orderId);
+  const views = updatesOf(orderId, updates);
+  const decision = venueDecision(views.map(({ order }) => order));
+  const isNews = isFinal(command.state) ? decision === 'bound' && command.state !== 'applied' : decision !== 'bound_undecided';
+  if (own !== undefined && isNews) return landedAs(command, own, decision, views);
   const second = matching.find((each) => each.orderId !== orderId);
   if (second === undefined) return nothing;
   const detail = { orderId: second.orderId, appliedAs: orderId };
@@ -59,22 +83,69 @@ function secondOrder(orderId: string, matching: readonly BoundOrder[]): Finding 
   };
 }
 
+type VenueDecision = 'bound' | 'bound_undecided' | 'bound_rejected';
+
+const outcomes = { bound: 'applied', bound_undecided: 'accepted', bound_rejected: 'rejected' } as const satisfies Record<
+  VenueDecision,
+  Verdict['outcome']
+>;
+
+function landedAs(
+  command: Command,
+  { orderId, ...bound }: BoundOrder,
+  decision: VenueDecision,
+  views: readonly SettlingUpdate[],
+): Verdict {
+  const shows = views.findLast(({ order }) => venueDecision([order]) === decision);
+  const because = decision === 'bound_rejected' ? 'venue_refused' : 'landed';
+  return {
+    kind: 'verdict',
+    outcome: outcomes[decision],
+    event: decision,
+    because,
+    orderId,
+    ...(decision === 'bound_rejected' && shows !== undefined && { reason: recordedReason(shows.order, 'order') }),
+    evidence: fact(because, command, { orderId, ...bound }, shows),
+  };
+}
+
+/**
+ * What the venue made of an order, by all that was seen of it. Taken once is taken, whatever comes later; a fill is proof by itself. A status counts only where the
+ * platform is certain of it.
+ */
+export function venueDecision(views: readonly VenueView[]): VenueDecision {
+  if (views.some(isTaken)) return 'bound';
+  return views.some(({ status, certainty }) => status === 'rejected' && certainty === 'certain')
+    ? 'bound_rejected'
+    : 'bound_undecided';
+}
+
+type VenueView = Pick<Order, 'status' | 'certainty' | 'cumQty'>;
+
+function isTaken({ status, certainty, cumQty }: VenueView): boolean {
+  if (cumQty !== '0') return true;
+  return certainty === 'certain' && status !== 'unknown' && status !== 'pending_new' && status !== 'rejected';
+}
+
 /** The platform's documented word about this very attempt was that nothing came of it. */
-function isDenied({ attempts }: Command, { attemptId }: BoundOrder): boolean {
-  const state = attempts.find((attempt) => attempt.attemptId === attemptId)?.state;
+function isDenied(command: Command, bound: BoundOrder): boolean {
+  const state = attemptOf(command, bound)?.state;
   return state === 'not_sent' || state === 'refused';
 }
 
-function boundEvent(order: Order | undefined): CommandEvent {
-  if (order === undefined || order.status === 'pending_new' || order.status === 'unknown') return 'bound_undecided';
-  return order.status === 'rejected' && order.cumQty === '0' ? 'bound_rejected' : 'bound';
+/** The platform answered that very attempt as rejected. */
+function isRejected(command: Command, bound: BoundOrder): boolean {
+  return attemptOf(command, bound)?.state === 'rejected';
 }
 
-function newestOf(orderId: string, updates: readonly SettlingUpdate[]): SettlingUpdate | undefined {
-  let newest: SettlingUpdate | undefined;
-  for (const update of updates)
-    if (update.order.orderId === orderId && (newest === undefined || update.revision > newest.revision)) newest = update;
-  return newest;
+function attemptOf({ attempts }: Command, { attemptId }: BoundOrder): Attempt | undefined {
+  return attempts.find((attempt) => attempt.attemptId === attemptId);
+}
+
+/** Each once, oldest first: arrival order and repeats are lost here. */
+function updatesOf(orderId: string, updates: readonly SettlingUpdate[]): SettlingUpdate[] {
+  const byRevision = new Map(updates.filter(({ order }) => order.orderId === orderId).map((update) => [update.revision, update]));
+  return [...byRevision.values()].sort((a, b) => a.revision - b.revision);
 }
 
 /** Names of terms in which the order is not what was asked for, over what both name. Words are compared as orders have them, in lower case. */
@@ -120,12 +191,15 @@ function byOrderId(a: BoundOrder, b: BoundOrder): number {
   return a.orderId < b.orderId ? -1 : 1;
 }
 
-function fact(code: string, { request }: Command, bound: BoundOrder, newest: SettlingUpdate | undefined): Fact {
-  const seen = newest === undefined ? {} : { revision: newest.revision, cause: newest.cause, status: newest.order.status };
+function fact(code: string, { request }: Command, bound: BoundOrder, shows: SettlingUpdate | undefined): Fact {
   return {
     kind: 'update',
     code,
     attemptId: bound.attemptId,
-    detail: { stream: request.stream, orderId: bound.orderId, matches: bound.matches, ...seen },
+    detail: { stream: request.stream, orderId: bound.orderId, matches: bound.matches, ...(shows && viewOf(shows)) },
   };
+}
+
+function viewOf({ revision, cause, order: { status, certainty, cumQty } }: SettlingUpdate): object {
+  return { revision, cause, status, certainty, cumQty };
 }

@@ -44,7 +44,7 @@ export type Fact = Omit<Evidence, 'number' | 'atMs'>;
 /**
  * Why a verdict is what it is; also the code of its evidence.
  *
- * - place: `landed`, `other_identity`.
+ * - place: `landed`, `venue_refused`, `other_identity`.
  * - replace: `terms_working`, `ended`, `successor`, `venue_refused`, `reason_recorded`, `nothing_to_tell_by`, `other_terms`.
  * - cancel: `canceled`, `ended`, `venue_refused`.
  */
@@ -62,7 +62,8 @@ export type Because =
 
 export interface Verdict {
   readonly kind: 'verdict';
-  readonly outcome: 'applied' | 'rejected' | 'moot' | 'conflict';
+  /** `accepted`: of a place alone, whose order is there and awaits the venue. */
+  readonly outcome: 'accepted' | 'applied' | 'rejected' | 'moot' | 'conflict';
   /** What to ask `commandTransition`. */
   readonly event: CommandEvent;
   readonly because: Because;

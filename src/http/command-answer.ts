@@ -2,17 +2,18 @@ import { type Attempt, type Baseline, type Command, type Evidence, isUnresolved 
 import { formatInstant } from '../domain/instant.ts';
 
 /**
- * A command as callers see it: `{ commandId, outcome, orderId?, attempts, evidence? }` and what stands around it. An open command is told as `unknown`: that is
+ * A command as callers see it: `{ commandId, outcome, orderId?, orderStatus?, attempts, evidence? }` and what stands around it. An open command is told as `unknown`: that is
  * what its outcome is. `evidence` is there where it was read.
  */
 export function commandAnswer(command: Command, evidence?: readonly Evidence[]) {
-  const { commandId, request, orderId, reason, state } = command;
+  const { commandId, request, orderId, orderStatus, reason, state } = command;
   return {
     commandId,
     kind: request.kind,
     stream: request.stream,
     accountId: request.accountId,
     ...(orderId === undefined ? {} : { orderId }),
+    ...(orderStatus === undefined ? {} : { orderStatus }),
     outcome: state === 'open' ? 'unknown' : state,
     state,
     unresolved: isUnresolved(state),

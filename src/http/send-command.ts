@@ -48,7 +48,7 @@ export async function sendCommand({ commands, reads, log }: RouteParts, call: Ca
   const found = await reads.findCommand(principal.accounts, result.command.commandId).catch(() => undefined);
   const { command } = result;
   const same = found?.command.version === command.version;
-  return sendCommandState(reply, command, same ? commandAnswer(command, found.evidence) : commandAnswer(command));
+  return sendCommandState(reply, command, same ? commandAnswer(found.command, found.evidence) : commandAnswer(command));
 }
 
 export function sendCommandState(reply: FastifyReply, command: Command, body: object = commandAnswer(command)): FastifyReply {

@@ -28,6 +28,11 @@ export function commandMetrics(registry: Registry) {
       help: 'When the oldest command that is unresolved, or accepted and not seen since, was sent; 0 when there is none',
       registers,
     }),
+    awaitingVenue: new Gauge({
+      name: 'tidemark_commands_awaiting_venue',
+      help: 'Places whose order is there and that its venue has neither taken nor refused yet',
+      registers,
+    }),
     settlements: new Counter({
       name: 'tidemark_command_settlements_total',
       help: 'Commands settled after an answer that did not, by what settled them: stream, snapshot, reply, probe, correction, log, answer, person',
@@ -36,7 +41,7 @@ export function commandMetrics(registry: Registry) {
     }),
     settleSeconds: new Histogram({
       name: 'tidemark_command_settle_seconds',
-      help: 'Time from the last possible send of a command to its settlement',
+      help: 'Time from the last possible send of a command to its settlement, or to the order of a place that awaits its venue',
       buckets: [0.05, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5, 120.5, 600.5, 3600.5],
       registers,
     }),

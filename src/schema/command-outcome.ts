@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { attemptStates, type CommandOutcome, commandStates } from '../domain/command.ts';
 import { commandOutcomeSchema } from '../domain/encode-command-outcome.ts';
+import { orderStatuses } from '../domain/order.ts';
 import { instant } from './normalised-order.ts';
 import { reason } from './rest-answers.ts';
 
@@ -27,6 +28,7 @@ export const commandOutcomeRecord = z
     stream: z.enum(['account', 'prediction']),
     accountId: z.string(),
     orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
+    orderStatus: z.enum(orderStatuses).optional().describe('Of that order, when this step was taken'),
     callerRef: z.string().optional(),
     supersedes: z.string().optional(),
     outcome: z.enum(outcomes),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { attemptStates, type CommandOutcome, commandStates, evidenceKinds } from '../domain/command.ts';
+import { orderStatuses } from '../domain/order.ts';
 import { decimal, instant, normalisedOrder } from './normalised-order.ts';
 import { updateRecord } from './update-record.ts';
 
@@ -91,6 +92,7 @@ const commandFields = z.object({
   stream,
   accountId: z.string(),
   orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
+  orderStatus: z.enum(orderStatuses).optional().describe('Of that order, as it is now'),
   outcome: z.enum(outcomes),
   state: z.enum(commandStates).describe('As the outcome, but `open` while its attempt is not answered'),
   unresolved: z.boolean().describe('Nobody knows its outcome, or a person has to say it'),

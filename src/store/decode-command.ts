@@ -9,6 +9,7 @@ import type {
   EvidenceKind,
   Reason,
 } from '../domain/command.ts';
+import type { OrderStatus } from '../domain/order.ts';
 
 type StoredBaseline = Omit<Baseline, 'sourceVersion'> & { readonly sourceVersion?: string };
 
@@ -36,6 +37,7 @@ export interface StoredCommand {
   readonly state: CommandState;
   readonly version: number;
   readonly orderId: string | null;
+  readonly orderStatus: OrderStatus | null;
   readonly reason: Reason | null;
   readonly presumedAbsent: boolean;
   readonly pendingRevision: number | null;
@@ -51,13 +53,14 @@ export interface StoredCommand {
 
 /** The way back from Postgres. What was stored is ours and is trusted. */
 export function decodeCommand(stored: StoredCommand): Command {
-  const { callerRef, supersedes, orderId, reason, pendingRevision, pendingVersion, baseline, settledAtMs, attempts, ...rest } =
+  const { callerRef, supersedes, orderId, orderStatus, reason, pendingRevision, pendingVersion, baseline, settledAtMs, ...rest } =
     stored;
   return {
     ...rest,
     ...(callerRef === null ? {} : { callerRef }),
     ...(supersedes === null ? {} : { supersedes }),
     ...(orderId === null ? {} : { orderId }),
+    ...(orderStatus === null ? {} : { orderStatus }),
     ...(reason === null ? {} : { reason }),
     ...(pendingRevision === null
       ? {}
@@ -69,7 +72,7 @@ export function decodeCommand(stored: StoredCommand): Command {
         }),
     ...(baseline === null ? {} : { baseline: decodeBaseline(baseline) }),
     ...(settledAtMs === null ? {} : { settledAtMs }),
-    attempts: attempts.map(decodeAttempt),
+    attempts: rest.attempts.map(decodeAttempt),
   };
 }
 

@@ -11,11 +11,13 @@ interface Row {
 
 const before = '00000000-0000-0000-0000-000000000000';
 
-// By the index of places that came to nothing, then by that of bindings. An order that is rejected, or not decided upon, is what a rejected place makes.
+// By the index of places that came to nothing, then by that of bindings. What agrees with the outcome is left out, as `settlePlace` would: the rejected order of a rejected
+// place, one that nobody has decided upon where the platform answered `rejected`, or where a person settled the place with the order in sight.
 const text = `
   with page as materialized (
-    select command_id, state from public.commands
-    where lane = $1 and kind = 'place' and order_id is null and settled_at is not null and command_id > $2 order by command_id limit $3
+    select command_id, state, order_id from public.commands
+    where lane = $1 and kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied') and command_id > $2
+    order by command_id limit $3
   )
   select l.last, l.places, f.attempt_id, f.command_id, f.order_id
   from (select (select command_id from page order by command_id desc limit 1) as last, (select count(*)::integer from page) as places) l
@@ -23,7 +25,12 @@ const text = `
     select b.attempt_id, b.command_id, b.order_id
     from page p join public.order_bindings b on b.command_id = p.command_id and b.matches
     left join public.orders o on o.stream = b.stream and o.order_id = b.order_id
-    where p.state <> 'rejected' or not (coalesce(o.status, 'unknown') in ('pending_new', 'unknown') or (o.status = 'rejected' and o.state ->> 'cumQty' = '0'))
+    left join public.attempts a on a.attempt_id = b.attempt_id
+    cross join lateral (select
+      o.state ->> 'cumQty' <> '0' or (o.state ->> 'certainty' = 'certain' and o.status not in ('pending_new', 'unknown', 'rejected')) as taken,
+      o.status = 'rejected' as refused) v
+    where coalesce(v.taken, false)
+      or p.order_id is null and (p.state <> 'rejected' or not (coalesce(v.refused, false) or a.state = 'rejected'))
   ) f on true
   order by f.command_id, f.order_id`;
 

@@ -43,6 +43,24 @@ describe('the figures of commands', () => {
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
   });
 
+  it('tell places that await the venue apart from what is in doubt, and time the doubt alone', async () => {
+    const rig = await CommandRig.leading();
+    rig.entry.scripts.push({ result: unknown });
+    const { commandId } = await rig.send(placeEquity);
+    rig.land(commandId, { status: 'pending_new' });
+    await rig.clock.advance(6_000);
+    expect(await lines(rig)).toContain('tidemark_commands_awaiting_venue 1');
+    expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
+    expect(await lines(rig)).toContain('tidemark_commands_oldest_unresolved_timestamp_seconds 0');
+    expect(await lines(rig)).toContain('tidemark_command_settle_seconds_bucket{le="0.05"} 1');
+    await rig.clock.advance(3_600_000);
+    rig.commit(rig.landed(commandId));
+    await rig.clock.advance(6_000);
+    expect(await lines(rig)).toContain('tidemark_commands_awaiting_venue 0');
+    expect(await lines(rig)).toContain('tidemark_command_settle_seconds_count 1');
+    expect(await lines(rig)).toContain('tidemark_command_settlements_total{kind="place",outcome="applied",evidence="stream"} 1');
+  });
+
   it('show halts by their scope', async () => {
     const rig = await CommandRig.leading();
     await rig.during(rig.desk.halt({ kind: 'service' }, word));

@@ -270,10 +270,13 @@ describe('a late landing', () => {
 });
 
 describe('an accepted place', () => {
-  it('becomes applied when its order is observed', async () => {
+  it('becomes applied when the venue is seen to have its order', async () => {
     const rig = await CommandRig.leading();
     const { commandId } = await rig.send(placePrediction);
     rig.land(commandId, { status: 'pending_new' });
+    await rig.clock.advance(10);
+    expect(rig.command(commandId)).toMatchObject({ state: 'accepted', orderId: `of-${commandId}` });
+    rig.commit(rig.landed(commandId));
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
   });

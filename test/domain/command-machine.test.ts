@@ -6,13 +6,14 @@ import {
   commandTransition,
   type Standing,
   standingOf,
+  stateOf,
   type Transition,
 } from '../../src/domain/command-machine.ts';
+import { cancelOf, commandOf, placePrediction, predictionOrder } from '../support/settling.ts';
 
-const standings: readonly Standing[] = [...commandStates, 'presumed_absent'];
+const standings: readonly Standing[] = [...commandStates, 'presumed_absent', 'bound'];
 const settled = commandStates.filter(isFinal);
-const stateOf = (standing: Standing): CommandState => (standing === 'presumed_absent' ? 'unknown' : standing);
-const late: Transition = { to: 'applied', alarm: 'late_landing' };
+const late = (to: CommandState): Transition => ({ to, alarm: 'late_landing' });
 const starting = (prefix: string) => commandEvents.filter((event) => event.startsWith(prefix));
 
 /** The cells in words of their own, so that a changed table has to be changed twice. */
@@ -20,7 +21,8 @@ function expected(standing: Standing, event: CommandEvent): Transition {
   const state = stateOf(standing);
   const [what, ...rest] = event.split('_');
   const word = rest.join('_') as CommandState;
-  const unsettled = !isFinal(state) && state !== 'conflict';
+  const awaits = standing === 'bound';
+  const unsettled = !isFinal(state) && state !== 'conflict' && !awaits;
   if (event === 'repeated') return state === 'open' ? { to: 'open' } : 'impossible';
   if (event === 'presumed_absent') {
     if (standing === 'unknown') return { to: 'unknown' };
@@ -36,15 +38,24 @@ function expected(standing: Standing, event: CommandEvent): Transition {
     return unsettled ? { to: word } : 'ignored';
   }
   if (what === 'answered') {
-    if (state === 'applied' && (word === 'refused' || word === 'not_sent')) return late;
+    if ((state === 'applied' || awaits) && (word === 'refused' || word === 'not_sent')) return late(state);
+    if (awaits) return word === 'rejected' ? { to: 'rejected' } : 'ignored';
     if (state === 'open') return { to: word };
     return state === 'unknown' && word !== 'unknown' ? { to: word } : 'ignored';
   }
-  if (state === 'conflict') return 'ignored';
-  if (event === 'bound_denied') return late;
-  if (state === 'applied') return 'ignored';
-  if (state === 'rejected') return event === 'bound' ? late : 'ignored';
-  return unsettled && standing !== 'presumed_absent' ? { to: 'applied' } : late;
+  return expectedOfOrder(standing, rest);
+}
+
+/** `bound`, and what the words behind it say of the venue and of the answer. */
+function expectedOfOrder(standing: Standing, words: readonly string[]): Transition {
+  const denied = words.includes('denied');
+  const to = words.includes('rejected') ? 'rejected' : words.includes('undecided') ? 'accepted' : 'applied';
+  if (standing === 'conflict') return 'ignored';
+  if (standing === 'bound') return to === 'accepted' ? 'ignored' : { to };
+  if (standing === 'applied') return denied ? late('applied') : 'ignored';
+  if (denied) return late(to);
+  if (standing === 'rejected' && to === 'rejected') return 'ignored';
+  return ['open', 'unknown', 'accepted'].includes(standing) ? { to } : late(to);
 }
 
 describe('a place', () => {
@@ -63,14 +74,14 @@ describe('a command', () => {
         const transition = commandTransition('place', state, event);
         if (typeof transition === 'string') continue;
         if (state === 'refused' && event === 'verdict_moot') expect(transition).toEqual({ to: 'moot' });
-        else expect(transition).toEqual(late);
+        else expect(transition.alarm).toBe('late_landing');
       }
   });
 
   it('is settled by a person where it is unknown, accepted or in conflict, and nowhere else', () => {
     for (const standing of standings)
       for (const event of starting('person_')) {
-        const may = ['unknown', 'presumed_absent', 'accepted', 'conflict'].includes(standing);
+        const may = ['unknown', 'presumed_absent', 'accepted', 'bound', 'conflict'].includes(standing);
         expect(commandTransition('place', standing, event) !== 'impossible').toBe(may);
       }
   });
@@ -89,20 +100,38 @@ describe('a command', () => {
 
   it('alarms when an order appears that was not sent, refused or presumed absent', () => {
     for (const standing of ['not_sent', 'refused', 'presumed_absent'] as const)
-      for (const event of starting('bound')) expect(commandTransition('place', standing, event)).toEqual(late);
+      for (const event of starting('bound'))
+        expect(commandTransition('place', standing, event)).toMatchObject({ alarm: 'late_landing' });
   });
 
-  it('stays rejected while the order that carries its id is itself rejected, or nobody has accepted it', () => {
+  it('stays rejected while the order that carries its id is itself rejected, and by no other order', () => {
     expect(commandTransition('place', 'rejected', 'bound_rejected')).toBe('ignored');
-    expect(commandTransition('place', 'rejected', 'bound_undecided')).toBe('ignored');
-    expect(commandTransition('place', 'rejected', 'bound')).toEqual(late);
+    expect(commandTransition('place', 'rejected', 'bound_undecided')).toEqual(late('accepted'));
+    expect(commandTransition('place', 'rejected', 'bound')).toEqual(late('applied'));
+  });
+
+  it('whose order is there is settled by its order and by a person alone', () => {
+    const settling = commandEvents.filter((event) => {
+      const transition = commandTransition('place', 'bound', event);
+      return typeof transition !== 'string' && transition.to !== 'accepted';
+    });
+    const persons = starting('person_');
+    expect(settling).toEqual([
+      'answered_rejected',
+      'bound',
+      'bound_rejected',
+      'bound_denied',
+      'bound_rejected_denied',
+      ...persons,
+    ]);
   });
 
   it('that the stream settled is not moved by the answer that comes after, unless it denies an order that is there', () => {
     for (const event of ['answered_accepted', 'answered_rejected', 'answered_unknown'] as const)
       expect(commandTransition('place', 'applied', event)).toBe('ignored');
     for (const event of ['answered_refused', 'answered_not_sent'] as const) {
-      expect(commandTransition('place', 'applied', event)).toEqual(late);
+      expect(commandTransition('place', 'applied', event)).toEqual(late('applied'));
+      expect(commandTransition('place', 'bound', event)).toEqual(late('accepted'));
       expect(commandTransition('cancel', 'applied', event)).toBe('ignored');
       expect(commandTransition('replace', 'applied', event)).toBe('ignored');
     }
@@ -118,7 +147,8 @@ describe('a command', () => {
         for (const event of commandEvents) {
           const first = commandTransition(kind, standing, event);
           if (typeof first === 'string') continue;
-          const again = commandTransition(kind, first.to, event);
+          // The step that binds an order leaves its place waiting for the venue.
+          const again = commandTransition(kind, event.startsWith('bound') && first.to === 'accepted' ? 'bound' : first.to, event);
           expect(typeof again === 'string' ? first.to : again.to).toBe(first.to);
         }
   });
@@ -144,8 +174,17 @@ describe('a command', () => {
 
 describe('the standing of a command', () => {
   it('tells a presumed absent one apart only while it is unknown', () => {
-    expect(standingOf({ state: 'unknown', presumedAbsent: true })).toBe('presumed_absent');
-    expect(standingOf({ state: 'unknown', presumedAbsent: false })).toBe('unknown');
-    expect(standingOf({ state: 'applied', presumedAbsent: true })).toBe('applied');
+    const of = (state: CommandState, presumedAbsent: boolean) =>
+      standingOf(commandOf(placePrediction, { state, presumedAbsent }));
+    expect(of('unknown', true)).toBe('presumed_absent');
+    expect(of('unknown', false)).toBe('unknown');
+    expect(of('applied', true)).toBe('applied');
+  });
+
+  it('tells an accepted place apart whose order is there, and no cancel, which names its order from the start', () => {
+    expect(standingOf(commandOf(placePrediction, { state: 'accepted' }))).toBe('accepted');
+    expect(standingOf(commandOf(placePrediction, { state: 'accepted', orderId: 'a' }))).toBe('bound');
+    expect(standingOf(commandOf(placePrediction, { state: 'applied', orderId: 'a' }))).toBe('applied');
+    expect(standingOf(commandOf(cancelOf(predictionOrder), { state: 'accepted' }))).toBe('accepted');
   });
 });

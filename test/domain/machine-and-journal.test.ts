@@ -22,8 +22,12 @@ function commandReach(): Reach {
       }),
     );
   const labelled = from('presumed_absent');
+  const awaiting = from('bound');
   return Object.fromEntries(
-    commandStates.map((state) => [state, sorted([state, ...from(state), ...(state === 'unknown' ? labelled : [])])]),
+    commandStates.map((state) => {
+      const also = state === 'unknown' ? labelled : state === 'accepted' ? awaiting : [];
+      return [state, sorted([state, ...from(state), ...also])];
+    }),
   );
 }
 

@@ -24,8 +24,12 @@ const person = (outcome: string): Evidence => ({
 });
 
 /** The evidence that the finding itself carries, as the journal would keep it. */
-function evidenceOf(command: Command, bound: { orderId: string; matches: boolean }): Evidence[] {
-  const finding = settleCommand({ command, updates: [], bound: [boundTo(command, bound)] });
+function evidenceOf(
+  command: Command,
+  bound: { orderId: string; matches: boolean },
+  over: Parameters<typeof updateAt>[1] = {},
+): Evidence[] {
+  const finding = settleCommand({ command, updates: [updateAt(1, over)], bound: [boundTo(command, bound)] });
   return finding.kind === 'verdict' ? [{ ...finding.evidence, number: 1, atMs: sentAtMs }] : [];
 }
 
@@ -34,6 +38,23 @@ describe('a verdict computed again', () => {
     const evidence = evidenceOf(unknown, { orderId: predictionOrder.orderId, matches: true });
     const applied: Command = { ...unknown, state: 'applied', orderId: predictionOrder.orderId };
     expect(recomputeVerdict(applied, evidence, [])).toEqual({ state: 'applied', because: 'landed', agrees: true });
+  });
+
+  it('is what the venue made of the order of a place, by the evidence alone where the log is gone', () => {
+    const bound = { orderId: predictionOrder.orderId, matches: true };
+    const pending = evidenceOf(unknown, bound, { status: 'pending_new' });
+    const refused = evidenceOf(unknown, bound, { status: 'rejected' });
+    const accepted: Command = { ...unknown, state: 'accepted', orderId: bound.orderId };
+    expect(recomputeVerdict(accepted, pending, [])).toEqual({ state: 'accepted', because: 'landed', agrees: true });
+    const both = [...pending, ...refused.map((fact) => ({ ...fact, number: 2, detail: { ...fact.detail, revision: 2 } }))];
+    expect(recomputeVerdict({ ...accepted, state: 'rejected' }, both, [])).toEqual({
+      state: 'rejected',
+      because: 'venue_refused',
+      agrees: true,
+    });
+    expect(recomputeVerdict({ ...accepted, state: 'rejected' }, both, [updateAt(1, { status: 'pending_new' })]).agrees).toBe(
+      true,
+    );
   });
 
   it('differs where an applied place has no landing in evidence', () => {
@@ -80,6 +101,14 @@ describe('a verdict computed again', () => {
     expect(recomputeVerdict({ ...unknown, state: 'applied' }, [...landed, person('rejected')], [])).toMatchObject({
       state: 'applied',
       because: 'landed',
+    });
+    const pending = evidenceOf(unknown, { orderId: predictionOrder.orderId, matches: true }, { status: 'pending_new' });
+    expect(recomputeVerdict({ ...unknown, state: 'moot' }, [...pending, person('moot')], [])).toMatchObject({
+      because: 'person',
+    });
+    expect(recomputeVerdict({ ...unknown, state: 'accepted' }, [person('moot'), ...pending], [])).toMatchObject({
+      state: 'accepted',
+      agrees: true,
     });
     expect(recomputeVerdict(unknown, [person('nonsense')], [])).toMatchObject({ state: 'unknown', agrees: true });
   });

@@ -15,23 +15,69 @@ const unknown = commandOf(placePrediction);
 const { orderId } = predictionOrder;
 
 describe('an unknown place', () => {
-  it('is applied once an order carries one of its attempt ids, with account, symbol and side as ours', () => {
-    expect(settleCommand({ command: unknown, updates: [], bound: [boundTo(unknown)] })).toMatchObject({
+  it('is applied once the venue has an order that carries one of its attempt ids, with account, symbol and side as ours', () => {
+    expect(settleCommand({ command: unknown, updates: [updateAt(1)], bound: [boundTo(unknown)] })).toMatchObject({
       kind: 'verdict',
       outcome: 'applied',
       because: 'landed',
       orderId,
-      evidence: { kind: 'update', code: 'landed', attemptId: 'tm-1', detail: { orderId, matches: true } },
+      evidence: {
+        kind: 'update',
+        code: 'landed',
+        attemptId: 'tm-1',
+        detail: { orderId, matches: true, revision: 1, status: 'new' },
+      },
     });
   });
 
-  it.each(['pending_new', 'new', 'partially_filled', 'filled', 'canceled', 'expired', 'rejected', 'unknown'] as const)(
-    'has landed whatever became of the order since: %s',
-    (status) => {
-      const settling = { command: unknown, updates: [updateAt(1, { status })], bound: [boundTo(unknown)] };
-      expect(settleCommand(settling)).toMatchObject({ outcome: 'applied', because: 'landed' });
-    },
-  );
+  it.each([
+    ['applied', { status: 'new' }],
+    ['applied', { status: 'partially_filled', cumQty: '1' }],
+    ['applied', { status: 'filled', cumQty: '10' }],
+    ['applied', { status: 'canceled' }],
+    ['applied', { status: 'expired' }],
+    ['applied', { status: 'replaced' }],
+    ['applied', { status: 'done_for_day' }],
+    ['applied', { status: 'suspended' }],
+    ['applied', { status: 'pending_new', cumQty: '1' }],
+    ['applied', { status: 'unknown', cumQty: '1' }],
+    ['applied', { status: 'rejected', cumQty: '1' }],
+    ['applied', { status: 'pending_new', cumQty: '1', certainty: 'unknown_gap' }],
+    ['accepted', { status: 'pending_new' }],
+    ['accepted', { status: 'unknown' }],
+    ['accepted', { status: 'new', certainty: 'unknown_gap' }],
+    ['accepted', { status: 'rejected', certainty: 'unknown_store_lost' }],
+    ['rejected', { status: 'rejected' }],
+  ] as const)('is %s by an order that is %o', (outcome, over) => {
+    const settling = { command: unknown, updates: [updateAt(1, over)], bound: [boundTo(unknown)] };
+    expect(settleCommand(settling)).toMatchObject({ kind: 'verdict', outcome, orderId });
+  });
+
+  it('is bound to an order of which nothing but its reference is known', () => {
+    expect(settleCommand({ command: unknown, updates: [], bound: [boundTo(unknown)] })).toMatchObject({
+      outcome: 'accepted',
+      because: 'landed',
+    });
+  });
+
+  it('is rejected for the reason that the venue has recorded', () => {
+    const order = updateAt(1, { status: 'rejected', rejectReason: 'RISK', rejectText: 'insufficient buying power' });
+    expect(settleCommand({ command: unknown, updates: [order], bound: [boundTo(unknown)] })).toMatchObject({
+      because: 'venue_refused',
+      reason: { code: 'RISK', message: 'insufficient buying power' },
+      evidence: { code: 'venue_refused', attemptId: 'tm-1' },
+    });
+  });
+
+  it('whose order is bound is settled by what the venue makes of it, and by nothing before', () => {
+    const command = commandOf(placePrediction, { state: 'accepted', orderId });
+    const settle = (...updates: ReturnType<typeof updateAt>[]) => settleCommand({ command, updates, bound: [boundTo(command)] });
+    const pending = updateAt(1, { status: 'pending_new' });
+    expect(settle(pending)).toEqual({ kind: 'nothing' });
+    expect(settle(pending, updateAt(2))).toMatchObject({ outcome: 'applied', evidence: { detail: { revision: 2 } } });
+    expect(settle(updateAt(2, { status: 'rejected' }), pending)).toMatchObject({ outcome: 'rejected', because: 'venue_refused' });
+    expect(settle(updateAt(3, { status: 'rejected' }), updateAt(2), pending)).toMatchObject({ outcome: 'applied' });
+  });
 
   it('has landed also where the order has other terms by now: that only alarms, by name', () => {
     const order = updateAt(1, { quantity: '12', price: '0.5', instrument: { ...predictionOrder.instrument, outcome: 'NO' } });
@@ -63,7 +109,7 @@ describe('an unknown place', () => {
 
   it('is applied where beside a foreign order one of ours is there too', () => {
     const bound = [boundTo(unknown, { orderId: 'a', matches: false }), boundTo(unknown)];
-    expect(settleCommand({ command: unknown, updates: [], bound })).toMatchObject({ outcome: 'applied', orderId });
+    expect(settleCommand({ command: unknown, updates: [updateAt(1)], bound })).toMatchObject({ outcome: 'applied', orderId });
   });
 
   it('is never bound by equal terms', () => {
@@ -79,7 +125,7 @@ describe('an unknown place', () => {
   it('is settled by the same rule while it is in flight, and when it was accepted', () => {
     for (const state of ['open', 'accepted'] as const) {
       const command = commandOf(placePrediction, { state });
-      expect(settleCommand({ command, updates: [], bound: [boundTo(command)] })).toMatchObject({ outcome: 'applied' });
+      expect(settleCommand({ command, updates: [updateAt(1)], bound: [boundTo(command)] })).toMatchObject({ outcome: 'applied' });
     }
   });
 });
@@ -95,7 +141,12 @@ describe('an order of a place that is over', () => {
 
   it('has landed late where an earlier attempt was not sent and a later one is under way', () => {
     const command = commandOf(placePrediction, { state: 'open', attempts: [attemptOf('not_sent'), attemptOf('sending', 2)] });
-    expect(settleCommand({ command, updates: [], bound: [boundTo(command)] })).toMatchObject({ event: 'bound_denied' });
+    const only = { command, bound: [boundTo(command)] };
+    expect(settleCommand({ ...only, updates: [updateAt(1)] })).toMatchObject({ event: 'bound_denied' });
+    expect(settleCommand({ ...only, updates: [] })).toMatchObject({ event: 'bound_undecided_denied' });
+    expect(settleCommand({ ...only, updates: [updateAt(1, { status: 'rejected' })] })).toMatchObject({
+      event: 'bound_rejected_denied',
+    });
     const second = boundTo(command, { attemptId: 'tm-2', orderId: 'z' });
     expect(settleCommand({ command, updates: [], bound: [boundTo(command), second] })).toMatchObject({ orderId: 'z' });
     expect(settleCommand({ command, updates: [], bound: [second] })).toMatchObject({ event: 'bound_undecided' });
@@ -111,24 +162,44 @@ describe('an order of a place that is over', () => {
       expect(settleCommand({ command, updates: [updateAt(1, over, equityOrder)], bound })).toMatchObject({ event: 'bound' });
   });
 
-  it('judges by the newest revision of that order, in whatever order they come', () => {
+  it('has landed late where a person said rejected, once it is there; of one that was in sight, once the venue has it', () => {
+    const unseen = commandOf(placeEquity, { state: 'rejected' });
+    const bound = [boundTo(unseen, { orderId: equityOrder.orderId })];
+    const pending = updateAt(1, { status: 'pending_new' }, equityOrder);
+    expect(settleCommand({ command: unseen, updates: [pending], bound })).toMatchObject({ event: 'bound_undecided' });
+    expect(settleCommand({ command: unseen, updates: [updateAt(1, { status: 'rejected' }, equityOrder)], bound })).toEqual({
+      kind: 'nothing',
+    });
+    const { orderId: inSight } = equityOrder;
+    const seen = commandOf(placeEquity, { state: 'rejected', orderId: inSight });
+    expect(settleCommand({ command: seen, updates: [pending], bound })).toEqual({ kind: 'nothing' });
+    expect(settleCommand({ command: seen, updates: [pending, updateAt(2, {}, equityOrder)], bound })).toMatchObject({
+      event: 'bound',
+    });
+  });
+
+  it('was taken by the venue if any revision says so, in whatever order they come', () => {
     const command = commandOf(placeEquity, { state: 'rejected', attempts: [attemptOf('rejected')] });
     const bound = [boundTo(command, { orderId: equityOrder.orderId })];
     const updates = [updateAt(2, { status: 'rejected' }, equityOrder), updateAt(1, { status: 'new' }, equityOrder)];
-    expect(settleCommand({ command, updates, bound })).toEqual({ kind: 'nothing' });
-    expect(settleCommand({ command, updates: updates.toReversed(), bound })).toEqual({ kind: 'nothing' });
+    expect(settleCommand({ command, updates, bound })).toMatchObject({ event: 'bound' });
+    expect(settleCommand({ command, updates: updates.toReversed(), bound })).toMatchObject({ event: 'bound' });
   });
 
-  it('says nothing new of an applied place, but a second one is told', () => {
-    const command = commandOf(placePrediction, { state: 'applied', orderId });
-    expect(settleCommand({ command, updates: [updateAt(1)], bound: [boundTo(command)] })).toEqual({ kind: 'nothing' });
-    const bound = [boundTo(command), boundTo(command, { orderId: 'another' })];
-    expect(settleCommand({ command, updates: [], bound })).toMatchObject({
-      kind: 'second_order',
-      orderId: 'another',
-      evidence: { code: 'second_order', detail: { appliedAs: orderId } },
-    });
-  });
+  it.each(['applied', 'accepted', 'rejected'] as const)(
+    'says nothing new of a place that is %s by it, but a second one is told',
+    (state) => {
+      const command = commandOf(placePrediction, { state, orderId });
+      const shown = updateAt(1, state === 'applied' ? {} : { status: state === 'accepted' ? 'pending_new' : 'rejected' });
+      expect(settleCommand({ command, updates: [shown], bound: [boundTo(command)] })).toEqual({ kind: 'nothing' });
+      const bound = [boundTo(command), boundTo(command, { orderId: 'another' })];
+      expect(settleCommand({ command, updates: [], bound })).toMatchObject({
+        kind: 'second_order',
+        orderId: 'another',
+        evidence: { code: 'second_order', detail: { appliedAs: orderId } },
+      });
+    },
+  );
 
   it('leaves a conflict to a person', () => {
     const command = commandOf(placePrediction, { state: 'conflict' });

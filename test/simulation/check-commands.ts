@@ -1,5 +1,6 @@
 import { type Command, type CommandState, isFinal } from '../../src/domain/command.ts';
 import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
+import { wasTaken } from './command-watch.ts';
 import type { World } from './world.ts';
 import type { LedgerWrite } from './write-ledger.ts';
 
@@ -60,8 +61,10 @@ const anything: ReadonlySet<CommandState> = new Set([
 ]);
 
 function placed(done: LedgerWrite | undefined): ReadonlySet<CommandState> {
-  if (done?.order === undefined) return notDone;
-  return new Set(done.order.state === 'rejected' ? ['applied', 'rejected'] : ['applied']);
+  const order = done?.order;
+  if (order === undefined) return notDone;
+  if (wasTaken(order)) return new Set(['applied', ...(order.certainty === 'certain' ? [] : (['accepted'] as const))]);
+  return new Set([order.state === 'rejected' ? 'rejected' : 'accepted']);
 }
 
 function canceled(done: LedgerWrite | undefined, order: ExchangeOrder): ReadonlySet<CommandState> | undefined {

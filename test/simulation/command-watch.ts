@@ -89,7 +89,7 @@ export class CommandWatch {
       if (state === 'sending' && !this.permittedMs.has(attemptId)) this.permittedMs.set(attemptId, nowMs());
     if (command.presumedAbsent && before?.presumedAbsent !== true) this.presumedAbsent(command);
     if (command.state === before?.state || settledByPerson(command, journal)) return;
-    if (before?.presumedAbsent === true && command.state === 'applied') this.lateLandings.push(command);
+    if (before?.presumedAbsent === true && command.orderId !== undefined) this.lateLandings.push(command);
     const wrong = contradiction(command, this.writesOf(command), this.deps.orderOf(command.orderId));
     if (wrong !== undefined) this.breach(`${command.commandId} (${command.request.kind}) becomes ${command.state}: ${wrong}`);
   }
@@ -147,7 +147,15 @@ function applied(
     return order === undefined || order.state === 'canceled' ? undefined : `the order is ${order.state}`;
   if (done === undefined) return 'it was not done';
   if (orderId !== done.order?.terms.orderId) return `it is bound to ${orderId}, and made ${done.order?.terms.orderId}`;
-  return request.kind === 'place' || done.venue === 'granted' ? undefined : `the venue says ${done.venue ?? 'nothing yet'}`;
+  if (request.kind === 'place') return done.order && wasTaken(done.order) ? undefined : `its order is ${done.order?.state}`;
+  return done.venue === 'granted' ? undefined : `the venue says ${done.venue ?? 'nothing yet'}`;
+}
+
+/** The venue has had the order: it acknowledged or filled it, or it ended otherwise than by its refusal. */
+export function wasTaken({ firstAckAt, cumQty, certainState, state }: ExchangeOrder): boolean {
+  if (firstAckAt !== undefined || cumQty > 0n) return true;
+  const known = state === 'unknown' ? certainState : state;
+  return known !== 'rejected' && known !== 'pending_new';
 }
 
 function rejected({ request }: Command, may: LedgerWrite): string | undefined {

@@ -35,7 +35,7 @@ function judging(kind: CommandKind, change: Change) {
   );
 }
 
-function verdict(outcome: Verdict['outcome'], { orderId = 'none' }: { readonly orderId?: string }): Verdict {
+function verdict(outcome: Exclude<Verdict['outcome'], 'accepted'>, { orderId = 'none' }: { readonly orderId?: string }): Verdict {
   return {
     kind: 'verdict',
     outcome,
@@ -60,6 +60,18 @@ const places: readonly PlantedBug[] = [
       const open = command.state === 'unknown' && finding.kind === 'nothing' && entry.bound.length === 0;
       return open ? verdict('applied', { orderId: `like-${command.commandId}` }) : finding;
     }),
+  },
+  {
+    name: 'a place is done as soon as its order is there, whatever the venue makes of it',
+    shows: /\(place\) becomes applied: its order is (pending_new|rejected)/,
+    plant: judging('place', (finding) =>
+      finding.kind === 'verdict' && finding.outcome === 'accepted' ? { ...finding, outcome: 'applied', event: 'bound' } : finding,
+    ),
+  },
+  {
+    name: 'a place waits for the venue no longer than until its order is there',
+    shows: /is accepted, not (applied|rejected)/,
+    plant: judging('place', (finding, command) => (command.orderId === undefined ? finding : { kind: 'nothing' })),
   },
   {
     name: 'a reference that a complete read does not show means rejected',

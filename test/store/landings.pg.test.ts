@@ -41,25 +41,45 @@ describe('orders of places that came to nothing', () => {
     expect(await rig.journal.landings(7, undefined, 100)).toEqual({ bound: [] });
   });
 
-  it('that are rejected, or not decided upon, agree with a place that was rejected', async () => {
+  const shown = {
+    refused: { status: 'rejected' },
+    pending: { status: 'pending_new' },
+    unknown: { status: 'unknown' },
+    uncertain: { status: 'new', certainty: 'unknown_gap' },
+    works: { status: 'new' },
+    filled: { status: 'pending_new', cumQty: '1' },
+  } as const;
+  type Shown = keyof typeof shown;
+
+  it.each([
+    ['the platform answered so', 'rejected', 'answered', ['works', 'filled']],
+    ['a person said so', 'rejected', 'said', ['pending', 'unknown', 'uncertain', 'works', 'filled']],
+    ['a person said so with the order in sight', 'rejected', 'in sight', ['works', 'filled']],
+    ['a person said so with the order in sight', 'moot', 'in sight', ['works', 'filled']],
+    ['a person said so', 'moot', 'said', ['refused', 'pending', 'unknown', 'uncertain', 'works', 'filled']],
+    ['nothing was sent', 'not_sent', 'said', ['refused', 'pending', 'unknown', 'uncertain', 'works', 'filled']],
+  ] as const)('that agree with the outcome are left out: %s, %s', async (_why, to, how, expected) => {
     await using rig = await journalRig();
-    const found = [];
-    for (const [i, status] of ['rejected', 'pending_new', 'unknown', 'new'].entries()) {
-      const command = await unknown(rig.journal, newPlace(), { to: 'rejected' });
-      const { head, update } = storedOrder({ orderId: `o-${i}`, stream: 'account', status });
-      const attemptId = command.attempts[0]?.attemptId ?? '';
-      const row = { stream: 'account', orderId: `o-${i}`, attemptId, commandId: command.commandId, matches: true } as const;
+    const named = new Map<string, Shown>();
+    for (const [i, name] of (Object.keys(shown) as Shown[]).entries()) {
+      const orderId = `o-${i}`;
+      const asked = newPlace();
+      const attemptId = asked.attemptId ?? '';
+      const attempt = how === 'answered' ? { attempt: { attemptId, from: 'sending', to: 'rejected' } as const } : {};
+      const command = await unknown(rig.journal, asked, { to, ...attempt, ...(how === 'in sight' && { orderId }) });
+      const { head, update } = storedOrder({ orderId, stream: 'account', ...shown[name] });
+      const row = { stream: 'account', orderId, attemptId, commandId: command.commandId, matches: true } as const;
       await rig.store.applyBatch(batch(rig.epoch, i + 1, [], { heads: [head], updates: [update], bindings: [row] }));
-      if (status === 'new') found.push(row.orderId);
+      named.set(orderId, name);
     }
     const { bound } = await rig.journal.landings(fence.lane, undefined, 100);
-    expect(bound.map(({ orderId }) => orderId)).toEqual(found);
+    expect(bound.map(({ orderId }) => named.get(orderId)).toSorted()).toEqual(expected.toSorted());
   });
 
   it('are looked up by indexes alone', async () => {
     await using rig = await journalRig();
     const { rows } = await rig.pool.query({
-      text: "explain select command_id from commands where lane = 0 and kind = 'place' and order_id is null and settled_at is not null and command_id > $1 order by command_id limit 2000",
+      text: "explain select command_id from commands where lane = 0 and kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied') and command_id > $1 order by command_id limit 2000",
       values: ['00000000-0000-0000-0000-000000000000'],
     });
     expect(JSON.stringify(rows)).toContain('commands_came_to_nothing');

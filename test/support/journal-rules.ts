@@ -21,11 +21,11 @@ const commandMoves: Readonly<Record<CommandState, readonly CommandState[]>> = {
   unknown: ['refused', 'not_sent', 'accepted', 'unknown', 'applied', 'rejected', 'moot', 'conflict'],
   accepted: ['accepted', 'unknown', 'not_sent', 'applied', 'rejected', 'moot', 'conflict'],
   conflict: ['conflict', 'applied', 'rejected', 'moot', 'not_sent', 'refused'],
-  refused: ['refused', 'moot', 'applied', 'conflict'],
-  not_sent: ['not_sent', 'applied', 'conflict'],
+  refused: ['refused', 'moot', 'accepted', 'applied', 'rejected', 'conflict'],
+  not_sent: ['not_sent', 'accepted', 'applied', 'rejected', 'conflict'],
   applied: ['applied', 'conflict'],
-  rejected: ['rejected', 'applied', 'conflict'],
-  moot: ['moot', 'applied', 'conflict'],
+  rejected: ['rejected', 'accepted', 'applied', 'conflict'],
+  moot: ['moot', 'accepted', 'applied', 'rejected', 'conflict'],
 };
 
 /** Throws where the rules of the journal are broken. */

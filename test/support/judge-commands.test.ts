@@ -17,6 +17,11 @@ const truthOf = (writes: readonly LedgerWrite[], over: Partial<TrueOrder> = {}):
   writes,
   orders: new Map([['o1', { ...order, ...over }]]),
 });
+const neverTaken = (state: string): Partial<TrueOrder> => ({
+  state,
+  closed: state === 'rejected',
+  steps: new Set(['placed', state]),
+});
 const replace: JournaledCommand = { ...place, kind: 'replace', quantity: '20' };
 const replaceWrite: LedgerWrite = { kind: 'replace', atMs: 101, orderId: 'o1', quantity: '20', decisions: ['accepted'] };
 const cancel: JournaledCommand = { ...place, kind: 'cancel', quantity: null };
@@ -24,7 +29,17 @@ const cancelWrite: LedgerWrite = { kind: 'cancel', atMs: 101, orderId: 'o1', dec
 
 describe('journal and ledger', () => {
   it.each([
-    ['an order that landed and is applied', place, truthOf([write])],
+    ['an order that the venue has and is applied', place, truthOf([write])],
+    [
+      'an order that the venue refused and is rejected',
+      { ...place, state: 'rejected' },
+      truthOf([write], neverTaken('rejected')),
+    ],
+    [
+      'an order that awaits the venue and is accepted',
+      { ...place, state: 'accepted' },
+      truthOf([write], neverTaken('pending_new')),
+    ],
     [
       'a write that was not done and stays unknown',
       { ...place, state: 'unknown' },
@@ -59,6 +74,20 @@ describe('journal and ledger', () => {
     ],
     ['an order that landed and is called not sent', { ...place, state: 'not_sent' }, truthOf([write]), /it took effect/],
     ['an order that landed and stays unknown', { ...place, state: 'unknown' }, truthOf([write]), /it took effect/],
+    [
+      'an order that the venue refused and is applied',
+      place,
+      truthOf([write], neverTaken('rejected')),
+      /the venue never took it/,
+    ],
+    [
+      'an order that awaits the venue and is applied',
+      place,
+      truthOf([write], neverTaken('pending_new')),
+      /the venue never took it/,
+    ],
+    ['an order that works and is called rejected', { ...place, state: 'rejected' }, truthOf([write]), /it took effect/],
+    ['an order that works and is left accepted', { ...place, state: 'accepted' }, truthOf([write]), /it took effect/],
     ['an order that never landed and is applied', place, truthOf([{ ...write, decisions: ['lapsed'] }]), /never took effect/],
     [
       'an amend that took effect and is called rejected',

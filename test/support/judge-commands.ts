@@ -61,14 +61,25 @@ function wireFaults({ attempts }: JournaledCommand, writes: readonly LedgerWrite
 /** Invariant 14: the verdict against what took effect. `unknown` is allowed wherever nothing took effect that could have been seen. */
 function verdictFaults(command: JournaledCommand, writes: readonly LedgerWrite[], order: TrueOrder | undefined): string[] {
   const { state, kind } = command;
+  if (kind === 'place' && order !== undefined && acceptances(writes) > 0) return placeFaults(state, order);
   const effect = tookEffect(command, writes, order);
   if (isRefusedUnseen(command, writes, order)) return [];
   if (!isFinal(state) && state !== 'unknown') return ['is neither settled nor unknown'];
   if (state === 'applied') return effect ? [] : ['it never took effect'];
-  if (effect && !(kind === 'place' && state === 'rejected' && order?.state === 'rejected')) return ['it took effect'];
+  if (effect) return ['it took effect'];
   if (kind === 'place' && state === 'moot') return ['a place is never moot'];
   if (state === 'moot' && order?.closed !== true) return ['the order is not over'];
   return [];
+}
+
+/** A place whose order the platform has: what its venue made of it. */
+function placeFaults(state: CommandState, order: TrueOrder): string[] {
+  const taken = order.steps.has('accepted') || order.steps.has('fill') || !['pending_new', 'rejected'].includes(order.state);
+  const right = taken ? 'applied' : order.state === 'rejected' ? 'rejected' : 'accepted';
+  if (state === right) return [];
+  if (!isFinal(state) && state !== 'unknown' && state !== 'accepted') return ['is neither settled nor unknown'];
+  if (state === 'applied') return [`the venue never took it: its order is ${order.state}`];
+  return [taken ? 'it took effect' : `its order is ${order.state}`];
 }
 
 function tookEffect({ kind, quantity }: JournaledCommand, writes: readonly LedgerWrite[], order: TrueOrder | undefined): boolean {

@@ -21,6 +21,7 @@ import {
 } from '../../src/commands/command-journal.ts';
 import { type Attempt, type Command, type Evidence, isFinal } from '../../src/domain/command.ts';
 import type { Stream } from '../../src/domain/order.ts';
+import { venueDecision } from '../../src/domain/settle-place.ts';
 import { must, mustBeWellFormed, mustHoldAttempts, mustMoveAttempt, mustMoveCommand } from './journal-rules.ts';
 import { changed, opened, stepped } from './journaled-command.ts';
 import { type JournaledOrders, ToldOrders } from './journaled-orders.ts';
@@ -123,7 +124,7 @@ export class MemoryJournal implements CommandJournal {
   }
 
   find(commandId: string): Promise<Command | undefined> {
-    return this.hook('find', () => this.commands.get(commandId));
+    return this.hook('find', () => this.shown(this.commands.get(commandId)));
   }
 
   findByKey(principal: string, idempotencyKey: string): Promise<Command | undefined> {
@@ -162,7 +163,8 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('landings', () => {
       const places = [...this.commands.values()]
         .filter(
-          (each) => each.lane === lane && each.request.kind === 'place' && each.orderId === undefined && isFinal(each.state),
+          ({ lane: its, request, orderId, state }) =>
+            its === lane && request.kind === 'place' && isFinal(state) && (orderId === undefined || state !== 'applied'),
         )
         .filter(({ commandId }) => commandId > (after ?? ''))
         .sort((a, b) => (a.commandId < b.commandId ? -1 : 1))
@@ -258,12 +260,14 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  private landingsOf({ commandId, state, request }: Command): BoundOrder[] {
-    return this.orders.boundOrders(new Set([commandId])).filter(({ matches, orderId }) => {
+  private landingsOf(command: Command): BoundOrder[] {
+    const { commandId, state, request, attempts } = command;
+    return this.orders.boundOrders(new Set([commandId])).filter(({ matches, orderId, attemptId }) => {
       const order = this.orders.readOrder(request.stream, orderId)?.order;
-      const undecided = order === undefined || order.status === 'pending_new' || order.status === 'unknown';
-      const agrees = undecided || (order.status === 'rejected' && order.cumQty === '0');
-      return matches && !(state === 'rejected' && agrees);
+      const decision = venueDecision(order === undefined ? [] : [order]);
+      if (!matches || decision === 'bound' || command.orderId !== undefined) return matches && decision === 'bound';
+      const answered = attempts.some((attempt) => attempt.attemptId === attemptId && attempt.state === 'rejected');
+      return state !== 'rejected' || !(answered || order?.status === 'rejected');
     });
   }
 
@@ -332,7 +336,7 @@ export class MemoryJournal implements CommandJournal {
       const number = attempts.length + 1;
       attempts = [...attempts, { attemptId: nextAttemptId, number, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs }];
     }
-    const next = stepped(command, step, attempts);
+    const next = this.shown(stepped(command, step, attempts));
     mustHoldAttempts(next);
     this.mustBindOnce(next);
     if (nextAttemptId !== undefined) this.byAttempt.set(nextAttemptId, next.commandId);
@@ -356,7 +360,15 @@ export class MemoryJournal implements CommandJournal {
     this.commit(next, [{ ...note('taken_over', last.attemptId, atMs), detail: { epoch: `${epoch}`, was: last.state } }]);
   }
 
-  private commit(command: Command, evidence: readonly NewEvidence[], told: 'told' | 'quiet' = 'told'): void {
+  /** With the status of its order, as of now. */
+  private shown<C extends Command | undefined>(command: C): C {
+    if (command?.orderId === undefined) return command;
+    const order = this.orders.readOrder(command.request.stream, command.orderId)?.order;
+    return order?.accountId === command.request.accountId ? { ...command, orderStatus: order.status } : command;
+  }
+
+  private commit(stepped: Command, evidence: readonly NewEvidence[], told: 'told' | 'quiet' = 'told'): void {
+    const command = this.shown(stepped);
     const before = this.commands.get(command.commandId);
     this.commands.set(command.commandId, command);
     this.append(command.commandId, evidence);

@@ -10,6 +10,8 @@ export interface StoredOrderSpec {
   readonly status?: string;
   readonly side?: string;
   readonly leavesQty?: string;
+  readonly cumQty?: string;
+  readonly certainty?: string;
   readonly outcome?: string;
   readonly revision?: number;
 }
@@ -17,7 +19,7 @@ export interface StoredOrderSpec {
 /** An order as the store takes it, with what reads take out of its state. */
 export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; readonly update: UpdateRow } {
   const { orderId, stream = 'prediction', accountId = 'acct-1', symbol = 'FED-CUT', status = 'new', revision = 1 } = spec;
-  const { side = 'buy', leavesQty = '10', outcome } = spec;
+  const { side = 'buy', leavesQty = '10', cumQty = '0', certainty = 'certain', outcome } = spec;
   const order = {
     ...{
       stream,
@@ -27,7 +29,7 @@ export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; re
       side,
       status,
     },
-    ...{ quantity: '10', working: { quantity: leavesQty }, cumQty: '0', leavesQty, pendingAction: 'none', sourceEpoch: 1 },
+    ...{ quantity: '10', working: { quantity: leavesQty }, cumQty, leavesQty, pendingAction: 'none', certainty, sourceEpoch: 1 },
   };
   const sourceVersion = stream === 'account' ? null : String(9_007_199_254_740_992n + BigInt(revision));
   const version = sourceVersion === null ? {} : { sourceVersion };

@@ -10,14 +10,14 @@ export interface VenueIds {
 
 /** All that somebody on call needs of one unresolved command: age, terms, what to name to the venue, what is known, and the line that settles it. */
 export function describeUnresolved(command: RestCommand, venue: VenueIds, nowMs: number): string {
-  const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt } = command;
+  const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderStatus } = command;
   const label = presumedAbsent ? ', presumed absent' : '';
   const lines = [
     `${outcome}${label}  ${kind}  ${accountId}  ${stream}  ${ageOf(createdAt, nowMs)} old`,
     `  command   ${commandId}`,
     `  terms     ${describeTerms(kind, command.terms ?? {})}`,
     `  reference ${command.attempts.map(({ attemptId }) => attemptId).join(', ') || '-'}`,
-    `  order     ${venue.orderId ?? command.orderId ?? 'none seen'}${venue.venueOrderId === undefined ? '' : `, at the venue ${venue.venueOrderId}`}`,
+    `  order     ${venue.orderId ?? command.orderId ?? 'none seen'}${orderStatus === undefined ? '' : ` (${orderStatus})`}${venue.venueOrderId === undefined ? '' : `, at the venue ${venue.venueOrderId}`}`,
     ...(command.callerRef === undefined ? [] : [`  caller    ${command.callerRef}`]),
     ...evidenceLines(command),
     `  settle    ${settleLine(command)}`,

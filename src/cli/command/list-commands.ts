@@ -86,7 +86,7 @@ function table(commands: readonly RestCommand[], nowMs: number): string {
     command.kind,
     command.accountId,
     describeTerms(command.kind, command.terms ?? {}),
-    command.orderId ?? '-',
+    command.orderStatus === undefined ? (command.orderId ?? '-') : `${command.orderId} (${command.orderStatus})`,
     command.commandId,
   ]);
   return formatTable([

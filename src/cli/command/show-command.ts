@@ -19,14 +19,14 @@ export async function showCommand(io: CliIo, id: string, flags: RestFlags): Prom
 }
 
 function tell(command: RestCommand, timeline: unknown, recomputed: RecomputedVerdict, nowMs: number): string {
-  const { commandId, outcome, state, presumedAbsent, kind, accountId, stream, orderId, principal, reason } = command;
+  const { commandId, outcome, state, presumedAbsent, kind, accountId, stream, orderId, orderStatus, principal, reason } = command;
   const facts: [string, string | undefined][] = [
     ['command', commandId],
     ['outcome', `${outcome}${state === outcome ? '' : ` (${state})`}${presumedAbsent ? ', presumed absent' : ''}`],
     ['reason', reason === undefined ? undefined : `${reason.message} (${reason.code})`],
     ['what', `${kind}: ${describeTerms(kind, command.terms ?? {})}`],
     ['account', `${accountId}, ${stream}`],
-    ['order', orderId],
+    ['order', orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`],
     ['caller', command.callerRef],
     [
       'asked',

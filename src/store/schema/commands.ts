@@ -64,7 +64,7 @@ export const commands = pgTable(
     // Places that came to nothing: an order of one of them has landed late.
     index('commands_came_to_nothing')
       .on(t.commandId)
-      .where(sql`${t.kind} = 'place' and ${t.orderId} is null and ${t.settledAt} is not null`),
+      .where(sql`${t.kind} = 'place' and ${t.settledAt} is not null and (${t.orderId} is null or ${t.state} <> 'applied')`),
     index('commands_settled').on(t.settledAt).where(sql`${t.settledAt} is not null`),
     check('commands_kind', sql`${t.kind} in (${sql.raw(commandKinds)})`),
     check('commands_stream', sql`${t.stream} in ('account', 'prediction')`),
