@@ -83,7 +83,7 @@ async function measure(url: string, { seconds, orders = defaultOrders, rows = []
     { url, partitionRows: 5_000_000 },
   );
   try {
-    const lane = await new PostgresLaneStore({ pool }).acquire(0, 'bench', 6_000);
+    const lane = await new PostgresLaneStore({ pool, random: systemRandom }).acquire(0, 'bench', 6_000);
     if (lane.kind !== 'held') throw new Error('the lane of a new database is held by somebody');
     const texts = Array.from({ length: Math.min(orders, 20_000) }, (_, i) => renamed(rows[i % rows.length], i) ?? sample(i));
     const revisions = new Array<number>(orders).fill(1);

@@ -880,25 +880,26 @@ CREATE TABLE public.audit_log (
 
 CREATE INDEX audit_log_at ON public.audit_log (at);
 
--- ----- After a restore -----
+-- ----- After commits were lost -----
 
--- The database is an older copy of itself: consumers got everything since under revisions that will now be given again. The owner's alone.
+-- The database is an older copy of itself: consumers got everything since under revisions that will now be given again.
 -- * Every lane gets a generation above its own and at least p_least, which its next holder puts above every revision; its epoch rises, so that its holder now
 --   is fenced and begins a term under the new one. A lane that no row knows (the copy is empty) is founded.
 -- * The log's numbers jump: an id of the stream of updates that was given out and lost is never given again.
 -- * The state topic may be ahead of the copy, and cannot bear an older state: its writer goes on behind what the copy holds.
 -- * An attempt that was only prepared when the copy was made may have been sent since: it counts as sent, so that the next holder finds out about it.
 -- * Commands made since are not in the journal, nor their idempotency keys: nothing may be placed until a person has looked.
-CREATE FUNCTION public.after_restore(p_lane integer, p_least integer, p_halt_id text, p_by text, OUT generation integer, OUT attempts integer)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION public.begin_generation(p_lane integer, p_least integer, p_halt_id text, p_cause text, p_reason text, p_by text,
+  OUT generation integer, OUT attempts integer)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seq bigint;
 BEGIN
   INSERT INTO public.lanes (lane, holder, epoch, batch, renewed_at) VALUES (p_lane, NULL, 1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
   -- Each row waits for the batch that has it, and shuts out the next.
   PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
-  SELECT greatest(max(l.generation) + 1, p_least) INTO after_restore.generation FROM public.lanes l;
-  UPDATE public.lanes l SET generation = after_restore.generation, epoch = l.epoch + 1, holder = NULL;
+  SELECT greatest(max(l.generation) + 1, p_least) INTO begin_generation.generation FROM public.lanes l;
+  UPDATE public.lanes l SET generation = begin_generation.generation, epoch = l.epoch + 1, holder = NULL;
 
   -- A thousand million: more than a day of the highest rate measured.
   SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
@@ -908,8 +909,64 @@ BEGIN
   UPDATE public.attempts SET state = 'sending', sending_at = clock_timestamp() WHERE state = 'prepared';
   GET DIAGNOSTICS attempts = ROW_COUNT;
   INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
-  VALUES (p_halt_id, NULL, 'operator', 'the database was restored: commands made since the copy are not in the journal', p_by, clock_timestamp())
+  VALUES (p_halt_id, NULL, p_cause, p_reason, p_by, clock_timestamp())
   ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+END
+$$;
+
+-- A person says so. The owner's alone.
+CREATE FUNCTION public.after_restore(p_lane integer, p_least integer, p_halt_id text, p_by text, OUT generation integer, OUT attempts integer)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT * FROM public.begin_generation(p_lane, p_least, p_halt_id, 'operator',
+    'the database was restored: commands made since the copy are not in the journal', p_by)
+$$;
+
+-- True: the database lacks what a process knows to have been committed (p_seen, a `Witnessed` of runtime/commit-witness.ts). Epochs, batch numbers and versions never
+-- fall, and commands never go, so that each of them is a proof. Under a higher generation than the process knew the loss was noticed before.
+CREATE FUNCTION public.lacks_commits(p_lane integer, p_seen json) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT p_seen IS NOT NULL AND NOT EXISTS (
+    SELECT FROM public.lanes l
+    WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
+      AND (l.generation > (p_seen ->> 'generation')::integer OR (
+        l.epoch >= (p_seen ->> 'epoch')::bigint AND l.batch >= (p_seen ->> 'batch')::bigint
+        AND (p_seen -> 'command' IS NULL OR EXISTS (
+          SELECT FROM public.commands c
+          WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer))
+        AND (p_seen ->> 'sentAttemptId' IS NULL OR EXISTS (
+          SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.state <> 'prepared')))))
+$$;
+
+-- How many of these updates, which Kafka has, no commit of this database made: a generation above the lanes', a revision above the order's own, or another text under a
+-- revision of the log. Those of a lower generation than the lanes' were given before a loss that is known.
+CREATE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[]) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT count(*)
+  FROM unnest(u_stream, u_order_id, u_generation, u_revision, u_payload) AS u(stream, order_id, generation, revision, payload)
+  CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
+  LEFT JOIN public.orders o USING (stream, order_id)
+  WHERE u.generation > now.generation
+    OR u.generation = now.generation AND (coalesce(o.revision, 0) < u.revision OR EXISTS (
+      SELECT FROM public.order_updates l
+      WHERE l.stream = u.stream AND l.order_id = u.order_id AND l.revision = u.revision AND l.payload <> u.payload))
+$$;
+
+-- Begins a generation where the database lacks commits, by what a process saw or by the newest updates on Kafka (null: not asked), in one transaction and once: the second
+-- who notices finds it done. Returns the new generation; null: nothing is missing.
+CREATE FUNCTION public.notice_loss(p_lane integer, p_seen json,
+  u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_halt_id text, p_by text) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  -- A standby asks every second: the rows are locked only where something is missing, and looked at again then.
+  FOR v_look IN 1..2 LOOP
+    IF NOT public.lacks_commits(p_lane, p_seen)
+      AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0 THEN
+      RETURN NULL;
+    END IF;
+    PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
+  END LOOP;
+  RETURN (SELECT g.generation FROM public.begin_generation(p_lane, (SELECT max(u) + 1 FROM unnest(u_generation) AS u), p_halt_id, 'commits_lost',
+    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g);
 END
 $$;
 
@@ -1131,7 +1188,7 @@ GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, publ
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
-  public.drop_log_partition TO tidemark_app;
+  public.drop_log_partition, public.lacks_commits, public.notice_loss TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.mark_sending, public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;

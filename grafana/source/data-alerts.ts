@@ -16,6 +16,15 @@ export const dataAlerts: readonly Alert[] = [
       'The oldest row for {{ $labels.topic }} that Kafka has not acknowledged was committed {{ $value | humanizeDuration }} ago. Nothing is lost: the log keeps it.',
   },
   {
+    // An hour: long enough for a scrape that was missed, and short enough to end by itself. The halt, and its alert, stay until a person ends them.
+    name: 'CommitsLost',
+    severity: 'page',
+    expr: 'sum by (job) (increase(tidemark_database_commits_lost_total[1h])) > 0',
+    summary: 'The database came back without commits',
+    description:
+      'A failover or a restore took back what the database had acknowledged. A new generation has begun and placing is halted; topics and database differ until they are compared.',
+  },
+  {
     // A source that is down sends no heartbeat, and has alerts of its own: this one is about the way behind it. A process that has just begun gets two
     // minutes, since its first heartbeat follows its first complete read.
     name: 'CanaryStale',

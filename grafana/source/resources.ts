@@ -58,6 +58,15 @@ const processes: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Commits lost',
+    description:
+      'How often the database came back without commits that it had acknowledged: a failover to a standby that was behind, or a restore. Each began a generation and halted placing.',
+    unit: 'short',
+    queries: [{ expr: increaseBy('job, instance', 'tidemark_database_commits_lost_total'), legend: '{{instance}}' }],
+    runbooks: ['CommitsLost'],
+  },
+  {
+    kind: 'lines',
     title: 'Uptime',
     description: 'Since the process began.',
     unit: 's',

@@ -7,7 +7,7 @@ import type { CommandJournal, Halt } from './command-journal.ts';
 import type { OperatorWord } from './commands.ts';
 import type { Term } from './term.ts';
 
-export type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator';
+export type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'commits_lost';
 
 export interface HaltsDeps {
   readonly journal: Pick<CommandJournal, 'activeHalts' | 'raiseHalt' | 'clearHalts'>;

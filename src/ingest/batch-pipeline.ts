@@ -148,6 +148,7 @@ export class BatchPipeline {
     const committedMs = clock.monotonicMs();
     if (flight.number !== undefined) {
       lease.confirm(lease.epoch, flight.sentMs);
+      lease.witness.sawBatch(flight.number);
       metrics.batchSize.observe(flight.entries.length);
       metrics.applySeconds.observe((committedMs - flight.sentMs) / 1000);
       this.size.passed(flight.entries);
@@ -175,10 +176,6 @@ export class BatchPipeline {
       const hold = await this.reclaim();
       if (hold === undefined) return;
       if (!this.isInStep(hold.batch)) {
-        this.deps.log.error(
-          { batch: hold.batch.toString(), expected: this.nextNumber.toString() },
-          'the database has forgotten batches that had committed; beginning again from what it has. Raise TIDEMARK_GENERATION',
-        );
         this.lose('forgotten');
         return;
       }
@@ -201,7 +198,8 @@ export class BatchPipeline {
   /** False: a failover or a restore took back what had committed. Then no head in the cache can be believed, and no number of ours would ever follow. */
   private isInStep(batch: bigint): boolean {
     const lowest = this.flights.find((flight) => flight.number !== undefined)?.number ?? this.nextNumber;
-    return batch >= lowest - 1n && batch < this.nextNumber;
+    const witnessed = this.deps.lease.witness.newest?.batch ?? 0n;
+    return batch >= lowest - 1n && batch >= witnessed && batch < this.nextNumber;
   }
 
   /** `batch` is a verdict: every flight up to it committed. Which seqs they got is not known here, so the relay reads them from the log. */

@@ -6,7 +6,7 @@ import type { Service } from '../runtime/service.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import type { LaneControl, LossReason } from './lane-control.ts';
 import { LaneRecord, type LaneSight } from './lane-record.ts';
-import type { LaneHold, LaneStore } from './lane-store.ts';
+import type { FoundLoss, LaneHold, LaneStore } from './lane-store.ts';
 
 /** The parts that work only while the lane is held. */
 export interface LaneTenant {
@@ -50,7 +50,7 @@ export class LaneKeeper implements Service, LaneControl {
   readonly name = 'lane-keeper';
   private current: LaneState = 'standby';
   private readonly record: LaneRecord;
-  private lost = false;
+  private lost: LossReason | 'renewal_refused' | undefined;
   private stopping = false;
   private failing = false;
   private readonly wakeup = new Wakeup();
@@ -104,8 +104,14 @@ export class LaneKeeper implements Service, LaneControl {
 
   reportLost(why: LossReason): void {
     if (why === 'batch_refused') this.record.refused('batch');
-    this.lost = true;
+    this.lost = why;
     this.wakeup.wake();
+  }
+
+  /** The database lacks commits, which another part found out: a generation has begun under which the lane must be taken again. */
+  reportLoss(loss: FoundLoss): void {
+    this.foundLoss(loss);
+    this.reportLost('forgotten');
   }
 
   /** The journal refused what a former term of ours wrote. The keeper finds out about the lane by itself. */
@@ -133,7 +139,10 @@ export class LaneKeeper implements Service, LaneControl {
     const { lane, holder, expireAfterMs } = this.options;
     await this.deps.mayAsk?.();
     const sentAtMs = clock.monotonicMs();
-    const answer = await store.acquire(lane, holder, expireAfterMs);
+    const { witness } = this.deps.lease;
+    const answer = await store.acquire(lane, holder, expireAfterMs, witness.newest);
+    if (answer.foundLoss !== undefined) this.foundLoss(answer.foundLoss);
+    witness.sawLane({ ...answer, generation: answer.generation ?? 0 });
     if (answer.kind === 'busy') {
       if (this.otherHolder !== answer.holder)
         log.info({ lane, holder: answer.holder }, 'another process holds the lane; standing by');
@@ -146,7 +155,7 @@ export class LaneKeeper implements Service, LaneControl {
       return;
     }
     const { epoch, batch, takeover } = answer;
-    this.lost = false;
+    this.lost = undefined;
     this.record.taken(holder, epoch, takeover);
     this.confirm(epoch, sentAtMs);
     this.current = 'held';
@@ -181,10 +190,9 @@ export class LaneKeeper implements Service, LaneControl {
     const { clock } = this.deps;
     for (;;) {
       await clock.sleep(this.options.renewEveryMs, begun);
-      if (begun.aborted || this.lost) return;
+      if (begun.aborted || this.lost !== undefined) return;
       try {
         if (await this.inTurn(() => this.renew())) continue;
-        this.lost = true;
         this.forget();
       } catch (error) {
         this.notAsked(error);
@@ -193,9 +201,15 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   private async keep(): Promise<void> {
-    const stillOurs = !this.lost && (await this.inTurn(() => this.renew()));
-    if (stillOurs) return;
-    this.deps.log.warn({ lane: this.options.lane }, 'the lane was taken by another process; standing by');
+    if (this.lost === undefined && (await this.inTurn(() => this.renew()))) return;
+    const { lost: why } = this;
+    const { lane } = this.options;
+    if (why === 'forgotten') this.deps.log.error({ lane }, 'the database lacks commits of this term; the term ends');
+    else
+      this.deps.log.warn(
+        { lane, why },
+        'the lane has another epoch: it was taken by another process, or the database lost ours; standing by',
+      );
     await this.stopTenant();
   }
 
@@ -224,15 +238,30 @@ export class LaneKeeper implements Service, LaneControl {
   private async renew(): Promise<boolean> {
     const { store, clock, lease } = this.deps;
     const sentAtMs = clock.monotonicMs();
-    const { epoch } = lease;
-    const ours = await store.renew(this.options.lane, epoch);
-    if (ours) this.confirm(epoch, sentAtMs);
-    else this.record.refused('renewal');
-    return ours;
+    const { epoch, witness } = lease;
+    const answer = await store.renew(this.options.lane, epoch, witness.newest);
+    if (answer === 'renewed') {
+      this.confirm(epoch, sentAtMs);
+      return true;
+    }
+    if (answer === 'refused') this.record.refused('renewal');
+    this.lost = answer === 'refused' ? 'renewal_refused' : 'forgotten';
+    return false;
+  }
+
+  private foundLoss({ generation }: FoundLoss): void {
+    const { log, metrics } = this.deps;
+    metrics.commitsLost.inc();
+    log.error(
+      { lane: this.options.lane, generation },
+      'the database came back without commits that it had acknowledged: a new generation has begun, and placing is halted. See docs/runbooks/CommitsLost.md',
+    );
   }
 
   private confirm(epoch: bigint, sentAtMs: number): void {
-    this.deps.lease.confirm(epoch, sentAtMs);
+    const { lease } = this.deps;
+    lease.confirm(epoch, sentAtMs);
+    lease.witness.sawEpoch(epoch);
     this.record.confirmed(epoch);
   }
 

@@ -1,3 +1,5 @@
+import type { Witnessed } from '../runtime/commit-witness.ts';
+
 /** A hold on the lane: the fencing number, and the number of the last committed batch. */
 export interface LaneHold {
   readonly epoch: bigint;
@@ -18,10 +20,16 @@ export interface Takeover {
   readonly idleMs: number;
 }
 
-export type AcquireResult =
+export type AcquireResult = { readonly foundLoss?: FoundLoss } & (
   | ({ readonly kind: 'held'; readonly takeover: Takeover } & LaneHold)
-  /** Somebody else, whose fencing number is `epoch`, renewed it `ageMs` ago, by the database's clock. */
-  | { readonly kind: 'busy'; readonly holder: string; readonly epoch: bigint; readonly ageMs: number };
+  /** Another holder, whose hold this is, renewed it `ageMs` ago, by the database's clock. */
+  | ({ readonly kind: 'busy'; readonly holder: string; readonly ageMs: number } & LaneHold)
+);
+
+/** The database lacks commits that were acknowledged. This call found it: it has raised the generation and halted placing, before the lane was taken. */
+export interface FoundLoss {
+  readonly generation: number;
+}
 
 /**
  * The lane's row: lease, fence, order of batches, and the answer to a lost commit. Times are the database's. Calls reject only when the database
@@ -30,11 +38,12 @@ export type AcquireResult =
 export interface LaneStore {
   /**
    * Takes the lane when nobody renewed it for `expireAfterMs` (or it was released, or never held), raising the epoch. Also when `holder` itself held it last,
-   * so that an answer that was lost costs no lease: `holder` must therefore name one run of one process.
+   * so that an answer that was lost costs no lease: `holder` must therefore name one run of one process. Where the database lacks what was `witnessed`, a
+   * generation begins first.
    */
-  acquire(lane: number, holder: string, expireAfterMs: number): Promise<AcquireResult>;
-  /** False: the epoch is no longer ours. */
-  renew(lane: number, epoch: bigint): Promise<boolean>;
+  acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult>;
+  /** `refused`: the epoch is no longer ours. `forgotten`: it is, and the database lacks what was `witnessed`. */
+  renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'>;
   /**
    * Raises the epoch of a lane that we hold, then reads the batch number. Raising waits for an orphaned backend that may still commit and fences what is
    * buffered, so that this number is a verdict on every batch sent before. Undefined: the epoch is no longer ours.

@@ -68,6 +68,11 @@ export function ingestMetrics(registry: Registry) {
       buckets: [0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 6.5, 7.5, 8.5, 10.5, 15.5, 30.5, 60.5, 300.5],
       registers,
     }),
+    commitsLost: new Counter({
+      name: 'tidemark_database_commits_lost_total',
+      help: 'Times that this process found that the database lacks commits it had acknowledged; each began a generation and halted placing',
+      registers,
+    }),
     fenced: new Counter({
       name: 'tidemark_fenced_total',
       help: 'Writes refused because another process had taken the lane: by postgres, by kafka',

@@ -158,6 +158,8 @@ export class Relay implements Service {
     }
     this.logTrouble.passed();
     this.readSize.read(rows);
+    // Kafka is about to have them: a batch whose answer is still open is known to be committed by this alone.
+    this.deps.lease.witness.sawBatch(rows.at(-1)?.batch ?? 0n);
     for (const run of splitByTopic(rows)) {
       if (!(await this.publish(term, run))) return;
       position.advance(run.at(-1)?.seq ?? 0n);

@@ -2,6 +2,8 @@ import type { LogRow } from '../domain/committed-batch.ts';
 
 export interface StoredLogRow extends LogRow {
   readonly seq: bigint;
+  /** The number of the batch that wrote it. */
+  readonly batch: bigint;
 }
 
 export type RelayCursor = 'log' | 'state';

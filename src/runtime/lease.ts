@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { CommitWitness } from './commit-witness.ts';
 
 /**
  * What this process knows of its hold on the lane. The lane's row in Postgres is the truth; this is the memory of the last
@@ -8,6 +9,8 @@ import type { Clock } from './clock.ts';
  * process (Kafka, platform) asks first; what reaches Postgres is fenced by the epoch besides.
  */
 export class Lease {
+  /** What is known to be committed; kept over the terms of this process. */
+  readonly witness = new CommitWitness();
   private confirmedAtMs = Number.NEGATIVE_INFINITY;
   private currentEpoch = 0n;
   private lostEpoch = 0n;

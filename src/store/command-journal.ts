@@ -21,6 +21,7 @@ import type {
 } from '../commands/command-journal.ts';
 import type { Command, Evidence } from '../domain/command.ts';
 import type { Stream } from '../domain/order.ts';
+import type { CommitWitness } from '../runtime/commit-witness.ts';
 import { addAuditEntries, addEvidence } from './add-evidence.ts';
 import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
 import { markSending } from './mark-sending.ts';
@@ -49,6 +50,8 @@ export interface CommandJournalDeps extends RetryDeps {
   readonly pool: Pool;
   /** Told of each write that was refused because a later holder had taken over. */
   readonly onFenced?: () => void;
+  /** Keeps what the journal has acknowledged, so that its loss is noticed. */
+  readonly witness?: CommitWitness;
 }
 
 /**
@@ -63,15 +66,17 @@ export class PostgresCommandJournal implements CommandJournal {
   }
 
   open(command: NewCommand, fence: Fence): Promise<OpenResult> {
-    return this.noting(openCommand(this.deps, command, fence));
+    return this.witnessed(this.noting(openCommand(this.deps, command, fence)));
   }
 
-  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean> {
-    return markSending(this.deps, attemptId, atMs, fence);
+  async markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean> {
+    const marked = await markSending(this.deps, attemptId, atMs, fence);
+    if (marked) this.deps.witness?.sawSending(attemptId);
+    return marked;
   }
 
   step(step: CommandStep, fence: Fence): Promise<StepResult> {
-    return this.noting(stepCommand(this.deps, step, fence));
+    return this.witnessed(this.noting(stepCommand(this.deps, step, fence)));
   }
 
   noteMiss(miss: Miss, fence: Fence): Promise<MissResult> {
@@ -152,6 +157,13 @@ export class PostgresCommandJournal implements CommandJournal {
 
   audit(entries: readonly AuditEntry[]): Promise<void> {
     return addAuditEntries(this.deps, entries);
+  }
+
+  private async witnessed<T extends OpenResult | StepResult>(write: Promise<T>): Promise<T> {
+    const result = await write;
+    if (result.kind === 'opened' || result.kind === 'stepped')
+      this.deps.witness?.sawCommand(result.command.commandId, result.command.version);
+    return result;
   }
 
   private async noting<T>(write: Promise<T>): Promise<T> {

@@ -1,5 +1,8 @@
 import type { Pool } from 'pg';
-import type { AcquireResult, LaneHold, LaneStore, Takeover } from '../ingest/lane-store.ts';
+import type { AcquireResult, FoundLoss, LaneHold, LaneStore, Takeover } from '../ingest/lane-store.ts';
+import { encodeWitnessed, type Witnessed } from '../runtime/commit-witness.ts';
+import type { Random } from '../runtime/random.ts';
+import { textArray } from './binary-array.ts';
 
 interface HoldRow {
   epoch: string;
@@ -12,11 +15,28 @@ interface TakenRow extends HoldRow {
   idle_ms: string;
 }
 
-interface LaneRow {
+interface LaneRow extends HoldRow {
   holder: string | null;
-  epoch: string;
   age_ms: string;
 }
+
+/** An update as Kafka has it. */
+export interface PublishedUpdate {
+  readonly stream: string;
+  readonly orderId: string;
+  readonly generation: number;
+  readonly revision: number;
+  readonly payload: string;
+}
+
+/**
+ * An epoch that was given may be lost with its commit. The next holder's must be another one, or both would pass the fence: so a taking raises it by a number that
+ * depends on the holder's name. A gap means nothing.
+ */
+const epochSpread = 0xfffff;
+
+/** Who found a loss, in the halt that it raises. */
+const finder = 'tidemark';
 
 /**
  * The port `LaneStore` in Postgres: one row a lane, every change of it one statement. None of them is retried here: raising the epoch twice for one
@@ -24,36 +44,70 @@ interface LaneRow {
  */
 export class PostgresLaneStore implements LaneStore {
   private readonly pool: Pool;
+  private readonly random: Random;
   private readonly generationFloor: number;
 
   /** `pool`: not the one that serves reads, a renewal must not queue behind them. `generationFloor`: who takes the lane raises its generation to it, for good. */
-  constructor(deps: { readonly pool: Pool }, options: { readonly generationFloor?: number } = {}) {
+  constructor(deps: { readonly pool: Pool; readonly random: Random }, options: { readonly generationFloor?: number } = {}) {
     this.pool = deps.pool;
+    this.random = deps.random;
     this.generationFloor = options.generationFloor ?? 1;
   }
 
-  async acquire(lane: number, holder: string, expireAfterMs: number): Promise<AcquireResult> {
+  async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
+    const foundLoss = witnessed && (await this.noticeLoss(lane, { witnessed }));
+    const found = foundLoss && { foundLoss };
     const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.found(lane, holder));
-    if (held !== undefined) return { kind: 'held', ...held };
+    if (held !== undefined) {
+      // Lost between the two statements: the next try finds it. Nothing was written under this hold, and it is ours to take again.
+      if (foundLoss === undefined && isBehind(held, witnessed))
+        throw new Error('the database lost commits while it was asked for the lane');
+      return { kind: 'held', ...held, ...found };
+    }
     const { rows } = await this.pool.query<LaneRow>(
-      `select holder, epoch, extract(epoch from clock_timestamp() - renewed_at) * 1000 as age_ms from public.lanes where lane = $1`,
+      `select holder, epoch, batch, generation, extract(epoch from clock_timestamp() - renewed_at) * 1000 as age_ms from public.lanes where lane = $1`,
       [lane],
     );
     const [row] = rows;
-    return {
-      kind: 'busy',
-      holder: row?.holder ?? '',
-      epoch: BigInt(row?.epoch ?? 0),
-      ageMs: Math.round(Number(row?.age_ms ?? 0)),
-    };
+    const hold = holdOf(rows) ?? { epoch: 0n, batch: 0n };
+    return { kind: 'busy', holder: row?.holder ?? '', ageMs: Math.round(Number(row?.age_ms ?? 0)), ...hold, ...found };
   }
 
-  async renew(lane: number, epoch: bigint): Promise<boolean> {
-    const { rowCount } = await this.pool.query(
-      'update public.lanes set renewed_at = clock_timestamp() where lane = $1 and epoch = $2',
-      [lane, epoch.toString()],
+  async renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'> {
+    const { rows } = await this.pool.query<{ forgotten: boolean }>(
+      `update public.lanes set renewed_at = clock_timestamp() where lane = $1 and epoch = $2
+       returning public.lacks_commits(lane, $3::json) as forgotten`,
+      [lane, epoch.toString(), witnessed === undefined ? null : encodeWitnessed(witnessed)],
     );
-    return rowCount === 1;
+    const [row] = rows;
+    if (row === undefined) return 'refused';
+    return row.forgotten ? 'forgotten' : 'renewed';
+  }
+
+  /**
+   * Begins a generation, halts placing and fences every holder, in one transaction, where the database lacks what was witnessed, or the newest updates that Kafka
+   * has. Undefined: nothing is missing, or another process noticed before.
+   */
+  async noticeLoss(
+    lane: number,
+    { witnessed, published = [] }: { readonly witnessed?: Witnessed; readonly published?: readonly PublishedUpdate[] },
+  ): Promise<FoundLoss | undefined> {
+    const { rows } = await this.pool.query<{ generation: number | null }>(
+      'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9) as generation',
+      [
+        lane,
+        witnessed === undefined ? null : encodeWitnessed(witnessed),
+        textArray(published.map(({ stream }) => stream)),
+        textArray(published.map(({ orderId }) => orderId)),
+        published.map(({ generation }) => generation),
+        published.map(({ revision }) => revision),
+        textArray(published.map(({ payload }) => payload)),
+        this.random.uuid(),
+        finder,
+      ],
+    );
+    const generation = rows[0]?.generation;
+    return generation == null ? undefined : { generation };
   }
 
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
@@ -80,7 +134,7 @@ export class PostgresLaneStore implements LaneStore {
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<TakenRow>(
       `update public.lanes l
-       set holder = $2, epoch = l.epoch + 1, renewed_at = clock_timestamp(), generation = greatest(l.generation, $4)
+       set holder = $2, epoch = l.epoch + 1 + (hashtext($2) & ${epochSpread}), renewed_at = clock_timestamp(), generation = greatest(l.generation, $4)
        from (select lane, holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as idle_ms from public.lanes
          where lane = $1 and (holder is null or holder = $2
            or abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 >= $3::double precision)
@@ -113,6 +167,11 @@ export class PostgresLaneStore implements LaneStore {
 }
 
 type Taken = LaneHold & { readonly takeover: Takeover };
+
+/** The lane's numbers never fall within a generation. */
+function isBehind(hold: LaneHold, witnessed: Witnessed | undefined): boolean {
+  return witnessed !== undefined && (hold.generation ?? 0) <= witnessed.generation && hold.batch < witnessed.batch;
+}
 
 function holdOf(rows: readonly HoldRow[]): LaneHold | undefined {
   const [row] = rows;

@@ -4,6 +4,7 @@ import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 
 interface Row {
   seq: string;
+  batch: string;
   stream: string;
   order_id: string;
   account_id: string;
@@ -35,7 +36,7 @@ export class PostgresUpdateLog implements UpdateLog {
 
   async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {
     const rows = await this.query<Row>(
-      `select seq, stream, order_id, account_id, payload from public.order_updates
+      `select seq, batch, stream, order_id, account_id, payload from public.order_updates
        where ${ofLane} and seq > $2 order by seq limit $3`,
       [lane, afterSeq.toString(), limit],
     );
@@ -57,7 +58,7 @@ export class PostgresUpdateLog implements UpdateLog {
        ), newest as (
          select max(seq) as seq, max(max(seq)) over () as last_seq from looked group by stream, order_id
        )
-       select u.seq, u.stream, u.order_id, u.account_id, u.payload, n.last_seq
+       select u.seq, u.batch, u.stream, u.order_id, u.account_id, u.payload, n.last_seq
        from newest n join public.order_updates u using (seq)`,
       [lane, afterSeq.toString(), limit, maxLookedAtBytes],
     );
@@ -104,8 +105,9 @@ export class PostgresUpdateLog implements UpdateLog {
   }
 }
 
-function toLogRow({ seq, stream, order_id, account_id, payload }: Row): StoredLogRow {
+function toLogRow({ seq, batch, stream, order_id, account_id, payload }: Row): StoredLogRow {
+  const place = { seq: BigInt(seq), batch: BigInt(batch), payload };
   return stream === 'continuity'
-    ? { seq: BigInt(seq), topic: 'continuity', key: account_id, payload }
-    : { seq: BigInt(seq), topic: 'updates', key: `${stream}:${order_id}`, payload };
+    ? { ...place, topic: 'continuity', key: account_id }
+    : { ...place, topic: 'updates', key: `${stream}:${order_id}` };
 }

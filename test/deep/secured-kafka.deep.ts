@@ -45,6 +45,7 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
   );
   await grant(kafka.open, 'service', [
     ...[updates, state, continuity, outcomes].map((name) => topic(name, 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS')),
+    topic(updates, 'READ'),
     topic(continuity, 'READ'),
     { on: 'TRANSACTIONAL_ID', name: `${state}.lane-0`, may: ['WRITE', 'DESCRIBE'] },
     { on: 'GROUP', name: 'tidemark*', may: ['READ'] },

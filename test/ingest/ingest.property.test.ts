@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Observation } from '../../src/domain/observation.ts';
-import { noDatabaseFaults } from '../simulation/memory-database.ts';
+import { noDatabaseFaults } from '../simulation/database-rows.ts';
 import { ingestRig, orderAt } from '../support/ingest-rig.ts';
 import { fold, observe } from '../support/observe.ts';
 

@@ -4,7 +4,8 @@ import type { LaneHold } from '../../src/ingest/lane-store.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { MemoryDatabase, noDatabaseFaults } from '../simulation/memory-database.ts';
+import { noDatabaseFaults } from '../simulation/database-rows.ts';
+import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { testLog } from '../support/test-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -6,7 +6,8 @@ import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { MemoryDatabase, noDatabaseFaults } from '../simulation/memory-database.ts';
+import { noDatabaseFaults } from '../simulation/database-rows.ts';
+import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 function world() {

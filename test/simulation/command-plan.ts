@@ -27,6 +27,8 @@ export interface CommandWishes {
   readonly patient?: boolean;
   /** Every other deed is a cancel-all, of orders that are being cancelled already, by us or by their owner; many cancels arrive late, and many are refused. */
   readonly sweeping?: boolean;
+  /** The database comes back without its last commits. No commands: what their oracles ask for is in a journal, which has lost nothing. */
+  readonly losing?: boolean;
 }
 
 const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };
@@ -34,6 +36,7 @@ const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };
 /** Undefined: a run without commands. */
 export function drawCommandPlan(random: Random, faultyMs: number, wishes: CommandWishes): CommandPlan | undefined {
   const { crash } = wishes;
+  if (wishes.losing === true) return undefined;
   if (happens(random, 0.1) && crash === undefined && wishes.patient !== true && wishes.sweeping !== true) return undefined;
   const everything = happens(random, 0.05);
   const chosen = (probability: number) => everything || happens(random, probability);

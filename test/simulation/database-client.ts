@@ -3,8 +3,9 @@ import type { LaneStore } from '../../src/ingest/lane-store.ts';
 import type { OrderStore } from '../../src/ingest/order-store.ts';
 import type { UpdateLog } from '../../src/relay/update-log.ts';
 import type { Random } from '../../src/runtime/random.ts';
+import { laneSession } from './database-rows.ts';
 import type { Host } from './host.ts';
-import { laneSession, type MemoryDatabase } from './memory-database.ts';
+import type { MemoryDatabase } from './memory-database.ts';
 
 /** All that a process asks of the database. */
 export interface DatabaseClient {

@@ -15,9 +15,10 @@ export function range(from: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => from + i);
 }
 
-function told({ seed, failures }: RunResult, { patient, crash }: CommandWishes): string {
+function told({ seed, failures }: RunResult, { patient, losing, crash }: CommandWishes): string {
   const more = [
     ...(patient === true ? ['--patient'] : []),
+    ...(losing === true ? ['--losing'] : []),
     ...(crash === undefined ? [] : [`--crash ${crash.point}:${crash.time}`]),
   ];
   return [`npm run simulate -- --seed ${seed} --trace`, ...more].join(' ').concat(`\n  ${failures.slice(0, 5).join('\n  ')}`);

@@ -1,7 +1,7 @@
 import type { Random } from '../../src/runtime/random.ts';
 import { happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { type DatabaseFaults, noDatabaseFaults } from './database-rows.ts';
 import { type BrokerFaults, noBrokerFaults } from './memory-broker.ts';
-import { type DatabaseFaults, noDatabaseFaults } from './memory-database.ts';
 import type { PlatformOptions } from './memory-platform.ts';
 import { noReadFaults, noStreamFaults, type ReadFaults, type StreamFaults } from './stream-faults.ts';
 

@@ -91,6 +91,15 @@ export class MemoryBroker {
     };
   }
 
+  /** The last updates of each partition. */
+  async newest(): Promise<PublishRow[]> {
+    await this.pass(this.faults.slowMs);
+    if (this.down) throw new Error('the broker cannot be reached');
+    const byPartition = new Map<number, PublishRow>();
+    for (const row of this.records.updates) byPartition.set(this.partitionOf(row.key), row);
+    return [...byPartition.values()];
+  }
+
   partitionOf(key: string): number {
     let hash = 0;
     for (let i = 0; i < key.length; i += 1) hash = (hash * 31 + key.charCodeAt(i)) | 0;

@@ -3,65 +3,28 @@ import { decodeHead } from '../../src/domain/decode-head.ts';
 import type { Head } from '../../src/domain/head.ts';
 import { orderKey, type Stream } from '../../src/domain/order.ts';
 import { isTerminal } from '../../src/domain/terminal.ts';
-import type { AcquireResult, LaneHold, LaneStore, Takeover } from '../../src/ingest/lane-store.ts';
-import type {
-  ApplyResult,
-  Batch,
-  Binding,
-  BindingRow,
-  HeadRow,
-  OrderStore,
-  QuarantineRow,
-} from '../../src/ingest/order-store.ts';
+import type { AcquireResult, FoundLoss, LaneHold, LaneStore } from '../../src/ingest/lane-store.ts';
+import type { ApplyResult, Batch, Binding, BindingRow, OrderStore, QuarantineRow } from '../../src/ingest/order-store.ts';
 import type { RelayCursor, StoredLogRow, UpdateLog } from '../../src/relay/update-log.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
+import type { Witnessed } from '../../src/runtime/commit-witness.ts';
 import type { Random } from '../../src/runtime/random.ts';
-
-/** How often each thing goes wrong, as a probability a call. */
-export interface DatabaseFaults {
-  /** The transaction is refused before it does anything, and may be tried again. */
-  readonly retry: number;
-  /** The connection breaks; the transaction never reached the server. */
-  readonly lostBefore: number;
-  /** The connection breaks; the backend goes on by itself and may commit long after. */
-  readonly orphan: number;
-  /** The commit took place, its answer is lost. */
-  readonly lostAnswer: number;
-  /** Any other call fails. */
-  readonly unreachable: number;
-}
-
-export const noDatabaseFaults: DatabaseFaults = { retry: 0, lostBefore: 0, orphan: 0, lostAnswer: 0, unreachable: 0 };
-
-export interface LogEntry extends StoredLogRow {
-  readonly lane: number;
-  readonly stream: string;
-  readonly orderId: string;
-  readonly revision: number;
-  readonly recordedMs: number;
-}
-
-/** The lane's connection of one client: batches go through it one behind the other. `cut`: the client is gone, and what it had not sent yet is lost. */
-export interface LaneSession {
-  tail: Promise<unknown>;
-  cut: boolean;
-}
-
-function takeoverOf({ holder: from, epoch }: LaneRow, holder: string, idleMs: number): Takeover {
-  if (epoch === 0n) return { cause: 'first', from, idleMs: 0 };
-  return { cause: from === undefined ? 'released' : from === holder ? 'own' : 'expired', from, idleMs };
-}
-
-export function laneSession(): LaneSession {
-  return { tail: Promise.resolve(), cut: false };
-}
-
-interface LaneRow {
-  holder: string | undefined;
-  epoch: bigint;
-  batch: bigint;
-  renewedMs: number;
-}
+import {
+  type DatabaseCopy,
+  type DatabaseFaults,
+  holdOf,
+  type LaneRow,
+  type LaneSession,
+  type LogEntry,
+  laneSession,
+  noDatabaseFaults,
+  type PublishedRow,
+  replace,
+  revisionKey,
+  type StoredHead,
+  spreadOf,
+  takeoverOf,
+} from './database-rows.ts';
 
 /**
  * Postgres as the lane's rules see it, in memory: a row lock that serialises batches, fences and reclaims; transactions that happen whole or
@@ -73,13 +36,15 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
   faults: DatabaseFaults = noDatabaseFaults;
   /** No call gets through while true. */
   down = false;
-  readonly heads = new Map<string, HeadRow & { readonly touchedMs: number }>();
+  readonly heads = new Map<string, StoredHead>();
   readonly log: LogEntry[] = [];
   readonly quarantine: QuarantineRow[] = [];
   /** The journal's attempts, as ingest sees them: by attempt id. Whoever keeps the journal puts them here when the attempt's row commits. */
   readonly attempts = new Map<string, Binding>();
   /** By order key: written in the transaction of the order's first revision. */
   readonly bindings = new Map<string, BindingRow>();
+  /** Rows that the cursor of the state topic jumped over when a generation began: it cannot bear an older state. `tidemark audit --repair` writes them. */
+  readonly passedOver = new Set<string>();
   /** What a correct client never asks for. */
   readonly violations: string[] = [];
   /** Told in the same instant as each commit, with the rows of the log that it made. */
@@ -91,6 +56,8 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
   /** By epoch: the monotonic time at which the row was last renewed under it. */
   readonly renewals = new Map<bigint, number>();
   private readonly revisions = new Set<string>();
+  /** Rises with each `restore`. */
+  private incarnation = 0;
   private readonly onlySession = laneSession();
   private nextSeq = 1n;
   private readonly clock: Clock;
@@ -148,6 +115,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
   }
 
   private async commit(batch: Batch): Promise<ApplyResult> {
+    const { incarnation } = this;
     const row = this.laneRow(batch.lane);
     if (row.epoch !== batch.epoch) return { kind: 'lane_lost' };
     if (row.batch !== batch.number - 1n) return { kind: 'out_of_order' };
@@ -155,6 +123,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     if (batch.updates.some(({ payload }) => payload.includes('POISON')))
       return { kind: 'poison', code: '22P05', message: 'unsupported' };
     await this.clock.sleep(this.random.next() * 3);
+    if (incarnation !== this.incarnation) return { kind: 'unknown', code: 'ECONNRESET' };
     const twice = batch.updates.find((update) => this.revisions.has(revisionKey(update)));
     if (twice !== undefined) {
       this.violations.push(`the log would hold ${twice.stream}:${twice.orderId} revision ${twice.revision} twice`);
@@ -170,7 +139,8 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
       this.revisions.add(revisionKey(update));
       const key = stream === 'continuity' ? accountId : orderKey(stream, orderId);
       const topic = stream === 'continuity' ? 'continuity' : 'updates';
-      this.log.push({ lane: batch.lane, seq: this.nextSeq, topic, key, payload, stream, orderId, revision, recordedMs: nowMs });
+      const place = { lane: batch.lane, seq: this.nextSeq, batch: batch.number };
+      this.log.push({ ...place, topic, key, payload, stream, orderId, revision, recordedMs: nowMs });
       this.nextSeq += 1n;
     }
     this.quarantine.push(...batch.quarantine);
@@ -179,27 +149,92 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     return { kind: 'committed', lastSeq: batch.updates.length > 0 ? this.nextSeq - 1n : undefined };
   }
 
-  async acquire(lane: number, holder: string, expireAfterMs: number): Promise<AcquireResult> {
+  async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
     await this.call();
     return this.locked(async () => {
+      const foundLoss = this.lacks(lane, witnessed) ? this.beginGeneration() : undefined;
+      const found = foundLoss && { foundLoss };
       const row = this.laneRow(lane);
       const ageMs = Math.abs(this.clock.nowMs() - row.renewedMs);
       if (row.holder !== undefined && row.holder !== holder && ageMs < expireAfterMs)
-        return { kind: 'busy', holder: row.holder, epoch: row.epoch, ageMs };
+        return { kind: 'busy', holder: row.holder, ageMs, ...holdOf(row), ...found };
       const takeover = takeoverOf(row, holder, ageMs);
       row.holder = holder;
-      row.epoch += 1n;
+      // As Postgres spreads them, but only where one may have been lost: runs without a loss count them one by one.
+      row.epoch += 1n + (this.incarnation > 0 ? BigInt(spreadOf(holder)) : 0n);
       this.renewed(row);
-      return { kind: 'held', epoch: row.epoch, batch: row.batch, takeover };
+      return { kind: 'held', ...holdOf(row), takeover, ...found };
     });
   }
 
-  async renew(lane: number, epoch: bigint): Promise<boolean> {
+  async renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'> {
     await this.call();
     const row = this.laneRow(lane);
-    if (row.epoch !== epoch) return false;
+    if (row.epoch !== epoch) return 'refused';
     this.renewed(row);
-    return true;
+    return this.lacks(lane, witnessed) ? 'forgotten' : 'renewed';
+  }
+
+  /** As `notice_loss` does by what Kafka has; `lanes` are all fenced. */
+  async noticePublished(published: readonly PublishedRow[]): Promise<FoundLoss | undefined> {
+    await this.call();
+    return this.locked(async () => {
+      const generation = Math.max(1, ...[...this.lanes.values()].map((row) => row.generation));
+      const lacking = published.some(({ key, payload }) => {
+        const update = JSON.parse(payload) as { readonly generation: number; readonly revision: number };
+        if (update.generation < generation) return false;
+        if ((this.heads.get(key)?.revision ?? 0) < update.revision) return true;
+        return this.log.some((row) => row.key === key && row.revision === update.revision && row.payload !== payload);
+      });
+      return lacking ? this.beginGeneration() : undefined;
+    });
+  }
+
+  /** Everything that is committed, for a later `restore`. The journal of commands is no part of it. */
+  copy(): DatabaseCopy {
+    return {
+      lanes: new Map([...this.lanes].map(([lane, row]) => [lane, { ...row }])),
+      heads: new Map(this.heads),
+      log: [...this.log],
+      quarantine: [...this.quarantine],
+      bindings: new Map(this.bindings),
+      positions: new Map(this.positions),
+      accounts: new Map(this.accounts),
+      nextSeq: this.nextSeq,
+    };
+  }
+
+  /** A standby that has this and no more takes over: what was committed since never was. Transactions that are under way end with their server. */
+  restore(copy: DatabaseCopy): void {
+    this.incarnation += 1;
+    this.lanes.clear();
+    for (const [lane, row] of copy.lanes) this.lanes.set(lane, { ...row });
+    replace(this.heads, copy.heads);
+    replace(this.bindings, copy.bindings);
+    replace(this.positions, copy.positions);
+    replace(this.accounts, copy.accounts);
+    this.log.splice(0, this.log.length, ...copy.log);
+    this.quarantine.splice(0, this.quarantine.length, ...copy.quarantine);
+    replace(this.revisions, new Set(copy.log.map(revisionKey)));
+    this.nextSeq = copy.nextSeq;
+  }
+
+  private lacks(lane: number, witnessed: Witnessed | undefined): boolean {
+    const { generation, epoch, batch } = this.laneRow(lane);
+    if (witnessed === undefined || generation > witnessed.generation) return false;
+    return epoch < witnessed.epoch || batch < witnessed.batch;
+  }
+
+  private beginGeneration(): FoundLoss {
+    const generation = 1 + Math.max(...[...this.lanes.values()].map((row) => row.generation));
+    this.nextSeq += 1_000_000n;
+    for (const [lane, row] of this.lanes) {
+      Object.assign(row, { generation, holder: undefined, epoch: row.epoch + 1n });
+      const written = this.positionOf(lane, 'state');
+      for (const update of this.log) if (update.lane === lane && update.seq > written) this.passedOver.add(update.payload);
+      this.positions.set(`${lane} state`, this.nextSeq - 1n);
+    }
+    return { generation };
   }
 
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
@@ -209,7 +244,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
       if (row.epoch !== epoch) return undefined;
       row.epoch += 1n;
       this.renewed(row);
-      return { epoch: row.epoch, batch: row.batch };
+      return holdOf(row);
     });
   }
 
@@ -288,8 +323,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
 
   /** The lane's row as it stands, for whoever looks from outside. */
   holdOf(lane: number): LaneHold {
-    const { epoch, batch } = this.laneRow(lane);
-    return { epoch, batch };
+    return holdOf(this.laneRow(lane));
   }
 
   private renewed(row: LaneRow): void {
@@ -298,7 +332,13 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
   }
 
   private laneRow(lane: number): LaneRow {
-    const row = this.lanes.get(lane) ?? { holder: undefined, epoch: 0n, batch: 0n, renewedMs: Number.NEGATIVE_INFINITY };
+    const row = this.lanes.get(lane) ?? {
+      holder: undefined,
+      epoch: 0n,
+      batch: 0n,
+      renewedMs: Number.NEGATIVE_INFINITY,
+      generation: 1,
+    };
     this.lanes.set(lane, row);
     return row;
   }
@@ -313,8 +353,4 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     this.lock = result.catch(() => undefined);
     return result;
   }
-}
-
-function revisionKey(update: { readonly stream: string; readonly orderId: string; readonly revision: number }): string {
-  return `${update.stream} ${update.orderId} ${update.revision}`;
 }

@@ -8,8 +8,8 @@ export interface PlantedBug {
   readonly seed?: number;
   /** What some failure must say: the bug is to be caught for what it is. */
   readonly shows: RegExp;
-  /** It shows only in runs that last long enough for something to be presumed absent, or mostly in those with many cancel-alls. */
-  readonly seeds?: 'patient' | 'sweeping';
+  /** It shows only in runs that last long enough for something to be presumed absent, mostly in those with many cancel-alls, or where the database loses commits. */
+  readonly seeds?: 'patient' | 'sweeping' | 'losing';
   /** Other parts for each process. */
   readonly deps?: (deps: SimulatedServiceDeps, world: World) => Partial<SimulatedServiceDeps>;
   /** Changes the code itself, for the time of a run; returns the way back. */

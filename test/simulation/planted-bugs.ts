@@ -9,6 +9,7 @@ import { HeadCache } from '../../src/ingest/head-cache.ts';
 import { NewestByOrder } from '../../src/relay/newest-by-order.ts';
 import { Position } from '../../src/relay/position.ts';
 import { Seam } from '../../src/relay/seam.ts';
+import { CommitWitness } from '../../src/runtime/commit-witness.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { plantedCommandBugs } from './planted-command-bugs.ts';
@@ -70,6 +71,18 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     name: 'a process acts on a lease that is long gone',
     shows: /behind its last renewal/,
     plant: replaced(Lease, 'mayAct', () => true),
+  },
+  {
+    name: 'a process does not remember what was committed',
+    shows: /gives .* again with other content/,
+    seeds: 'losing',
+    plant: replaced(CommitWitness, 'sawLane', () => undefined),
+  },
+  {
+    name: 'a process that was started since does not ask Kafka what was published',
+    shows: /gives .* again with other content/,
+    seeds: 'losing',
+    deps: () => ({ newestPublished: async () => [] }),
   },
   {
     name: 'the state topic takes what a fenced writer sends',

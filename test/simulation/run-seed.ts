@@ -5,9 +5,9 @@ import { unsettled } from './check-commands.ts';
 import { checkCounts, checkFrames } from './check-counts.ts';
 import { disagreements } from './check-healed.ts';
 import type { CommandWishes } from './command-plan.ts';
+import { noDatabaseFaults } from './database-rows.ts';
 import { happen } from './incident.ts';
 import { noBrokerFaults } from './memory-broker.ts';
-import { noDatabaseFaults } from './memory-database.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { noReadFaults } from './stream-faults.ts';
 import { World } from './world.ts';
@@ -31,7 +31,7 @@ export interface RunResult {
   readonly updates: number;
   readonly commits: number;
   readonly processes: number;
-  /** How often the lane's epoch rose: taken, reclaimed or given back. */
+  /** How many epochs of the lane there were: it was taken, or reclaimed. */
   readonly terms: number;
   /** Commands, and writes that left for the platform. */
   readonly commands: number;
@@ -44,6 +44,8 @@ export interface RunResult {
 const healWithinMs = 180_000;
 /** What breaks while faults are on is told apart from what breaks later. */
 const quietMs = 3_000;
+/** How far a standby may be behind. Once a run: what is lost is found by what was seen or published since, and by nothing where a second loss takes that away too. */
+const mostLostMs = 1_000;
 
 /** One run from its seed: faults, healing, checks, a clean end. Never rejects for what the service did wrong: that is in `failures`. */
 export async function runSeed(seed: number, options: RunOptions = {}): Promise<RunResult> {
@@ -51,7 +53,7 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
   const unplant = bug?.plant?.();
   try {
     const world = new World({ seed, log, ...(print && { print }), ...(bug && { bug }), ...(wishes && { wishes }) });
-    const failures = await live(world);
+    const failures = await live(world, wishes);
     return {
       seed,
       failures,
@@ -61,7 +63,7 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
       updates: world.database.log.length,
       commits: world.commits,
       processes: world.processes,
-      terms: Number(world.database.holdOf(world.settings.ingest.lane).epoch),
+      terms: world.database.renewals.size,
       commands: world.journal.commands.size,
       writes: world.platform.ledger.writes.length,
       crashedAtPoint: world.points.happened,
@@ -71,7 +73,7 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
   }
 }
 
-async function live(world: World): Promise<string[]> {
+async function live(world: World, wishes: CommandWishes | undefined): Promise<string[]> {
   const { clock, plan, random, platform, trace } = world;
   for (const slot of world.slots.keys()) clock.after(random.next() * 500, () => world.startIn(slot));
   world.spoil();
@@ -96,6 +98,9 @@ async function live(world: World): Promise<string[]> {
   clock.after(0, change);
   clock.after(dice.next() * 1_000, deed);
   clock.after(random.next() * plan.incidentEveryMs, trouble);
+  const losing = world.source(12);
+  if (wishes?.losing === true || (commandPlan === undefined && happens(losing, 0.5)))
+    clock.after(plan.faultyMs * (0.1 + losing.next() * 0.7), () => world.loseCommits(losing.next() * mostLostMs));
   await clock.advance(plan.faultyMs);
   faulty = false;
   trace.add('world', 'heals');

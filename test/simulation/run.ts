@@ -15,6 +15,7 @@ const { values } = parseArgs({
     crash: { type: 'string' },
     patient: { type: 'boolean' },
     sweeping: { type: 'boolean' },
+    losing: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
   },
@@ -41,6 +42,7 @@ function wishes(): CommandWishes {
   return {
     ...(values.patient === true && { patient: true }),
     ...(values.sweeping === true && { sweeping: true }),
+    ...(values.losing === true && { losing: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };
 }

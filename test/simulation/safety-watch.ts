@@ -3,10 +3,11 @@ import type { Order, OrderStatus } from '../../src/domain/order.ts';
 import { isTerminal } from '../../src/domain/terminal.ts';
 import type { Batch, HeadRow } from '../../src/ingest/order-store.ts';
 import type { PublishRow } from '../../src/relay/publisher.ts';
+import type { LogEntry } from './database-rows.ts';
 import type { TopicName } from './memory-broker.ts';
-import type { LogEntry } from './memory-database.ts';
 
 interface Payload {
+  readonly generation: number;
   readonly revision: number;
   readonly cause: string;
   readonly order: Order;
@@ -27,9 +28,20 @@ interface Known {
 interface Logged {
   readonly index: number;
   readonly key: string;
+  readonly generation: number;
   readonly revision: number;
   onTopic: boolean;
+  /** The database lost it. It may be on its way to Kafka, or not. */
+  lost: boolean;
 }
+
+/** The first of two positions is the newer one, or the same. */
+function isAtLeast(a: Position, b: Position): boolean {
+  return a.generation > b.generation || (a.generation === b.generation && a.revision >= b.revision);
+}
+
+type Position = Pick<Logged, 'generation' | 'revision'>;
+const before: Position = { generation: 0, revision: 0 };
 
 /**
  * What must hold at every instant, faults or not (invariants.md 2, 3, 7, 8, 9, 24): looked at with every commit and every record. Each breach is a sentence;
@@ -42,8 +54,10 @@ export class SafetyWatch {
   private readonly logged = new Map<string, Logged>();
   private readonly order: Logged[] = [];
   private firstMissing = 0;
-  private readonly firstSeen = new Map<string, number>();
-  private readonly flushed = new Map<string, number>();
+  private readonly firstSeen = new Map<string, Position>();
+  private readonly flushed = new Map<string, Position>();
+  /** By order, generation and revision: the one content that consumers were given. */
+  private readonly given = new Map<string, string>();
 
   committed(batch: Batch, rows: readonly LogEntry[]): void {
     if (batch.epoch < this.lastEpoch) this.breach(`epoch ${batch.epoch} commits behind epoch ${this.lastEpoch}`);
@@ -58,33 +72,44 @@ export class SafetyWatch {
       this.breach(`${from} put on ${topic} what is not in the log: ${row.key} ${row.payload.slice(0, 120)}`);
       return;
     }
+    if (topic !== 'continuity') this.giveOnce(row, logged, from);
     if (topic === 'state') this.stateRow(row, logged, from);
     else if (!logged.onTopic) this.firstOccurrence(topic, row, logged, from);
   }
 
   /** Log rows that are not on their topic. */
   missing(): string[] {
-    return this.order.filter(({ onTopic }) => !onTopic).map(({ key, revision }) => `${key} revision ${revision}`);
+    return this.order.filter(({ onTopic, lost }) => !onTopic && !lost).map(({ key, revision }) => `${key} revision ${revision}`);
+  }
+
+  /** The database came back with this log and no more. */
+  lost(log: readonly LogEntry[]): void {
+    const kept = new Set(log.map(({ payload }) => payload));
+    for (const [payload, logged] of this.logged) if (!kept.has(payload)) logged.lost = true;
+    this.lastEpoch = 0n;
+    this.known.clear();
+    for (const row of log) if (row.topic === 'updates') this.known.set(row.key, knownOf(JSON.parse(row.payload) as Payload));
+  }
+
+  /** A record that the database lost after it was committed. */
+  wasLost(payload: string): boolean {
+    return this.logged.get(payload)?.lost === true;
   }
 
   private logRow({ topic, key, payload, revision }: LogEntry): void {
-    const logged: Logged = { index: this.order.length, key, revision, onTopic: false };
+    const update = JSON.parse(payload) as Payload;
+    const { generation } = update;
+    const logged: Logged = { index: this.order.length, key, generation, revision, onTopic: false, lost: false };
     this.order.push(logged);
-    if (this.logged.has(payload)) this.breach(`the log holds one payload twice: ${payload.slice(0, 120)}`);
+    if (this.logged.get(payload)?.lost === false) this.breach(`the log holds one payload twice: ${payload.slice(0, 120)}`);
     this.logged.set(payload, logged);
     if (topic === 'continuity') return;
-    const { order, cause, sourceVersion, revision: inside, changed } = JSON.parse(payload) as Payload;
+    const { order, cause, revision: inside, changed } = update;
     const before = this.known.get(key);
     if (revision !== (before?.revision ?? 0) + 1 || inside !== revision) {
       this.breach(`${key} goes from revision ${before?.revision ?? 0} to ${revision} (payload: ${inside})`);
     }
-    const now: Known = {
-      revision,
-      epoch: order.sourceEpoch ?? 0,
-      version: sourceVersion === undefined ? -1n : BigInt(sourceVersion),
-      cumQty: order.cumQty,
-      status: order.status,
-    };
+    const now = knownOf(update);
     if (before !== undefined && cause !== 'correction')
       this.neverBack(key, before, now, order.stream === 'prediction' && { changed });
     this.known.set(key, now);
@@ -118,23 +143,47 @@ export class SafetyWatch {
 
   private firstOccurrence(topic: TopicName, row: PublishRow, logged: Logged, from: string): void {
     logged.onTopic = true;
-    while (this.order[this.firstMissing]?.onTopic === true) this.firstMissing += 1;
+    for (let next = this.order[this.firstMissing]; next?.onTopic || next?.lost; next = this.order[this.firstMissing])
+      this.firstMissing += 1;
     if (topic === 'continuity') {
       if (this.firstMissing <= logged.index) this.breach(`${from} says complete before everything is there: ${row.payload}`);
       return;
     }
-    const last = this.firstSeen.get(row.key) ?? 0;
-    if (logged.revision !== last + 1) this.breach(`${from}: ${row.key} shows revision ${logged.revision} first behind ${last}`);
-    this.firstSeen.set(row.key, logged.revision);
+    const last = this.firstSeen.get(row.key) ?? before;
+    // What was lost may arrive late, behind the generation that has begun: consumers drop it.
+    if (logged.lost && isAtLeast(last, logged)) return;
+    const follows =
+      logged.generation > last.generation ? last.generation > 0 || logged.revision === 1 : logged.revision === last.revision + 1;
+    if (!follows) this.breach(`${from}: ${row.key} shows revision ${logged.revision} first behind ${last.revision}`);
+    this.firstSeen.set(row.key, logged);
   }
 
-  private stateRow(row: PublishRow, { revision }: Logged, from: string): void {
-    const before = this.flushed.get(row.key) ?? 0;
-    if (revision < before) this.breach(`${from} puts revision ${revision} of ${row.key} on the state topic behind ${before}`);
-    this.flushed.set(row.key, revision);
+  /** Within a generation a revision has one content for ever (invariants.md 29). */
+  private giveOnce(row: PublishRow, { generation, revision }: Logged, from: string): void {
+    const position = `${row.key} revision ${revision} of generation ${generation}`;
+    const given = this.given.get(position);
+    if (given !== undefined && given !== row.payload) this.breach(`${from} gives ${position} again with other content`);
+    this.given.set(position, given ?? row.payload);
+  }
+
+  private stateRow(row: PublishRow, logged: Logged, from: string): void {
+    const last = this.flushed.get(row.key) ?? before;
+    if (!isAtLeast(logged, last))
+      this.breach(`${from} puts revision ${logged.revision} of ${row.key} on the state topic behind ${last.revision}`);
+    this.flushed.set(row.key, logged);
   }
 
   private breach(what: string): void {
     this.breaches.push(what);
   }
+}
+
+function knownOf({ revision, order, sourceVersion }: Payload): Known {
+  return {
+    revision,
+    epoch: order.sourceEpoch ?? 0,
+    version: sourceVersion === undefined ? -1n : BigInt(sourceVersion),
+    cumQty: order.cumQty,
+    status: order.status,
+  };
 }

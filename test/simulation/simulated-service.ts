@@ -1,6 +1,7 @@
 import { PlatformAccountProbes } from '../../src/cli/service/account-probes.ts';
 import { closing } from '../../src/cli/service/closing.ts';
 import { LaneParts } from '../../src/cli/service/lane-parts.ts';
+import { LossCheck } from '../../src/cli/service/loss-check.ts';
 import { PlatformOrderEntry } from '../../src/cli/service/order-entry.ts';
 import type { AccountProbes } from '../../src/commands/account-probes.ts';
 import { CommandDesk } from '../../src/commands/command-desk.ts';
@@ -11,6 +12,7 @@ import { Connectors } from '../../src/connectors/connectors.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import { Ingest } from '../../src/ingest/ingest.ts';
 import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
+import type { FoundLoss } from '../../src/ingest/lane-store.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 import { PlatformReads } from '../../src/platform/platform-reads.ts';
@@ -26,6 +28,7 @@ import { Supervisor } from '../../src/runtime/supervisor.ts';
 import { CoverageWatch } from './coverage-watch.ts';
 import type { CrashPoints } from './crash-points.ts';
 import type { DatabaseClient } from './database-client.ts';
+import type { PublishedRow } from './database-rows.ts';
 import type { Host } from './host.ts';
 import type { MemoryPlatform } from './memory-platform.ts';
 import type { HostTokens } from './memory-tokens.ts';
@@ -43,6 +46,9 @@ export interface SimulatedServiceDeps {
   readonly journal: CommandJournal;
   readonly outcomes: OutcomeLog;
   readonly points: CrashPoints;
+  /** The last updates of each partition, and their comparison with the database. */
+  readonly newestPublished: () => Promise<readonly PublishedRow[]>;
+  readonly noticePublished: (published: readonly PublishedRow[]) => Promise<FoundLoss | undefined>;
   readonly platform: MemoryPlatform;
   readonly tokens: HostTokens;
   readonly log: Log;
@@ -123,7 +129,12 @@ export class SimulatedService {
     this.commands = this.commandDesk(deps, settings, outcomes);
     const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay, stateWriter };
     const parts = { ...way, commands: this.commands, outcomes };
-    const tenant = new LaneParts({ ...parts, checkSchema: async () => this.termBegins() });
+    const lossCheck = new LossCheck({
+      look: async () => deps.noticePublished(await deps.newestPublished()),
+      onLoss: (loss) => this.keeper.reportLoss(loss),
+      ...shared,
+    });
+    const tenant = new LaneParts({ ...parts, lossCheck, checkSchema: async () => this.termBegins() });
     const { renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
     this.keeper = new LaneKeeper(
       { ...shared, store: database.lanes, lease: this.lease, tenant, metrics: metrics.ingest },

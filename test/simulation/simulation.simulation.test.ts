@@ -15,6 +15,14 @@ describe('the service, whatever goes wrong around it,', () => {
   );
 
   it(
+    'gives no revision twice when the database comes back without its last commits',
+    async () => {
+      expect(await failuresOf(range(1, 60), { losing: true })).toEqual([]);
+    },
+    limitMs,
+  );
+
+  it(
     'does the same again from the same seed, down to the last byte',
     async () => {
       for (const seed of range(1, 20)) {

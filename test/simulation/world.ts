@@ -11,6 +11,7 @@ import { CommandWatch } from './command-watch.ts';
 import { CrashPoints } from './crash-points.ts';
 import { databaseClient } from './database-client.ts';
 import { DatabaseOrders } from './database-orders.ts';
+import type { PublishedRow } from './database-rows.ts';
 import { drawFaultPlan, type FaultPlan } from './fault-plan.ts';
 import { HaltOracle } from './halt-oracle.ts';
 import { Host } from './host.ts';
@@ -152,6 +153,17 @@ export class World {
     this.points.end();
   }
 
+  /** A standby takes over from the database that lacks what was committed in the last `behindMs`. */
+  loseCommits(behindMs: number): void {
+    const { clock, database, trace, watch } = this;
+    const copy = database.copy();
+    clock.after(behindMs, () => {
+      trace.add('database', 'loses', `what followed batch ${copy.lanes.get(this.settings.ingest.lane)?.batch}`);
+      database.restore(copy);
+      watch.lost(database.log);
+    });
+  }
+
   /** A new process in a slot that has none. */
   startIn(slot: number): void {
     if (this.ending || this.slots[slot] !== undefined) return;
@@ -171,6 +183,8 @@ export class World {
       outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
       outcomePublisher: this.broker.publisher(host),
       points,
+      newestPublished: () => host.answer(this.broker.newest()),
+      noticePublished: (published: readonly PublishedRow[]) => host.answer(this.database.noticePublished(published)),
       tokens: new HostTokens({ host, world: this.clock, tokens: this.platform.tokens }),
       log: this.logOf(host.name),
     };

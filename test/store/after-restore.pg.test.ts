@@ -37,7 +37,7 @@ describe('after a restore', () => {
     expect((await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).kind).toBe('committed');
     await afterRestore(rig.pool, options);
     expect(await rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]]))).toEqual({ kind: 'lane_lost' });
-    expect(await rig.lanes.renew(0, rig.epoch)).toBe(false);
+    expect(await rig.lanes.renew(0, rig.epoch)).toBe('refused');
   });
 
   it('no number of the log is given twice, a partition is ready, and the state topic gets nothing that the copy holds', async () => {
@@ -78,7 +78,7 @@ describe('after a restore', () => {
 describe('the setting of the generation', () => {
   it('is a floor that stays in the database', async () => {
     await using rig = await storeRig();
-    const raised = new PostgresLaneStore({ pool: rig.pool }, { generationFloor: 4 });
+    const raised = new PostgresLaneStore(rig.deps, { generationFloor: 4 });
     expect(await raised.acquire(0, 'first', 6_000)).toMatchObject({ kind: 'held', generation: 4 });
     expect(await raised.acquire(1, 'first', 6_000)).toMatchObject({ kind: 'held', generation: 4 });
     expect(await rig.lanes.acquire(0, 'first', 6_000)).toMatchObject({ kind: 'held', generation: 4 });

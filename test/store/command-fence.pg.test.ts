@@ -78,7 +78,7 @@ describe('a journal transaction that is held open', () => {
     await slow.query('begin');
     await slow.query('select open_command(0, 1, $1)', [JSON.stringify(newPlace())]);
     expect((await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).kind).toBe('committed');
-    expect(await rig.lanes.renew(0, rig.epoch)).toBe(true);
+    expect(await rig.lanes.renew(0, rig.epoch)).toBe('renewed');
     const lane = await rig.rival();
     await lane.query('begin');
     await lane.query('update lanes set renewed_at = now()');

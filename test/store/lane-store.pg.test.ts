@@ -35,9 +35,9 @@ describe('the lane', () => {
     expect(taken).toMatchObject({ kind: 'held', epoch: rig.epoch + 1n, batch: 1n, generation: 1 });
     expect(taken).toMatchObject({ takeover: { cause: 'expired', from: 'first' } });
     expect(taken.kind === 'held' && taken.takeover.idleMs).toBeGreaterThanOrEqual(5_000);
-    expect(await rig.lanes.renew(0, rig.epoch)).toBe(false);
+    expect(await rig.lanes.renew(0, rig.epoch)).toBe('refused');
     expect(await rig.lanes.reclaim(0, rig.epoch)).toBeUndefined();
-    expect(await rig.lanes.renew(0, rig.epoch + 1n)).toBe(true);
+    expect(await rig.lanes.renew(0, rig.epoch + 1n)).toBe('renewed');
   });
 
   it('is renewed by the holder, and by each of its batches', async () => {
@@ -45,7 +45,7 @@ describe('the lane', () => {
     const age = () => rig.pool.query("update lanes set renewed_at = now() - interval '1 hour'");
     const fresh = async () => (await rig.rows("select from lanes where renewed_at > now() - interval '1 minute'")).length === 1;
     await age();
-    expect(await rig.lanes.renew(0, rig.epoch)).toBe(true);
+    expect(await rig.lanes.renew(0, rig.epoch)).toBe('renewed');
     expect(await fresh()).toBe(true);
     await age();
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));

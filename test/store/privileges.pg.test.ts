@@ -52,9 +52,9 @@ describe('the service as a mere member of tidemark_app', () => {
     const deps = { pool, clock: systemClock, random: systemRandom, log: testLog };
     const store = new PostgresOrderStore(deps, { url, partitionRows: 1_000 });
     session.stack.defer(() => store.close());
-    const lanes = new PostgresLaneStore({ pool });
+    const lanes = new PostgresLaneStore({ pool, random: systemRandom });
     expect(await lanes.acquire(0, 'app', 6_000)).toMatchObject({ kind: 'held', epoch: 1n, batch: 0n, generation: 1 });
-    expect(await lanes.renew(0, 1n)).toBe(true);
+    expect(await lanes.renew(0, 1n)).toBe('renewed');
     const first = batch(1n, 1, [['a', 1]], { quarantine: [quarantined()] });
     expect((await store.applyBatch(first)).kind).toBe('committed');
     expect((await store.readHeads(['prediction:a'])).size).toBe(1);

@@ -24,7 +24,7 @@ export class MemoryUpdateLog implements UpdateLog {
     this.batch += 1n;
     const stored = rows.map((row, i) => {
       const seq = BigInt(this.rows.length + i + 1) * 2n;
-      return { ...row, seq, payload: String(seq) };
+      return { ...row, seq, batch: this.batch, payload: String(seq) };
     });
     this.rows.push(...stored);
     return {

@@ -26,7 +26,7 @@ export async function storeRig(options: StoreRigOptions = {}) {
   const deps = { pool, clock: systemClock, random: systemRandom, log: testLog };
   const store = new PostgresOrderStore(deps, { url, partitionRows: 1_000 });
   stack.defer(() => store.close());
-  const lanes = new PostgresLaneStore({ pool });
+  const lanes = new PostgresLaneStore(deps);
   const acquired = await lanes.acquire(0, 'first', 6_000);
   if (acquired.kind !== 'held') throw new Error('the lane of a new database is held by somebody');
 

@@ -23,6 +23,7 @@ import { credentialSources } from './credential-parts.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { kafkaParts } from './kafka-parts.ts';
 import { LaneParts } from './lane-parts.ts';
+import { LossCheck } from './loss-check.ts';
 import { holderName, platformParts } from './platform-parts.ts';
 import { RepairWorker } from './repair-worker.ts';
 import { restParts } from './rest-parts.ts';
@@ -55,7 +56,7 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
 
   // The keeper is made last, of parts that it is given; nothing is asked of it before it has begun a term.
   const store = storeParts(
-    { ...shared, onFenced: () => keeper.reportFenced() },
+    { ...shared, onFenced: () => keeper.reportFenced(), witness: lease.witness },
     {
       url: config.databaseUrl.reveal(),
       poolSize: config.databasePoolSize,
@@ -112,8 +113,15 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
   );
   const rest = restParts({ ...shared, commands: desk, reads: store.reads, principals: store.principals }, config, version);
   const schema = new SchemaGate({ pool: store.pool, log });
+  const lossCheck = new LossCheck({
+    look: async () => store.lanes.noticeLoss(lane, { published: await kafka.newestUpdates() }),
+    onLoss: (loss) => keeper.reportLoss(loss),
+    clock,
+    log,
+  });
   const tenant = new LaneParts({
     checkSchema: () => schema.assertFits(),
+    lossCheck,
     sources,
     ingest,
     relay,

@@ -2,19 +2,25 @@ import { CanaryReader } from '../../kafka/canary-reader.ts';
 import { checkTopics } from '../../kafka/check-topics.ts';
 import type { KafkaOptions } from '../../kafka/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../../kafka/log-publisher.ts';
+import { newestRecords } from '../../kafka/newest-records.ts';
 import { plannedPartitions, topicNames } from '../../kafka/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../../kafka/transactional-publisher.ts';
+import { updatePosition } from '../../kafka/update-position.ts';
 import type { CheckResult } from '../../observability/health.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
+import type { PublishedUpdate } from '../../store/lane-store.ts';
 
 export interface KafkaPartsOptions {
   readonly kafka: KafkaOptions;
   readonly topicPrefix: string;
   readonly lane: number;
 }
+
+/** A takeover waits for it, and has 10 s in all. */
+const newestWithinMs = 2_000;
 
 /** Everything that speaks Kafka, made from one set of options. */
 export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metrics; log: Log }, options: KafkaPartsOptions) {
@@ -39,6 +45,16 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
     ),
     /** How often a transaction of ours was refused because a later holder had taken the state topic over. */
     fences: () => fences,
+    /** The last updates of each partition. */
+    newestUpdates: async (): Promise<PublishedUpdate[]> => {
+      const records = await newestRecords({ clock, log }, kafka, topics.updates, newestWithinMs);
+      return records.flatMap(({ key, value = '' }) => {
+        const position = updatePosition(value);
+        const colon = key.indexOf(':');
+        if (position === undefined || colon < 0) return [];
+        return { stream: key.slice(0, colon), orderId: key.slice(colon + 1), ...position, payload: value };
+      });
+    },
     canary: new CanaryReader({ clock, random, log, metrics }, { kafka, topic: topics.continuity }),
     checkTopics: async (): Promise<CheckResult> => {
       const result = await checkTopics({ clock, log }, kafka, topics);

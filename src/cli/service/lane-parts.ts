@@ -26,6 +26,8 @@ export interface LaneOutcomes {
 export interface LanePartsDeps {
   /** Rejects when the database's schema is not this build's. */
   readonly checkSchema: () => Promise<void>;
+  /** Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is published. */
+  readonly lossCheck?: { begin(): Promise<void>; end(): void };
   readonly sources: Sources;
   readonly ingest: Ingest;
   readonly relay: Relay;
@@ -47,8 +49,9 @@ export class LaneParts implements LaneTenant {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
+    const { checkSchema, lossCheck, sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
     await checkSchema();
+    await lossCheck?.begin();
     relay.begin(hold.batch);
     stateWriter.begin(hold.batch);
     outcomes?.begin();
@@ -59,7 +62,8 @@ export class LaneParts implements LaneTenant {
   }
 
   async end(): Promise<void> {
-    const { sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
+    const { lossCheck, sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
+    lossCheck?.end();
     relay.end();
     stateWriter.end();
     outcomes?.end();

@@ -2,6 +2,7 @@ import type { Log } from '../../observability/log.ts';
 import { MemoryTokenStore } from '../../platform/memory-token-store.ts';
 import type { TokenStore } from '../../platform/token-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { CommitWitness } from '../../runtime/commit-witness.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { PostgresAccountRegistry } from '../../store/account-registry.ts';
@@ -22,6 +23,8 @@ export interface StorePartsDeps {
   readonly log: Log;
   /** Told of each write to the journal that was refused because a later holder had taken over. */
   readonly onFenced?: () => void;
+  /** Where the journal notes what it has acknowledged. */
+  readonly witness?: CommitWitness;
 }
 
 export interface StorePartsOptions {
@@ -56,7 +59,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     tokens,
     /** Undefined where tokens live in memory: nobody else can put one there. */
     credentials: durable,
-    lanes: new PostgresLaneStore({ pool: lanePool }, { generationFloor }),
+    lanes: new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor }),
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared),
     journal: new PostgresCommandJournal({ ...deps, pool: commandPool }),

@@ -10,6 +10,6 @@ export const lanes = pgTable('lanes', {
   /** The number of the last committed batch. */
   batch: bigint({ mode: 'bigint' }).notNull(),
   renewedAt: timestamp('renewed_at', { withTimezone: true }).notNull(),
-  /** Stands in every payload, above the revision. Raised by `after_restore`, and never lowered. */
+  /** Stands in every payload, above the revision. Raised by `begin_generation`, and never lowered. */
   generation: integer().notNull().default(1),
 });
