@@ -1,7 +1,7 @@
 import { type Alert, ofHolder } from './alert.ts';
 
 const silence = ofHolder('(tidemark_source_last_frame_timestamp_seconds > 0)');
-const notLive = ofHolder('tidemark_source_state{state=~"connecting|down|resyncing|frozen"}');
+const notLive = ofHolder('tidemark_source_state{state=~"connecting|down|unanswered|resyncing|frozen"}');
 const anyState = ofHolder('tidemark_source_state');
 const oldestRead = ofHolder('(tidemark_source_last_complete_read_timestamp_seconds > 0)');
 const expiry = ofHolder('(tidemark_token_expiry_timestamp_seconds > 0)');
@@ -28,7 +28,7 @@ or (sum by (job) (${anyState}) == 0)`,
     for: '2m',
     summary: 'Accounts are not live{{ with $labels.source }} on the {{ . }} stream{{ end }}',
     description:
-      '{{ if $labels.source }}Accounts connecting, down, resyncing or frozen for two minutes: {{ $value }}. What is stored of them may be old.{{ else }}No account is followed at all.{{ end }}',
+      '{{ if $labels.source }}Accounts connecting, down, unanswered, resyncing or frozen for two minutes: {{ $value }}. What is stored of them may be old.{{ else }}No account is followed at all.{{ end }}',
   },
   {
     // A token is renewed when a fifth of its life is left, at most five minutes: below two minutes several renewals have failed.

@@ -13,7 +13,7 @@ import { AccountLooks } from './account-looks.ts';
 import { AccountReader } from './account-reader.ts';
 import type { AccountRecord, AccountRegistry } from './account-registry.ts';
 import { Audit } from './audit.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, SubscribeOutcome } from './connection.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import { Continuity } from './continuity.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -48,6 +48,7 @@ export interface SessionOptions {
 
 /** Gaps reported by the platform make us read again at most this often. */
 const gapRestMs = 30_000;
+const unansweredText = 'the platform does not answer the subscription of this account; it is asked again';
 
 /**
  * One account on one stream: from the subscription to live, and back when its connection ends.
@@ -76,6 +77,8 @@ export class AccountSession {
   private gapShownMs = Number.NEGATIVE_INFINITY;
   /** Subscriptions that the platform has not answered yet. */
   private attaching = 0;
+  /** Connections that did not answer in time and are asked again. */
+  private readonly unanswered = new Set<Connection>();
   private retryAtMs = Number.NEGATIVE_INFINITY;
   private gapAtMs = Number.NEGATIVE_INFINITY;
   /** Aborts when the account leaves the connection: reads that were to make it live, and audits, prove nothing then. */
@@ -116,14 +119,30 @@ export class AccountSession {
     this.access = new AccountLooks(parts, { stream, accountId, isSim: record.isSim, signal, standing });
   }
 
-  /** Subscribes on the connection, unless the account was refused lately. Resolves when the platform has answered, or the connection has ended. */
+  /** Subscribes on the connection, unless the account was refused lately. Resolves when the platform has answered or is late, or the connection has ended. */
   async attach(connection: Connection): Promise<void> {
     const { retryAtMs } = this;
     if (this.life.signal.aborted || this.deps.clock.monotonicMs() < retryAtMs) return;
     this.retryAtMs = Number.NEGATIVE_INFINITY;
     this.attaching += 1;
-    const outcome = await connection.subscribe(this.accountId);
-    this.attaching -= 1;
+    const { outcome, missed } = connection.subscribe(this.accountId);
+    const answered = outcome.then((answer) => {
+      this.attaching -= 1;
+      this.unanswered.delete(connection);
+      this.answered(answer, connection, retryAtMs);
+    });
+    await Promise.race([answered, missed.then(() => this.notAnswered(connection))]);
+  }
+
+  /** It is asked again for as long as the connection lives; the other accounts of the connection have nothing to do with it. */
+  private notAnswered(connection: Connection): void {
+    if (this.life.signal.aborted || !connection.isOpen) return;
+    this.unanswered.add(connection);
+    this.deps.log.warn(this.about({}), 'a subscription is not answered');
+    if (this.attached === undefined && this.state !== 'frozen') this.enter('unanswered', unansweredText);
+  }
+
+  private answered(outcome: SubscribeOutcome, connection: Connection, retryAtMs: number): void {
     if (this.life.signal.aborted) return;
     // Answer and end may come in one piece: then the end was told before we got here.
     if (outcome.kind === 'ended' || !connection.isOpen) {
@@ -176,7 +195,9 @@ export class AccountSession {
     if (this.replaced.has(connection)) this.replacedEnded(connection, end);
     if (connection !== this.attached) return;
     this.leave(end.reason);
-    if (this.state !== 'frozen') this.enter('connecting', end.detail);
+    if (this.state === 'frozen') return;
+    if (this.unanswered.size > 0) this.enter('unanswered', unansweredText);
+    else this.enter('connecting', end.detail);
   }
 
   /** There is no connection, and the attempt at one failed. */

@@ -34,21 +34,37 @@ export interface ConnectionHandlers {
   onEnd(end: ConnectionEnd, connection: Connection): void;
 }
 
+export interface Subscription {
+  /** Resolves with the platform's answer, or with `ended`. Never rejects. */
+  readonly outcome: Promise<SubscribeOutcome>;
+  /** Resolves when the first request was not answered within `ackMs`. It is asked again for as long as the connection lives. */
+  readonly missed: Promise<void>;
+}
+
 interface Pending {
+  readonly accountId: string;
   readonly resolve: (outcome: SubscribeOutcome) => void;
-  readonly timer: Timer;
+  readonly miss: () => void;
+  /** Of every request that the platform may still answer, oldest first: whichever it answers, the subscription is in force. */
+  readonly ids: string[];
+  waitMs: number;
+  timer: Timer | undefined;
 }
 
 const checkEveryMs = 1_000;
 /** A thousand accounts at once would have most of their acknowledgements come after the deadline. */
 const subscriptionsAtOnce = 50;
+/** The longest wait for an answer before the same account is asked for again. */
+const askAgainMaxMs = 60_000;
+const maxIds = 8;
 
 /**
  * One WebSocket of one stream and credential.
  *
  * States: opening → open → ended; `close` from any of the first two leads through a goodbye to ended, and frames still count until then.
- * Invariant: it ends by itself within `idleMs` + 1 s when the transport is dead, within `ackMs` when a subscription is not answered, within `messageMs`
- * when bytes come but no message; while we keep it paused none of these clocks runs. `onEnd` is told once, and every subscription is answered.
+ * Invariant: it ends by itself within `idleMs` + 1 s when the transport is dead, within `ackMs` when it answers no subscription at all, within
+ * `messageMs` when bytes come but no message; while we keep it paused none of these clocks runs. `onEnd` is called once, and every subscription gets an outcome.
+ * One that is not answered beside others that are is the trouble of its account alone, and is asked again after 5, 10, 20 … 60 s.
  */
 export class Connection {
   readonly token: AccessToken;
@@ -58,7 +74,8 @@ export class Connection {
    */
   lastFrameAtMs: number;
   private state: 'opening' | 'open' | 'ended' = 'opening';
-  private readonly pending = new Map<string, Pending>();
+  private readonly pending = new Set<Pending>();
+  private readonly asked = new Map<string, Pending>();
   private readonly subscribing = new Window(subscriptionsAtOnce);
   private readonly socket: Socket;
   private readonly clock: Clock;
@@ -67,6 +84,7 @@ export class Connection {
   private checkTimer: Timer | undefined;
   private cause: ConnectionEnd | undefined;
   private subscriptions = 0;
+  private answersSubscriptions = false;
   private paused = false;
   private bytesSeen = 0;
   private byteMs: number;
@@ -91,25 +109,38 @@ export class Connection {
     return this.state === 'open';
   }
 
-  /** Resolves with the platform's answer, or with `ended`. Never rejects. At most 50 wait for their answer at a time, the others for their turn. */
-  subscribe(accountId: string): Promise<SubscribeOutcome> {
-    return this.subscribing.run(() => this.subscribeNow(accountId));
+  /** At most 50 requests wait for their first answer at a time, the others for their turn. */
+  subscribe(accountId: string): Subscription {
+    const { promise: outcome, resolve } = Promise.withResolvers<SubscribeOutcome>();
+    const { promise: missed, resolve: miss } = Promise.withResolvers<void>();
+    const { ackMs } = this.options.timings;
+    const pending: Pending = { accountId, resolve, miss, ids: [], waitMs: ackMs, timer: undefined };
+    this.pending.add(pending);
+    void this.subscribing.run(async () => {
+      this.ask(pending);
+      await Promise.race([outcome, missed]);
+    });
+    return { outcome, missed };
   }
 
-  private subscribeNow(accountId: string): Promise<SubscribeOutcome> {
-    if (this.state !== 'open') return Promise.resolve({ kind: 'ended' });
+  private ask(pending: Pending): void {
+    if (!this.pending.has(pending)) return;
+    if (this.state !== 'open') {
+      this.settle(pending, { kind: 'ended' });
+      return;
+    }
     this.subscriptions += 1;
     const id = `sub-${this.subscriptions}`;
-    return new Promise((resolve) => {
-      const { ackMs } = this.options.timings;
-      const timer = this.clock.after(ackMs, () => this.acknowledgementMissed(accountId));
-      this.pending.set(id, { resolve, timer });
-      this.socket.send(this.message('subscribe', id, accountId));
-    });
+    this.asked.set(id, pending);
+    pending.ids.push(id);
+    if (pending.ids.length > maxIds) this.asked.delete(pending.ids.shift() ?? '');
+    this.await(pending);
+    this.socket.send(this.message('subscribe', id, pending.accountId));
   }
 
-  /** Nobody waits for the answer: events that still come are of an account that is no longer followed. */
+  /** Events that still come are of an account that is no longer followed, and the answer matters to no one. */
   unsubscribe(accountId: string): void {
+    for (const pending of this.pending) if (pending.accountId === accountId) this.settle(pending, { kind: 'ended' });
     this.subscriptions += 1;
     if (this.state === 'open') this.socket.send(this.message('unsubscribe', `sub-${this.subscriptions}`, accountId));
   }
@@ -172,24 +203,32 @@ export class Connection {
   }
 
   private answer(id: string, outcome: SubscribeOutcome): void {
-    const waiting = this.pending.get(id);
-    if (waiting === undefined) return;
-    this.pending.delete(id);
-    waiting.timer.cancel();
-    waiting.resolve(outcome);
+    const pending = this.asked.get(id);
+    if (pending === undefined) return;
+    this.answersSubscriptions = true;
+    this.settle(pending, outcome);
   }
 
-  private acknowledgementMissed(accountId: string): void {
+  private settle(pending: Pending, outcome: SubscribeOutcome): void {
+    this.pending.delete(pending);
+    for (const id of pending.ids) this.asked.delete(id);
+    pending.timer?.cancel();
+    pending.resolve(outcome);
+  }
+
+  private await(pending: Pending): void {
+    pending.timer = this.clock.after(pending.waitMs, () => this.notAnswered(pending));
+  }
+
+  private notAnswered(pending: Pending): void {
     // The answer may lie behind our own pause.
-    if (this.paused) this.extendPending();
-    else this.terminate({ reason: 'ack_timeout', detail: `subscribing ${accountId} was not answered` });
-  }
-
-  private extendPending(): void {
-    for (const [id, { resolve, timer }] of this.pending) {
-      timer.cancel();
-      const again = this.clock.after(this.options.timings.ackMs, () => this.acknowledgementMissed('an account'));
-      this.pending.set(id, { resolve, timer: again });
+    if (this.paused) this.await(pending);
+    else if (!this.answersSubscriptions)
+      this.terminate({ reason: 'ack_timeout', detail: `subscribing ${pending.accountId} was not answered, like any other` });
+    else {
+      pending.miss();
+      pending.waitMs = Math.min(2 * pending.waitMs, askAgainMaxMs);
+      this.ask(pending);
     }
   }
 
@@ -223,7 +262,7 @@ export class Connection {
     if (this.state === 'ended') return;
     this.state = 'ended';
     this.checkTimer?.cancel();
-    for (const id of [...this.pending.keys()]) this.answer(id, { kind: 'ended' });
+    for (const pending of this.pending) this.settle(pending, { kind: 'ended' });
     this.handlers.onEnd({ ...(this.cause ?? end), ...(end.goodbye && { goodbye: true }) }, this);
   }
 

@@ -2,13 +2,23 @@ import type { Stream } from '../domain/order.ts';
 
 /**
  * - `connecting`: no connection yet, or not subscribed on it. `down`: the last attempt failed, the next one waits.
+ * - `unanswered`: connected, and the subscription of this account alone is not answered; asked again after 5 s to a minute.
  * - `resyncing`: subscribed, and a complete read that began after that is under way.
  * - `live`: that read has gone through ingest.
  * - `frozen`: the platform lost its store; orders wait until the new one has been read whole.
  * - `not_enrolled`: no prediction orders on this account; asked again hourly. Not a fault.
  * - `login_required`: the credential is refused, as a whole or for this account. A person has to act.
  */
-export const accountStates = ['connecting', 'down', 'resyncing', 'live', 'frozen', 'not_enrolled', 'login_required'] as const;
+export const accountStates = [
+  'connecting',
+  'down',
+  'unanswered',
+  'resyncing',
+  'live',
+  'frozen',
+  'not_enrolled',
+  'login_required',
+] as const;
 export type AccountState = (typeof accountStates)[number];
 
 /** For `/status`. Times are wall time, milliseconds since the epoch. */

@@ -4,7 +4,7 @@ export interface StreamTimings {
   readonly pingMs: number;
   /** … and a connection without a byte for this long is dead. */
   readonly idleMs: number;
-  /** A subscription that is not answered for this long ends the connection. */
+  /** A subscription that is not answered for this long is asked again; the connection ends where none is answered. */
   readonly ackMs: number;
   /** No whole message for this long, though bytes come: half a message, or a platform that only pings. Three heartbeats. */
   readonly messageMs: number;

@@ -8,7 +8,16 @@ const outcomes = ['applied', 'duplicate', 'stale', 'conflict', 'quarantined'] as
 export const laneTakeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 const stages = ['receive_to_commit', 'commit_to_ack', 'total'] as const;
 const topics = ['updates', 'continuity', 'state', 'outcomes'] as const;
-const sourceStates = ['live', 'resyncing', 'connecting', 'down', 'not_enrolled', 'login_required', 'frozen'] as const;
+const sourceStates = [
+  'live',
+  'resyncing',
+  'connecting',
+  'down',
+  'unanswered',
+  'not_enrolled',
+  'login_required',
+  'frozen',
+] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
 
 const commandKinds = ['place', 'replace', 'cancel'] as const;

@@ -6,7 +6,7 @@ export function sourceMetrics(registry: Registry) {
   return {
     state: new Gauge({
       name: 'tidemark_source_state',
-      help: 'Accounts in each state of a source: live, resyncing, connecting, down, not_enrolled, login_required, frozen',
+      help: 'Accounts in each state of a source: live, resyncing, connecting, down, unanswered, not_enrolled, login_required, frozen',
       labelNames: ['source', 'state'] as const,
       registers,
     }),
