@@ -164,6 +164,15 @@ const rest: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Keys of the issuer',
+    description:
+      'Reads of the public keys by which JWTs are judged, ok or failed. A failed one leaves those in force that are known.',
+    unit: 'ops',
+    queries: [{ expr: rateBy('outcome', 'tidemark_rest_issuer_key_reads_total'), legend: '{{outcome}}' }],
+    runbooks: ['IssuerUnreachable'],
+  },
+  {
+    kind: 'lines',
     title: 'Readers of the stream',
     description: 'Open readers of GET /v1/stream.',
     unit: 'none',

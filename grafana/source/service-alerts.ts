@@ -2,6 +2,7 @@ import { type Alert, ofHolder, ourJobs } from './alert.ts';
 
 const oldestUnresolved = ofHolder('(tidemark_commands_oldest_unresolved_timestamp_seconds > 0)');
 const budget = 'max by (job) (tidemark_database_budget_bytes > 0)';
+const keyReads = 'tidemark_rest_issuer_key_reads_total';
 const halts = ofHolder('tidemark_placing_halted');
 
 /** The processes, their lane, and commands. */
@@ -58,5 +59,16 @@ and on (job) max by (job) (tidemark_database_bytes) > 0.5 * ${budget})`,
     expr: `sum by (job, scope) (${halts}) > 0`,
     summary: 'Placing and replacing are halted',
     description: 'Halts of scope {{ $labels.scope }} in force: {{ $value }}. Cancels still pass. Only a person ends a halt.',
+  },
+  {
+    // While it fails it is read every 5 to 10 s, else once a minute. Tokens live for an hour or less: soon no caller has one.
+    name: 'IssuerUnreachable',
+    severity: 'page',
+    expr: `sum by (job, instance) (increase(${keyReads}{outcome="failed"}[5m])) > 0
+unless sum by (job, instance) (increase(${keyReads}{outcome="ok"}[5m])) > 0`,
+    for: '2m',
+    summary: '{{ $labels.instance }} can not read the keys of the issuer of JWTs',
+    description:
+      'Reads that failed in 5 minutes: {{ $value | humanize }}. Tokens by the keys read before stay good; the issuer signs no new ones, and after a restart none is accepted.',
   },
 ];

@@ -52,8 +52,8 @@ async function runServe(io: CliIo): Promise<void> {
       { options: unencrypted },
       'platform addresses are neither encrypted nor on loopback: others on the way can read tokens',
     );
-  const { clock, random, version } = io;
-  const supervisor = assembleService({ clock, random, log, version }, config);
+  const { clock, random, version, fetch } = io;
+  const supervisor = assembleService({ clock, random, log, version, fetch }, config);
   const unsubscribe = io.onSignal((signal) => supervisor.stop(signal));
   const forget = io.onCrash((error) => log.fatal({ err: error }, 'an error that nobody caught'));
   io.exit(await supervisor.run());

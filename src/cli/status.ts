@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import { fetchWithin } from '../runtime/fetch-within.ts';
 import { adminAddress } from './admin-address.ts';
 import { CliError, exitCodes } from './cli-error.ts';
-import { fetchWithin } from './fetch-within.ts';
 import { formatStatus } from './format-status.ts';
 import type { CliIo } from './io.ts';
 import { sentenceOf } from './report-error.ts';

@@ -47,6 +47,14 @@ export const restOptions = {
     fallback: 'RS256,PS256,ES256,EdDSA',
     describe: 'Which signatures of a JWT are accepted. A shared secret or none is never one of them.',
   }),
+  authTyp: oneOf({
+    env: 'TIDEMARK_AUTH_TYP',
+    group: 'REST',
+    words: ['at+jwt', 'jwt'],
+    fallback: 'at+jwt',
+    describe:
+      'The `typ` in the header of a JWT (RFC 9068). `at+jwt`: access tokens that say so, and nothing else. `jwt`: also those of issuers that write `JWT` or nothing, unless `nonce`, `at_hash` or `c_hash` shows an ID token.',
+  }),
   authTokens: staticTokens({
     env: 'TIDEMARK_AUTH_TOKENS',
     group: 'REST',

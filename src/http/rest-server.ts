@@ -26,6 +26,8 @@ import { serveRoutes } from './serve-routes.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
 
 export interface RestServerDeps {
+  /** For the keys of the issuer. */
+  readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -71,6 +73,7 @@ export class RestServer implements Service {
   private readonly options: RestServerOptions;
   private readonly server: FastifyInstance;
   private readonly authenticator: Authenticator;
+  private readonly jwt: JwtVerifier | undefined;
   private readonly tokens: StaticTokens | undefined;
   private readonly hub: StreamHub;
   private readonly draining = new AbortController();
@@ -89,8 +92,9 @@ export class RestServer implements Service {
           { configured: tokens ?? [], refreshEveryMs: tokensEveryMs },
         )
       : undefined;
+    this.jwt = jwt && new JwtVerifier({ fetch: deps.fetch, clock, log, metrics: deps.metrics.rest }, jwt);
     this.authenticator = new Authenticator({
-      ...(jwt === undefined ? {} : { jwt: new JwtVerifier({ clock }, jwt) }),
+      ...(this.jwt === undefined ? {} : { jwt: this.jwt }),
       ...(this.tokens === undefined ? {} : { tokens: this.tokens }),
     });
     this.hub = new StreamHub({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
@@ -121,6 +125,7 @@ export class RestServer implements Service {
   async start(): Promise<void> {
     const { host, port } = this.options;
     if (!this.authenticator.required && !isLoopbackHost(host)) throw new AuthRequiredError(host);
+    this.jwt?.keys.start();
     await this.tokens?.start();
     this.hub.start();
     await this.server.listen({ host, port });
@@ -134,6 +139,7 @@ export class RestServer implements Service {
 
   async drain(signal: AbortSignal): Promise<void> {
     this.draining.abort();
+    this.jwt?.keys.stop();
     this.tokens?.stop();
     this.hub.stop();
     await this.idle(signal);

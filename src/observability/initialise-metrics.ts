@@ -149,6 +149,7 @@ function initialisePlatform(platform: Metrics['platform']): void {
 
 function initialiseRest(rest: Metrics['rest']): void {
   for (const reason of authFailureReasons) rest.authFailures.inc({ reason }, 0);
+  for (const outcome of ['ok', 'failed']) rest.issuerKeyReads.inc({ outcome }, 0);
   for (const reason of streamResetReasons) rest.streamResets.inc({ reason }, 0);
   rest.streamClients.set(0);
 }

@@ -9,6 +9,12 @@ export function restMetrics(registry: Registry) {
       labelNames: ['reason'] as const,
       registers,
     }),
+    issuerKeyReads: new Counter({
+      name: 'tidemark_rest_issuer_key_reads_total',
+      help: 'Reads of the public keys of the issuer of JWTs',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
     streamClients: new Gauge({
       name: 'tidemark_rest_stream_clients',
       help: 'Readers of GET /v1/stream',

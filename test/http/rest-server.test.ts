@@ -31,7 +31,7 @@ async function start(options: RestRigOptions = {}) {
 function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer {
   const [commands, reads] = [new MemoryCommands(), new MemoryReads()];
   return new RestServer(
-    { clock: systemClock, random: systemRandom, log: silentLog, metrics: createMetrics(), commands, reads },
+    { fetch, clock: systemClock, random: systemRandom, log: silentLog, metrics: createMetrics(), commands, reads },
     { host, port: 0, version: '1', auth, cursorKey: new Secret('k'), maxConnections: 10, stream: streamHubDefaults },
   );
 }
@@ -140,7 +140,7 @@ describe('with sign-in', () => {
   it('does not take a shared secret or none for an algorithm', () => {
     for (const algorithms of [['HS256'], ['none'], ['RS256', 'HS512'], []])
       expect(() =>
-        unstarted('127.0.0.1', { jwt: { issuer: 'a', audience: 'b', jwksUrl: 'http://localhost/', algorithms } }),
+        unstarted('127.0.0.1', { jwt: { issuer: 'a', audience: 'b', jwksUrl: 'http://localhost/', algorithms, typ: 'at+jwt' } }),
       ).toThrow(/public key/);
   });
 });

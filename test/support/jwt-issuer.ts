@@ -28,7 +28,7 @@ export async function jwtIssuer(audience: string) {
       const exp = Math.floor(systemClock.nowMs() / 1000) + 3600;
       const all = { iss: url, aud: audience, sub: 'trader', exp, scope: 'orders:read orders:write', accounts: [], ...claims };
       const present = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-      return new SignJWT(present).setProtectedHeader({ alg: 'ES256', kid: key.kid }).sign(key.privateKey);
+      return new SignJWT(present).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.kid }).sign(key.privateKey);
     },
     /** Signs by a new key from now on, and publishes that alone. */
     async rotate(): Promise<void> {

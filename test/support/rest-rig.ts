@@ -28,7 +28,7 @@ export async function startRest(options: RestRigOptions = {}) {
   const reads = new MemoryReads();
   const metrics = createMetrics();
   const server = new RestServer(
-    { clock, random: systemRandom, log, metrics, commands, reads, ...(principals !== undefined && { principals }) },
+    { fetch, clock, random: systemRandom, log, metrics, commands, reads, ...(principals !== undefined && { principals }) },
     {
       host: '127.0.0.1',
       port: 0,
@@ -74,15 +74,15 @@ export async function startIssuer() {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const other = await generateKeyPair('ES256');
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' };
-  const answers = { status: 200, asked: 0 };
+  const answers = { status: 200, asked: 0, keys: [jwk] };
   const http: Server = createServer((_request, response) => {
     answers.asked += 1;
-    response.writeHead(answers.status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: [jwk] }));
+    response.writeHead(answers.status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: answers.keys }));
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const { port } = http.address() as AddressInfo;
 
-  /** Claims over those of a token that may do everything with every account, for an hour. A claim that is undefined is left out. */
+  /** Claims over those of a token that may do everything with every account, for an hour, and header fields. Those that are undefined are left out. */
   const sign = (over: Record<string, unknown> = {}, header: Record<string, unknown> = {}, key = privateKey) => {
     const now = Math.floor(systemClock.nowMs() / 1000);
     const claims = {
@@ -94,8 +94,9 @@ export async function startIssuer() {
       accounts: ['*'],
       ...over,
     };
-    const present = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
-    return new SignJWT(present).setProtectedHeader({ alg: 'ES256', kid: 'one', ...header }).sign(key);
+    return new SignJWT(presentOf(claims))
+      .setProtectedHeader(presentOf({ alg: 'ES256', typ: 'at+jwt', kid: 'one', ...header }))
+      .sign(key);
   };
   return {
     sign,
@@ -108,13 +109,17 @@ export async function startIssuer() {
       return `${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`;
     },
     answers,
-    jwt: { issuer, audience, jwksUrl: `http://127.0.0.1:${port}/keys`, algorithms: ['ES256'] },
+    jwt: { issuer, audience, jwksUrl: `http://127.0.0.1:${port}/keys`, algorithms: ['ES256'], typ: 'at+jwt' as const },
     stop: () =>
       new Promise<void>((resolve) => {
         http.close(() => resolve());
         http.closeAllConnections();
       }),
   };
+}
+
+function presentOf<T extends object>(entries: T): T {
+  return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) as T;
 }
 
 export function sha256(token: string): string {

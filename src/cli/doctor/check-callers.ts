@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { fetchWithin } from '../fetch-within.ts';
+import { fetchWithin } from '../../runtime/fetch-within.ts';
 import { plural } from '../plural.ts';
 import { sentenceOf } from '../report-error.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';

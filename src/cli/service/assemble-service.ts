@@ -34,6 +34,7 @@ import { storeParts } from './store-parts.ts';
 export type ServeConfig = ConfigWith<'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
 
 export interface AssembleDeps {
+  readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -46,7 +47,7 @@ const hourMs = 3_600_000;
  * The whole service from its configuration: the only place where the rooms meet. Reads from the end of the way to its start, because each part is
  * given the next one. Nothing is connected yet; `run` of the supervisor does that, and resolves with the exit code.
  */
-export function assembleService({ clock, random, log, version }: AssembleDeps, config: ServeConfig): Supervisor {
+export function assembleService({ clock, random, log, version, fetch }: AssembleDeps, config: ServeConfig): Supervisor {
   const metrics = createMetrics();
   initialiseMetrics(metrics, version);
   const holder = holderName(random);
@@ -111,7 +112,7 @@ export function assembleService({ clock, random, log, version }: AssembleDeps, c
     { ...shared, lease, store, accounts: sources, publisher: kafka.outcomePublisher },
     config,
   );
-  const rest = restParts({ ...shared, commands: desk, reads: store.reads, principals: store.principals }, config, version);
+  const rest = restParts({ ...shared, fetch, commands: desk, reads: store.reads, principals: store.principals }, config, version);
   const schema = new SchemaGate({ pool: store.pool, log });
   const lossCheck = new LossCheck({
     look: async () => store.lanes.noticeLoss(lane, { published: await kafka.newestUpdates() }),

@@ -12,6 +12,7 @@ import type { Random } from '../../runtime/random.ts';
 import { Secret } from '../../runtime/secret.ts';
 
 export interface RestPartsDeps {
+  readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -44,12 +45,19 @@ export function restParts(
   );
 }
 
-function signIn({ authIssuer, authAudience, authJwksUrl, authAlgorithms, authTokens }: Config): RestServerOptions['auth'] {
+function signIn({
+  authIssuer,
+  authAudience,
+  authJwksUrl,
+  authAlgorithms,
+  authTyp,
+  authTokens,
+}: Config): RestServerOptions['auth'] {
   // The rules of the configuration see to it that the three come together.
   const complete = authIssuer !== undefined && authAudience !== undefined && authJwksUrl !== undefined;
   return {
     ...(complete && {
-      jwt: { issuer: authIssuer, audience: authAudience, jwksUrl: authJwksUrl, algorithms: authAlgorithms },
+      jwt: { issuer: authIssuer, audience: authAudience, jwksUrl: authJwksUrl, algorithms: authAlgorithms, typ: authTyp },
     }),
     ...(authTokens !== undefined && { tokens: authTokens }),
   };

@@ -1,5 +1,5 @@
-import { DeadlineError, withDeadline } from '../runtime/deadline.ts';
-import type { CliIo } from './io.ts';
+import type { Clock } from './clock.ts';
+import { DeadlineError, withDeadline } from './deadline.ts';
 
 export interface Fetched {
   readonly status: number;
@@ -9,7 +9,11 @@ export interface Fetched {
 }
 
 /** A GET with its body, or a `DeadlineError`. Rejects as `fetch` does when nothing answers. No redirect is followed. */
-export async function fetchWithin(io: Pick<CliIo, 'fetch' | 'clock'>, url: string, limitMs: number): Promise<Fetched> {
+export async function fetchWithin(
+  io: { readonly fetch: typeof fetch; readonly clock: Clock },
+  url: string,
+  limitMs: number,
+): Promise<Fetched> {
   const abort = new AbortController();
   const work = async (): Promise<Fetched> => {
     const response = await io.fetch(url, { signal: abort.signal, redirect: 'manual' });
