@@ -343,6 +343,7 @@ CREATE TABLE public.commands (
   pending_version bigint,
   misses integer DEFAULT 0 NOT NULL,
   baseline json,
+  exposure numeric,
   deadline_at timestamptz NOT NULL,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
@@ -507,6 +508,245 @@ BEGIN
 END
 $$;
 
+-- ----- Limits before a command is journaled -----
+
+-- What holds in one scope; null is every principal, every account. `bounds` is Bounds of domain/limits.ts. A row without bounds is deleted; its history is in the audit trail.
+CREATE TABLE public.limits (
+  limits_id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  principal text,
+  account_id text,
+  bounds jsonb NOT NULL,
+  changed_by text NOT NULL,
+  reason text NOT NULL,
+  changed_at timestamptz NOT NULL,
+  CONSTRAINT limits_scope CHECK (principal <> '' and account_id <> ''),
+  CONSTRAINT limits_bounds CHECK (jsonb_typeof(bounds) = 'object' and bounds <> '{}')
+);
+
+CREATE UNIQUE INDEX limits_one_per_scope ON public.limits (coalesce(principal, ''), coalesce(account_id, ''));
+
+-- A LimitBreach of domain/limits.ts. Without a value: it can't be said.
+CREATE FUNCTION public.limit_breach(p_limit text, p_bound text, p_value text, p_why text DEFAULT NULL, p_needs_quote boolean DEFAULT NULL) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN json_strip_nulls(json_build_object('limit', p_limit, 'bound', p_bound, 'value', p_value, 'why', p_why, 'needsQuote', p_needs_quote));
+END
+$$;
+
+-- Money at work in an account, or in one symbol of it: open orders and what may have been placed, both sides added up. One statement, so one snapshot: an order and the
+-- command that placed it, which ingest binds in one transaction, are counted once. `unvalued` names one of which the value is not known.
+CREATE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT amount numeric, OUT unvalued text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  SELECT coalesce(sum(e.value), 0), min(e.name) FILTER (WHERE e.value IS NULL) INTO amount, unvalued
+  FROM (
+    SELECT 'order ' || o.order_id AS name, CASE
+      WHEN s."leavesQty" = 0 THEN 0
+      -- As `measureCommand` values them: a buy of a prediction at its price, anything else at the most a contract can be worth.
+      WHEN o.stream = 'prediction' THEN s."leavesQty" * CASE WHEN lower(s.side) = 'buy' THEN coalesce((s.working ->> 'price')::numeric, s.price, 1) ELSE 1 END
+      -- A price of its own, or what it was valued at when it was placed here.
+      ELSE s."leavesQty" * greatest(
+        abs(coalesce((s.working ->> 'price')::numeric, s.price)) * u.shares, abs(s."stopPrice") * u.shares,
+        c.exposure / nullif((c.request -> 'terms' ->> 'qty')::numeric, 0))
+      END AS value
+    FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+    JOIN public.orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
+    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
+    CROSS JOIN LATERAL (SELECT CASE
+      WHEN s.instrument ->> 'kind' <> 'option' THEN 1
+      WHEN json_array_length(coalesce(s.instrument -> 'legs', '[]')) = 1 THEN 100 * (s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric
+      ELSE 100 END) AS u(shares)
+    LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
+    LEFT JOIN public.commands c ON c.command_id = b.command_id
+    WHERE p_symbol IS NULL OR upper(o.symbol) = p_symbol
+    UNION ALL
+    SELECT 'command ' || c.command_id, c.exposure
+    FROM public.commands c
+    WHERE c.account_id = p_account AND c.settled_at IS NULL AND c.kind <> 'cancel'
+      AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id))
+      AND (p_symbol IS NULL OR p_symbol = upper(coalesce(c.symbol,
+        (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id))))
+  ) AS e;
+END
+$$;
+
+-- The limit that a place or a replace breaks, or null. `p` is a NewCommand. Every row that matches holds, so of each bound the tightest. What counts commands and orders is
+-- judged by one transaction of an account at a time, to its end: of any number at once none passes on what another is about to add.
+CREATE FUNCTION public.judge_limits(p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  m jsonb := p -> 'measure';
+  b record;
+  v_kind text := p -> 'request' ->> 'kind';
+  v_account text := p -> 'request' ->> 'accountId';
+  v_principal text := p ->> 'principal';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_symbol text := m -> 'symbols' ->> 0;
+  v_no_quote text;
+  v_count bigint;
+  v_same uuid;
+  v_exposure record;
+BEGIN
+  IF v_kind = 'cancel' THEN
+    RETURN NULL;
+  END IF;
+  SELECT count(*) AS rows,
+    min((l.bounds ->> 'maxQuantity')::numeric) AS quantity, min((l.bounds ->> 'maxNotional')::numeric) AS notional,
+    min((l.bounds ->> 'collarPercent')::numeric) AS collar, coalesce(min((l.bounds ->> 'maxQuoteAgeMs')::bigint), 10000) AS quote_age,
+    min((l.bounds ->> 'maxOpenOrders')::bigint) AS open_orders,
+    min((l.bounds ->> 'maxSymbolExposure')::numeric) AS symbol_exposure, min((l.bounds ->> 'maxAccountExposure')::numeric) AS account_exposure,
+    -- A row that names a principal counts what that principal sends, another row what anyone sends.
+    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NULL) AS rate,
+    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
+    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
+    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_same_within,
+    min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ? v_symbol) AS allowed,
+    min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE l.bounds -> 'forbiddenSymbols' ?| ARRAY(SELECT jsonb_array_elements_text(m -> 'symbols'))) AS forbidden,
+    min((l.bounds -> 'instruments')::text) FILTER (WHERE NOT l.bounds -> 'instruments' ? (m ->> 'instrument')) AS instruments
+  INTO b FROM public.limits l
+  WHERE (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', v_account), (v_principal, ''), (v_principal, v_account));
+
+  IF (p ->> 'limitsRequired')::boolean AND num_nulls(b.quantity, b.notional, least(b.rate, b.own_rate)) > 0 THEN
+    RETURN public.limit_breach('required', concat_ws(', ', CASE WHEN b.quantity IS NULL THEN 'maxQuantity' END, CASE WHEN b.notional IS NULL THEN 'maxNotional' END,
+      CASE WHEN least(b.rate, b.own_rate) IS NULL THEN 'ordersPerMinute' END), NULL);
+  END IF;
+  IF b.rows = 0 THEN
+    RETURN NULL;
+  END IF;
+  IF m IS NULL THEN
+    RAISE EXCEPTION 'command % comes without what its limits are held against', p ->> 'commandId' USING ERRCODE = 'TM010';
+  END IF;
+
+  IF b.allowed IS NOT NULL THEN
+    RETURN public.limit_breach('allowedSymbols', b.allowed, v_symbol);
+  END IF;
+  IF b.forbidden IS NOT NULL THEN
+    RETURN public.limit_breach('forbiddenSymbols', b.forbidden, m ->> 'symbols');
+  END IF;
+  IF b.instruments IS NOT NULL THEN
+    RETURN public.limit_breach('instruments', b.instruments, m ->> 'instrument');
+  END IF;
+  IF (m ->> 'quantity')::numeric > b.quantity THEN
+    RETURN public.limit_breach('maxQuantity', b.quantity::text, m ->> 'quantity');
+  END IF;
+
+  v_no_quote := CASE WHEN NOT m ? 'quoteAgeMs' THEN 'there is no quote' WHEN (m ->> 'quoteAgeMs')::bigint > b.quote_age
+    THEN format('the quote is %s ms old, and may be %s', m ->> 'quoteAgeMs', b.quote_age) END;
+  IF b.collar IS NOT NULL AND m ? 'deviationPercent' THEN
+    IF v_no_quote IS NOT NULL OR m ->> 'deviationPercent' IS NULL THEN
+      RETURN public.limit_breach('collarPercent', b.collar::text, NULL, coalesce(v_no_quote, 'there is no quote'), true);
+    END IF;
+    IF (m ->> 'deviationPercent')::numeric > b.collar THEN
+      RETURN public.limit_breach('collarPercent', b.collar::text, m ->> 'deviationPercent');
+    END IF;
+  END IF;
+  v_no_quote := CASE WHEN (m ->> 'valuedByQuote')::boolean THEN v_no_quote WHEN m ->> 'exposure' IS NULL THEN 'the order has no price' END;
+  IF b.notional IS NOT NULL AND m ? 'notional' THEN
+    IF v_no_quote IS NOT NULL THEN
+      RETURN public.limit_breach('maxNotional', b.notional::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
+    END IF;
+    IF (m ->> 'notional')::numeric > b.notional THEN
+      RETURN public.limit_breach('maxNotional', b.notional::text, m ->> 'notional');
+    END IF;
+  END IF;
+
+  IF num_nonnulls(b.rate, b.own_rate, b.same_within, b.own_same_within, b.open_orders, b.symbol_exposure, b.account_exposure) = 0 THEN
+    RETURN NULL;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark limits'), hashtext(v_account));
+
+  IF least(b.rate, b.own_rate) IS NOT NULL THEN
+    SELECT count(*) INTO v_count FROM public.commands c WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel';
+    IF v_count >= b.rate THEN
+      RETURN public.limit_breach('ordersPerMinute', b.rate::text, (v_count + 1)::text);
+    END IF;
+    IF b.own_rate IS NOT NULL AND v_count >= b.own_rate THEN
+      SELECT count(*) INTO v_count FROM public.commands c
+      WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel' AND c.principal = v_principal;
+      IF v_count >= b.own_rate THEN
+        RETURN public.limit_breach('ordersPerMinute', b.own_rate::text, (v_count + 1)::text);
+      END IF;
+    END IF;
+  END IF;
+  -- The one that it supersedes is presumed absent, and one of which nothing was placed is no duplicate.
+  IF v_kind = 'place' AND greatest(b.same_within, b.own_same_within) IS NOT NULL THEN
+    SELECT c.command_id INTO v_same FROM public.commands c
+    WHERE c.account_id = v_account AND c.kind = 'place' AND c.symbol = p -> 'request' -> 'terms' ->> 'symbol' AND c.state NOT IN ('not_sent', 'refused')
+      AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid AND c.request::jsonb = (p -> 'request')::jsonb
+      AND (c.created_at > v_at - b.same_within * interval '1 ms' OR c.principal = v_principal AND c.created_at > v_at - b.own_same_within * interval '1 ms')
+      AND c.created_at > v_at - greatest(b.same_within, b.own_same_within) * interval '1 ms'
+    ORDER BY c.created_at DESC LIMIT 1;
+    IF FOUND THEN
+      RETURN public.limit_breach('duplicateWindowMs', greatest(b.same_within, b.own_same_within)::text, 'the same as command ' || v_same);
+    END IF;
+  END IF;
+  IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
+    SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+        JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
+      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.settled_at IS NULL AND c.kind = 'place'
+        AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id)) INTO v_count;
+    IF v_count > b.open_orders THEN
+      RETURN public.limit_breach('maxOpenOrders', b.open_orders::text, v_count::text);
+    END IF;
+  END IF;
+  -- A replace that adds nothing passes, however much is at work.
+  IF num_nonnulls(b.symbol_exposure, b.account_exposure) = 0 OR (m ->> 'exposure')::numeric = 0 THEN
+    RETURN NULL;
+  END IF;
+  FOR v_exposure IN
+    SELECT of.name, of.bound, x.unvalued, x.amount + (m ->> 'exposure')::numeric AS amount
+    FROM (VALUES ('maxSymbolExposure', b.symbol_exposure, v_symbol), ('maxAccountExposure', b.account_exposure, NULL)) AS of(name, bound, symbol)
+    CROSS JOIN LATERAL public.exposure_of(v_account, of.symbol) AS x
+    WHERE of.bound IS NOT NULL
+  LOOP
+    IF v_no_quote IS NOT NULL THEN
+      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
+    END IF;
+    IF v_exposure.unvalued IS NOT NULL THEN
+      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, format('the value of %s is not known', v_exposure.unvalued));
+    END IF;
+    IF v_exposure.amount > v_exposure.bound THEN
+      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, trim_scale(v_exposure.amount)::text);
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END
+$$;
+
+-- Sets the bounds of one scope, with its line of the audit trail, unless they are not any more what the change was decided on. `p` is a LimitsChange
+-- (commands/command-journal.ts). False: they are not, and nothing was written.
+CREATE FUNCTION public.change_limits(p json) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.limits;
+  v_before jsonb := p -> 'before';
+  v_bounds jsonb := p -> 'bounds';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+BEGIN
+  SELECT * INTO v FROM public.limits
+  WHERE coalesce(principal, '') = coalesce(p ->> 'principal', '') AND coalesce(account_id, '') = coalesce(p ->> 'accountId', '') FOR UPDATE;
+  IF coalesce(v.bounds, '{}') <> v_before THEN
+    RETURN false;
+  END IF;
+  IF v_bounds = '{}' THEN
+    DELETE FROM public.limits WHERE limits_id = v.limits_id;
+  ELSIF v.limits_id IS NOT NULL THEN
+    UPDATE public.limits SET bounds = v_bounds, changed_by = p ->> 'by', reason = p ->> 'reason', changed_at = v_at WHERE limits_id = v.limits_id;
+  ELSE
+    INSERT INTO public.limits (principal, account_id, bounds, changed_by, reason, changed_at)
+    VALUES (p ->> 'principal', p ->> 'accountId', v_bounds, p ->> 'by', p ->> 'reason', v_at)
+    ON CONFLICT (coalesce(principal, ''), coalesce(account_id, '')) DO NOTHING;
+    IF NOT FOUND THEN
+      RETURN false;
+    END IF;
+  END IF;
+  INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
+  VALUES (v_at, p ->> 'by', 'change_limits', p ->> 'accountId', p ->> 'requestId', p ->> 'reason',
+    json_strip_nulls(json_build_object('of', p ->> 'principal', 'approvedBy', p ->> 'approvedBy', 'before', v_before, 'after', v_bounds)));
+  RETURN true;
+END
+$$;
+
 -- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (commands/command-journal.ts) with place terms' symbol and side.
 -- Of many with one key at once, one inserts, the others wait at the unique index and find it.
 CREATE FUNCTION public.open_command(p_lane integer, p_epoch bigint, p json) RETURNS json
@@ -517,6 +757,7 @@ DECLARE
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
   v_attempt text := p ->> 'attemptId';
   v_prior public.commands;
+  v_breach json;
 BEGIN
   IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
@@ -557,12 +798,19 @@ BEGIN
       RETURN json_build_object('kind', 'not_superseded');
     END IF;
 
+    IF v_attempt IS NOT NULL THEN
+      v_breach := public.judge_limits(p);
+      IF v_breach IS NOT NULL THEN
+        RETURN json_build_object('kind', 'limited', 'breach', v_breach);
+      END IF;
+    END IF;
+
     INSERT INTO public.commands (command_id, lane, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
-      supersedes, state, version, order_id, reason, baseline, deadline_at, created_at, updated_at, settled_at)
+      supersedes, state, version, order_id, reason, baseline, exposure, deadline_at, created_at, updated_at, settled_at)
     VALUES (v_id, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
       p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
-      p -> 'refusal', p -> 'baseline', public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
+      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
     ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
     EXIT WHEN FOUND;
   END LOOP;
@@ -991,10 +1239,10 @@ BEGIN
     RETURN NEW;
   END IF;
   IF (OLD.command_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
-      OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.deadline_at, OLD.created_at)
+      OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.exposure, OLD.deadline_at, OLD.created_at)
     IS DISTINCT FROM
      (NEW.command_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
-      NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.deadline_at, NEW.created_at)
+      NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.exposure, NEW.deadline_at, NEW.created_at)
   THEN
     RAISE EXCEPTION 'what command % asks for never changes', OLD.command_id USING ERRCODE = 'TM010';
   END IF;
@@ -1180,10 +1428,11 @@ GRANT SELECT, INSERT, UPDATE (key_held) ON public.cancel_alls TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
 -- Tokens are made and ended by people, as the owner: a service that was broken into can't let anybody in.
 GRANT SELECT ON public.principal_tokens TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.relay_positions, public.accounts, public.quarantine,
   public.repair_requests, public.commands, public.attempts, public.evidence, public.command_events, public.command_fence, public.cancel_alls, public.halts,
-  public.audit_log TO tidemark_reader;
+  public.limits, public.audit_log TO tidemark_reader;
 -- Not the hashes.
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
@@ -1194,3 +1443,4 @@ GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_j
   public.take_over_commands TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
+GRANT EXECUTE ON FUNCTION public.limit_breach, public.exposure_of, public.judge_limits, public.change_limits TO tidemark_app;

@@ -101,6 +101,14 @@ const commandPanels: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Refused by a limit',
+    description:
+      'Places and replaces that a limit refused, or could not judge. required: a real account without the limits that it must have.',
+    unit: 'none',
+    queries: [{ expr: increaseBy('limit', 'tidemark_command_limit_refusals_total'), legend: '{{limit}}' }],
+  },
+  {
+    kind: 'lines',
     title: 'Platform, p99 by operation',
     description: 'Time of one request to the platform.',
     unit: 's',

@@ -99,6 +99,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./halt.ts')).resumeCommand,
   },
   {
+    name: 'limits',
+    summary: 'show and change what places and replaces are held to',
+    load: async () => (await import('./limits.ts')).limitsCommand,
+  },
+  {
     name: 'reconcile',
     summary: 'find out at once what became of unresolved commands',
     load: async () => (await import('./reconcile.ts')).reconcileCommand,

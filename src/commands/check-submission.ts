@@ -1,5 +1,6 @@
 import type { Baseline, Command } from '../domain/command.ts';
 import { checkCancel, checkPlace, checkReplace } from '../domain/command-checks.ts';
+import type { Order } from '../domain/order.ts';
 import type { SettlingUpdate } from '../domain/settling.ts';
 import type { AccountProbes } from './account-probes.ts';
 import type { CommandBook } from './command-book.ts';
@@ -20,7 +21,14 @@ export interface CheckDeps {
 }
 
 export type CheckResult =
-  | { readonly kind: 'passed'; readonly orderId?: string; readonly baseline?: Baseline; readonly tookToken: boolean }
+  | {
+      readonly kind: 'passed';
+      readonly orderId?: string;
+      readonly baseline?: Baseline;
+      /** The one that a replace or cancel names, where it is known. */
+      readonly order?: Order;
+      readonly tookToken: boolean;
+    }
   | Declined;
 
 /**
@@ -117,13 +125,18 @@ function orderObjection(
 
 function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate | undefined): CheckResult {
   if (request.kind === 'place') throw new Error('a place names no order');
-  const named = { orderId: request.orderId, baseline: held === undefined ? unseenBaseline : baselineOf(held) };
+  const baseline = held === undefined ? unseenBaseline : baselineOf(held);
+  const named = { orderId: request.orderId, baseline, ...(held !== undefined && { order: held.order }) };
   if (request.kind === 'cancel') return { kind: 'passed', ...named, tookToken: false };
   return takeToken(deps, request.accountId, named);
 }
 
 /** The last of the checks, so that what is declined for another reason costs nothing. */
-function takeToken({ budget }: CheckDeps, accountId: string, named: { orderId?: string; baseline?: Baseline }): CheckResult {
+function takeToken(
+  { budget }: CheckDeps,
+  accountId: string,
+  named: Omit<Extract<CheckResult, { kind: 'passed' }>, 'kind' | 'tookToken'>,
+): CheckResult {
   const waitMs = budget.take(accountId);
   if (waitMs === undefined) return { kind: 'passed', ...named, tookToken: true };
   return declined('RATE_LIMITED', 'the account has used up its rate of commands', waitMs);

@@ -1,5 +1,6 @@
 import { isUnresolved } from '../domain/command.ts';
 import type { CommittedBatch } from '../domain/committed-batch.ts';
+import type { BoundsChange, LimitScope } from '../domain/limits.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
@@ -11,6 +12,7 @@ import type { AccountProbes } from './account-probes.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { type CancelAllWord, cancelAll } from './cancel-all.ts';
+import { changeLimits, readLimits } from './change-limits.ts';
 import { anotherLeads, cancelAllObjection, type Declined, declined, ending } from './check-submission.ts';
 import { CommandBook } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
@@ -23,6 +25,7 @@ import type {
   CancelAllScope,
   Commands,
   HaltResult,
+  LimitsResult,
   OperatorWord,
   ReconcileResult,
   SettleResult,
@@ -33,6 +36,7 @@ import type { PersonsOutcome } from './decide-person.ts';
 import { HaltWatch } from './halt-watch.ts';
 import { accountScope, Halts } from './halts.ts';
 import type { OrderEntry } from './order-entry.ts';
+import type { Quotes } from './quotes.ts';
 import { RateBreaker } from './rate-breaker.ts';
 import { RateBudget } from './rate-budget.ts';
 import { Reconciler } from './reconciler.ts';
@@ -45,6 +49,7 @@ export interface CommandDeskDeps {
   readonly journal: CommandJournal;
   readonly entry: OrderEntry;
   readonly probes: AccountProbes;
+  readonly quotes: Quotes;
   readonly lease: Lease;
   readonly clock: Clock;
   readonly random: Random;
@@ -229,6 +234,14 @@ export class CommandDesk implements Commands, Service {
 
   halts(): readonly Halt[] {
     return this.tableOfHalts.list();
+  }
+
+  limits(): Promise<LimitsResult> {
+    return readLimits(this.deps);
+  }
+
+  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult> {
+    return changeLimits(this.deps, scope, change, word);
   }
 
   status(): DeskStatus {

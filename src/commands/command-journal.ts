@@ -1,11 +1,13 @@
 import type { AttemptState, Baseline, Command, CommandRequest, CommandState, Evidence, Reason } from '../domain/command.ts';
+import type { Bounds, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
+import type { Measure } from '../domain/measure-command.ts';
 import type { Stream } from '../domain/order.ts';
 import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
 
 export type { BoundOrder, SettlingUpdate };
 
 /**
- * Under which term of the lane something is written. Every write of the journal but `addEvidence` carries one, and is refused once a later holder has called
+ * Under which term of the lane something is written. Every write of the journal but `addEvidence`, `changeLimits` and `audit` carries one, and is refused once a later holder has called
  * `takeOver`: a fence of the commands' own, so that slow journal transactions never wait for the lane's row, nor it for them.
  */
 export interface Fence {
@@ -30,6 +32,10 @@ export interface NewCommand {
   /** Attempt 1, PREPARED. Absent where we refuse it ourselves after all: `refusal` then, and the command is journaled as `refused`. */
   readonly attemptId?: string;
   readonly refusal?: Reason;
+  /** Place and replace: what its limits are held against. */
+  readonly measure?: Measure;
+  /** A real account: nothing is placed without limits that bound what they must (`requiredLimits`). */
+  readonly limitsRequired?: true;
 }
 
 export type OpenResult =
@@ -42,6 +48,8 @@ export type OpenResult =
   | { readonly kind: 'caller_ref_reused' }
   /** `supersedes` names a command that is not presumed absent any more, or has a successor that did not come to nothing (`not_sent`, `refused`). Nothing was written. */
   | { readonly kind: 'not_superseded' }
+  /** A place or replace that breaks a limit. Nothing was written. */
+  | { readonly kind: 'limited'; readonly breach: LimitBreach }
   | { readonly kind: 'fenced' };
 
 export type NewEvidence = Omit<Evidence, 'number'>;
@@ -136,6 +144,19 @@ export function keyOfCancel({ cancelAllId }: NewCancelAll, place: number): strin
   return `cancel-all:${cancelAllId}:${place}`;
 }
 
+/** New bounds of one scope of limits. None: the row goes. */
+export interface LimitsChange extends LimitScope {
+  /** The bounds that the change was decided on. */
+  readonly before: Bounds;
+  readonly bounds: Bounds;
+  readonly by: string;
+  /** The second person, where one is needed. */
+  readonly approvedBy?: string;
+  readonly reason: string;
+  readonly requestId: string;
+  readonly atMs: number;
+}
+
 export interface Halt {
   readonly haltId: string;
   /** The whole service, or one account. */
@@ -159,7 +180,10 @@ export interface Halt {
  * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command per bound order and kind `place`; one cancel-all per (lane, principal, key).
  */
 export interface CommandJournal {
-  /** One transaction: the command, attempt 1, the first event. */
+  /**
+   * One transaction: the command, attempt 1, the first event. A place or replace is held to its limits there, with all that is open, unresolved or journaled in this account by
+   * then: of any number at once none passes on what another adds.
+   */
   open(command: NewCommand, fence: Fence): Promise<OpenResult>;
   /** PREPARED → SENDING, committed. Only `true` permits the one write. Rejects when its outcome is not known: nothing may be written then. */
   markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean>;
@@ -211,6 +235,10 @@ export interface CommandJournal {
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
   /** Clears all active halts of the scope. Returns how many. */
   clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'>;
+  /** Every row of limits, by its scope. */
+  limits(): Promise<LimitRow[]>;
+  /** Sets the bounds of a scope, with its line of the audit trail, in one transaction, under no fence: `open` reads them afresh. False: they are not any more what `before` says. */
+  changeLimits(change: LimitsChange): Promise<boolean>;
   /** Who did what to the command side: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. */
   audit(entries: readonly AuditEntry[]): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import type { Command, CommandOutcome, CommandRequest, Evidence } from '../domain/command.ts';
+import type { BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
 import type { Halt } from './command-journal.ts';
 
@@ -34,6 +35,9 @@ export const declineCodes = {
   QUANTITY_BELOW_FILLED: 409,
   NO_CHANGE: 409,
   CALLER_REF_REUSED: 409,
+  LIMIT_EXCEEDED: 409,
+  LIMIT_NOT_EVALUATED: 409,
+  LIMITS_REQUIRED: 403,
   REVISION_MISMATCH: 412,
   IDEMPOTENCY_KEY_REUSED: 422,
   RATE_LIMITED: 429,
@@ -42,7 +46,14 @@ export type DeclineCode = keyof typeof declineCodes;
 
 export type SubmitResult =
   | { readonly kind: 'journaled'; readonly command: Command; readonly replayed: boolean }
-  | { readonly kind: 'declined'; readonly code: DeclineCode; readonly message: string; readonly retryAfterMs?: number };
+  | {
+      readonly kind: 'declined';
+      readonly code: DeclineCode;
+      readonly message: string;
+      readonly retryAfterMs?: number;
+      /** The limit that it breaks. */
+      readonly breach?: LimitBreach;
+    };
 
 export interface OperatorWord {
   readonly by: string;
@@ -63,6 +74,11 @@ export type SettleResult =
 export type HaltResult =
   | { readonly kind: 'done'; readonly halts: readonly Halt[] }
   | { readonly kind: 'declined'; readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE'; readonly message: string };
+
+/** `limits`: every row, afterwards. */
+export type LimitsResult =
+  | { readonly kind: 'done'; readonly limits: readonly LimitRow[] }
+  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE'; readonly message: string };
 
 /** What one account (or the service) still may send, for RateLimit headers. */
 export interface Allowance {
@@ -122,6 +138,9 @@ export interface Commands {
   halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   halts(): readonly Halt[];
+  /** What places and replaces are held to. Read and changed at any process: the journal alone has them. */
+  limits(): Promise<LimitsResult>;
+  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult>;
   /** Cancels every open order of the scope, a command each. The same key again is about the same orders, and about none that came later. */
   cancelAll(scope: CancelAllScope, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult>;
   /** Probes everything unresolved at once, within the budget; `dryRun` reads nothing. */

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
-import { attemptPrefix, type Command } from '../domain/command.ts';
+import { attemptPrefix, type Command, type CommandRequest } from '../domain/command.ts';
+import { describeBreach, type LimitBreach } from '../domain/limits.ts';
+import { type Measure, measurePlace, measureReplace, type Quote, quotedBy } from '../domain/measure-command.ts';
+import type { Order } from '../domain/order.ts';
 import { canonicalRequest } from '../domain/request-text.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -8,12 +11,13 @@ import type { Random } from '../runtime/random.ts';
 import type { AccountProbes } from './account-probes.ts';
 import { AccountTurns } from './account-turns.ts';
 import { awaitCommand } from './await-command.ts';
-import { anotherLeads, checkSubmission, type Declined, declined, ending } from './check-submission.ts';
+import { anotherLeads, type CheckResult, checkSubmission, type Declined, declined, ending } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandJournal, NewCommand, OpenResult } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission, SubmitResult } from './commands.ts';
 import type { Halts } from './halts.ts';
+import type { Quotes } from './quotes.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 import type { RateBudget } from './rate-budget.ts';
 import type { SendAttempts } from './send-attempts.ts';
@@ -23,6 +27,7 @@ import type { Watched } from './watched.ts';
 export interface SubmitDeps {
   readonly journal: CommandJournal;
   readonly probes: AccountProbes;
+  readonly quotes: Quotes;
   readonly book: CommandBook;
   readonly halts: Halts;
   readonly budget: RateBudget;
@@ -30,7 +35,7 @@ export interface SubmitDeps {
   readonly sender: SendAttempts;
   readonly clock: Clock;
   readonly random: Random;
-  readonly metrics: Pick<Metrics['commands'], 'idempotency'>;
+  readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
   readonly log: Log;
   readonly onStep: () => void;
   /** A command may be in the journal with nobody to send it. */
@@ -169,7 +174,7 @@ export class SubmitCommand {
 
   private async journalIt(
     submission: Submission,
-    { orderId, baseline }: { orderId?: string; baseline?: NewCommand['baseline'] },
+    { orderId, baseline, order }: Passed,
     under: SendingTerm,
     calledAtMs: number,
   ): Promise<Opened> {
@@ -188,13 +193,14 @@ export class SubmitCommand {
       ...(supersedes !== undefined && { supersedes }),
       ...(orderId !== undefined && { orderId }),
       ...(baseline !== undefined && { baseline }),
+      ...this.limitedBy(request, order),
       deadlineAtMs: atMs + this.options.deadlineMs,
       atMs,
       attemptId,
     };
     book.opening.add(command.commandId);
     // The socket is connected while the journal writes: `opened` is what the one write waits for.
-    const opening = this.write(command, term);
+    const opening = this.writeWithin(command, term);
     const opened = opening.then((result) => (result.kind === 'opened' ? this.watch(result.command, calledAtMs) : undefined));
     let tell: () => void = () => {};
     const told = new Promise<void>((resolve) => {
@@ -238,9 +244,41 @@ export class SubmitCommand {
         'CALLER_REF_REUSED',
         'the reference is that of another command of yours: GET /v1/commands?callerRef= finds it',
       );
+    if (result.kind === 'limited') return this.refuse(result.breach, submission);
     if (result.kind === 'not_superseded')
       return declined('SUPERSEDED_NOT_ABSENT', 'the command to be superseded is not presumed absent, or was superseded already');
     return anotherLeads;
+  }
+
+  private limitedBy(request: CommandRequest, order: Order | undefined): Pick<NewCommand, 'measure' | 'limitsRequired'> {
+    if (request.kind === 'cancel') return {};
+    const { isSim } = this.deps.probes.standing(request.stream, request.accountId);
+    const measure = measureOf(request, order);
+    return { ...(measure !== undefined && { measure }), ...(!isSim && { limitsRequired: true }) };
+  }
+
+  /**
+   * A quote is read only once a limit has asked for one: most commands are under none that does, and the journal alone knows its limits. Never rejects.
+   */
+  private async writeWithin(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
+    const { request } = command;
+    const first = await this.write(command, term);
+    const of = quotedBy(request);
+    if (first.kind !== 'limited' || first.breach.needsQuote !== true || of === undefined) return first;
+    const quote = await this.deps.quotes.lastQuote(request.accountId, of);
+    const measure = quote && measureOf(request, undefined, quote);
+    return measure === undefined ? first : this.write({ ...command, measure }, term);
+  }
+
+  private refuse(breach: LimitBreach, { request, principal, requestId }: Submission): Declined {
+    const { log, metrics } = this.deps;
+    const { accountId } = request;
+    const message = describeBreach(breach, accountId);
+    metrics.limited.inc({ limit: breach.limit });
+    log.warn({ principal, accountId, requestId, ...breach }, 'a command breaks a limit');
+    const code =
+      breach.limit === 'required' ? 'LIMITS_REQUIRED' : breach.value === undefined ? 'LIMIT_NOT_EVALUATED' : 'LIMIT_EXCEEDED';
+    return { ...declined(code, message), breach };
   }
 
   /** Never rejects. A commit whose outcome was lost is looked for: 4xx and 5xx mean that nothing was journaled. */
@@ -261,6 +299,13 @@ export class SubmitCommand {
       return storeUnavailable;
     }
   }
+}
+
+type Passed = Extract<CheckResult, { kind: 'passed' }>;
+
+function measureOf(request: CommandRequest, order: Order | undefined, quote?: Quote): Measure | undefined {
+  if (request.kind === 'place') return measurePlace(request, quote);
+  return request.kind === 'replace' && order !== undefined ? measureReplace(request, order) : undefined;
 }
 
 const storeUnavailable = declined(

@@ -28,6 +28,14 @@ export const commandProblems = {
   503: ['NOT_LEADER', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
 };
 
-export const placeProblems = ['PLACING_HALTED', 'UNRESOLVED_PRIOR_COMMAND', 'SUPERSEDED_NOT_ABSENT', 'CALLER_REF_REUSED'];
-export const replaceProblems = ['PLACING_HALTED', 'ORDER_CLOSED', 'ORDER_ACTION_PENDING', 'QUANTITY_BELOW_FILLED', 'NO_CHANGE'];
+const limited = { ...commandProblems, 403: [...commandProblems[403], 'LIMITS_REQUIRED'] };
+const byLimits = ['LIMIT_EXCEEDED', 'LIMIT_NOT_EVALUATED'];
+export const placeProblems = {
+  ...limited,
+  409: ['PLACING_HALTED', 'UNRESOLVED_PRIOR_COMMAND', 'SUPERSEDED_NOT_ABSENT', 'CALLER_REF_REUSED', ...byLimits],
+};
+export const replaceProblems = {
+  ...limited,
+  409: ['PLACING_HALTED', 'ORDER_CLOSED', 'ORDER_ACTION_PENDING', 'QUANTITY_BELOW_FILLED', 'NO_CHANGE', ...byLimits],
+};
 export const cancelProblems = ['ORDER_CLOSED'];

@@ -4,6 +4,13 @@ export interface Fault {
   readonly message: string;
 }
 
+/** The limit that a command breaks: what it would come to, and the bound. Without a value it can't be said. */
+export interface BrokenLimit {
+  readonly limit: string;
+  readonly value?: string;
+  readonly bound: string;
+}
+
 /** The body of every error that we answer: RFC 9457, with what a program needs to act on it. */
 export interface Problem {
   readonly type: 'about:blank';
@@ -18,6 +25,8 @@ export interface Problem {
   readonly requestId: string;
   /** 400 only: each fault of the body or of the parameters. */
   readonly faults?: readonly Fault[];
+  /** Of a command that a limit refuses. */
+  readonly breach?: BrokenLimit;
 }
 
 export const problemType = 'application/problem+json; charset=utf-8';
@@ -42,7 +51,13 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Service unavailable',
 };
 
-export function problem(status: number, code: string, detail: string, requestId: string, faults?: readonly Fault[]): Problem {
+export function problem(
+  status: number,
+  code: string,
+  detail: string,
+  requestId: string,
+  besides: Pick<Problem, 'faults' | 'breach'> = {},
+): Problem {
   const retryable = status === 503 || status === 429 || status === 408;
   return {
     type: 'about:blank',
@@ -52,6 +67,6 @@ export function problem(status: number, code: string, detail: string, requestId:
     code,
     retryable,
     requestId,
-    ...(faults === undefined ? {} : { faults }),
+    ...besides,
   };
 }

@@ -3,6 +3,7 @@ import { cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
 import { cancelOrder, cancelPredictionOrder } from './routes/cancel-order.ts';
 import { haltAccount, haltService, resumeAccount, resumeService } from './routes/change-halts.ts';
 import { getOrder } from './routes/get-order.ts';
+import { changeLimits, listLimits } from './routes/limits.ts';
 import { listAccounts } from './routes/list-accounts.ts';
 import { listCommands } from './routes/list-commands.ts';
 import { listHalts } from './routes/list-halts.ts';
@@ -41,6 +42,8 @@ export const routeTable: readonly Route[] = [
   haltService,
   resumeService,
   cancelAllOfService,
+  listLimits,
+  changeLimits,
   reconcile,
   showOpenapi,
   showAsyncapi,

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { type Fault, problem, problemType } from './problem.ts';
+import { type BrokenLimit, type Fault, problem, problemType } from './problem.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -19,7 +19,17 @@ export function sendProblem(
   detail: string,
   faults?: readonly Fault[],
 ): FastifyReply {
-  const body = JSON.stringify(problem(status, code, detail, reply.request.id, faults));
+  return sendProblemWith(reply, status, code, detail, faults === undefined ? {} : { faults });
+}
+
+export function sendProblemWith(
+  reply: FastifyReply,
+  status: number,
+  code: string,
+  detail: string,
+  besides: { readonly faults?: readonly Fault[]; readonly breach?: BrokenLimit },
+): FastifyReply {
+  const body = JSON.stringify(problem(status, code, detail, reply.request.id, besides));
   return reply.code(status).header('content-type', problemType).send(body);
 }
 

@@ -1,13 +1,14 @@
 import type { FastifyReply } from 'fastify';
 import { type DeclineCode, declineCodes, type Submission, type SubmitResult } from '../commands/commands.ts';
 import { type Command, isUnresolved } from '../domain/command.ts';
+import type { LimitBreach } from '../domain/limits.ts';
 import { maySee } from './auth/principal.ts';
 import { commandAnswer, commandPath } from './command-answer.ts';
 import { readIfMatch } from './entity-tags.ts';
 import { preferredWaitSeconds } from './prefer-wait.ts';
 import { setAllowance } from './rate-limit-headers.ts';
 import type { Call, RouteParts } from './route.ts';
-import { isMissingCode, sendJson, sendMissing, sendProblem } from './send-answer.ts';
+import { isMissingCode, sendJson, sendMissing, sendProblem, sendProblemWith } from './send-answer.ts';
 
 /** One second: by then most that were unknown for a moment are settled, and asking costs one read by key. */
 const retryAfterSeconds = 1;
@@ -75,17 +76,20 @@ interface Decline {
   readonly code: DeclineCode | 'COMMAND_NOT_FOUND' | 'ALREADY_SETTLED';
   readonly message: string;
   readonly retryAfterMs?: number;
+  readonly breach?: LimitBreach;
 }
 
 const operatorDeclines = { COMMAND_NOT_FOUND: 404, ALREADY_SETTLED: 409 } as const;
 
 /** Why nothing was journaled. What is not found is told in our words, the same for what is not the caller's. */
-export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs }: Decline): FastifyReply {
+export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, breach }: Decline): FastifyReply {
   if (isMissingCode(code)) return sendMissing(reply, code);
   const status = { ...declineCodes, ...operatorDeclines }[code];
   if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
   else if (status === 503 || status === 429) reply.header('retry-after', String(retryAfterSeconds));
-  return sendProblem(reply, status, code, message);
+  if (breach === undefined) return sendProblem(reply, status, code, message);
+  const { limit, value, bound } = breach;
+  return sendProblemWith(reply, status, code, message, { breach: { limit, ...(value !== undefined && { value }), bound } });
 }
 
 /** One order of a cancel-all: its command, or why there is none. */

@@ -57,6 +57,12 @@ export function commandMetrics(registry: Registry) {
       labelNames: ['outcome'] as const,
       registers,
     }),
+    limited: new Counter({
+      name: 'tidemark_command_limit_refusals_total',
+      help: 'Places and replaces that were refused by a limit, by the limit; required: a real account without the limits that it must have',
+      labelNames: ['limit'] as const,
+      registers,
+    }),
     idempotency: new Counter({
       name: 'tidemark_idempotency_total',
       help: 'Commands by their key: new, replayed, reused (another body)',

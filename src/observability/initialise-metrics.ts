@@ -20,6 +20,21 @@ const sourceStates = [
 ] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
 
+/** `limitNames` of domain/, which this room may not import; a test holds the two together. */
+export const limitNames = [
+  'maxQuantity',
+  'maxNotional',
+  'collarPercent',
+  'maxQuoteAgeMs',
+  'allowedSymbols',
+  'forbiddenSymbols',
+  'instruments',
+  'maxOpenOrders',
+  'maxSymbolExposure',
+  'maxAccountExposure',
+  'ordersPerMinute',
+  'duplicateWindowMs',
+] as const;
 const commandKinds = ['place', 'replace', 'cancel'] as const;
 const commandOutcomes = ['accepted', 'refused', 'not_sent', 'unknown', 'applied', 'rejected', 'moot', 'conflict'] as const;
 const settledOutcomes: readonly string[] = ['applied', 'rejected', 'moot', 'refused', 'not_sent', 'conflict'];
@@ -138,6 +153,7 @@ function initialiseCommands(commands: Metrics['commands']): void {
   }
   commands.oldestUnresolved.set(0);
   for (const outcome of ['complete', 'failed', 'skipped']) commands.probes.inc({ outcome }, 0);
+  for (const limit of [...limitNames, 'required']) commands.limited.inc({ limit }, 0);
   for (const result of ['new', 'replayed', 'reused']) commands.idempotency.inc({ result }, 0);
   for (const scope of ['account', 'service']) commands.placingHalted.set({ scope }, 0);
 }

@@ -3,7 +3,7 @@ import { plainText } from './body-fields.ts';
 import { type BodyResult, parseBody } from './parse-body.ts';
 
 /** Recorded with who said it and when. Blank text is no reason. */
-const reason = plainText(1, 500)
+export const reasonText = plainText(1, 500)
   .refine((text) => text.trim() !== '', 'must say why')
   .describe('Why: recorded in the audit trail');
 
@@ -13,11 +13,11 @@ export type SettledOutcome = (typeof settledOutcomes)[number];
 
 /** `POST /v1/commands/{id}/settlement`. */
 export const settlementBody = z
-  .strictObject({ outcome: z.enum(settledOutcomes), reason })
+  .strictObject({ outcome: z.enum(settledOutcomes), reason: reasonText })
   .meta({ id: 'Settlement', title: 'What a person knows about a command' });
 
 /** `POST /v1/accounts/{id}/halt|resume|cancel-all` and the same for the service. */
-export const reasonBody = z.strictObject({ reason }).meta({ id: 'OperatorReason', title: 'Why an operator acts' });
+export const reasonBody = z.strictObject({ reason: reasonText }).meta({ id: 'OperatorReason', title: 'Why an operator acts' });
 
 export function parseSettlement(body: unknown): BodyResult<{ readonly outcome: SettledOutcome; readonly reason: string }> {
   return parseBody(settlementBody, body, (value) => ({ outcome: value.outcome, reason: value.reason.trim() }));

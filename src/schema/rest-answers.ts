@@ -230,5 +230,9 @@ export const problemAnswer = z
     retryable: z.boolean().describe('True: the same request may succeed later'),
     requestId: z.string(),
     faults: z.array(fault).optional().describe('Each fault of the body or the parameters'),
+    breach: z
+      .object({ limit: z.string(), value: z.string().optional(), bound: z.string() })
+      .optional()
+      .describe('The limit that a command breaks; without a value it can’t be evaluated'),
   })
   .meta({ id: 'Problem', title: 'Problem (RFC 9457)' });

@@ -7,6 +7,7 @@ import type {
   Fence,
   Halt,
   Landings,
+  LimitsChange,
   Miss,
   MissResult,
   NewCancelAll,
@@ -20,10 +21,12 @@ import type {
   StepResult,
 } from '../commands/command-journal.ts';
 import type { Command, Evidence } from '../domain/command.ts';
+import type { LimitRow } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
 import type { CommitWitness } from '../runtime/commit-witness.ts';
 import { addAuditEntries, addEvidence } from './add-evidence.ts';
 import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
+import { changeLimits, readLimits } from './limits.ts';
 import { markSending } from './mark-sending.ts';
 import { noteMiss } from './note-miss.ts';
 import { openCancelAll } from './open-cancel-all.ts';
@@ -153,6 +156,14 @@ export class PostgresCommandJournal implements CommandJournal {
 
   clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'> {
     return this.noting(clearHalts(this.deps, scope, { by, reason, atMs }, fence));
+  }
+
+  limits(): Promise<LimitRow[]> {
+    return this.read(readLimits);
+  }
+
+  changeLimits(change: LimitsChange): Promise<boolean> {
+    return changeLimits(this.deps, change);
   }
 
   audit(entries: readonly AuditEntry[]): Promise<void> {

@@ -245,6 +245,8 @@ describe('declined, with nothing journaled and nothing sent', () => {
     await declines(await CommandRig.leading({ accounts: ['acct-2'] }), 'ACCOUNT_NOT_TRADED', placeEquity);
     const named = await CommandRig.leading({ accounts: ['acct-1'] });
     named.probes.now = { ...named.probes.now, isSim: false };
+    const bounds = { maxQuantity: '100', maxNotional: '10000', ordersPerMinute: 100 };
+    await named.journal.changeLimits({ before: {}, bounds, by: 'olga', reason: 'asked for', requestId: 'request-op', atMs: 0 });
     expect((await named.send(placeEquity)).state).toBe('accepted');
   });
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { EndReason } from '../../src/connectors/connection-end.ts';
+import { limitNames } from '../../src/domain/limits.ts';
 import { takeoverCauses } from '../../src/ingest/lane-store.ts';
-import { initialiseMetrics, laneTakeoverCauses, reconnectReasons } from '../../src/observability/initialise-metrics.ts';
+import {
+  initialiseMetrics,
+  laneTakeoverCauses,
+  limitNames as metricLimits,
+  reconnectReasons,
+} from '../../src/observability/initialise-metrics.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 
 const metrics = createMetrics();
@@ -69,6 +75,7 @@ describe('every metric', () => {
       'result',
       'scope',
       'by',
+      'limit',
     ];
     expect([...new Set(labels)].filter((label) => !bounded.includes(String(label)))).toEqual([]);
   });
@@ -120,6 +127,10 @@ it('a second set of metrics does not meet the first', async () => {
   other.source.gaps.inc({ source: 'account' });
   expect(text).toContain('tidemark_source_gaps_total{source="account"} 0');
   expect(await other.registry.metrics()).toContain('tidemark_source_gaps_total{source="account"} 1');
+});
+
+it('knows every limit', () => {
+  expect(metricLimits).toEqual(limitNames);
 });
 
 it('knows every way in which the lane changes hands', () => {

@@ -191,6 +191,7 @@ export class SimulatedService {
         journal,
         entry: knownAttempts(deps.wrapEntry?.(entry) ?? entry),
         probes: deps.wrapProbes?.(probes) ?? probes,
+        quotes: { lastQuote: async () => undefined },
         lease: this.lease,
         clock,
         random,

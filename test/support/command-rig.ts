@@ -4,9 +4,11 @@ import type { BoundOrder, SettlingUpdate } from '../../src/commands/command-jour
 import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
 import type { Submission, SubmitResult } from '../../src/commands/commands.ts';
 import type { EntryOptions, EntryResult, OrderEntry } from '../../src/commands/order-entry.ts';
+import type { Quotes } from '../../src/commands/quotes.ts';
 import type { Command, CommandRequest, Evidence } from '../../src/domain/command.ts';
 import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
 import { encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
+import type { Quote, Quoted } from '../../src/domain/measure-command.ts';
 import type { Order } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Lease } from '../../src/runtime/lease.ts';
@@ -129,6 +131,23 @@ export class RigProbes implements AccountProbes {
   }
 }
 
+/** The platform's quotes: none unless a test has set them. */
+export class RigQuotes implements Quotes {
+  readonly asked: Quoted[] = [];
+  now: Quote | undefined;
+  private readonly clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.clock = clock;
+  }
+
+  async lastQuote(_accountId: string, of: Quoted): Promise<Quote | undefined> {
+    this.asked.push(of);
+    await this.clock.sleep(1);
+    return this.now;
+  }
+}
+
 export const placeEquity = {
   kind: 'place',
   stream: 'account',
@@ -164,6 +183,7 @@ export class CommandRig {
   readonly orders: ToldOrders;
   readonly entry: RigEntry;
   readonly probes: RigProbes;
+  readonly quotes: RigQuotes;
   readonly lease: Lease;
   readonly metrics = createMetrics();
   readonly desk: CommandDesk;
@@ -180,10 +200,21 @@ export class CommandRig {
     this.journal = beside?.journal ?? new MemoryJournal(this.orders);
     this.entry = new RigEntry(this.clock);
     this.probes = new RigProbes(this.clock);
+    this.quotes = new RigQuotes(this.clock);
     this.lease = new Lease(this.clock, 1e12);
-    const { clock, journal, entry, probes, lease } = this;
+    const { clock, journal, entry, probes, quotes, lease } = this;
     this.desk = new CommandDesk(
-      { clock, journal, entry, probes, lease, random: seededRandom(seed), metrics: this.metrics.commands, log: silentLog },
+      {
+        clock,
+        journal,
+        entry,
+        probes,
+        quotes,
+        lease,
+        random: seededRandom(seed),
+        metrics: this.metrics.commands,
+        log: silentLog,
+      },
       { ...commandDefaults, lane: 0, enabled: true, accounts: [], ...options },
     );
   }

@@ -1,5 +1,6 @@
 import { cancelAllContract } from './journal-contract-cancel-alls.ts';
 import { haltContract } from './journal-contract-halts.ts';
+import { limitContract } from './journal-contract-limits.ts';
 import { openContract } from './journal-contract-opening.ts';
 import { rivalContract } from './journal-contract-rivals.ts';
 import { sendContract } from './journal-contract-sending.ts';
@@ -16,4 +17,5 @@ export function journalContract(make: () => Promise<JournalUnderTest>): void {
   rivalContract(make);
   haltContract(make);
   cancelAllContract(make);
+  limitContract(make);
 }

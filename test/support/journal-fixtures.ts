@@ -9,11 +9,14 @@ import type {
   NewEvidence,
 } from '../../src/commands/command-journal.ts';
 import type { Command } from '../../src/domain/command.ts';
+import type { OrderView } from '../../src/domain/order.ts';
 
 export interface JournalUnderTest extends AsyncDisposable {
   readonly journal: CommandJournal;
   /** Events of the outbox, oldest first: which command stepped to which version and state. */
   events(): Promise<{ readonly commandId: string; readonly version: number; readonly state: string }[]>;
+  /** An order as ingest has it now, bound to the place that made it where one is named. */
+  show(order: OrderView, place?: NewCommand): Promise<void>;
 }
 
 export const atMs = Date.parse('2026-11-21T14:30:00.123Z');

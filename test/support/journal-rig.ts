@@ -1,3 +1,5 @@
+import type { NewCommand } from '../../src/commands/command-journal.ts';
+import type { OrderView } from '../../src/domain/order.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { PostgresCommandJournal } from '../../src/store/command-journal.ts';
@@ -20,6 +22,20 @@ export async function journalRig() {
     journal,
     /** How often the journal told that a write of its was refused for its epoch. */
     told,
+    /** Not by a batch: what limits count is the table, whoever writes it. */
+    async show({ stream, orderId, accountId, instrument, status, ...rest }: OrderView, place?: NewCommand) {
+      const state = JSON.stringify({ stream, orderId, accountId, instrument, status, ...rest });
+      await rig.rows(
+        `insert into orders (stream, order_id, lane, account_id, symbol, status, revision, state, join_state) values ($1, $2, 0, $3, $4, $5, 1, $6, '{}')
+         on conflict (stream, order_id) do update set status = excluded.status, state = excluded.state, revision = orders.revision + 1`,
+        [stream, orderId, accountId, instrument.symbol, status, state],
+      );
+      if (place !== undefined)
+        await rig.rows(
+          'insert into order_bindings (stream, order_id, attempt_id, command_id, matches) values ($1, $2, $3, $4, true)',
+          [...[stream, orderId, place.attemptId, place.commandId]],
+        );
+    },
     async events() {
       const rows = await rig.rows<{ command_id: string; version: number; state: string }>(
         "select command_id, version, snapshot ->> 'state' as state from command_events order by id",

@@ -4,6 +4,7 @@ import type {
   CancelAllScope,
   Commands,
   HaltResult,
+  LimitsResult,
   OperatorWord,
   ReconcileResult,
   SettleResult,
@@ -11,6 +12,7 @@ import type {
   SubmitResult,
 } from '../../src/commands/commands.ts';
 import type { Command, CommandState } from '../../src/domain/command.ts';
+import type { BoundsChange, LimitScope } from '../../src/domain/limits.ts';
 
 export const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
 
@@ -29,6 +31,7 @@ export class MemoryCommands implements Commands {
   waitAnswer: () => Promise<Command | undefined> = async () => undefined;
   settleAnswer: SettleResult = { kind: 'settled', command: sampleCommand({ state: 'applied' }) };
   haltAnswer: HaltResult = { kind: 'done', halts: [] };
+  limitsAnswer: LimitsResult = { kind: 'done', limits: [] };
   cancelAllAnswer: (scope: CancelAllScope) => CancelAllResult = () => ({
     kind: 'done',
     replayed: false,
@@ -60,6 +63,15 @@ export class MemoryCommands implements Commands {
   async resume(on: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
     this.words.push({ what: 'resume', on, word });
     return this.haltAnswer;
+  }
+
+  async limits(): Promise<LimitsResult> {
+    return this.limitsAnswer;
+  }
+
+  async changeLimits(on: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult> {
+    this.words.push({ what: `limits ${JSON.stringify(change)}`, on, word });
+    return this.limitsAnswer;
   }
 
   halts(): readonly Halt[] {

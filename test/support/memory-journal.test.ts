@@ -2,18 +2,26 @@ import { describe, expect, it } from 'vitest';
 import { journalContract } from './journal-contract.ts';
 import { fence, newPlace, sending } from './journal-fixtures.ts';
 import { JournalViolation } from './journal-rules.ts';
+import { ToldOrders } from './journaled-orders.ts';
 import { MemoryJournal } from './memory-journal.ts';
 
-async function held(): Promise<MemoryJournal> {
-  const journal = new MemoryJournal();
+async function held(orders = new ToldOrders()): Promise<MemoryJournal> {
+  const journal = new MemoryJournal(orders);
   await journal.takeOver(fence, 0, 0);
   return journal;
 }
 
 describe('the journal in memory', () => {
   journalContract(async () => {
-    const journal = await held();
+    const orders = new ToldOrders();
+    const journal = await held(orders);
     return {
+      show: async (order, place) => {
+        const revision = (orders.readOrder(order.stream, order.orderId)?.revision ?? 0) + 1;
+        orders.add({ revision, sourceEpoch: 0, cause: 'stream', order: { ...order, origin: 'external' } });
+        const { attemptId = '', commandId = '' } = place ?? {};
+        if (place !== undefined) orders.bind({ attemptId, commandId, orderId: order.orderId, matches: true });
+      },
       journal,
       events: async () => journal.events.map(({ command: { commandId, version, state } }) => ({ commandId, version, state })),
       [Symbol.asyncDispose]: async () => undefined,

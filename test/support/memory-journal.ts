@@ -7,6 +7,7 @@ import {
   type Halt,
   keyOfCancel,
   type Landings,
+  type LimitsChange,
   type Miss,
   type MissResult,
   type NewCancelAll,
@@ -20,8 +21,10 @@ import {
   type StepResult,
 } from '../../src/commands/command-journal.ts';
 import { type Attempt, type Command, type Evidence, isFinal } from '../../src/domain/command.ts';
+import type { LimitRow } from '../../src/domain/limits.ts';
 import type { Stream } from '../../src/domain/order.ts';
 import { venueDecision } from '../../src/domain/settle-place.ts';
+import { MemoryLimits } from './journal-limits.ts';
 import { must, mustBeWellFormed, mustHoldAttempts, mustMoveAttempt, mustMoveCommand } from './journal-rules.ts';
 import { changed, opened, stepped } from './journaled-command.ts';
 import { type JournaledOrders, ToldOrders } from './journaled-orders.ts';
@@ -60,6 +63,7 @@ export class MemoryJournal implements CommandJournal {
   readonly halts: Halt[] = [];
   readonly cancelAlls: { readonly lane: number; readonly cancelAll: NewCancelAll }[] = [];
   readonly audits: AuditEntry[] = [];
+  private readonly limitsHeld = new MemoryLimits();
   readonly orders: JournaledOrders;
   /** Told in the same instant as each commit of a command. */
   onCommitted: (command: Command, before: Command | undefined) => void = () => {};
@@ -231,6 +235,18 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
+  limits(): Promise<LimitRow[]> {
+    return this.hook('limits', () => [...this.limitsHeld.rows]);
+  }
+
+  changeLimits(change: LimitsChange): Promise<boolean> {
+    return this.hook('changeLimits', () => {
+      const line = this.limitsHeld.change(change);
+      if (line !== undefined) this.audits.push(line);
+      return line !== undefined;
+    });
+  }
+
   audit(entries: readonly AuditEntry[]): Promise<void> {
     return this.hook('audit', () => {
       this.audits.push(...entries);
@@ -298,12 +314,15 @@ export class MemoryJournal implements CommandJournal {
     if (asked.callerRefOnce === true && [...this.commands.values()].some(sameRef)) return { kind: 'caller_ref_reused' };
     if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked.request.accountId))
       return { kind: 'not_superseded' };
+    const breach = asked.attemptId === undefined ? undefined : this.limitsHeld.judge(asked, this.oldestFirst(), this.orders);
+    if (breach !== undefined) return { kind: 'limited', breach };
     mustBeWellFormed(asked);
     must(!this.commands.has(asked.commandId), `${asked.commandId} is there already`);
     const { attemptId, refusal, atMs } = asked;
     if (attemptId !== undefined) this.mustBeNew(attemptId);
     const command = opened(asked, fence);
     this.byKey.set(key, command.commandId);
+    this.limitsHeld.value(asked);
     if (attemptId !== undefined) this.byAttempt.set(attemptId, command.commandId);
     this.commit(command, [{ ...note(refusal === undefined ? 'prepared' : 'refused', attemptId, atMs), detail: { ...refusal } }]);
     return { kind: 'opened', command };

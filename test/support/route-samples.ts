@@ -37,6 +37,7 @@ const bodies: Readonly<Record<string, object>> = {
   resumeService: reason,
   cancelAllOfAccount: reason,
   cancelAll: reason,
+  changeLimits: { accountId: 'ACC-1', bounds: { maxQuantity: '100' }, ...reason },
 };
 
 export interface SampleOptions {

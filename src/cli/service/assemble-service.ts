@@ -109,7 +109,7 @@ export function assembleService({ clock, random, log, version, fetch }: Assemble
   );
   const sources = credentialSources({ ...shared, store, platform, ingest }, config);
   const { desk, outcomes } = commandParts(
-    { ...shared, lease, store, accounts: sources, publisher: kafka.outcomePublisher },
+    { ...shared, lease, store, accounts: sources, http: platform.http, publisher: kafka.outcomePublisher },
     config,
   );
   const rest = restParts({ ...shared, fetch, commands: desk, reads: store.reads, principals: store.principals }, config, version);

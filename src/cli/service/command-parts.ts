@@ -3,6 +3,7 @@ import { type CommandOptions, commandDefaults } from '../../commands/command-opt
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import type { Http } from '../../platform/http.ts';
 import { SocketWriteLines } from '../../platform/socket-write-lines.ts';
 import { OutcomeRelay } from '../../relay/outcome-relay.ts';
 import type { Publisher } from '../../relay/publisher.ts';
@@ -13,6 +14,7 @@ import { PlatformAccountProbes } from './account-probes.ts';
 import type { EntryAccounts } from './entry-accounts.ts';
 import { PlatformOrderEntry } from './order-entry.ts';
 import type { PlatformConfig } from './platform-parts.ts';
+import { PlatformQuotes } from './platform-quotes.ts';
 import type { storeParts } from './store-parts.ts';
 
 export interface CommandPartsDeps {
@@ -23,6 +25,7 @@ export interface CommandPartsDeps {
   readonly lease: Lease;
   readonly store: Pick<ReturnType<typeof storeParts>, 'journal' | 'outcomes'>;
   readonly accounts: EntryAccounts;
+  readonly http: Http;
   /** One of its own: it takes one send at a time. */
   readonly publisher: Publisher;
 }
@@ -31,7 +34,7 @@ export interface CommandPartsDeps {
  * The command side: the desk, with its way to the platform, and the relay of its steps. Made whether commands are on or not: what was sent before they were
  * turned off is still settled.
  */
-export function commandParts({ store, accounts, publisher, ...shared }: CommandPartsDeps, config: PlatformConfig) {
+export function commandParts({ store, accounts, http, publisher, ...shared }: CommandPartsDeps, config: PlatformConfig) {
   const { clock, random, log, metrics, lease } = shared;
   const entry = new PlatformOrderEntry(
     { accounts, lines: new SocketWriteLines({ clock }), clock, metrics: metrics.platform },
@@ -54,6 +57,10 @@ export function commandParts({ store, accounts, publisher, ...shared }: CommandP
       journal: store.journal,
       entry,
       probes: new PlatformAccountProbes({ accounts }),
+      quotes: new PlatformQuotes(
+        { accounts, http, clock, random, metrics: metrics.platform, log },
+        { platformUrl: config.platformUrl },
+      ),
       lease,
       clock,
       random,

@@ -1,5 +1,5 @@
 import { parsePlacePrediction, placePredictionBody } from '../../schema/command-bodies.ts';
-import { commandAnswers, commandHeaders, commandProblems, placeProblems } from '../command-answers.ts';
+import { commandAnswers, commandHeaders, placeProblems } from '../command-answers.ts';
 import type { Route } from '../route.ts';
 import { sendBodyFaults } from '../send-body-faults.ts';
 import { sendCommand } from '../send-command.ts';
@@ -15,7 +15,7 @@ export const placePredictionOrder: Route = {
   body: placePredictionBody,
   headers: commandHeaders,
   answers: commandAnswers,
-  problems: { ...commandProblems, 409: placeProblems },
+  problems: placeProblems,
   handle: (parts, call) => {
     const body = parsePlacePrediction(call.request.body);
     if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);

@@ -1,5 +1,5 @@
 import { parseReplace, replaceBody } from '../../schema/command-bodies.ts';
-import { commandAnswers, commandProblems, orderCommandHeaders, replaceProblems } from '../command-answers.ts';
+import { commandAnswers, orderCommandHeaders, replaceProblems } from '../command-answers.ts';
 import type { Route } from '../route.ts';
 import { sendBodyFaults } from '../send-body-faults.ts';
 import { sendCommand } from '../send-command.ts';
@@ -16,7 +16,7 @@ export const replacePredictionOrder: Route = {
   body: replaceBody,
   headers: orderCommandHeaders,
   answers: commandAnswers,
-  problems: { ...commandProblems, 409: replaceProblems, 412: ['REVISION_MISMATCH'] },
+  problems: { ...replaceProblems, 412: ['REVISION_MISMATCH'] },
   handle: (parts, call) => {
     const body = parseReplace(call.request.body);
     if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);

@@ -1,5 +1,18 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, check, index, integer, json, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  json,
+  numeric,
+  pgTable,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { commandKinds, finalStates } from './command-words.ts';
 
 /**
@@ -38,6 +51,8 @@ export const commands = pgTable(
     pendingVersion: bigint('pending_version', { mode: 'bigint' }),
     misses: integer().notNull().default(0),
     baseline: json(),
+    /** Money that it would add to its account, as it was valued when it was journaled. Null: a cancel, or not known. */
+    exposure: numeric(),
     /** Times of a command are the holder's, to the millisecond. */
     deadlineAt: timestamp('deadline_at', { withTimezone: true }).notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),

@@ -1,0 +1,118 @@
+import { compareDecimals, type Decimal } from './decimal.ts';
+
+/** The instruments that a limit can name. */
+export const instrumentKinds = ['equity', 'option', 'prediction'] as const;
+export type InstrumentKind = (typeof instrumentKinds)[number];
+
+/**
+ * The bounds of one row of limits. A bound that is absent holds nothing. Quantities are shares or contracts; money is in the currency of the account (`measureCommand`
+ * says how an order is valued). Symbols are upper case.
+ */
+export interface Bounds {
+  readonly maxQuantity?: Decimal;
+  readonly maxNotional?: Decimal;
+  /** How far from the last quote each price of an order may lie, in percent of the quote. With it an order needs a quote, also one without a price. */
+  readonly collarPercent?: Decimal;
+  /** How old a quote may be (10 s where it is absent). */
+  readonly maxQuoteAgeMs?: number;
+  readonly allowedSymbols?: readonly string[];
+  readonly forbiddenSymbols?: readonly string[];
+  readonly instruments?: readonly InstrumentKind[];
+  /** Open orders of the account, those included that may have been placed. */
+  readonly maxOpenOrders?: number;
+  /** Money at work in one symbol of the account, both sides added up: open orders and what may have been placed. */
+  readonly maxSymbolExposure?: Decimal;
+  readonly maxAccountExposure?: Decimal;
+  /** Places and replaces journaled within a minute. */
+  readonly ordersPerMinute?: number;
+  /** A place of the same terms is refused for so long. */
+  readonly duplicateWindowMs?: number;
+}
+
+export type LimitName = keyof Bounds;
+
+/** In which direction a bound lets more through. A list that holds what is allowed lets more through when it grows. */
+const directions = {
+  maxQuantity: 'higher',
+  maxNotional: 'higher',
+  collarPercent: 'higher',
+  maxQuoteAgeMs: 'higher',
+  allowedSymbols: 'longer',
+  forbiddenSymbols: 'shorter',
+  instruments: 'longer',
+  maxOpenOrders: 'higher',
+  maxSymbolExposure: 'higher',
+  maxAccountExposure: 'higher',
+  ordersPerMinute: 'higher',
+  duplicateWindowMs: 'lower',
+} as const satisfies Record<LimitName, 'higher' | 'lower' | 'longer' | 'shorter'>;
+
+export const limitNames = Object.keys(directions) as [LimitName, ...LimitName[]];
+
+/** A quote that is older is stale, unless a row says otherwise. */
+export const usualQuoteAgeMs = 10_000;
+
+/** Whose commands a row holds. Every row that matches holds: a narrower row adds bounds and lifts none. */
+export interface LimitScope {
+  /** Absent: every principal. */
+  readonly principal?: string;
+  /** Absent: every account. */
+  readonly accountId?: string;
+}
+
+/** One row: what holds in one scope. */
+export interface LimitRow extends LimitScope {
+  readonly bounds: Bounds;
+  readonly changedBy: string;
+  readonly reason: string;
+  readonly changedAtMs: number;
+}
+
+/** A change of some bounds of a row; `null` takes one away. */
+export type BoundsChange = { readonly [Name in LimitName]?: Bounds[Name] | null | undefined };
+
+/** The limit that a command breaks. */
+export interface LimitBreach {
+  /** `required`: a real account whose limits do not bound what they must. */
+  readonly limit: LimitName | 'required';
+  /** What it would come to. Absent: that can't be said, which refuses as well. */
+  readonly value?: string;
+  readonly bound: string;
+  /** Why there is no value. */
+  readonly why?: string;
+  /** There is no value for want of a fresh quote. */
+  readonly needsQuote?: true;
+}
+
+/** The bounds that a real account must have before anything is placed on it. */
+export const requiredLimits = ['maxQuantity', 'maxNotional', 'ordersPerMinute'] as const satisfies readonly LimitName[];
+
+/** The breach in a sentence. */
+export function describeBreach({ limit, value, bound, why }: LimitBreach, accountId: string): string {
+  if (limit === 'required')
+    return `a real account is traded only under limits, and it has none for ${bound}: run tidemark limits set --account ${accountId} --max-quantity N --max-notional N --orders-per-minute N --reason TEXT`;
+  if (value === undefined) return `the limit ${limit} (${bound}) can't be evaluated: ${why ?? 'a value is missing'}`;
+  return `the limit ${limit} is ${bound}, and with this command it would be ${value}`;
+}
+
+/** The row's bounds after a change. */
+export function changedBounds(before: Bounds, change: BoundsChange): Bounds {
+  const next = { ...before, ...change };
+  return Object.fromEntries(Object.entries(next).filter(([, bound]) => bound !== null && bound !== undefined));
+}
+
+/** Whether a change of a row lets anything through that it held back before. A row only ever adds to the others, so a new row never does. */
+export function loosens(before: Bounds, after: Bounds): boolean {
+  return limitNames.some((name) => isLooser(name, before[name], after[name]));
+}
+
+function isLooser(name: LimitName, before: Bounds[LimitName], after: Bounds[LimitName]): boolean {
+  if (name === 'maxQuoteAgeMs') return Number(after ?? usualQuoteAgeMs) > Number(before ?? usualQuoteAgeMs);
+  if (before === undefined) return false;
+  if (after === undefined) return true;
+  const direction = directions[name];
+  if (direction === 'longer') return (after as readonly string[]).some((each) => !(before as readonly string[]).includes(each));
+  if (direction === 'shorter') return (before as readonly string[]).some((each) => !(after as readonly string[]).includes(each));
+  const order = compareDecimals(String(after), String(before));
+  return direction === 'higher' ? order > 0 : order < 0;
+}

@@ -1,0 +1,60 @@
+import type { LimitsResult } from '../../commands/commands.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import type { LimitRow } from '../../domain/limits.ts';
+import { limitList, limitsBody, parseLimitsChange } from '../../schema/limit-bodies.ts';
+import { maySee } from '../auth/principal.ts';
+import { refuseScope, scopeOfPath } from '../operator-scope.ts';
+import type { AccountScope } from '../order-reads.ts';
+import type { Route } from '../route.ts';
+import { sendJson } from '../send-answer.ts';
+import { sendBodyFaults } from '../send-body-faults.ts';
+import { sendDecline } from '../send-command.ts';
+
+export const listLimits: Route = {
+  method: 'GET',
+  path: '/v1/limits',
+  operationId: 'listLimits',
+  summary: 'List the limits',
+  tag: 'operations',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'Those of the accounts of the token, and those that are of no account', schema: limitList } },
+  problems: { 503: ['STORE_UNAVAILABLE'] },
+  handle: async ({ commands }, { reply, principal }) => {
+    const result = await commands.limits();
+    return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
+  },
+};
+
+export const changeLimits: Route = {
+  method: 'PATCH',
+  path: '/v1/limits',
+  operationId: 'changeLimits',
+  summary: 'Change the limits of a principal, an account, both, or everyone',
+  describe:
+    'In force for every command that is journaled once this has answered. Cancels are never limited. The change and its reason are in the audit trail.',
+  tag: 'operations',
+  scopes: ['ops:write'],
+  body: limitsBody,
+  answers: { 200: { describe: 'The limits now', schema: limitList } },
+  problems: {
+    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
+    403: ['EVERY_ACCOUNT_NEEDED'],
+    404: ['ACCOUNT_NOT_FOUND'],
+    503: ['STORE_UNAVAILABLE'],
+  },
+  handle: async (parts, { request, reply, principal }) => {
+    const body = parseLimitsChange(request.body);
+    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+    const { accountId } = body.scope;
+    const refused = refuseScope(parts, { reply, principal }, scopeOfPath(accountId === undefined ? {} : { accountId }));
+    if (refused !== undefined) return refused;
+    const word = { by: principal.name, reason: body.reason, requestId: request.id };
+    const result = await parts.commands.changeLimits(body.scope, body.change, word);
+    return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
+  },
+};
+
+function limitBody({ limits }: Extract<LimitsResult, { kind: 'done' }>, accounts: AccountScope) {
+  const isSeen = ({ accountId }: LimitRow) => accountId === undefined || maySee(accounts, accountId);
+  return { items: limits.filter(isSeen).map(({ changedAtMs, ...row }) => ({ ...row, changedAt: formatInstant(changedAtMs) })) };
+}

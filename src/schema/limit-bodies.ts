@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { parseDecimal } from '../domain/decimal.ts';
+import { type BoundsChange, instrumentKinds, type LimitScope } from '../domain/limits.ts';
+import { accountIdText, plainText, positiveDecimal, symbolText } from './body-fields.ts';
+import { instant } from './normalised-order.ts';
+import { reasonText } from './operator-bodies.ts';
+import { type BodyResult, parseBody } from './parse-body.ts';
+
+const decimal = positiveDecimal.transform((text) => parseDecimal(text) ?? text);
+const count = (most: number) => z.int('must be a whole number').min(0).max(most);
+const symbols = z.array(symbolText(64).transform((symbol) => symbol.toUpperCase())).max(1_000, 'must have at most 1000 symbols');
+
+const bound = {
+  maxQuantity: decimal.describe('Shares or contracts of one order'),
+  maxNotional: decimal.describe('Money of one order'),
+  collarPercent: decimal.describe('How far from the last quote each price of an order may lie, in percent of the quote'),
+  maxQuoteAgeMs: count(86_400_000).describe('How old a quote may be; 10000 where no row says so'),
+  allowedSymbols: symbols.describe('No others may be traded. An option is named by its underlying'),
+  forbiddenSymbols: symbols,
+  instruments: z.array(z.enum(instrumentKinds)).describe('No others may be traded'),
+  maxOpenOrders: count(1_000_000).describe('Open orders of the account, those included that may have been placed'),
+  maxSymbolExposure: decimal.describe(
+    'Money at work in one symbol of the account: open orders and what may have been placed, both sides added up',
+  ),
+  maxAccountExposure: decimal.describe('The same in all symbols of the account'),
+  ordersPerMinute: count(1_000_000).describe(
+    'Places and replaces of the account; in a row with a principal those of the principal',
+  ),
+  duplicateWindowMs: count(86_400_000).describe('A place of the same terms is refused for so long'),
+};
+
+const bounds = z.strictObject(bound).partial();
+
+/** `PATCH /v1/limits`. */
+export const limitsBody = z
+  .strictObject({
+    principal: plainText(1, 300).optional().describe('Whose commands. Left out: everyone’s'),
+    accountId: accountIdText.optional().describe('Left out: on every account'),
+    bounds: z
+      .strictObject(
+        Object.fromEntries(Object.entries(bound).map(([name, shape]) => [name, shape.nullable().optional()])) as {
+          [Name in keyof typeof bound]: z.ZodOptional<z.ZodNullable<(typeof bound)[Name]>>;
+        },
+      )
+      .refine((change) => Object.values(change).some((each) => each !== undefined), 'must name at least one bound')
+      .describe('What is left out stays; null takes a bound away'),
+    reason: reasonText,
+  })
+  .meta({ id: 'LimitsChange', title: 'New bounds of one scope' });
+
+export const limitList = z
+  .object({
+    items: z.array(
+      z.object({
+        principal: z.string().optional(),
+        accountId: z.string().optional(),
+        bounds: z.looseObject(bounds.shape),
+        changedBy: z.string(),
+        reason: z.string(),
+        changedAt: instant,
+      }),
+    ),
+  })
+  .meta({ id: 'Limits', title: 'What places and replaces are held to: every row that matches a command holds' });
+
+export function parseLimitsChange(
+  body: unknown,
+): BodyResult<{ readonly scope: LimitScope; readonly change: BoundsChange; readonly reason: string }> {
+  return parseBody(limitsBody, body, ({ principal, accountId, bounds: change, reason }) => ({
+    scope: { ...(principal !== undefined && { principal }), ...(accountId !== undefined && { accountId }) },
+    change,
+    reason: reason.trim(),
+  }));
+}

@@ -1,0 +1,302 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AuditEntry, LimitsChange, NewCommand } from '../../src/commands/command-journal.ts';
+import { type Command, isFinal } from '../../src/domain/command.ts';
+import { addDecimals, compareDecimals, type Decimal, divideDecimals, multiplyDecimals } from '../../src/domain/decimal.ts';
+import {
+  type Bounds,
+  type LimitBreach,
+  type LimitName,
+  type LimitRow,
+  requiredLimits,
+  usualQuoteAgeMs,
+} from '../../src/domain/limits.ts';
+import type { Measure } from '../../src/domain/measure-command.ts';
+import type { Order } from '../../src/domain/order.ts';
+import { canonicalTerms } from '../../src/domain/request-text.ts';
+import type { JournaledOrders } from './journaled-orders.ts';
+
+/** The limits of a journal in memory. */
+export class MemoryLimits {
+  rows: readonly LimitRow[] = [];
+  /** What each command would add to its account, as it was valued when it was journaled. */
+  private readonly exposures = new Map<string, Decimal | null>();
+
+  value({ commandId, measure }: NewCommand): void {
+    this.exposures.set(commandId, measure?.exposure ?? null);
+  }
+
+  /** The line of the audit trail; undefined: the bounds are not any more what the change was decided on. */
+  change({
+    before,
+    bounds,
+    by,
+    reason,
+    requestId,
+    atMs,
+    principal,
+    accountId,
+    approvedBy,
+  }: LimitsChange): AuditEntry | undefined {
+    const isOfScope = (row: LimitRow) => row.principal === principal && row.accountId === accountId;
+    if (!isDeepStrictEqual(this.rows.find(isOfScope)?.bounds ?? {}, before)) return undefined;
+    const account = accountId === undefined ? {} : { accountId };
+    const row = { ...(principal !== undefined && { principal }), ...account, bounds, changedBy: by, reason, changedAtMs: atMs };
+    const others = this.rows.filter((each) => !isOfScope(each));
+    this.rows = (Object.keys(bounds).length === 0 ? others : [...others, row]).sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+    const detail = {
+      ...(principal !== undefined && { of: principal }),
+      ...(approvedBy !== undefined && { approvedBy }),
+      before,
+      after: bounds,
+    };
+    return { atMs, principal: by, action: 'change_limits', ...account, requestId, reason, detail };
+  }
+
+  judge(asked: NewCommand, all: readonly Command[], orders: JournaledOrders): LimitBreach | undefined {
+    const { accountId } = asked.request;
+    const bound = (commandId: string) => orders.boundOrders(new Set([commandId]));
+    const commands = all.filter(({ request }) => request.accountId === accountId);
+    const open = this.rows.length === 0 ? [] : orders.openOrders(accountId, undefined, Number.POSITIVE_INFINITY);
+    return judgeLimits(asked, this.rows, {
+      commands,
+      openOrders: open.flatMap(({ stream, orderId }) => orders.readOrder(stream, orderId)?.order ?? []),
+      exposureOf: (commandId) => this.exposures.get(commandId) ?? null,
+      isBound: (commandId) => bound(commandId).length > 0,
+      placedBy: (order) => commands.find(({ commandId }) => bound(commandId).some(({ orderId }) => orderId === order.orderId)),
+    });
+  }
+}
+
+function placeOf({ principal = '', accountId = '' }: LimitRow): string {
+  return JSON.stringify([principal, accountId]);
+}
+
+/** What a journal in memory holds a new command against. */
+interface JournaledAccount {
+  /** Every command of the account. */
+  readonly commands: readonly Command[];
+  readonly openOrders: readonly Order[];
+  exposureOf(commandId: string): Decimal | null;
+  /** The command that placed the order, once ingest has bound it. */
+  placedBy(order: Order): Command | undefined;
+  isBound(commandId: string): boolean;
+}
+
+type Rule = (
+  asked: NewCommand,
+  measure: Measure,
+  rows: readonly LimitRow[],
+  account: JournaledAccount,
+) => LimitBreach | undefined;
+
+/** The same rules as `judge_limits` in Postgres, in the same order; the contract of the journal holds both to them. */
+function judgeLimits(asked: NewCommand, all: readonly LimitRow[], account: JournaledAccount): LimitBreach | undefined {
+  const { request, measure, principal, limitsRequired } = asked;
+  if (request.kind === 'cancel') return undefined;
+  const rows = all.filter(
+    (row) => (row.principal ?? principal) === principal && (row.accountId ?? request.accountId) === request.accountId,
+  );
+  if (limitsRequired) {
+    const missing = requiredLimits.filter((name) => rows.every(({ bounds }) => bounds[name] === undefined));
+    if (missing.length > 0) return { limit: 'required', bound: missing.join(', ') };
+  }
+  if (rows.length === 0) return undefined;
+  if (measure === undefined) throw new Error(`command ${asked.commandId} comes without what its limits are held against`);
+  for (const rule of rules) {
+    const breach = rule(asked, measure, rows, account);
+    if (breach !== undefined) return breach;
+  }
+  return undefined;
+}
+
+const rules: readonly Rule[] = [
+  (_asked, { symbols: [symbol = ''] }, rows) =>
+    breachOf(
+      rows,
+      'allowedSymbols',
+      (bound) => bound.includes(symbol),
+      () => symbol,
+    ),
+  (_asked, { symbols }, rows) =>
+    breachOf(
+      rows,
+      'forbiddenSymbols',
+      (bound) => symbols.every((each) => !bound.includes(each)),
+      () => JSON.stringify(symbols),
+    ),
+  (_asked, { instrument }, rows) =>
+    breachOf(
+      rows,
+      'instruments',
+      (bound) => bound.includes(instrument),
+      () => instrument,
+    ),
+  (_asked, { quantity }, rows) => aboveBound(rows, 'maxQuantity', quantity),
+  (_asked, measure, rows) => judgeCollar(measure, rows),
+  (_asked, measure, rows) => {
+    const bound = tightest(rows, 'maxNotional');
+    if (bound === undefined || measure.notional === undefined) return undefined;
+    return unvalued('maxNotional', bound, measure, rows) ?? aboveBound(rows, 'maxNotional', measure.notional);
+  },
+  judgeRate,
+  judgeDuplicate,
+  ({ request }, _measure, rows, { openOrders, ...account }) => {
+    if (request.kind !== 'place') return undefined;
+    const placed = account.commands.filter((each) => each.request.kind === 'place' && counts(each, account));
+    return aboveBound(rows, 'maxOpenOrders', String(1 + openOrders.length + placed.length));
+  },
+  (_asked, measure, rows, account) => judgeExposure('maxSymbolExposure', measure, rows, account),
+  (_asked, measure, rows, account) => judgeExposure('maxAccountExposure', measure, rows, account),
+];
+
+function judgeCollar(measure: Measure, rows: readonly LimitRow[]): LimitBreach | undefined {
+  const bound = tightest(rows, 'collarPercent');
+  const { deviationPercent } = measure;
+  if (bound === undefined || deviationPercent === undefined) return undefined;
+  const why = noQuote(measure, rows) ?? (deviationPercent === null ? 'there is no quote' : undefined);
+  if (why !== undefined) return { limit: 'collarPercent', bound, why, needsQuote: true };
+  return aboveBound(rows, 'collarPercent', deviationPercent);
+}
+
+function judgeRate(
+  { atMs, principal }: NewCommand,
+  _measure: Measure,
+  rows: readonly LimitRow[],
+  { commands }: JournaledAccount,
+): LimitBreach | undefined {
+  const sent = commands.filter(({ createdAtMs, request }) => createdAtMs > atMs - 60_000 && request.kind !== 'cancel');
+  const own = sent.filter((each) => each.principal === principal);
+  return (
+    aboveBound(
+      rows.filter((row) => row.principal === undefined),
+      'ordersPerMinute',
+      String(sent.length + 1),
+    ) ??
+    aboveBound(
+      rows.filter((row) => row.principal !== undefined),
+      'ordersPerMinute',
+      String(own.length + 1),
+    )
+  );
+}
+
+function judgeDuplicate(
+  { request, atMs, principal, supersedes }: NewCommand,
+  _measure: Measure,
+  rows: readonly LimitRow[],
+  { commands }: JournaledAccount,
+): LimitBreach | undefined {
+  if (request.kind !== 'place') return undefined;
+  const terms = canonicalTerms(request);
+  const windows = rows.flatMap(({ bounds, ...row }) =>
+    bounds.duplicateWindowMs === undefined ? [] : [{ ...row, ms: bounds.duplicateWindowMs }],
+  );
+  const same = commands.findLast(
+    (each) =>
+      each.commandId !== supersedes &&
+      each.state !== 'not_sent' &&
+      each.state !== 'refused' &&
+      canonicalTerms(each.request) === terms &&
+      windows.some((window) => each.createdAtMs > atMs - window.ms && (window.principal ?? each.principal) === each.principal),
+  );
+  if (same === undefined || principal === '') return undefined;
+  const bound = String(Math.max(...windows.map(({ ms }) => ms)));
+  return { limit: 'duplicateWindowMs', bound, value: `the same as command ${same.commandId}` };
+}
+
+function judgeExposure(
+  limit: 'maxSymbolExposure' | 'maxAccountExposure',
+  measure: Measure,
+  rows: readonly LimitRow[],
+  account: JournaledAccount,
+): LimitBreach | undefined {
+  const bound = tightest(rows, limit);
+  if (bound === undefined || measure.exposure === '0') return undefined;
+  const [symbol] = limit === 'maxSymbolExposure' ? measure.symbols : [];
+  const isCounted = (of: string) => symbol === undefined || of.toUpperCase() === symbol;
+  const orders = account.openOrders.filter(({ instrument }) => isCounted(instrument.symbol));
+  const commands = account.commands.filter(
+    (each) => each.request.kind !== 'cancel' && counts(each, account) && isCounted(symbolOf(each, account)),
+  );
+  const values = [
+    ...orders.map((order) => ({ name: `order ${order.orderId}`, value: orderValue(order, account) })),
+    ...commands.map(({ commandId }) => ({ name: `command ${commandId}`, value: account.exposureOf(commandId) })),
+  ];
+  const missing = values
+    .filter(({ value }) => value === null)
+    .map(({ name }) => name)
+    .sort();
+  const without = unvalued(limit, bound, measure, rows);
+  if (without !== undefined) return without;
+  if (missing[0] !== undefined) return { limit, bound, why: `the value of ${missing[0]} is not known` };
+  return aboveBound(rows, limit, values.map(({ value }) => value ?? '0').reduce(addDecimals, measure.exposure ?? '0'));
+}
+
+/** May have been placed, and no order is known that says so; a replace counts besides its order. */
+function counts({ state, request, commandId }: Command, account: Pick<JournaledAccount, 'isBound'>): boolean {
+  return !isFinal(state) && (request.kind === 'replace' || !account.isBound(commandId));
+}
+
+function symbolOf({ request }: Command, { openOrders }: JournaledAccount): string {
+  if (request.kind === 'place') return request.terms.symbol;
+  return (
+    openOrders.find((order) => order.stream === request.stream && order.orderId === request.orderId)?.instrument.symbol ?? ''
+  );
+}
+
+function orderValue(order: Order, account: JournaledAccount): Decimal | null {
+  const { leavesQty, side, working, price = null, stopPrice = null, instrument } = order;
+  if (leavesQty === '0') return '0';
+  if (order.stream === 'prediction')
+    return multiplyDecimals(leavesQty, side.toLowerCase() === 'buy' ? (working.price ?? price ?? '1') : '1');
+  const { legs = [] } = instrument;
+  const shares =
+    instrument.kind !== 'option' ? '1' : legs.length === 1 ? multiplyDecimals('100', legs[0]?.ratioQty ?? '1') : '100';
+  const prices = [working.price ?? price, stopPrice].flatMap((each) =>
+    each === null ? [] : multiplyDecimals(shares, each.replace('-', '')),
+  );
+  const placed = account.placedBy(order);
+  const journaled = placed && account.exposureOf(placed.commandId);
+  const asked = placed?.request.kind === 'place' && placed.request.stream === 'account' ? placed.request.terms.qty : undefined;
+  if (journaled != null && asked !== undefined) prices.push(divideDecimals(journaled, asked) ?? '0');
+  if (prices.length === 0) return null;
+  return multiplyDecimals(
+    leavesQty,
+    prices.reduce((most, each) => (compareDecimals(each, most) > 0 ? each : most)),
+  );
+}
+
+function noQuote({ quoteAgeMs }: Measure, rows: readonly LimitRow[]): string | undefined {
+  const oldest = Number(tightest(rows, 'maxQuoteAgeMs') ?? usualQuoteAgeMs);
+  if (quoteAgeMs === undefined) return 'there is no quote';
+  return quoteAgeMs > oldest ? `the quote is ${quoteAgeMs} ms old, and may be ${oldest}` : undefined;
+}
+
+function unvalued(limit: LimitName, bound: string, measure: Measure, rows: readonly LimitRow[]): LimitBreach | undefined {
+  const { valuedByQuote, exposure } = measure;
+  const why = valuedByQuote ? noQuote(measure, rows) : exposure === null ? 'the order has no price' : undefined;
+  if (why === undefined) return undefined;
+  return { limit, bound, why, ...(valuedByQuote && { needsQuote: true }) };
+}
+
+type NumberLimit = { [K in LimitName]: Bounds[K] extends readonly string[] | undefined ? never : K }[LimitName];
+
+function tightest(rows: readonly LimitRow[], name: NumberLimit): Decimal | undefined {
+  const bounds = rows.flatMap(({ bounds: { [name]: bound } }) => (bound === undefined ? [] : [String(bound)]));
+  return bounds.length === 0 ? undefined : bounds.reduce((least, each) => (compareDecimals(each, least) < 0 ? each : least));
+}
+
+function aboveBound(rows: readonly LimitRow[], limit: NumberLimit, value: Decimal | null | undefined): LimitBreach | undefined {
+  const bound = tightest(rows, limit);
+  return bound === undefined || value == null || compareDecimals(value, bound) <= 0 ? undefined : { limit, bound, value };
+}
+
+function breachOf(
+  rows: readonly LimitRow[],
+  limit: 'allowedSymbols' | 'forbiddenSymbols' | 'instruments',
+  holds: (bound: readonly string[]) => boolean,
+  value: () => string,
+): LimitBreach | undefined {
+  const broken = rows.flatMap(({ bounds: { [limit]: bound } }) => (bound === undefined || holds(bound) ? [] : [bound]));
+  return broken[0] === undefined ? undefined : { limit, bound: JSON.stringify(broken[0]), value: value() };
+}
