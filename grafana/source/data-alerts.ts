@@ -2,6 +2,7 @@ import { type Alert, ofHolder } from './alert.ts';
 import { errorBudget } from './recording-rules.ts';
 
 const oldestPending = ofHolder('(tidemark_log_oldest_pending_timestamp_seconds > 0)');
+const oldestUnsettled = ofHolder('(tidemark_ingest_oldest_unsettled_timestamp_seconds > 0)');
 const burn = (factor: number, short: string, long: string) =>
   `(job:tidemark_updates_late:ratio_rate${short} > ${factor} * ${errorBudget} and job:tidemark_updates_late:ratio_rate${long} > ${factor} * ${errorBudget})`;
 
@@ -14,6 +15,14 @@ export const dataAlerts: readonly Alert[] = [
     summary: 'Committed updates do not reach Kafka',
     description:
       'The oldest row for {{ $labels.topic }} that Kafka has not acknowledged was committed {{ $value | humanizeDuration }} ago. Nothing is lost: the log keeps it.',
+  },
+  {
+    name: 'IngestStuck',
+    severity: 'page',
+    expr: `max by (job) (time() - (${oldestUnsettled})) > 60`,
+    summary: 'What arrives is not stored',
+    description:
+      'The oldest observation that is not settled came {{ $value | humanizeDuration }} ago: batches do not commit, or far more arrives than the database takes. Nothing is dropped.',
   },
   {
     // An hour: long enough for a scrape that was missed, and short enough to end by itself. The halt, and its alert, stay until a person ends them.

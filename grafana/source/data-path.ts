@@ -40,6 +40,21 @@ const ingest: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Oldest that is not stored',
+    description:
+      'How long the oldest observation has waited that is not settled. Milliseconds as a rule; where it grows with the clock, nothing commits.',
+    unit: 's',
+    queries: [
+      {
+        expr: `time() - max by (job, instance) (tidemark_ingest_oldest_unsettled_timestamp_seconds{${job}} > 0)`,
+        legend: '{{instance}}',
+      },
+    ],
+    limits: { amber: 10, red: 60 },
+    runbooks: ['IngestStuck'],
+  },
+  {
+    kind: 'lines',
     title: 'Batch transaction',
     description: 'Time of one batch transaction.',
     unit: 's',

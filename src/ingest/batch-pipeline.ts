@@ -8,7 +8,7 @@ import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
 import type { LossReason } from './lane-control.ts';
 import type { LaneHold } from './lane-store.ts';
 import { loadKnown } from './load-known.ts';
-import type { ApplyResult, Binding } from './order-store.ts';
+import { type ApplyResult, type Binding, RefusedReadError } from './order-store.ts';
 import { type PreparedBatch, prepareBatch } from './prepare-batch.ts';
 import { settleEntries } from './settle-entries.ts';
 
@@ -19,6 +19,8 @@ export interface PipelineDeps extends IngestDeps {
   readonly source: (count: number, maxBytes: number) => Entry[];
   /** Woken by every offer, and by every answer of the store. */
   readonly wakeup: Wakeup;
+  /** What is unsettled has changed, or failed once more. */
+  readonly onProgress: () => void;
 }
 
 /**
@@ -81,6 +83,14 @@ export class BatchPipeline {
     return [...this.flights.flatMap((flight) => flight.entries), ...this.again];
   }
 
+  get unsettledCount(): number {
+    return this.flights.reduce((sum, { entries }) => sum + entries.length, this.again.length);
+  }
+
+  get oldestUnsettled(): Entry | undefined {
+    return this.flights[0]?.entries[0] ?? this.again[0];
+  }
+
   private take(): Entry[] {
     const { limit } = this.poison;
     const { maxBytes } = this.size;
@@ -93,6 +103,13 @@ export class BatchPipeline {
 
   private async send(entries: Entry[]): Promise<void> {
     const bindings = await this.load(entries);
+    if (bindings instanceof RefusedReadError) {
+      this.again = entries.concat(this.again);
+      // What is in flight is settled first: only the first in line can be told from the rest.
+      if (this.flights.length === 0) await this.isolateFailure(entries, bindings);
+      else await this.pause();
+      return;
+    }
     const failed = this.flights.some((flight) => flight.result !== undefined && flight.result.kind !== 'committed');
     if (bindings === undefined || failed || this.stopped) {
       this.again = entries.concat(this.again);
@@ -155,10 +172,11 @@ export class BatchPipeline {
       if (handOver) onCommitted(committedBatch({ ...flight, number: flight.number }, lastSeq, committedMs));
       else onUnhanded();
     }
-    this.poison.passed(flight.entries.length);
+    this.poison.passed(flight.entries.length, flight.number !== undefined && flight.prepared.heads.length > 0);
     settleEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
     backoff.reset();
     this.failing = false;
+    this.deps.onProgress();
   }
 
   /** The first flight failed. Learns what became of the others, puts back what did not commit, and leaves the lane in step. */
@@ -188,6 +206,10 @@ export class BatchPipeline {
     if (entries === undefined) return;
     if (first.kind === 'poison') {
       this.isolate(entries, first);
+      return;
+    }
+    if (first.kind === 'failed' && failed.length === results.length) {
+      await this.isolateFailure(entries, first);
       return;
     }
     this.size.failed(entries);
@@ -232,6 +254,32 @@ export class BatchPipeline {
       this.poison.refused(entries.length);
       return;
     }
+    this.quarantineFirst(entry, refusal);
+  }
+
+  /** The entries are first in line again. Whose fault it is shows by what passes without them. */
+  private async isolateFailure(
+    entries: readonly Entry[],
+    failure: { readonly code: string; readonly message: string },
+  ): Promise<void> {
+    const [entry] = entries;
+    if (!this.poison.failed(failure.code) || entry === undefined) this.size.failed(entries);
+    else if (entries.length > 1) this.poison.refused(entries.length);
+    else if (this.poison.othersPass) this.quarantineFirst(entry, failure);
+    else this.tryAnotherBefore(entry);
+    await this.pause();
+  }
+
+  /** An entry may go ahead of others, also of a barrier: nothing is settled later for it. */
+  private tryAnotherBefore(entry: Entry): void {
+    this.poison.refused(1);
+    if (this.again.length < this.options.batchMaxCount)
+      this.again = this.again.concat(this.deps.source(this.options.batchMaxCount - this.again.length, this.size.maxBytes));
+    const place = this.poison.anotherToTry(entry, this.again);
+    if (place > 0) this.again = [...this.again.splice(place, 1), ...this.again];
+  }
+
+  private quarantineFirst(entry: Entry, refusal: { readonly code: string; readonly message: string }): void {
     const kept = asQuarantine(entry, refusal.code);
     if (kept !== undefined) {
       this.again[0] = kept;
@@ -241,7 +289,7 @@ export class BatchPipeline {
       );
     } else {
       this.again.shift();
-      this.poison.passed(1);
+      this.poison.passed(1, false);
       this.deps.log.error(
         { code: refusal.code, entry },
         'Postgres refuses an entry even for quarantine; this line is all that is left of it',
@@ -266,11 +314,12 @@ export class BatchPipeline {
   }
 
   /** Undefined: the database could not be asked. */
-  private async load(entries: readonly Entry[]): Promise<ReadonlyMap<string, Binding> | undefined> {
+  private async load(entries: readonly Entry[]): Promise<ReadonlyMap<string, Binding> | RefusedReadError | undefined> {
     try {
       return await loadKnown(this.deps.store, this.cache, entries);
     } catch (error) {
       this.report({ kind: 'unknown', code: String(error) });
+      if (error instanceof RefusedReadError) return error;
       this.size.failed(entries);
       await this.pause();
       return undefined;
@@ -290,6 +339,7 @@ export class BatchPipeline {
   }
 
   private async pause(): Promise<void> {
+    this.deps.onProgress();
     await this.deps.clock.sleep(this.deps.backoff.nextMs());
   }
 }

@@ -3,7 +3,7 @@ import { BoundedQueue } from '../runtime/bounded-queue.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import { BatchPipeline } from './batch-pipeline.ts';
 import { batchMaxBytes, bytesOf } from './batch-size.ts';
-import { type Entry, entryBytes } from './entry.ts';
+import { type Entry, entryAtMs, entryBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 import type { LaneHold } from './lane-store.ts';
 
@@ -51,8 +51,15 @@ export class Ingest {
     return this.queue.full;
   }
 
+  /** Everything that was offered and is not settled: queued, in a batch, or waiting for another try. */
   get depth(): number {
-    return this.queue.count + this.urgent.count;
+    return this.queue.count + this.urgent.count + (this.pipeline?.unsettledCount ?? 0);
+  }
+
+  /** When the oldest of it came, milliseconds since the epoch; undefined: there is none. */
+  get oldestUnsettledMs(): number | undefined {
+    const oldest = this.pipeline?.oldestUnsettled ?? this.queue.oldest ?? this.urgent.oldest;
+    return oldest && entryAtMs(oldest);
   }
 
   onRoom(callback: () => void): () => void {
@@ -71,7 +78,7 @@ export class Ingest {
   settled(): Promise<void> {
     if (this.pipeline === undefined) return Promise.reject(new LaneEndedError());
     return new Promise((resolve, reject) => {
-      const barrier: Entry = { kind: 'barrier', resolve, reject };
+      const barrier: Entry = { kind: 'barrier', atMs: this.deps.clock.nowMs(), resolve, reject };
       this.queue.push(barrier, entryBytes(barrier));
       this.wakeup.wake();
     });
@@ -81,7 +88,7 @@ export class Ingest {
   begin(hold: LaneHold): void {
     const { deps, options, wakeup } = this;
     const pipeline = new BatchPipeline(
-      { ...deps, wakeup, source: (count, maxBytes) => this.take(count, maxBytes) },
+      { ...deps, wakeup, source: (count, maxBytes) => this.take(count, maxBytes), onProgress: () => this.showDepth() },
       options,
       hold,
     );
@@ -117,7 +124,7 @@ export class Ingest {
       ...this.urgent.take(Number.POSITIVE_INFINITY),
       ...this.queue.take(Number.POSITIVE_INFINITY),
     ]);
-    this.deps.metrics.queueDepth.set(0);
+    this.showDepth();
   }
 
   private take(count: number, maxBytes: number): Entry[] {
@@ -126,8 +133,13 @@ export class Ingest {
     // A barrier stands in the queue for everything that was offered before it: nothing of the queue goes while anything urgent is left.
     if (this.urgent.count === 0 && entries.length < count && leftBytes > 0)
       entries = entries.concat(this.queue.take(count - entries.length, leftBytes));
-    this.deps.metrics.queueDepth.set(this.depth);
     return entries;
+  }
+
+  private showDepth(): void {
+    const { queueDepth, oldestUnsettled } = this.deps.metrics;
+    queueDepth.set(this.depth);
+    oldestUnsettled.set((this.oldestUnsettledMs ?? 0) / 1000);
   }
 
   private forget(entries: readonly Entry[]): void {

@@ -1,15 +1,28 @@
 import type { Observation, Unreadable } from '../domain/observation.ts';
+import { orderKey } from '../domain/order.ts';
 import type { Entry } from './entry.ts';
 import { quarantined } from './prepare-batch.ts';
 
+/** Equal failures in a row, none of them understood, after which one entry is suspected. */
+const failuresToSearch = 3;
+/** Orders that are tried alone, and fail alike, before it is taken for the database's own trouble. */
+const mostTried = 8;
+
 /**
  * Finds the entry that Postgres will not take: the refused batch is tried again in halves, alone on the lane, until a batch of one is refused.
+ *
+ * A refusal that is a row's fault for certain (`poison`) is enough. One that is not understood may be due to one row, or to the whole database (read only, a table that is
+ * damaged or gone): then the entry is guilty only once a batch that wrote another order has committed since the search began (`othersPass`).
  *
  * Invariant: `limit` is the largest batch that may be sent now; it is below the normal size only while suspects are left.
  */
 export class PoisonSearch {
   private suspects = 0;
   private suspectLimit = 0;
+  private failure = { code: '', count: 0 };
+  private readonly failedAlone = new Set<Entry>();
+  /** A batch that wrote an order has committed since the search began. */
+  othersPass = false;
   private readonly batchSize: number;
 
   constructor(batchSize: number) {
@@ -30,14 +43,49 @@ export class PoisonSearch {
     this.suspectLimit = Math.max(1, Math.ceil(count / 2));
   }
 
-  /** A batch of `count` entries was settled. */
-  passed(count: number): void {
-    this.suspects = Math.max(0, this.suspects - count);
+  /** A batch failed with what is not understood. True: it has come back often enough to look for one entry. */
+  failed(code: string): boolean {
+    if (code !== this.failure.code) {
+      this.failure = { code, count: 0 };
+      this.othersPass = false;
+    }
+    this.failure.count += 1;
+    return this.failure.count >= failuresToSearch;
   }
 
-  clear(): void {
-    this.suspects = 0;
+  /** A batch of `count` entries was settled. `wroteOrder`: the database took an order of it. */
+  passed(count: number, wroteOrder: boolean): void {
+    this.suspects = Math.max(0, this.suspects - count);
+    if (wroteOrder) this.othersPass = true;
+    if (!this.searching) this.end();
   }
+
+  /**
+   * `entry` failed alone, and no other order has passed: the place in `waiting` of one of another order, which is to be tried before it. -1: there is none. The
+   * search ends where one order after another fails alike.
+   */
+  anotherToTry(entry: Entry, waiting: readonly Entry[]): number {
+    this.failedAlone.add(entry);
+    if (this.failedAlone.size > mostTried) {
+      this.end();
+      return -1;
+    }
+    const failedKeys = new Set([...this.failedAlone].map(keyOf));
+    const place = waiting.findIndex((each) => each.kind === 'order' && !failedKeys.has(keyOf(each)));
+    if (place >= 0) this.suspects += 1;
+    return place;
+  }
+
+  private end(): void {
+    this.suspects = 0;
+    this.failure = { code: '', count: 0 };
+    this.failedAlone.clear();
+    this.othersPass = false;
+  }
+}
+
+function keyOf(entry: Entry): string | undefined {
+  return entry.kind === 'order' ? orderKey(entry.view.stream, entry.view.orderId) : undefined;
 }
 
 /**

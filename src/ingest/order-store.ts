@@ -80,6 +80,8 @@ export type ApplyResult =
   | { readonly kind: 'retry'; readonly code: string }
   /** Rolled back for certain: a row that Postgres will never take (classes 22 and 23). Halve the batch. */
   | { readonly kind: 'poison'; readonly code: string; readonly message: string }
+  /** Rolled back for certain by an error of no kind that is known, which may be due to one row or to the whole database. Try again; look for the row where it stays. */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   /** Rolled back for certain: the lane's number was not `number - 1` (a batch before this one failed). */
   | { readonly kind: 'out_of_order' }
   /** The epoch is no longer ours. Stand by, never retry. */
@@ -87,11 +89,23 @@ export type ApplyResult =
   /** The connection broke or the deadline passed after the transaction began: it may have committed, or may yet. Reclaim before anything else. */
   | { readonly kind: 'unknown'; readonly code: string };
 
+/** The database answered a read with an error that is not likely to pass: `failed` of a batch, before there is one. `code`: SQLSTATE. */
+export class RefusedReadError extends Error {
+  readonly retryable = false;
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'RefusedReadError';
+    this.code = code;
+  }
+}
+
 /** The state of every order, and the log of accepted changes. Every call has a deadline of its own. */
 export interface OrderStore {
-  /** Heads of those of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects when the database can't be reached. */
+  /** Heads of those of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects when the database can't be reached, or with `RefusedReadError`. */
   readHeads(keys: readonly string[]): Promise<Map<string, Head>>;
-  /** Attempts by their ids; those that are not ours are left out. Asked only for orders that show a reference like ours for the first time. Rejects when the database can't be reached. */
+  /** Attempts by their ids; those that are not ours are left out. Asked only for orders that show a reference like ours for the first time. Rejects as `readHeads`. */
   readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>>;
   /** One transaction in one round trip. Up to two may be in flight, the second behind the first. */
   applyBatch(batch: Batch): Promise<ApplyResult>;

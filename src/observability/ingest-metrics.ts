@@ -11,7 +11,16 @@ export function ingestMetrics(registry: Registry) {
       labelNames: ['stream', 'cause', 'outcome'] as const,
       registers,
     }),
-    queueDepth: new Gauge({ name: 'tidemark_ingest_queue_depth', help: 'Observations queued', registers }),
+    queueDepth: new Gauge({
+      name: 'tidemark_ingest_queue_depth',
+      help: 'Observations that are not settled: queued, in a batch, or waiting for another try',
+      registers,
+    }),
+    oldestUnsettled: new Gauge({
+      name: 'tidemark_ingest_oldest_unsettled_timestamp_seconds',
+      help: 'When the oldest observation that is not settled came; 0 when there is none',
+      registers,
+    }),
     queueCapacity: new Gauge({
       name: 'tidemark_ingest_queue_capacity',
       help: 'Observations at which the sockets are paused',

@@ -29,6 +29,11 @@ export class BoundedQueue<T> {
     return this.items.length - this.head;
   }
 
+  /** What would be taken next; undefined when it is empty. */
+  get oldest(): T | undefined {
+    return this.items[this.head];
+  }
+
   get bytes(): number {
     return this.queuedBytes;
   }

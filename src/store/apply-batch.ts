@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { ApplyResult, Batch } from '../ingest/order-store.ts';
 import { batchValues } from './batch-values.ts';
 import type { Scratch } from './scratch.ts';
-import { describeCode, isMissingPartition, isPoison, laneLost, outOfOrder, sqlstateOf } from './sqlstate.ts';
+import { describeCode, isKnownToPass, isMissingPartition, isPoison, laneLost, outOfOrder, sqlstateOf } from './sqlstate.ts';
 
 const parameters = (count: number) => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ');
 const plain = { name: 'apply_batch', text: `select public.apply_batch(${parameters(24)}) as last_seq` };
@@ -46,6 +46,7 @@ async function judge(client: Client, error: unknown): Promise<ApplyResult> {
     return { kind: 'poison', code: state, message: error instanceof Error ? error.message : '' };
   }
   if (state === undefined || !(await survived(client))) return { kind: 'unknown', code: describeCode(error) };
+  if (!isKnownToPass(error)) return { kind: 'failed', code: state, message: error instanceof Error ? error.message : '' };
   return { kind: 'retry', code: isMissingPartition(error) ? 'NO_PARTITION' : state };
 }
 

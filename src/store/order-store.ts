@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Head } from '../domain/head.ts';
-import type { ApplyResult, Batch, Binding, OrderStore } from '../ingest/order-store.ts';
+import { type ApplyResult, type Batch, type Binding, type OrderStore, RefusedReadError } from '../ingest/order-store.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -10,7 +10,7 @@ import { readBindings } from './read-bindings.ts';
 import { readHeads } from './read-heads.ts';
 import { retryTransaction } from './retry-transaction.ts';
 import { Scratch } from './scratch.ts';
-import { describeCode } from './sqlstate.ts';
+import { describeCode, isTransient, sqlstateOf } from './sqlstate.ts';
 
 export interface OrderStoreDeps {
   /** For reads. Batches have a connection of their own. */
@@ -41,11 +41,11 @@ export class PostgresOrderStore implements OrderStore {
   }
 
   readHeads(keys: readonly string[]): Promise<Map<string, Head>> {
-    return retryTransaction(this.deps, () => readHeads(this.deps.pool, keys));
+    return this.read(() => readHeads(this.deps.pool, keys));
   }
 
   readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
-    return retryTransaction(this.deps, () => readBindings(this.deps.pool, attemptIds));
+    return this.read(() => readBindings(this.deps.pool, attemptIds));
   }
 
   async applyBatch(batch: Batch): Promise<ApplyResult> {
@@ -56,6 +56,16 @@ export class PostgresOrderStore implements OrderStore {
     this.scratches.push(scratch);
     if (result.kind === 'retry' && result.code === 'NO_PARTITION') await this.makePartitions();
     return result;
+  }
+
+  private async read<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await retryTransaction(this.deps, work);
+    } catch (error) {
+      const state = sqlstateOf(error);
+      if (state === undefined || isTransient(error)) throw error;
+      throw new RefusedReadError(state, error instanceof Error ? error.message : '', { cause: error });
+    }
   }
 
   close(): Promise<void> {

@@ -1,12 +1,19 @@
 /** Our own, raised by the functions of the migration. */
 export const laneLost = 'TM001';
 export const outOfOrder = 'TM002';
+/** A batch was reduced against an old head; it is read again. */
+const staleHead = 'TM003';
 
 /**
  * Serialization failure, deadlock, lock not available, administrator and crash shutdown, cannot connect now, canceled (statement deadline), idle in
  * transaction, disk full, out of memory, too many connections. Besides them the whole class 08, and errors of the socket (see `isTransient`).
  */
 const transient = new Set(['40001', '40P01', '55P03', '57P01', '57P02', '57P03', '57014', '25P03', '53100', '53200', '53300']);
+
+/** True: the session lives, and the same may pass with what is stored now, a partition more, or some time. Else nobody knows what the error means. */
+export function isKnownToPass(error: unknown): boolean {
+  return isTransient(error) || isMissingPartition(error) || sqlstateOf(error) === staleHead;
+}
 
 /** The five characters of a database error, or undefined when the error came from somewhere else. */
 export function sqlstateOf(error: unknown): string | undefined {

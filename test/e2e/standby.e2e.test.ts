@@ -74,7 +74,9 @@ it('a frozen holder is succeeded by the standby within 10 s, and writes and send
 
   const { status, headers, body } = await asked;
   expect([status, body.code, body.retryable, headers.get('retry-after')]).toEqual([503, 'NOT_LEADER', true, '2']);
-  await holder.awaitLog('the loss of the lane', ({ msg }) => msg === 'the lane was taken by another process; standing by');
+  await holder.awaitLog('the loss of the lane', ({ msg }) =>
+    msg.startsWith('the lane has another epoch: it was taken by another process'),
+  );
   const published = await untilPublished(standby, 0);
   await untilPublished(standby, published + 100);
   await eventually(async () => expect((await holder.status()).lane.holder).toBe(taken.instance));

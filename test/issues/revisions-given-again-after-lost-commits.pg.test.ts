@@ -151,3 +151,14 @@ describe('a database that came back without commits that it had acknowledged', (
     expect(await rig.lanes.noticeLoss(0, { published: other }), 'other content').toEqual({ generation: 9 });
   });
 });
+
+it('an epoch that was lost is given to no other holder again', async () => {
+  await using rig = await storeRig();
+  const expire = "update lanes set renewed_at = now() - interval '1 minute'";
+  await rig.pool.query(expire);
+  const lost = await rig.lanes.acquire(0, 'second', 6_000);
+  await rig.pool.query(`${expire}, epoch = $1, holder = 'first'`, [rig.epoch.toString()]);
+  const next = await rig.lanes.acquire(0, 'third', 6_000);
+  expect(next.kind).toBe('held');
+  expect(next.epoch).not.toBe(lost.epoch);
+});

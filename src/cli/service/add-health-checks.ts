@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { CommandDesk } from '../../commands/command-desk.ts';
+import type { Ingest } from '../../ingest/ingest.ts';
 import type { LaneKeeper } from '../../ingest/lane-keeper.ts';
 import type { CheckResult, HealthRegistry } from '../../observability/health.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -14,6 +15,7 @@ export interface HealthParts {
   readonly schema: SchemaGate;
   readonly keeper: LaneKeeper;
   readonly lease: Lease;
+  readonly ingest: Pick<Ingest, 'depth' | 'oldestUnsettledMs'>;
   readonly sources: CredentialSources;
   readonly desk: CommandDesk;
   readonly checkTopics: () => Promise<CheckResult>;
@@ -52,9 +54,24 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
       };
     },
   });
+  health.add({ name: 'ingest', effect: 'degraded', check: async () => ingestCheck(parts) });
   health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(keeper, sources) });
   health.add({ name: 'credentials', effect: 'degraded', check: async () => credentialsCheck(sources) });
   health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(desk) });
+}
+
+/** Longer than any batch, with its tries, takes on a database that answers. */
+const unsettledTooLongMs = 10_000;
+
+/** That the database answers and the lane is renewed does not mean that batches commit. */
+function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): CheckResult {
+  const { depth, oldestUnsettledMs = clock.nowMs() } = ingest;
+  const waitsMs = clock.nowMs() - oldestUnsettledMs;
+  if (waitsMs < unsettledTooLongMs) return { ok: true, detail: `${plural(depth, 'observation')} on the way` };
+  return {
+    ok: false,
+    detail: `the oldest of ${plural(depth, 'observation')} has waited ${Math.round(waitsMs / 1000)} s to be stored`,
+  };
 }
 
 /** A halt takes nothing but placing away, and a person has to look at it. */
