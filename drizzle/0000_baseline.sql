@@ -973,7 +973,7 @@ $$;
 
 -- ----- Cancel-all -----
 
--- What a cancel-all set out to cancel, under its key: asked again, it is about these orders and no others.
+-- What a cancel-all set out to cancel, under its key: asked again, it is about these orders and no others. In force until `ended_at`.
 CREATE TABLE public.cancel_alls (
   cancel_all_id uuid PRIMARY KEY,
   lane integer NOT NULL,
@@ -981,22 +981,27 @@ CREATE TABLE public.cancel_alls (
   idempotency_key text NOT NULL,
   key_held boolean DEFAULT true NOT NULL,
   request_hash text NOT NULL,
-  account_id text,
+  selection json NOT NULL,
   reason text NOT NULL,
+  on_landing text NOT NULL,
   orders json NOT NULL,
+  places json NOT NULL,
+  unread json NOT NULL,
   declined json NOT NULL,
   created_at timestamptz NOT NULL,
-  CONSTRAINT cancel_alls_account CHECK (account_id <> '')
+  ended_at timestamptz,
+  CONSTRAINT cancel_alls_on_landing CHECK (on_landing in ('cancel', 'leave'))
 );
 
 CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls (lane, principal, idempotency_key) WHERE key_held;
 CREATE INDEX cancel_alls_key_held ON public.cancel_alls (created_at) WHERE key_held;
+CREATE INDEX cancel_alls_in_force ON public.cancel_alls (lane, created_at) WHERE ended_at is null;
 
--- Like the key of a command, that of a cancel-all is held until all its cancels are final, and seven days at least.
+-- Like the key of a command, that of a cancel-all is held until it has ended and all its cancels are final, and seven days at least.
 CREATE FUNCTION public.cancel_all_holds_key(c public.cancel_alls, p_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  RETURN c.created_at > p_at - interval '7 days' OR EXISTS (
+  RETURN c.created_at > p_at - interval '7 days' OR c.ended_at IS NULL OR EXISTS (
     SELECT FROM public.commands m
     WHERE m.settled_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
 END
@@ -1023,9 +1028,10 @@ BEGIN
       END IF;
       UPDATE public.cancel_alls SET key_held = false WHERE cancel_all_id = v.cancel_all_id AND key_held;
     END IF;
-    INSERT INTO public.cancel_alls (cancel_all_id, lane, principal, idempotency_key, request_hash, account_id, reason, orders, declined, created_at)
-    VALUES ((p ->> 'cancelAllId')::uuid, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p ->> 'accountId', p ->> 'reason',
-      p -> 'orders', p -> 'declined', v_at)
+    INSERT INTO public.cancel_alls (cancel_all_id, lane, principal, idempotency_key, request_hash, selection, reason, on_landing, orders, places, unread,
+      declined, created_at)
+    VALUES ((p ->> 'cancelAllId')::uuid, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'selection', p ->> 'reason',
+      p ->> 'onLanding', p -> 'orders', p -> 'places', p -> 'unread', p -> 'declined', v_at)
     ON CONFLICT (lane, principal, idempotency_key) WHERE key_held DO NOTHING
     RETURNING * INTO v;
     EXIT WHEN FOUND;
@@ -1038,7 +1044,20 @@ CREATE FUNCTION public.cancel_all_json(c public.cancel_alls) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN json_build_object('cancelAllId', c.cancel_all_id, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
-    'accountId', c.account_id, 'reason', c.reason, 'orders', c.orders, 'declined', c.declined, 'atMs', public.time_to_ms(c.created_at));
+    'selection', c.selection, 'reason', c.reason, 'onLanding', c.on_landing, 'orders', c.orders, 'places', c.places, 'unread', c.unread,
+    'declined', c.declined, 'atMs', public.time_to_ms(c.created_at));
+END
+$$;
+
+-- It is in force no more. Once only; false: fenced.
+CREATE FUNCTION public.end_cancel_all(p_lane integer, p_epoch bigint, p_cancel_all_id uuid, p_at_ms double precision) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN false;
+  END IF;
+  UPDATE public.cancel_alls SET ended_at = public.ms_to_time(p_at_ms) WHERE cancel_all_id = p_cancel_all_id AND ended_at IS NULL;
+  RETURN true;
 END
 $$;
 
@@ -1357,12 +1376,15 @@ CREATE TRIGGER command_events_guard BEFORE UPDATE OR DELETE ON public.command_ev
 CREATE FUNCTION public.cancel_alls_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF NEW.key_held OR NOT OLD.key_held OR
-    (OLD.cancel_all_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.account_id, OLD.reason, OLD.orders::text, OLD.declined::text, OLD.created_at)
+  IF NEW.key_held AND NOT OLD.key_held OR OLD.ended_at IS NOT NULL AND OLD.ended_at IS DISTINCT FROM NEW.ended_at OR
+    (OLD.key_held, OLD.ended_at) IS NOT DISTINCT FROM (NEW.key_held, NEW.ended_at) OR
+    (OLD.cancel_all_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.selection::text, OLD.reason, OLD.on_landing, OLD.orders::text,
+      OLD.places::text, OLD.unread::text, OLD.declined::text, OLD.created_at)
     IS DISTINCT FROM
-    (NEW.cancel_all_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.account_id, NEW.reason, NEW.orders::text, NEW.declined::text, NEW.created_at)
+    (NEW.cancel_all_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.selection::text, NEW.reason, NEW.on_landing, NEW.orders::text,
+      NEW.places::text, NEW.unread::text, NEW.declined::text, NEW.created_at)
   THEN
-    RAISE EXCEPTION 'cancel-all % gives up its key once, and never changes otherwise', OLD.cancel_all_id USING ERRCODE = 'TM010';
+    RAISE EXCEPTION 'cancel-all % ends once and gives up its key once, and never changes otherwise', OLD.cancel_all_id USING ERRCODE = 'TM010';
   END IF;
   RETURN NEW;
 END
@@ -1424,7 +1446,7 @@ GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id), UPDATE (answered
 GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts, public.command_fence TO tidemark_app;
 GRANT SELECT, INSERT ON public.evidence, public.audit_log TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (published_at), DELETE ON public.command_events TO tidemark_app;
-GRANT SELECT, INSERT, UPDATE (key_held) ON public.cancel_alls TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (key_held, ended_at) ON public.cancel_alls TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
 -- Tokens are made and ended by people, as the owner: a service that was broken into can't let anybody in.
 GRANT SELECT ON public.principal_tokens TO tidemark_app;
@@ -1441,6 +1463,6 @@ GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, 
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.mark_sending, public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
 GRANT EXECUTE ON FUNCTION public.limit_breach, public.exposure_of, public.judge_limits, public.change_limits TO tidemark_app;

@@ -15,9 +15,13 @@ export interface CancelFlags extends SendFlags {
   readonly all?: true;
   readonly reason?: string;
   readonly ifRevision?: number;
+  readonly leaveLanding?: true;
 }
 
-/** `cancel --all`: a command for each open order of the account, or of every account. The key names the sweep: the same one again sends nothing twice. */
+/**
+ * `cancel --all`: a command for each open order of the account, or of every account. The key names the sweep: the same one again sends nothing twice, and tells what has
+ * come of it.
+ */
 export async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlags): Promise<void> {
   if (order !== undefined) throw usage('give an order or --all, not both');
   if (flags.reason === undefined) throw usage('--all needs --reason: it is recorded');
@@ -29,15 +33,23 @@ export async function cancelAll(io: CliIo, order: string | undefined, flags: Can
   const key = flags.idempotencyKey ?? io.random.uuid();
   if (flags.idempotencyKey === undefined) io.stderr.write(`idempotency key ${key}\n`);
   const asked = { ...flags, reason: reasonText(flags.reason) };
-  const sent = { headers: { 'idempotency-key': key }, waitMs: longestHoldMs };
+  const also = flags.leaveLanding ? { onLanding: 'leave' } : {};
+  const sent = { headers: { 'idempotency-key': key }, waitMs: longestHoldMs, also };
   const { body } = await askOperator(io, asked, 'cancel-all', sent).catch((error: unknown) => {
     throw withKey(error, key);
   });
   const [orders, declined] = [rows(body['orders']), rows(body['declined'])];
+  const [places, unread] = [rows(body['places']), rows(body['unread'])];
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, idempotencyKey: key })}\n`);
-  else io.stdout.write(orders.length === 0 && declined.length === 0 ? 'No order is open.\n' : table(orders, declined));
+  else io.stdout.write(tableOf([...orders, ...places, ...unread, ...declined]));
+  if (body['open'] === true && !flags.json)
+    io.stderr.write('something may still be open; the same line with its key tells more\n');
   const outcomes = [...orders, ...declined].map(({ outcome }) => outcome);
-  if (outcomes.includes('unknown')) io.exit(exitCodes.unresolved);
+  const isUnresolved =
+    outcomes.includes('unknown') ||
+    orders.some(({ code }) => code === 'UNDER_WAY') ||
+    (body['open'] === true && places.length + unread.length > 0);
+  if (isUnresolved) io.exit(exitCodes.unresolved);
   else if (outcomes.some((outcome) => outcome !== 'accepted' && outcome !== 'applied' && outcome !== 'moot'))
     io.exit(exitCodes.failed);
 }
@@ -48,12 +60,13 @@ function rows(value: unknown): readonly Row[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Accounts of which no order was cancelled stand below, with the reason. */
-function table(orders: readonly Row[], declined: readonly Row[]): string {
-  const all = [...orders, ...declined].map(({ accountId, stream, orderId, outcome, code, commandId }) =>
+/** Orders, then unresolved places, then accounts that were not read or of which no order was cancelled, with the reason. */
+function tableOf(all: readonly Row[]): string {
+  if (all.length === 0) return 'No order is open.\n';
+  const lines = all.map(({ accountId, stream, orderId, outcome, code, commandId }) =>
     [accountId, stream ?? '-', orderId ?? '-', outcome ?? code, commandId ?? '-'].map((cell) => printable(String(cell))),
   );
-  return formatTable([['ACCOUNT', 'STREAM', 'ORDER', 'OUTCOME', 'COMMAND'], ...all]);
+  return formatTable([['ACCOUNT', 'STREAM', 'ORDER', 'OUTCOME', 'COMMAND'], ...lines]);
 }
 
 function usage(message: string): CliError {

@@ -15,6 +15,8 @@ Examples:
   $ tidemark cancel --all --reason "everything stops"                every account of the token
 
 A cancel passes every halt, and is refused here only when the order is known to be closed.
+With --all the accounts are read first. It names the places whose outcome is not known and the accounts that could not be read, and ends with 75 while something
+may be open. What lands later is cancelled too.
 ${restExitCodes}`;
 
 /** Cancels an order, or every open order of an account. */
@@ -26,7 +28,8 @@ export function cancelCommand(io: CliIo): Command {
     .option('--prediction', 'it is a prediction order; without it the order is looked for among equities and options')
     .option('--if-revision <n>', 'only while the order is at this revision of ours', revision)
     .option('--all', 'every open order, on both streams; needs --reason')
-    .option('--reason <text>', 'why: recorded with --all');
+    .option('--reason <text>', 'why: recorded with --all')
+    .option('--leave-landing', 'with --all: leave the orders of unresolved places that land later; else they are cancelled');
   return addSendFlags(command)
     .addHelpText('after', examples)
     .action((order: string | undefined, flags: CancelFlags) => {
@@ -37,6 +40,7 @@ export function cancelCommand(io: CliIo): Command {
           exitCode: exitCodes.usage,
         });
       refuseFlags(flags, ['reason'], 'goes with --all only: nothing would record it');
+      refuseFlags(flags, ['leaveLanding'], 'goes with --all only: one order has landed');
       const path = flags.prediction ? '/v1/predictions/orders' : '/v1/orders';
       return sendCommand(io, flags, {
         method: 'DELETE',

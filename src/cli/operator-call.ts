@@ -23,8 +23,13 @@ export function askOperator(
   io: CliIo,
   flags: RestFlags & { readonly account?: string; readonly reason?: string },
   verb: 'halt' | 'resume' | 'cancel-all',
-  sent: Pick<RestRequest, 'headers' | 'waitMs'> = {},
+  { also, ...sent }: Pick<RestRequest, 'headers' | 'waitMs'> & { readonly also?: object } = {},
 ): Promise<RestAnswer> {
   const whom = flags.account === undefined ? '' : `/accounts/${segment(flags.account)}`;
-  return restClient(io, flags).ask({ method: 'POST', path: `/v1${whom}/${verb}`, ...sent, body: { reason: flags.reason } });
+  return restClient(io, flags).ask({
+    method: 'POST',
+    path: `/v1${whom}/${verb}`,
+    ...sent,
+    body: { reason: flags.reason, ...also },
+  });
 }

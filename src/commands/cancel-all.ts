@@ -1,22 +1,24 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '../observability/log.ts';
+import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { AccountProbes } from './account-probes.ts';
+import { CancelAllRun } from './cancel-all-run.ts';
 import { anotherLeads, type Declined, declined } from './check-submission.ts';
-import {
-  type AuditEntry,
-  type CommandJournal,
-  keyOfCancel,
-  type NewCancelAll,
-  type OpenOrder,
-  type OrderOfAccount,
-} from './command-journal.ts';
-import type { CancelAllEntry, CancelAllResult, CancelAllScope, OperatorWord, Submission, SubmitResult } from './commands.ts';
-import { inParallel } from './in-parallel.ts';
+import type { CommandBook } from './command-book.ts';
+import type { AuditEntry, CommandJournal, NewCancelAll, OnLanding } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CancelAllResult, CancelAllScope, OperatorWord, Submission, SubmitResult } from './commands.ts';
+import { listCancelAll } from './list-cancel-all.ts';
+import type { Pacing } from './send-attempts.ts';
 import type { SendingTerm } from './submit-command.ts';
+import type { Term } from './term.ts';
 
-export interface CancelAllDeps {
-  readonly journal: Pick<CommandJournal, 'openOrders' | 'openCancelAll' | 'findCancelAll'>;
+export interface CancelAllsDeps {
+  readonly journal: CommandJournal;
+  readonly probes: AccountProbes;
+  readonly book: Pick<CommandBook, 'listen'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -24,107 +26,141 @@ export interface CancelAllDeps {
   readonly maySend: () => SendingTerm | Declined;
   /** Why the account may not be traded, on neither stream. */
   readonly objection: (accountId: string) => Declined | undefined;
-  readonly submit: (submission: Submission) => Promise<SubmitResult>;
+  readonly submit: (submission: Submission, pacing?: Pacing) => Promise<SubmitResult>;
   readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
 }
 
-export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string };
+/** `onLanding`: left out, what lands late is cancelled. */
+export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding };
 
-const pageSize = 500;
+export type CancelAllOptions = Pick<
+  CommandOptions,
+  'lane' | 'cancelAllWindow' | 'cancelAllReadMs' | 'cancelAllAnswerMs' | 'journalBackoff'
+>;
 
 /**
- * Cancels every open order of the account, or of all accounts, a command each, a few at a time.
+ * Cancels every open order of the account, or of all accounts, a command each.
  *
- * Invariant: a key is about the orders that were open when it was first heard, which are in the journal before the first cancel. Again it cancels nothing else, however late it
- * comes: of that list it sends what was never sent (the process may have died in the middle; nobody but the caller takes that up), and tells what became of the rest.
- * Never rejects; declined as a whole means that this call sent nothing.
+ * States of a cancel-all: written down → in force (carried out by the holder of its lane, whoever that is) → ended, once each of its orders has its cancel and each of its
+ * places is settled.
+ * Invariant: a key is about the orders that were open, and the places that were unresolved, when it was first heard; they are in the journal before the first cancel.
+ * Again it cancels nothing else, however late it comes. What it answers names everything of the scope that it knows may be open (invariant 32).
  */
-export async function cancelAll(
-  deps: CancelAllDeps,
-  scope: CancelAllScope,
-  word: CancelAllWord,
-  options: { readonly lane: number; readonly width: number },
-): Promise<CancelAllResult> {
-  const { journal, log, maySend, audit } = deps;
-  const { by: principal, reason, requestId, idempotencyKey } = word;
-  const accountId = scope.kind === 'account' ? scope.accountId : undefined;
-  const requestHash = createHash('sha256')
-    .update(JSON.stringify([accountId ?? null, reason]))
-    .digest('hex');
-  try {
-    const known = await journal.findCancelAll(options.lane, principal, idempotencyKey);
-    if (known !== undefined) return known.requestHash === requestHash ? carryOut(deps, known, word, options, true) : keyReused;
-    const under = maySend();
-    if ('code' in under) return under;
-    const found = await findOrders(deps, scope);
-    if ('code' in found) return found;
-    const opened = await journal.openCancelAll(
+export class CancelAlls {
+  private readonly runs = new Map<string, CancelAllRun>();
+  private readonly deps: CancelAllsDeps;
+  private readonly options: CancelAllOptions;
+
+  constructor(deps: CancelAllsDeps, options: CancelAllOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Carries out what the journal has in force, in the background. */
+  begin(term: Term): void {
+    void this.takeUp(term);
+  }
+
+  /** The term is over: its holder takes up what is left. */
+  end(): void {
+    for (const run of this.runs.values()) run.stop();
+    this.runs.clear();
+  }
+
+  /** Never rejects; declined as a whole means that this call sent nothing. */
+  async run(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
+    const { journal, log, maySend } = this.deps;
+    const { by, requestId, idempotencyKey } = word;
+    try {
+      const known = await journal.findCancelAll(this.options.lane, by, idempotencyKey);
+      if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
+      const under = maySend();
+      // What became of a known one is in the journal, for a process that may send nothing too.
+      if ('code' in under) return known === undefined ? under : this.tell(known, true);
+      const opened = known === undefined ? await this.open(scope, word, under.term) : { record: known, replayed: true };
+      return 'code' in opened ? opened : this.tell(opened.record, opened.replayed, under.term);
+    } catch (err) {
+      log.warn({ err, requestId }, 'a cancel-all could not be written down');
+      return declined('STORE_UNAVAILABLE', 'the database could not be reached; nothing was sent by this request', 1_000);
+    }
+  }
+
+  /** Waits for each order's first answer, or for as long as a caller should wait. */
+  private async tell(record: NewCancelAll, replayed: boolean, term?: Term): Promise<CancelAllResult> {
+    const run = this.carryOut(record, term);
+    const waited = new AbortController();
+    await Promise.race([run.answered, this.deps.clock.sleep(this.options.cancelAllAnswerMs, waited.signal)]);
+    waited.abort();
+    return run.told(replayed);
+  }
+
+  private async open(
+    scope: CancelAllScope,
+    word: CancelAllWord,
+    term: Term,
+  ): Promise<{ readonly record: NewCancelAll; readonly replayed: boolean } | Declined> {
+    const { journal, random, clock, audit } = this.deps;
+    const { by: principal, reason, requestId, idempotencyKey, onLanding = 'cancel' } = word;
+    const list = await listCancelAll(this.deps, scope, { ...this.options, over: term.over });
+    if ('code' in list) return list;
+    const result = await journal.openCancelAll(
       {
-        cancelAllId: deps.random.uuid(),
-        ...{ principal, idempotencyKey, requestHash, reason },
-        ...(accountId !== undefined && { accountId }),
-        ...found,
-        atMs: deps.clock.nowMs(),
+        cancelAllId: random.uuid(),
+        ...{ principal, idempotencyKey, requestHash: hashOf(scope, word), reason, onLanding },
+        selection: selectionOf(scope),
+        ...list,
+        atMs: clock.nowMs(),
       },
-      under.term.fence,
+      term.fence,
     );
-    if (opened.kind === 'fenced') return anotherLeads;
-    if (opened.kind === 'key_reused') return keyReused;
-    const replayed = opened.kind === 'replayed';
+    if (result.kind === 'fenced') return anotherLeads;
+    if (result.kind === 'key_reused') return keyReused;
+    const { cancelAll: record } = result;
+    const replayed = result.kind === 'replayed';
     if (!replayed) {
-      const detail = { orders: opened.cancelAll.orders.length };
+      const { accountId } = record.selection;
+      const detail = { orders: record.orders.length, places: record.places.length, unread: record.unread.length };
       audit({ principal, action: 'cancel_all', requestId, reason, detail, ...(accountId !== undefined && { accountId }) });
     }
-    return carryOut(deps, opened.cancelAll, word, options, replayed);
-  } catch (err) {
-    log.warn({ err, requestId }, 'a cancel-all could not be written down');
-    return declined('STORE_UNAVAILABLE', 'the database could not be reached; nothing was sent by this request', 1_000);
+    return { record, replayed };
+  }
+
+  private carryOut(record: NewCancelAll, term: Term | undefined): CancelAllRun {
+    const { cancelAllId } = record;
+    const known = this.runs.get(cancelAllId);
+    if (known !== undefined) return known;
+    const run = new CancelAllRun(this.deps, record, term, this.options);
+    if (term !== undefined && !term.over.aborted) this.runs.set(cancelAllId, run);
+    void run.carryOut().then(() => this.runs.get(cancelAllId) === run && this.runs.delete(cancelAllId));
+    return run;
+  }
+
+  private async takeUp(term: Term): Promise<void> {
+    const { journal, clock, random, log } = this.deps;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    while (!term.over.aborted) {
+      try {
+        const records = await journal.cancelAllsInForce(this.options.lane);
+        if (term.over.aborted) return;
+        if (records.length > 0) log.warn({ cancelAlls: records.length }, 'cancel-alls are in force');
+        for (const record of records) this.carryOut(record, term);
+        return;
+      } catch (err) {
+        log.warn({ err }, 'the cancel-alls in force could not be read; trying again');
+        await clock.sleep(backoff.nextMs(), term.over);
+      }
+    }
   }
 }
 
 const keyReused = declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another cancel-all');
 
-type Found = Pick<NewCancelAll, 'orders' | 'declined'>;
-
-/** Of the service, an account that may not be traded is told beside the others. */
-async function findOrders({ journal, objection }: CancelAllDeps, scope: CancelAllScope): Promise<Found | Declined> {
-  const orders: OrderOfAccount[] = [];
-  const without: { accountId: string; code: string; message: string }[] = [];
-  for (const accountId of scope.kind === 'account' ? [scope.accountId] : scope.accountIds) {
-    const objected = objection(accountId);
-    if (objected !== undefined && scope.kind === 'account') return objected;
-    if (objected !== undefined) without.push({ accountId, code: objected.code, message: objected.message });
-    else for await (const { stream, orderId } of openOrders(journal, accountId)) orders.push({ accountId, stream, orderId });
-  }
-  return { orders, declined: without };
+function selectionOf(scope: CancelAllScope): NewCancelAll['selection'] {
+  return scope.kind === 'account' ? { accountId: scope.accountId } : {};
 }
 
-async function* openOrders(journal: CancelAllDeps['journal'], accountId: string): AsyncGenerator<OpenOrder> {
-  for (let after: OpenOrder | undefined; ; ) {
-    const page = await journal.openOrders(accountId, after, pageSize);
-    yield* page;
-    if (page.length < pageSize) return;
-    after = page.at(-1);
-  }
-}
-
-async function carryOut(
-  { submit }: CancelAllDeps,
-  record: NewCancelAll,
-  { requestId }: CancelAllWord,
-  { width }: { readonly width: number },
-  replayed: boolean,
-): Promise<CancelAllResult> {
-  const orders: CancelAllEntry[] = [];
-  await inParallel(record.orders.entries(), width, async ([place, order]) => {
-    const { accountId, stream, orderId } = order;
-    const result = await submit({
-      principal: record.principal,
-      idempotencyKey: keyOfCancel(record, place),
-      request: { kind: 'cancel', stream, accountId, orderId },
-      requestId,
-    });
-    orders[place] = { ...order, result };
-  });
-  return { kind: 'done', replayed, orders, declined: record.declined };
+function hashOf(scope: CancelAllScope, { reason, onLanding = 'cancel' }: CancelAllWord): string {
+  return createHash('sha256')
+    .update(JSON.stringify([selectionOf(scope), onLanding, reason]))
+    .digest('hex');
 }

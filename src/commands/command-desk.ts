@@ -11,7 +11,7 @@ import type { Service } from '../runtime/service.ts';
 import type { AccountProbes } from './account-probes.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
-import { type CancelAllWord, cancelAll } from './cancel-all.ts';
+import { CancelAlls, type CancelAllWord } from './cancel-all.ts';
 import { changeLimits, readLimits } from './change-limits.ts';
 import { anotherLeads, cancelAllObjection, type Declined, declined, ending } from './check-submission.ts';
 import { CommandBook } from './command-book.ts';
@@ -40,7 +40,7 @@ import type { Quotes } from './quotes.ts';
 import { RateBreaker } from './rate-breaker.ts';
 import { RateBudget } from './rate-budget.ts';
 import { Reconciler } from './reconciler.ts';
-import { SendAttempts } from './send-attempts.ts';
+import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { settleByPerson } from './settle-by-person.ts';
 import { type SendingTerm, SubmitCommand } from './submit-command.ts';
 import type { Term } from './term.ts';
@@ -95,6 +95,7 @@ export class CommandDesk implements Commands, Service {
   private readonly steps: CommandSteps;
   private readonly reconciler: Reconciler;
   private readonly submitter: SubmitCommand;
+  private readonly cancelAlls: CancelAlls;
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
   private readonly deps: CommandDeskDeps;
@@ -128,6 +129,16 @@ export class CommandDesk implements Commands, Service {
       },
       options,
     );
+    this.cancelAlls = new CancelAlls(
+      {
+        ...shared,
+        maySend: () => this.maySend(),
+        objection: (accountId) => cancelAllObjection(deps, options, accountId),
+        submit: (submission, pacing) => this.submit(submission, pacing),
+        audit: (entry) => this.audit(entry),
+      },
+      options,
+    );
     book.onChange = (watched, before) => {
       this.gauges.changed(watched, before);
       this.reconciler.changed(watched, before);
@@ -151,6 +162,7 @@ export class CommandDesk implements Commands, Service {
     this.leading = { term, over };
     this.reconciler.begin(term, taken);
     this.gauges.begin();
+    this.cancelAlls.begin(term);
     const unresolved = taken.filter(({ state }) => isUnresolved(state));
     if (unresolved.length > 0) log.warn({ commands: unresolved.length }, 'commands of the lane are unresolved');
     const swept = unresolved.filter(({ updatedAtMs }) => updatedAtMs === atMs);
@@ -162,6 +174,7 @@ export class CommandDesk implements Commands, Service {
   async end(): Promise<void> {
     this.leading?.over.abort();
     this.leading = undefined;
+    this.cancelAlls.end();
     this.reconciler.end();
     this.book.clear();
     this.gauges.end();
@@ -186,10 +199,10 @@ export class CommandDesk implements Commands, Service {
     if (!signal.aborted) await this.auditTrail.drained();
   }
 
-  async submit(submission: Submission): Promise<SubmitResult> {
+  async submit(submission: Submission, pacing?: Pacing): Promise<SubmitResult> {
     const under = this.maySend();
     if ('code' in under) return this.submitter.replayOr(submission, under);
-    const result = await this.submitter.submit(submission, under);
+    const result = await this.submitter.submit(submission, under, pacing);
     const { request, principal, requestId } = submission;
     const { kind: action, accountId } = request;
     if (result.kind === 'journaled' && !result.replayed)
@@ -257,14 +270,7 @@ export class CommandDesk implements Commands, Service {
   }
 
   cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
-    const deps = {
-      ...this.deps,
-      maySend: () => this.maySend(),
-      objection: (accountId: string) => cancelAllObjection(this.deps, this.options, accountId),
-      submit: (submission: Submission) => this.submit(submission),
-      audit: (entry: Omit<AuditEntry, 'atMs'>) => this.audit(entry),
-    };
-    return cancelAll(deps, scope, word, { lane: this.options.lane, width: this.options.cancelAllWindow });
+    return this.cancelAlls.run(scope, word);
   }
 
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {

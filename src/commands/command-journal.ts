@@ -117,16 +117,45 @@ export interface OrderOfAccount extends OpenOrder {
   readonly accountId: string;
 }
 
-/** What a cancel-all set out to cancel. Written before the first cancel; it never changes. */
+/** Which orders a cancel-all is about. A further field narrows it. */
+export interface CancelAllSelection {
+  /** Absent: every account of the lane. */
+  readonly accountId?: string;
+}
+
+/** A place whose order nobody has seen yet. */
+export interface PlaceOfAccount {
+  readonly accountId: string;
+  readonly stream: Stream;
+  readonly commandId: string;
+}
+
+/** An account on one stream of which orders may be open that are not known. */
+export interface UnreadAccount {
+  readonly accountId: string;
+  readonly stream: Stream;
+  readonly code: 'NOT_LIVE' | 'NOT_READ' | 'UNCERTAIN';
+  readonly message: string;
+}
+
+/** What becomes of the order of a listed place, should it land while the cancel-all is in force. */
+export type OnLanding = 'cancel' | 'leave';
+
+/**
+ * What a cancel-all set out to cancel. Written before the first cancel; it never changes. It is in force from then on, over restarts and takeovers, until its orders have
+ * their cancels and its places are settled.
+ */
 export interface NewCancelAll {
   readonly cancelAllId: string;
   readonly principal: string;
   readonly idempotencyKey: string;
   readonly requestHash: string;
-  /** Absent: every account of the lane. */
-  readonly accountId?: string;
+  readonly selection: CancelAllSelection;
   readonly reason: string;
+  readonly onLanding: OnLanding;
   readonly orders: readonly OrderOfAccount[];
+  readonly places: readonly PlaceOfAccount[];
+  readonly unread: readonly UnreadAccount[];
   /** Accounts of which nothing was to be cancelled, and why. */
   readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
   readonly atMs: number;
@@ -139,9 +168,9 @@ export type OpenCancelAllResult =
   | { readonly kind: 'key_reused' }
   | { readonly kind: 'fenced' };
 
-/** The key of the cancel of the order at this place of the list. */
-export function keyOfCancel({ cancelAllId }: NewCancelAll, place: number): string {
-  return `cancel-all:${cancelAllId}:${place}`;
+/** The key of the cancel of the order at this place of the list, or of the order that this command has placed. */
+export function keyOfCancel({ cancelAllId }: NewCancelAll, of: number | string): string {
+  return `cancel-all:${cancelAllId}:${of}`;
 }
 
 /** New bounds of one scope of limits. None: the row goes. */
@@ -223,10 +252,16 @@ export interface CommandJournal {
   readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined>;
   /** Open orders of one account, both streams, by (stream, orderId), from above `after`. */
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]>;
-  /** One cancel-all with its list. Its key is one of the lane's cancel-alls alone, and held until its cancels are final and it is seven days old. */
+  /** Places of these accounts that are not final and whose order nobody has seen. */
+  unseenPlaces(accountIds: readonly string[]): Promise<PlaceOfAccount[]>;
+  /** One cancel-all with its list. Its key is one of the lane's cancel-alls alone, and held until it is in force no more, its cancels are final, and it is seven days old. */
   openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult>;
   /** The one of the lane that holds this key as `openCancelAll` sees it. */
   findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined>;
+  /** Those of the lane that are in force, oldest first. */
+  cancelAllsInForce(lane: number): Promise<NewCancelAll[]>;
+  /** It is in force no more. Asked again it changes nothing. False: fenced. */
+  endCancelAll(cancelAllId: string, atMs: number, fence: Fence): Promise<boolean>;
   activeHalts(): Promise<Halt[]>;
   /**
    * Adds the halt unless an active one has the same scope and cause; which is returned then. Without a fence it is added whoever holds the lane: by a process

@@ -33,8 +33,12 @@ export interface CommandOptions {
   readonly maxWatched: number;
   /** Commands of one account that may wait for their checks. */
   readonly maxWaitingPerAccount: number;
-  /** Cancels of one cancel-all that are under way at the same time. */
+  /** First attempts of one cancel-all that are under way at the same time, for each account and stream. */
   readonly cancelAllWindow: number;
+  /** How long a cancel-all may read its accounts before its first cancel. */
+  readonly cancelAllReadMs: number;
+  /** How long its caller waits for what has come of it; it goes on behind the answer. */
+  readonly cancelAllAnswerMs: number;
   /** Unresolved for so long: a warning, and an error that pages. */
   readonly warnAfterMs: number;
   readonly alarmAfterMs: number;
@@ -64,6 +68,8 @@ export const commandDefaults: Omit<CommandOptions, 'lane' | 'enabled' | 'account
   maxWatched: 10_000,
   maxWaitingPerAccount: 200,
   cancelAllWindow: 16,
+  cancelAllReadMs: 2_000,
+  cancelAllAnswerMs: 20_000,
   warnAfterMs: 10_000,
   alarmAfterMs: 60_000,
   turnMs: 2_700_000,

@@ -1,7 +1,7 @@
 import type { Command, CommandOutcome, CommandRequest, Evidence } from '../domain/command.ts';
 import type { BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
-import type { Halt } from './command-journal.ts';
+import type { Halt, OnLanding, PlaceOfAccount, UnreadAccount } from './command-journal.ts';
 
 export interface Submission {
   readonly principal: string;
@@ -114,7 +114,16 @@ export interface CancelAllEntry {
   readonly accountId: string;
   readonly stream: Stream;
   readonly orderId: string;
-  readonly result: SubmitResult;
+  /** Undefined: its cancel is under way still. */
+  readonly result: SubmitResult | undefined;
+}
+
+/** A place that was unresolved when the cancel-all was first heard. */
+export interface CancelAllPlace extends PlaceOfAccount {
+  /** As it is now; undefined where the journal did not say. */
+  readonly command: Command | undefined;
+  /** The cancel of its order, once it has landed. */
+  readonly result: SubmitResult | undefined;
 }
 
 export type CancelAllResult =
@@ -122,7 +131,14 @@ export type CancelAllResult =
       readonly kind: 'done';
       /** The key was known: the orders are those of its first call. */
       readonly replayed: boolean;
+      /** It goes on: orders wait for their cancels, or places for their outcome. What lands is cancelled, unless it was asked to be left. */
+      readonly inForce: boolean;
+      /** Something of the scope may be open that no cancel is in hand for. */
+      readonly open: boolean;
       readonly orders: readonly CancelAllEntry[];
+      readonly places: readonly CancelAllPlace[];
+      /** Accounts of which orders may have been open that were not known. */
+      readonly unread: readonly UnreadAccount[];
       /** Of the whole service: accounts of which nothing was to be cancelled, and why. */
       readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
     }
@@ -141,8 +157,11 @@ export interface Commands {
   /** What places and replaces are held to. Read and changed at any process: the journal alone has them. */
   limits(): Promise<LimitsResult>;
   changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult>;
-  /** Cancels every open order of the scope, a command each. The same key again is about the same orders, and about none that came later. */
-  cancelAll(scope: CancelAllScope, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult>;
+  /** Cancels every open order of the scope, a command each, and stays in force until what was unresolved is settled. The same key again is about the same orders, and about none that came later. */
+  cancelAll(
+    scope: CancelAllScope,
+    word: OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding },
+  ): Promise<CancelAllResult>;
   /** Probes everything unresolved at once, within the budget; `dryRun` reads nothing. */
   reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
   allowance(accountId: string): Allowance;

@@ -27,6 +27,14 @@ export interface SendAttemptsDeps {
   readonly log: Log;
 }
 
+/** How a cancel-all spreads its cancels: all first attempts go before any other. */
+export interface Pacing {
+  /** Its first attempt is over, whatever became of it. Called once or more. */
+  readonly firstOver: () => void;
+  /** No further attempt is begun before it resolves. Never rejects. */
+  readonly others: Promise<void>;
+}
+
 export interface Sending {
   readonly request: CommandRequest;
   readonly attemptId: string;
@@ -39,6 +47,7 @@ export interface Sending {
   readonly giveUp: AbortSignal;
   /** No further attempt is begun: the process is draining. */
   readonly lastAttempt: () => boolean;
+  readonly pacing?: Pacing | undefined;
   /** There is something to tell the caller: it is answered, or it was and that can't be recorded. Called once or more. */
   readonly tell: () => void;
 }
@@ -66,6 +75,7 @@ export class SendAttempts {
     let tokens = 1;
     for (;;) {
       const { result, abandoned } = await this.write(sending, attemptId);
+      sending.pacing?.firstOver();
       const watched = await sending.opened;
       if (watched === undefined) return;
       watched.sentAtMs = clock.monotonicMs();
@@ -88,8 +98,18 @@ export class SendAttempts {
         return;
       }
       ({ attemptId } = next);
-      await clock.sleep(delayMs, sending.term.over);
+      await Promise.all([clock.sleep(delayMs, sending.term.over), this.turnOfOthers(sending)]);
     }
+  }
+
+  /** At the deadline at the latest: then the attempt is given up with that for its reason. */
+  private async turnOfOthers({ pacing, deadlineMs, term }: Sending): Promise<void> {
+    if (pacing === undefined) return;
+    const { clock } = this.deps;
+    const waited = new AbortController();
+    const over = clock.sleep(deadlineMs - clock.monotonicMs(), AbortSignal.any([waited.signal, term.over]));
+    await Promise.race([pacing.others, over]);
+    waited.abort();
   }
 
   private mayBegin(sending: Sending, delayMs: number): boolean {

@@ -20,7 +20,7 @@ import type { Halts } from './halts.ts';
 import type { Quotes } from './quotes.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 import type { RateBudget } from './rate-budget.ts';
-import type { SendAttempts } from './send-attempts.ts';
+import type { Pacing, SendAttempts } from './send-attempts.ts';
 import type { Term } from './term.ts';
 import type { Watched } from './watched.ts';
 
@@ -93,12 +93,12 @@ export class SubmitCommand {
   }
 
   /** Never rejects. */
-  async submit(submission: Submission, under: SendingTerm): Promise<SubmitResult> {
+  async submit(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
     const calledAtMs = this.deps.clock.monotonicMs();
     const { kind, accountId } = submission.request;
     const turns = kind === 'cancel' ? this.turnsOfCancels : this.turns;
     const opened =
-      (await turns.run(accountId, () => this.open(submission, under, calledAtMs))) ??
+      (await turns.run(accountId, () => this.open(submission, under, calledAtMs, pacing))) ??
       (await this.recall(submission, declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000)));
     return this.answer(opened, submission, calledAtMs);
   }
@@ -128,7 +128,12 @@ export class SubmitCommand {
   }
 
   /** In the account's turn. Never rejects. */
-  private async open(submission: Submission, under: SendingTerm, calledAtMs: number): Promise<Opened> {
+  private async open(
+    submission: Submission,
+    under: SendingTerm,
+    calledAtMs: number,
+    pacing: Pacing | undefined,
+  ): Promise<Opened> {
     const { budget } = this.deps;
     const { term, draining } = under;
     if (draining()) return this.recall(submission, ending);
@@ -136,7 +141,7 @@ export class SubmitCommand {
     try {
       const checked = await checkSubmission(this.deps, this.options, submission);
       if (checked.kind === 'passed') {
-        const opened = await this.journalIt(submission, checked, under, calledAtMs);
+        const opened = await this.journalIt(submission, checked, { ...under, calledAtMs, pacing });
         if (opened.kind !== 'opened' && checked.tookToken) budget.giveBack(submission.request.accountId);
         return opened;
       }
@@ -175,11 +180,10 @@ export class SubmitCommand {
   private async journalIt(
     submission: Submission,
     { orderId, baseline, order }: Passed,
-    under: SendingTerm,
-    calledAtMs: number,
+    under: SendingTerm & { readonly calledAtMs: number; readonly pacing: Pacing | undefined },
   ): Promise<Opened> {
     const { clock, random, sender, book } = this.deps;
-    const { term, giveUp, draining } = under;
+    const { term, giveUp, draining, calledAtMs, pacing } = under;
     const { principal, idempotencyKey, request, callerRef, supersedes } = submission;
     const atMs = clock.nowMs();
     const attemptId = `${attemptPrefix}${random.uuid()}`;
@@ -208,7 +212,7 @@ export class SubmitCommand {
     });
     const deadlineMs = calledAtMs + this.options.deadlineMs;
     const sending = sender
-      .run({ request, attemptId, opened, term, deadlineMs, giveUp, lastAttempt: draining, tell })
+      .run({ request, attemptId, opened, term, deadlineMs, giveUp, lastAttempt: draining, pacing, tell })
       .finally(() => this.inFlight.delete(sending));
     this.inFlight.add(sending);
     const [result, watched] = await Promise.all([opening, opened]);

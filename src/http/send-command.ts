@@ -92,8 +92,9 @@ export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, 
   return sendProblemWith(reply, status, code, message, { breach: { limit, ...(value !== undefined && { value }), bound } });
 }
 
-/** One order of a cancel-all: its command, or why there is none. */
-export function submitResultBody(result: SubmitResult): object {
+/** One cancel of a cancel-all: its command, or why there is none. */
+export function submitResultBody(result: SubmitResult | undefined): object {
+  if (result === undefined) return { code: 'UNDER_WAY', detail: 'its cancel has no answer yet: ask again with the same key' };
   if (result.kind === 'declined') return { code: result.code, detail: result.message };
   const { commandId, outcome, state, attempts, links } = commandAnswer(result.command);
   return { commandId, outcome, state, attempts, links };

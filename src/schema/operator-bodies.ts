@@ -16,8 +16,23 @@ export const settlementBody = z
   .strictObject({ outcome: z.enum(settledOutcomes), reason: reasonText })
   .meta({ id: 'Settlement', title: 'What a person knows about a command' });
 
-/** `POST /v1/accounts/{id}/halt|resume|cancel-all` and the same for the service. */
+/** `POST /v1/accounts/{id}/halt|resume` and the same for the service. */
 export const reasonBody = z.strictObject({ reason: reasonText }).meta({ id: 'OperatorReason', title: 'Why an operator acts' });
+
+/** `POST /v1/accounts/{id}/cancel-all` and the same for the service. */
+export const cancelAllBody = z
+  .strictObject({
+    reason: reasonText,
+    onLanding: z
+      .enum(['cancel', 'leave'])
+      .default('cancel')
+      .describe('What becomes of the order of a place that is unresolved now, should it land later'),
+  })
+  .meta({ id: 'CancelAllReason', title: 'Why every open order is to be cancelled, and what becomes of those that land later' });
+
+export function parseCancelAll(body: unknown): BodyResult<{ readonly reason: string; readonly onLanding: 'cancel' | 'leave' }> {
+  return parseBody(cancelAllBody, body, ({ reason, onLanding }) => ({ reason: reason.trim(), onLanding }));
+}
 
 export function parseSettlement(body: unknown): BodyResult<{ readonly outcome: SettledOutcome; readonly reason: string }> {
   return parseBody(settlementBody, body, (value) => ({ outcome: value.outcome, reason: value.reason.trim() }));

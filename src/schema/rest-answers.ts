@@ -185,22 +185,39 @@ export const haltList = z
   .object({ halts: z.array(halt) })
   .meta({ id: 'Halts', title: 'Halts in force: placing and replacing are refused there, cancels pass' });
 
-const sweptOrder = z.object({
-  accountId: z.string(),
-  stream,
-  orderId: z.string(),
+const sweptCancel = {
   commandId: z.string().optional(),
   outcome: z.enum(outcomes).optional(),
   state: z.enum(commandStates).optional(),
   attempts: z.array(attempt).optional(),
   links: links.optional(),
-  code: z.string().optional().describe('Why there is no command'),
+  code: z.string().optional().describe('Why there is no command; UNDER_WAY: its cancel has not come to an answer yet'),
   detail: z.string().optional().describe('The same for people'),
+};
+
+const sweptOrder = z.object({ accountId: z.string(), stream, orderId: z.string(), ...sweptCancel });
+
+const sweptPlace = z.object({
+  accountId: z.string(),
+  stream,
+  commandId: z.string(),
+  outcome: z.enum(outcomes),
+  state: z.enum(commandStates).optional().describe('Left out where the journal did not say'),
+  orderId: z.string().optional().describe('The order that it placed, once that is known'),
+  cancel: z.object(sweptCancel).optional().describe('The cancel of that order'),
 });
 
 export const cancelAllAnswer = z
   .object({
+    open: z.boolean().describe('Something may be open that no cancel is in hand for'),
+    inForce: z
+      .boolean()
+      .describe('It goes on: cancels are under way, or places are unresolved whose orders are cancelled as they land'),
     orders: z.array(sweptOrder),
+    places: z.array(sweptPlace).describe('Places that were unresolved, whose orders nobody had seen'),
+    unread: z
+      .array(z.object({ accountId: z.string(), stream, code: z.enum(['NOT_LIVE', 'NOT_READ', 'UNCERTAIN']), detail: z.string() }))
+      .describe('Accounts of which orders may be open that are not known'),
     declined: z
       .array(z.object({ accountId: z.string(), code: z.string(), detail: z.string() }))
       .describe('Accounts of which nothing was cancelled'),

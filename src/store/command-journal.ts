@@ -16,6 +16,7 @@ import type {
   OpenCancelAllResult,
   OpenOrder,
   OpenResult,
+  PlaceOfAccount,
   RivalCancel,
   SettlingUpdate,
   StepResult,
@@ -29,9 +30,9 @@ import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
 import { changeLimits, readLimits } from './limits.ts';
 import { markSending } from './mark-sending.ts';
 import { noteMiss } from './note-miss.ts';
-import { openCancelAll } from './open-cancel-all.ts';
+import { endCancelAll, openCancelAll } from './open-cancel-all.ts';
 import { openCommand } from './open-command.ts';
-import { readCancelAll } from './read-cancel-all.ts';
+import { readCancelAll, readCancelAllsInForce, readUnseenPlaces } from './read-cancel-all.ts';
 import {
   readBoundOrders,
   readCommand,
@@ -138,12 +139,26 @@ export class PostgresCommandJournal implements CommandJournal {
     return this.read((pool) => readOpenOrders(pool, accountId, after, limit));
   }
 
+  unseenPlaces(accountIds: readonly string[]): Promise<PlaceOfAccount[]> {
+    return this.read((pool) => readUnseenPlaces(pool, accountIds));
+  }
+
   openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult> {
     return this.noting(openCancelAll(this.deps, cancelAll, fence));
   }
 
   findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
     return this.read((pool) => readCancelAll(pool, lane, principal, idempotencyKey));
+  }
+
+  cancelAllsInForce(lane: number): Promise<NewCancelAll[]> {
+    return this.read((pool) => readCancelAllsInForce(pool, lane));
+  }
+
+  async endCancelAll(cancelAllId: string, atMs: number, fence: Fence): Promise<boolean> {
+    const held = await endCancelAll(this.deps, cancelAllId, atMs, fence);
+    if (!held) this.deps.onFenced?.();
+    return held;
   }
 
   activeHalts(): Promise<Halt[]> {

@@ -1,14 +1,6 @@
 import type { Pool } from 'pg';
-import type { NewCancelAll } from '../commands/command-journal.ts';
-
-/** As the function `cancel_all_json` tells it. */
-export interface StoredCancelAll extends Omit<NewCancelAll, 'accountId'> {
-  readonly accountId: string | null;
-}
-
-export function decodeCancelAll({ accountId, ...rest }: StoredCancelAll): NewCancelAll {
-  return { ...rest, ...(accountId !== null && { accountId }) };
-}
+import type { NewCancelAll, PlaceOfAccount } from '../commands/command-journal.ts';
+import type { Stream } from '../domain/order.ts';
 
 /** The cancel-all that holds the key, as `open_cancel_all` sees it. */
 export async function readCancelAll(
@@ -18,10 +10,31 @@ export async function readCancelAll(
   idempotencyKey: string,
 ): Promise<NewCancelAll | undefined> {
   if (`${principal}${idempotencyKey}`.includes('\0')) return undefined;
-  const { rows } = await pool.query<{ cancelAll: StoredCancelAll }>(
+  const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
     `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
      where lane = $1 and principal = $2 and idempotency_key = $3 and key_held and public.cancel_all_holds_key(c, clock_timestamp())`,
     [lane, principal, idempotencyKey],
   );
-  return rows[0] && decodeCancelAll(rows[0].cancelAll);
+  return rows[0]?.cancelAll;
+}
+
+/** Those of the lane that are in force, oldest first. */
+export async function readCancelAllsInForce(pool: Pool, lane: number): Promise<NewCancelAll[]> {
+  const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
+    `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
+     where lane = $1 and ended_at is null order by created_at, cancel_all_id`,
+    [lane],
+  );
+  return rows.map(({ cancelAll }) => cancelAll);
+}
+
+/** Places of these accounts that are not final and whose order nobody has seen. By the index of what is not final. */
+export async function readUnseenPlaces(pool: Pool, accountIds: readonly string[]): Promise<PlaceOfAccount[]> {
+  const { rows } = await pool.query<{ account_id: string; stream: Stream; command_id: string }>(
+    `select account_id, stream, command_id from public.commands
+     where settled_at is null and account_id = any($1) and kind = 'place' and order_id is null
+     order by account_id, created_at, command_id`,
+    [accountIds],
+  );
+  return rows.map(({ account_id, stream, command_id }) => ({ accountId: account_id, stream, commandId: command_id }));
 }

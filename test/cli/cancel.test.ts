@@ -58,6 +58,32 @@ describe('cancel --all', () => {
     expect(rest.received[1]?.path).toBe('/v1/cancel-all');
   });
 
+  it.each([
+    [
+      'an unresolved place',
+      { places: [{ accountId: 'A', stream: 'account', commandId: 'c-9', outcome: 'unknown' }] },
+      /^A +account +- +unknown +c-9$/m,
+    ],
+    [
+      'an account that could not be read',
+      { unread: [{ accountId: 'A', stream: 'prediction', code: 'NOT_LIVE', detail: 'd' }] },
+      /^A +prediction +- +NOT_LIVE +-$/m,
+    ],
+    [
+      'a cancel under way',
+      { orders: [{ accountId: 'A', stream: 'account', orderId: 'o', code: 'UNDER_WAY' }] },
+      /^A +account +o +UNDER_WAY +-$/m,
+    ],
+  ])('names %s, and ends with 75 while something may be open', async (_what, more, line) => {
+    const answer = { open: true, inForce: true, orders: [], places: [], unread: [], declined: [], ...more };
+    const rest = await restServer((_request, response) => json(response, 200, answer));
+    const { code, out, err } = await runAgainst(rest.url, ['cancel', '--all', '--reason', 'stop', '--leave-landing']);
+    expect(code).toBe(75);
+    expect(out).toMatch(line);
+    expect(err).toContain('something may still be open');
+    expect(rest.received[0]?.body).toBe('{"reason":"stop","onLanding":"leave"}');
+  });
+
   it.each([[['--prediction']], [['--if-revision', '3']], [['--wait', '5']]])(
     'refuses %j rather than cancel more than was meant',
     async (flags) => {

@@ -49,7 +49,21 @@ beforeAll(async () => {
   rig.commands.cancelAllAnswer = () => ({
     kind: 'done',
     replayed: false,
+    inForce: true,
+    open: true,
+    places: [
+      { accountId: 'ACC-1', stream: 'account', commandId: full.commandId, command: undefined, result: undefined },
+      {
+        accountId: 'ACC-1',
+        stream: 'account',
+        commandId: full.commandId,
+        command: full,
+        result: { kind: 'journaled', command: full, replayed: false },
+      },
+    ],
+    unread: [{ accountId: 'ACC-1', stream: 'prediction', code: 'NOT_LIVE', message: 'not live' }],
     orders: [
+      { accountId: 'ACC-1', stream: 'account', orderId: 'o-0', result: undefined },
       { accountId: 'ACC-1', stream: 'account', orderId: 'o-1', result: { kind: 'journaled', command: full, replayed: false } },
       {
         accountId: 'ACC-1',

@@ -383,6 +383,12 @@ describe('what operators do', () => {
     rig.commands.cancelAllAnswer = () => ({
       kind: 'done',
       replayed: true,
+      inForce: true,
+      open: true,
+      places: [
+        { accountId: 'ACC-1', stream: 'account', commandId, command: sampleCommand({ state: 'unknown' }), result: undefined },
+      ],
+      unread: [{ accountId: 'ACC-1', stream: 'prediction', code: 'NOT_LIVE', message: 'its stream is not live' }],
       orders: [
         {
           accountId: 'ACC-1',
@@ -407,6 +413,10 @@ describe('what operators do', () => {
     );
     expect([status, headers.get('idempotent-replayed')]).toEqual([200, 'true']);
     expect(body).toMatchObject({
+      open: true,
+      inForce: true,
+      places: [{ accountId: 'ACC-1', stream: 'account', commandId, outcome: 'unknown' }],
+      unread: [{ accountId: 'ACC-1', stream: 'prediction', code: 'NOT_LIVE', detail: 'its stream is not live' }],
       orders: [
         { accountId: 'ACC-1', stream: 'account', orderId: 'o-1', commandId, outcome: 'accepted' },
         { accountId: 'ACC-1', orderId: 'o-2', code: 'ORDER_CLOSED' },
@@ -414,7 +424,21 @@ describe('what operators do', () => {
       declined: [],
     });
     const on = { kind: 'account', accountId: 'ACC-1' };
-    expect(rig.commands.words).toEqual([{ what: 'cancel-all', on, word: { ...word, idempotencyKey: 'k' } }]);
+    expect(rig.commands.words).toEqual([{ what: 'cancel-all', on, word: { ...word, onLanding: 'cancel', idempotencyKey: 'k' } }]);
+  });
+
+  const nothingOpen = {
+    kind: 'done' as const,
+    ...{ replayed: false, inForce: false, open: false },
+    ...{ orders: [], places: [], unread: [], declined: [] },
+  };
+
+  it('takes word that what lands is to be left, and no other', async () => {
+    rig.commands.cancelAllAnswer = () => nothingOpen;
+    const path = '/v1/accounts/ACC-1/cancel-all';
+    await post(path, { reason: 'because', onLanding: 'leave' }, { 'idempotency-key': 'k' });
+    expect(rig.commands.words).toMatchObject([{ word: { onLanding: 'leave' } }]);
+    expect(await post(path, { reason: 'because', onLanding: 'keep' }, { 'idempotency-key': 'l' })).toMatchObject({ status: 400 });
   });
 
   it('cancels every order of every account, and tells which account refused', async () => {
@@ -425,9 +449,10 @@ describe('what operators do', () => {
       { stream: 'account', accountId: 'ACC-2', ...row },
     ];
     const declined = [{ accountId: 'ACC-2', code: 'ACCOUNT_NOT_TRADED', message: 'not listed' }];
-    rig.commands.cancelAllAnswer = () => ({ kind: 'done', replayed: false, orders: [], declined });
+    rig.commands.cancelAllAnswer = () => ({ ...nothingOpen, open: true, declined });
     const { body } = await post('/v1/cancel-all', { reason: 'because' }, { 'idempotency-key': 'k' });
-    expect(body).toEqual({ orders: [], declined: [{ accountId: 'ACC-2', code: 'ACCOUNT_NOT_TRADED', detail: 'not listed' }] });
+    const told = [{ accountId: 'ACC-2', code: 'ACCOUNT_NOT_TRADED', detail: 'not listed' }];
+    expect(body).toEqual({ open: true, inForce: false, orders: [], places: [], unread: [], declined: told });
     expect(rig.commands.words.map(({ on }) => on)).toEqual([{ kind: 'service', accountIds: ['ACC-1', 'ACC-2'] }]);
   });
 

@@ -12,7 +12,7 @@ async function canceling(...orderIds: string[]) {
     if (result.kind === 'declined') return result.code;
     const told = result.orders.map(({ orderId, result: each }) => [
       orderId,
-      each.kind === 'declined' ? each.code : each.command.state,
+      each?.kind === 'declined' ? each.code : each?.command.state,
     ]);
     return { replayed: result.replayed, told, declined: result.declined };
   };
@@ -42,7 +42,7 @@ describe('the same cancel-all again', () => {
     expect(await all(rig, { kind: 'service', accountIds: ['acct-1'] })).toBe('IDEMPOTENCY_KEY_REUSED');
   });
 
-  it('sends what a process that died in the middle had written down and never sent', async () => {
+  it('finds sent what a process that died in the middle had written down: its successor sends it unasked', async () => {
     const { rig, all } = await canceling('a', 'b', 'c');
     let opened = 0;
     rig.journal.hook = async (operation, transact) => {
@@ -57,10 +57,12 @@ describe('the same cancel-all again', () => {
         ['c', 'STORE_UNAVAILABLE'],
       ],
     });
+    await rig.desk.end();
     rig.journal.hook = async (_operation, transact) => transact();
-    const next = await CommandRig.leading({}, rig);
     rig.commit({ ...workingOrder, orderId: 'c', status: 'filled' });
     rig.commit({ ...workingOrder, orderId: 'later' });
+    const next = await CommandRig.leading({}, rig);
+    await rig.clock.advance(1_000);
     expect(await all(next)).toMatchObject({
       replayed: true,
       told: [

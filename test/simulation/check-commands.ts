@@ -1,4 +1,5 @@
 import { type Command, type CommandState, isFinal } from '../../src/domain/command.ts';
+import { isTerminal } from '../../src/domain/terminal.ts';
 import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
 import { wasTaken } from './command-watch.ts';
 import type { World } from './world.ts';
@@ -23,6 +24,7 @@ export function unsettled(world: World): string[] {
     ...wrong.slice(0, most),
     ...forgotten(world).slice(0, most),
     ...unhalted(world),
+    ...landedAndLeft(world).slice(0, most),
     ...repeated(world).slice(0, most),
     ...world.outcomes.missing().slice(0, most),
   ];
@@ -118,6 +120,23 @@ function repeated({ journal }: World): string[] {
     told.set(commandId, says);
     return isSame ? [`${commandId} tells version ${version}, which says nothing new`] : [];
   });
+}
+
+/** The order of a place that a cancel-all named is cancelled as it lands, whoever holds the lane by then. */
+function landedAndLeft({ journal }: World): string[] {
+  const canceled = new Set(
+    [...journal.commands.values()].flatMap(({ request }) => (request.kind === 'cancel' ? [request.orderId] : [])),
+  );
+  return journal.cancelAlls.flatMap(({ cancelAll }) =>
+    cancelAll.places.flatMap(({ commandId, stream }) => {
+      const { orderId, state } = journal.commands.get(commandId) ?? {};
+      const order = orderId === undefined ? undefined : journal.orders.readOrder(stream, orderId)?.order;
+      // An order that had ended when it was seen is refused a cancel.
+      if (order === undefined || state !== 'applied' || isTerminal(order.status) || canceled.has(order.orderId)) return [];
+      if (journal.evidence.get(commandId)?.some(({ kind }) => kind === 'person') === true) return [];
+      return [`${commandId} landed as ${orderId} in spite of cancel-all ${cancelAll.cancelAllId}, and is not cancelled`];
+    }),
+  );
 }
 
 /** A landing behind the presumption of absence halts its account, for a person to look. */

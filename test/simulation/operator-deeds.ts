@@ -64,14 +64,32 @@ export class OperatorDeeds {
     if (this.canceled === undefined || !again) this.canceled = { accountId, key: this.random.uuid(), orders: undefined };
     const asked = this.canceled;
     const scope = { kind: 'account', accountId: asked.accountId } as const;
+    const before = this.unseenPlaces(asked.accountId);
     const result = await commands.cancelAll(scope, { ...this.word(), idempotencyKey: asked.key });
     if (result.kind === 'declined') {
       if (result.code === 'IDEMPOTENCY_KEY_REUSED') this.breach(`cancel-all ${asked.key} is called reused with the same body`);
       return;
     }
+    const after = this.unseenPlaces(asked.accountId);
+    const named = new Set(result.places.map(({ commandId }) => commandId));
+    for (const commandId of before)
+      if (!result.replayed && after.has(commandId) && !named.has(commandId))
+        this.breach(`cancel-all ${asked.key} does not name ${commandId}, which is unresolved`);
+    if (!result.replayed && result.places.length > 0 && [...before].some((id) => after.has(id)) && !result.open)
+      this.breach(`cancel-all ${asked.key} says that nothing is open`);
     const orders = result.orders.map(({ stream, orderId }) => `${stream}:${orderId}`).join();
     asked.orders ??= orders;
     if (asked.orders !== orders) this.breach(`cancel-all ${asked.key} was about ${asked.orders}, and is now about ${orders}`);
+  }
+
+  /** Places whose order nobody has seen (invariants.md 32). */
+  private unseenPlaces(accountId: string): Set<string> {
+    const all = [...this.world.journal.commands.values()];
+    const unseen = all.filter(
+      ({ state, orderId, request }) =>
+        request.kind === 'place' && request.accountId === accountId && orderId === undefined && !isFinal(state),
+    );
+    return new Set(unseen.map(({ commandId }) => commandId));
   }
 
   /** A command of which the platform's own people could say what became of it. */

@@ -1,4 +1,5 @@
 import type { ProbeResult } from '../../src/commands/account-probes.ts';
+import { CancelAllRun } from '../../src/commands/cancel-all-run.ts';
 import { CommandBook } from '../../src/commands/command-book.ts';
 import type { CommandStep, Fence, Miss, MissResult, NewCancelAll } from '../../src/commands/command-journal.ts';
 import { CommandSteps } from '../../src/commands/command-steps.ts';
@@ -276,6 +277,24 @@ const memories: readonly PlantedBug[] = [
         openCancelAll: async (cancelAll: NewCancelAll) => ({ kind: 'opened', cancelAll }),
       }),
     }),
+  },
+  {
+    name: 'a cancel-all forgets what is unresolved',
+    shows: /does not name .*, which is unresolved/,
+    seeds: 'sweeping',
+    deps: ({ journal }) => ({ journal: Object.assign(Object.create(journal), { unseenPlaces: async () => [] }) }),
+  },
+  {
+    name: 'what lands behind a cancel-all stays',
+    shows: /in spite of cancel-all/,
+    seeds: 'sweeping',
+    plant: replaced(CancelAllRun, 'cancelLanded' as keyof CancelAllRun, async () => undefined),
+  },
+  {
+    name: 'a new holder forgets the cancel-alls in force',
+    shows: /in spite of cancel-all/,
+    seeds: 'sweeping',
+    deps: ({ journal }) => ({ journal: Object.assign(Object.create(journal), { cancelAllsInForce: async () => [] }) }),
   },
   {
     name: 'a retry looks like another request',

@@ -202,7 +202,7 @@ describe('the database, asked by its owner in plain SQL,', () => {
     await refused(rig, forbidden, 'update halts set cleared_at = null, cleared_by = null, cleared_reason = null');
   });
 
-  it('keeps one cancel-all per principal and key, takes its key away once, and changes nothing else of it', async () => {
+  it('keeps one cancel-all per principal and key, ends it and takes its key away once, and changes nothing else of it', async () => {
     await using rig = await journalRig();
     const cancelAll = newCancelAll({ reason: 'a\0b' });
     await rig.journal.openCancelAll(cancelAll, fence);
@@ -211,8 +211,22 @@ describe('the database, asked by its owner in plain SQL,', () => {
       '23505',
       `insert into cancel_alls select (jsonb_populate_record(c, jsonb_build_object('cancel_all_id', gen_random_uuid()))).* from cancel_alls c`,
     );
-    for (const change of ["orders = '[]'", "reason = 'other'", "key_held = false, request_hash = 'other'", 'key_held = true'])
+    for (const change of [
+      "orders = '[]'",
+      "reason = 'other'",
+      "key_held = false, request_hash = 'other'",
+      'key_held = true',
+      'ended_at = null',
+    ])
       await refused(rig, forbidden, `update cancel_alls set ${change}`);
+    await refused(
+      rig,
+      '23514',
+      'insert into cancel_alls select (jsonb_populate_record(c, \'{"on_landing": "keep"}\')).* from cancel_alls c',
+    );
+    await rig.pool.query('update cancel_alls set ended_at = now()');
+    for (const at of ['null', "now() + interval '1 hour'"])
+      await refused(rig, forbidden, `update cancel_alls set ended_at = ${at}`);
     await rig.pool.query('update cancel_alls set key_held = false');
     await refused(rig, forbidden, 'update cancel_alls set key_held = true');
     await refused(rig, forbidden, 'delete from cancel_alls');

@@ -87,10 +87,15 @@ describe('keeping the journal', () => {
     expect(await rig.journal.open(again, fence)).toMatchObject({ kind: 'opened' });
   });
 
-  it('frees the key of a cancel-all after seven days, once its cancels are final, and keeps its list', async () => {
+  it('frees the key of a cancel-all after seven days, once it has ended and its cancels are final, and keeps its list', async () => {
     await using rig = await journalRig();
     const [done, underWay] = [newCancelAll(), newCancelAll()];
-    for (const each of [done, underWay]) await rig.journal.openCancelAll(each, fence);
+    for (const each of [done, underWay]) {
+      await rig.journal.openCancelAll(each, fence);
+      await rig.journal.endCancelAll(each.cancelAllId, each.atMs, fence);
+    }
+    const inForce = newCancelAll();
+    await rig.journal.openCancelAll(inForce, fence);
     await unknown(rig.journal, newCancel('p-1', { idempotencyKey: keyOfCancel(underWay, 1) }));
     const aged = (days: number) =>
       rig.pool.query(
@@ -102,8 +107,10 @@ describe('keeping the journal', () => {
     expect(await rig.journal.findCancelAll(0, 'desk', done.idempotencyKey)).toBeUndefined();
     expect((await maintainCommands(rig.pool, { retentionMs: hourMs })).freedKeys).toBe(1);
     expect(await rig.journal.findCancelAll(0, 'desk', underWay.idempotencyKey)).toMatchObject({ orders: underWay.orders });
+    expect(await rig.journal.findCancelAll(0, 'desk', inForce.idempotencyKey)).toMatchObject({ orders: inForce.orders });
     expect(await rig.rows('select key_held from cancel_alls order by key_held')).toEqual([
       { key_held: false },
+      { key_held: true },
       { key_held: true },
     ]);
   });

@@ -54,6 +54,8 @@ export const refused = (status: number, staleToken?: true): EntryResult => ({
 /** Order entry by a script, one entry an attempt; beyond it every attempt is accepted. Nothing is written that `mayWrite` did not allow. */
 export class RigEntry implements OrderEntry {
   readonly scripts: EntryScript[] = [];
+  /** What becomes of this one whatever the scripts say; undefined: they say. */
+  route: (request: CommandRequest) => EntryScript | undefined = () => undefined;
   readonly sent: Sent[] = [];
   /** Told in the instant of the write. */
   onWrite: (sent: Sent) => void = () => {};
@@ -68,7 +70,7 @@ export class RigEntry implements OrderEntry {
     attemptId: string,
     { mayWrite, mayStillWrite, signal }: EntryOptions,
   ): Promise<EntryResult> {
-    const { connect, answerMs = 5, result } = this.scripts.shift() ?? { result: accepted };
+    const { connect, answerMs = 5, result } = this.route(request) ?? this.scripts.shift() ?? { result: accepted };
     await this.clock.sleep(connect?.ms ?? 1);
     if (connect?.result !== undefined) return connect.result;
     if (!(await mayWrite()) || !mayStillWrite())

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { keyOfCancel, type NewCancelAll } from '../../src/commands/command-journal.ts';
-import { atMs, fence, type JournalUnderTest, newCancel, newCancelAll, unknown } from './journal-fixtures.ts';
+import { atMs, fence, type JournalUnderTest, newCancel, newCancelAll, newPlace, unknown } from './journal-fixtures.ts';
 
 const dayMs = 86_400_000;
 
@@ -10,7 +10,7 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
     it('is kept with its list, and found by its key', async () => {
       await using rig = await make();
       const first = newCancelAll({ atMs: Date.now() });
-      const { accountId: _none, ...ofService } = newCancelAll({ atMs: Date.now() });
+      const ofService = newCancelAll({ atMs: Date.now(), selection: {}, onLanding: 'leave' });
       for (const cancelAll of [first, ofService]) {
         expect(await rig.journal.openCancelAll(cancelAll, fence)).toEqual({ kind: 'opened', cancelAll });
         expect(await rig.journal.findCancelAll(0, 'desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
@@ -57,13 +57,44 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       await using rig = await make();
       const [done, underWay] = [newCancelAll(), newCancelAll()];
       for (const each of [done, underWay]) await rig.journal.openCancelAll(each, fence);
+      const inForce = newCancelAll();
+      await rig.journal.openCancelAll(inForce, fence);
+      for (const { cancelAllId } of [done, underWay]) await rig.journal.endCancelAll(cancelAllId, atMs, fence);
       await unknown(rig.journal, newCancel('o-1', { idempotencyKey: keyOfCancel(done, 0) }), { to: 'applied' });
       await unknown(rig.journal, newCancel('o-2', { idempotencyKey: keyOfCancel(underWay, 0) }));
       const again = ({ idempotencyKey }: NewCancelAll, days: number) =>
         rig.journal.openCancelAll(newCancelAll({ idempotencyKey, requestHash: 'other', atMs: atMs + days * dayMs }), fence);
       expect(await again(done, 6.9)).toEqual({ kind: 'key_reused' });
       expect(await again(underWay, 7.1)).toEqual({ kind: 'key_reused' });
+      expect(await again(inForce, 7.1)).toEqual({ kind: 'key_reused' });
       expect(await again(done, 7.1)).toMatchObject({ kind: 'opened' });
+    });
+
+    it('is in force until it is ended, which its lane alone may say', async () => {
+      await using rig = await make();
+      const [first, second] = [newCancelAll(), newCancelAll({ atMs: atMs + 1 })];
+      for (const each of [first, second]) await rig.journal.openCancelAll(each, fence);
+      expect(await rig.journal.cancelAllsInForce(0)).toEqual([first, second]);
+      expect(await rig.journal.cancelAllsInForce(1)).toEqual([]);
+      expect(await rig.journal.endCancelAll(first.cancelAllId, atMs, { ...fence, epoch: fence.epoch + 1n })).toBe(false);
+      for (let times = 0; times < 2; times += 1)
+        expect(await rig.journal.endCancelAll(first.cancelAllId, atMs, fence)).toBe(true);
+      expect(await rig.journal.cancelAllsInForce(0)).toEqual([second]);
+    });
+
+    it('finds the places whose order nobody has seen', async () => {
+      await using rig = await make();
+      const [open, doubtful, seen, absent] = [newPlace(), newPlace(), newPlace(), newPlace()];
+      const elsewhere = newPlace({ request: { ...newPlace().request, accountId: 'acct-9' } });
+      for (const each of [open, elsewhere]) await rig.journal.open(each, fence);
+      await unknown(rig.journal, doubtful);
+      await unknown(rig.journal, seen, { to: 'applied', orderId: 'seen' });
+      await unknown(rig.journal, absent, { to: 'rejected' });
+      await rig.journal.open(newCancel('o-1'), fence);
+      const found = await rig.journal.unseenPlaces(['acct-1', 'acct-2']);
+      const { accountId, stream } = open.request;
+      expect(new Set(found.map(({ commandId }) => commandId))).toEqual(new Set([open.commandId, doubtful.commandId]));
+      expect(found[0]).toMatchObject({ accountId, stream });
     });
 
     it('is not begun by a holder that was overtaken', async () => {

@@ -35,7 +35,11 @@ export class MemoryCommands implements Commands {
   cancelAllAnswer: (scope: CancelAllScope) => CancelAllResult = () => ({
     kind: 'done',
     replayed: false,
+    inForce: false,
+    open: false,
     orders: [],
+    places: [],
+    unread: [],
     declined: [],
   });
   reconcileAnswer: ReconcileResult = { kind: 'done', report: { unresolved: 0, probes: 0, settled: [], plan: [] } };

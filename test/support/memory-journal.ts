@@ -16,6 +16,7 @@ import {
   type OpenCancelAllResult,
   type OpenOrder,
   type OpenResult,
+  type PlaceOfAccount,
   type RivalCancel,
   type SettlingUpdate,
   type StepResult,
@@ -62,6 +63,7 @@ export class MemoryJournal implements CommandJournal {
   readonly events: JournalEvent[] = [];
   readonly halts: Halt[] = [];
   readonly cancelAlls: { readonly lane: number; readonly cancelAll: NewCancelAll }[] = [];
+  readonly endedCancelAlls = new Set<string>();
   readonly audits: AuditEntry[] = [];
   private readonly limitsHeld = new MemoryLimits();
   readonly orders: JournaledOrders;
@@ -191,6 +193,16 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('openOrders', () => this.orders.openOrders(accountId, after, limit));
   }
 
+  unseenPlaces(accountIds: readonly string[]): Promise<PlaceOfAccount[]> {
+    return this.hook('unseenPlaces', () =>
+      this.oldestFirst()
+        .filter(({ state, orderId, request: { kind, accountId } }) => {
+          return kind === 'place' && orderId === undefined && !isFinal(state) && accountIds.includes(accountId);
+        })
+        .map(({ commandId, request: { accountId, stream } }) => ({ accountId, stream, commandId })),
+    );
+  }
+
   openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult> {
     return this.hook('openCancelAll', () => {
       if (!this.holds(fence)) return { kind: 'fenced' };
@@ -205,6 +217,22 @@ export class MemoryJournal implements CommandJournal {
 
   findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
     return this.hook('findCancelAll', () => this.cancelAllOfKey(lane, principal, idempotencyKey));
+  }
+
+  cancelAllsInForce(lane: number): Promise<NewCancelAll[]> {
+    return this.hook('cancelAllsInForce', () =>
+      this.cancelAlls
+        .filter((each) => each.lane === lane && !this.endedCancelAlls.has(each.cancelAll.cancelAllId))
+        .map(({ cancelAll }) => cancelAll),
+    );
+  }
+
+  endCancelAll(cancelAllId: string, _atMs: number, fence: Fence): Promise<boolean> {
+    return this.hook('endCancelAll', () => {
+      if (!this.holds(fence)) return false;
+      this.endedCancelAlls.add(cancelAllId);
+      return true;
+    });
   }
 
   activeHalts(): Promise<Halt[]> {
@@ -269,6 +297,7 @@ export class MemoryJournal implements CommandJournal {
   }
 
   private isUnderWay(cancelAll: NewCancelAll): boolean {
+    if (!this.endedCancelAlls.has(cancelAll.cancelAllId)) return true;
     return cancelAll.orders.some((_order, place) => {
       const key = keyOf(cancelAll.principal, keyOfCancel(cancelAll, place));
       const command = this.commands.get(this.byKey.get(key) ?? '');

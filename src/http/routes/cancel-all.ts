@@ -1,5 +1,5 @@
-import type { CancelAllResult, CancelAllScope } from '../../commands/commands.ts';
-import { parseReason, reasonBody } from '../../schema/operator-bodies.ts';
+import type { CancelAllPlace, CancelAllResult, CancelAllScope } from '../../commands/commands.ts';
+import { cancelAllBody, parseCancelAll } from '../../schema/operator-bodies.ts';
 import { cancelAllAnswer } from '../../schema/rest-answers.ts';
 import type { Principal } from '../auth/principal.ts';
 import { refuseScope, scopeOfPath } from '../operator-scope.ts';
@@ -24,11 +24,11 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
     operationId,
     summary,
     describe:
-      'A command for each order that is open now. The same request under the same key is about the same orders, however late it comes: it sends what was not sent yet, nothing twice and nothing else, and tells what became of each.',
+      'A command for each order that is open now, after the accounts were read. It stays in force until the places that are unresolved now are settled: what lands is cancelled, unless `onLanding` is `leave`. The same request under the same key is about the same orders and places, however late it comes, and tells what became of each. `open` says whether something may still be open.',
     tag: 'operations',
     scopes: ['ops:write'],
     ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
-    body: reasonBody,
+    body: cancelAllBody,
     headers: ['Idempotency-Key'],
     answers: { 200: { describe: 'Each order, and its command', schema: cancelAllAnswer, headers: ['Idempotent-Replayed'] } },
     problems: {
@@ -43,9 +43,10 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       if (refused !== undefined) return refused;
       const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
       if (idempotencyKey === undefined) return sendKeyMissing(reply);
-      const body = parseReason(request.body);
+      const body = parseCancelAll(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const word = { by: principal.name, reason: body.reason, requestId: request.id, idempotencyKey };
+      const { reason, onLanding } = body;
+      const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
       const result = await parts.commands.cancelAll(await scopeOf(parts, principal, params), word);
       if (result.kind === 'declined') return sendDecline(reply, result);
       if (result.replayed) reply.header('idempotent-replayed', 'true');
@@ -64,9 +65,26 @@ async function scopeOf(
   return { kind: 'service', accountIds: [...new Set(rows.map((row) => row.accountId))] };
 }
 
-function answerOf({ orders, declined }: Extract<CancelAllResult, { kind: 'done' }>): object {
+function answerOf({ open, inForce, orders, places, unread, declined }: Extract<CancelAllResult, { kind: 'done' }>): object {
   return {
+    open,
+    inForce,
     orders: orders.map(({ accountId, stream, orderId, result }) => ({ accountId, stream, orderId, ...submitResultBody(result) })),
+    places: places.map(placeOf),
+    unread: unread.map(({ accountId, stream, code, message }) => ({ accountId, stream, code, detail: message })),
     declined: declined.map(({ accountId, code, message }) => ({ accountId, code, detail: message })),
+  };
+}
+
+function placeOf({ accountId, stream, commandId, command, result }: CancelAllPlace): object {
+  const of = { accountId, stream, commandId };
+  if (command === undefined) return { ...of, outcome: 'unknown' };
+  const { state, orderId } = command;
+  return {
+    ...of,
+    outcome: state === 'open' ? 'unknown' : state,
+    state,
+    ...(orderId !== undefined && { orderId }),
+    ...(result !== undefined && { cancel: submitResultBody(result) }),
   };
 }

@@ -1,0 +1,230 @@
+import { type Command, isFinal } from '../domain/command.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { CancelAllOptions, CancelAllsDeps } from './cancel-all.ts';
+import { keyOfCancel, type NewCancelAll, type OrderOfAccount, type PlaceOfAccount } from './command-journal.ts';
+import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from './commands.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Pacing } from './send-attempts.ts';
+import type { Term } from './term.ts';
+
+/** What stands in the way now may be gone by the next try. */
+const passing: ReadonlySet<DeclineCode> = new Set([
+  'NOT_LEADER',
+  'DRAINING',
+  'STORE_UNAVAILABLE',
+  'SOURCE_NOT_LIVE',
+  'RATE_LIMITED',
+]);
+const againAfter = { firstMs: 500, maxMs: 5_000 };
+
+interface Followed {
+  command: Command | undefined;
+  /** The cancel of its order. */
+  result: SubmitResult | undefined;
+}
+
+/**
+ * One cancel-all as the holder of its lane carries it out.
+ *
+ * The orders of one account on one stream are a line with a window of its own: a venue that does not answer holds up its own orders alone. A cancel leaves the window with its
+ * first attempt, and further attempts wait until every order of the line had its first one.
+ * Invariant: every submission has the key of its order or of its place, so that whatever is done twice (by a restart, a takeover, a caller) is sent once.
+ */
+export class CancelAllRun {
+  /** Each order's cancel was asked for, and each place looked at, once. */
+  readonly answered: Promise<void>;
+  private readonly results: (SubmitResult | undefined)[] = [];
+  private readonly places = new Map<string, Followed>();
+  private readonly stopped = new AbortController();
+  /** Orders, by their place on the list, and commands of which nothing can be told yet. */
+  private readonly unknown: Set<number | string>;
+  private markAnswered: () => void = () => {};
+  private readonly deps: CancelAllsDeps;
+  private readonly record: NewCancelAll;
+  private readonly term: Term | undefined;
+  private readonly options: CancelAllOptions;
+
+  /** `term`: left out where this process may send nothing; then it only tells what became of it. */
+  constructor(deps: CancelAllsDeps, record: NewCancelAll, term: Term | undefined, options: CancelAllOptions) {
+    this.deps = deps;
+    this.record = record;
+    this.term = term;
+    this.options = options;
+    this.answered = new Promise((resolve) => {
+      this.markAnswered = resolve;
+    });
+    this.unknown = new Set([...record.orders.keys(), ...record.places.map(({ commandId }) => commandId)]);
+    if (this.unknown.size === 0) this.markAnswered();
+    if (term === undefined) this.stop();
+  }
+
+  /** The term is over. */
+  stop(): void {
+    this.stopped.abort();
+  }
+
+  /** Resolves once it is in force no more, or stopped. Never rejects. */
+  async carryOut(): Promise<void> {
+    const { orders, places } = this.record;
+    const lines = Map.groupBy(orders.entries(), ([, { accountId, stream }]) => `${stream}:${accountId}`);
+    const work = [...[...lines.values()].map((line) => this.cancelLine(line)), ...places.map((place) => this.follow(place))];
+    await Promise.all(work);
+    await this.end();
+  }
+
+  told(replayed: boolean): CancelAllResult {
+    const { unread, declined } = this.record;
+    const orders = this.record.orders.map((order, at) => ({ ...order, result: this.results[at] }));
+    const places = this.record.places.map((place) => {
+      const { command, result } = this.places.get(place.commandId) ?? { command: undefined, result: undefined };
+      return { ...place, command, result };
+    });
+    const open =
+      unread.length + declined.length > 0 ||
+      orders.some(({ result }) => !isInHand(result)) ||
+      places.some(({ command, result }) => !isOver(command) && !isInHand(result) && !this.isListed(command));
+    const inForce = !orders.every(({ result }) => isTaken(result)) || !places.every((place) => this.isDone(place));
+    return { kind: 'done', replayed, inForce, open, orders, places, unread, declined };
+  }
+
+  /** Nothing more is to be done about the place. */
+  private isDone({ command, result }: Followed): boolean {
+    if (this.record.onLanding === 'leave') return true;
+    if (command === undefined || !isFinal(command.state)) return false;
+    return command.orderId === undefined || this.isListed(command) || isTaken(result);
+  }
+
+  private isListed(command: Command | undefined): boolean {
+    const { stream } = command?.request ?? {};
+    return this.record.orders.some((order) => order.stream === stream && order.orderId === command?.orderId);
+  }
+
+  private known(of: number | string): void {
+    this.unknown.delete(of);
+    if (this.unknown.size === 0) this.markAnswered();
+  }
+
+  private async cancelLine(line: readonly (readonly [number, OrderOfAccount])[]): Promise<void> {
+    const firstsOver = Promise.withResolvers<void>();
+    const work: Promise<void>[] = [];
+    await inParallel(line, this.options.cancelAllWindow, async ([at, order]) => {
+      const first = Promise.withResolvers<void>();
+      const keep = (result: SubmitResult) => {
+        this.results[at] = result;
+        this.known(at);
+        first.resolve();
+      };
+      const pacing = { firstOver: first.resolve, others: firstsOver.promise };
+      work.push(this.cancel(order, keyOfCancel(this.record, at), keep, pacing));
+      await first.promise;
+    });
+    firstsOver.resolve();
+    await Promise.all(work);
+  }
+
+  /** Tries until nothing that passes stands in the way. */
+  private async cancel(
+    { accountId, stream, orderId }: OrderOfAccount,
+    idempotencyKey: string,
+    keep: (result: SubmitResult) => void,
+    pacing?: Pacing,
+  ): Promise<void> {
+    const { submit, clock, random } = this.deps;
+    const { principal, cancelAllId } = this.record;
+    const request = { kind: 'cancel', stream, accountId, orderId } as const;
+    const submission: Submission = { principal, idempotencyKey, request, requestId: cancelAllId };
+    const backoff = new Backoff(random, againAfter);
+    for (;;) {
+      const result = await submit(submission, pacing);
+      keep(result);
+      if (this.stopped.signal.aborted || isTaken(result)) return;
+      await clock.sleep(backoff.nextMs(), this.stopped.signal);
+      if (this.stopped.signal.aborted) return;
+    }
+  }
+
+  /** Until the place is settled, and its order has its cancel. */
+  private async follow(place: PlaceOfAccount): Promise<void> {
+    const { commandId } = place;
+    const followed: Followed = { command: undefined, result: undefined };
+    this.places.set(commandId, followed);
+    let news = Promise.withResolvers<void>();
+    const take = (command: Command) => {
+      if (followed.command !== undefined && command.version < followed.command.version) return;
+      followed.command = command;
+      news.resolve();
+    };
+    const { signal } = this.stopped;
+    const wake = () => news.resolve();
+    signal.addEventListener('abort', wake, { once: true });
+    const unlisten = this.deps.book.listen(commandId, take);
+    try {
+      await this.look(commandId, take);
+      do {
+        news = Promise.withResolvers<void>();
+        await this.cancelLanded(place, followed);
+        this.known(commandId);
+        if (this.isDone(followed)) return;
+        if (!signal.aborted) await news.promise;
+      } while (!signal.aborted);
+    } finally {
+      unlisten();
+      signal.removeEventListener('abort', wake);
+    }
+  }
+
+  private async look(commandId: string, take: (command: Command) => void): Promise<void> {
+    const { journal, clock, random } = this.deps;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    do {
+      try {
+        const command = await journal.find(commandId);
+        if (command !== undefined) take(command);
+        return;
+      } catch {
+        await clock.sleep(backoff.nextMs(), this.stopped.signal);
+      }
+    } while (!this.stopped.signal.aborted);
+  }
+
+  private async cancelLanded({ accountId, stream, commandId }: PlaceOfAccount, followed: Followed): Promise<void> {
+    const orderId = followed.command?.orderId;
+    const isLeft = this.record.onLanding === 'leave' || this.isListed(followed.command);
+    if (orderId === undefined || isLeft || isTaken(followed.result)) return;
+    await this.cancel({ accountId, stream, orderId }, keyOfCancel(this.record, commandId), (result) => {
+      followed.result = result;
+      this.known(commandId);
+    });
+  }
+
+  private async end(): Promise<void> {
+    const { journal, clock, random } = this.deps;
+    const { term, stopped, record } = this;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    while (term !== undefined && !stopped.signal.aborted) {
+      try {
+        await journal.endCancelAll(record.cancelAllId, clock.nowMs(), term.fence);
+        return;
+      } catch {
+        await clock.sleep(backoff.nextMs(), stopped.signal);
+      }
+    }
+  }
+}
+
+/** It is in the journal, or never will be: asked again nothing more comes of it. */
+function isTaken(result: SubmitResult | undefined): boolean {
+  return result !== undefined && (result.kind === 'journaled' || !passing.has(result.code));
+}
+
+/** The platform took its cancel, or the order has ended. */
+function isInHand(result: SubmitResult | undefined): boolean {
+  if (result === undefined) return false;
+  if (result.kind === 'declined') return result.code === 'ORDER_CLOSED';
+  return ['accepted', 'applied', 'moot'].includes(result.command.state);
+}
+
+/** No order came of the place. */
+function isOver(command: Command | undefined): boolean {
+  return command !== undefined && isFinal(command.state) && (command.orderId === undefined || command.state !== 'applied');
+}

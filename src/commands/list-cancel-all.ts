@@ -1,0 +1,101 @@
+import type { Stream } from '../domain/order.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { AccountProbes } from './account-probes.ts';
+import type { Declined } from './check-submission.ts';
+import type { CommandJournal, NewCancelAll, OpenOrder, OrderOfAccount, UnreadAccount } from './command-journal.ts';
+import type { CancelAllScope } from './commands.ts';
+import { inParallel } from './in-parallel.ts';
+import { runProbe } from './run-probe.ts';
+
+export interface ListDeps {
+  readonly journal: Pick<CommandJournal, 'openOrders' | 'unseenPlaces'>;
+  readonly probes: AccountProbes;
+  readonly clock: Clock;
+  /** Why the account may not be traded, on neither stream. */
+  readonly objection: (accountId: string) => Declined | undefined;
+}
+
+export interface ListLimits {
+  /** For all reads together: no cancel leaves before, so it is short. */
+  readonly cancelAllReadMs: number;
+  readonly over: AbortSignal;
+}
+
+export type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declined'>;
+
+const pageSize = 500;
+const readsAtOnce = 32;
+
+/**
+ * All that a cancel-all has to be about: the accounts are read first, since a stream may have lost an order, then come the places that nobody has seen and the open orders.
+ * Of the service, an account that may not be traded is told beside the others. Rejects when the journal can't be read.
+ */
+export async function listCancelAll(
+  deps: ListDeps,
+  scope: CancelAllScope,
+  limits: ListLimits,
+): Promise<CancelAllList | Declined> {
+  const { journal, objection } = deps;
+  const declined: { accountId: string; code: string; message: string }[] = [];
+  const accountIds: string[] = [];
+  for (const accountId of scope.kind === 'account' ? [scope.accountId] : scope.accountIds) {
+    const objected = objection(accountId);
+    if (objected !== undefined && scope.kind === 'account') return objected;
+    if (objected === undefined) accountIds.push(accountId);
+    else declined.push({ accountId, code: objected.code, message: objected.message });
+  }
+  const unread = await readAccounts(deps, accountIds, limits);
+  // In this order: a place that lands between the two is on both lists. The other way round it would be on none.
+  const places = await journal.unseenPlaces(accountIds);
+  const orders: OrderOfAccount[] = [];
+  for (const accountId of accountIds) {
+    for await (const { stream, orderId } of openOrders(journal, accountId)) orders.push({ accountId, stream, orderId });
+  }
+  return { orders, places, unread, declined };
+}
+
+/** Reads every account on every stream on which it is followed. Returns those of which orders may be open all the same that are not known. Never rejects. */
+async function readAccounts(
+  deps: ListDeps,
+  accountIds: readonly string[],
+  { cancelAllReadMs, over }: ListLimits,
+): Promise<UnreadAccount[]> {
+  const untilMs = deps.clock.monotonicMs() + cancelAllReadMs;
+  const unread: UnreadAccount[] = [];
+  const streams = ['account', 'prediction'] as const;
+  const all = accountIds.flatMap((accountId) => streams.map((stream) => ({ accountId, stream })));
+  await inParallel(all, readsAtOnce, async ({ accountId, stream }) => {
+    const leftMs = untilMs - deps.clock.monotonicMs();
+    const why = await readAccount(deps, stream, accountId, leftMs, over);
+    if (why !== undefined) unread.push({ accountId, stream, ...why });
+  });
+  return unread.sort((a, b) => (`${a.accountId} ${a.stream}` < `${b.accountId} ${b.stream}` ? -1 : 1));
+}
+
+/** Why there may be open orders of it that are not known, if so. */
+async function readAccount(
+  { probes, clock }: ListDeps,
+  stream: Stream,
+  accountId: string,
+  leftMs: number,
+  stop: AbortSignal,
+): Promise<Pick<UnreadAccount, 'code' | 'message'> | undefined> {
+  const { known, mayAppear, live } = probes.standing(stream, accountId);
+  if (!known) return mayAppear === true ? { code: 'NOT_LIVE', message: 'the accounts have not been listed yet' } : undefined;
+  const read = (signal: AbortSignal) => probes.readAccount(stream, accountId, signal);
+  const result = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stop });
+  if (result.kind === 'failed') return { code: 'NOT_READ', message: result.reason.message };
+  if (!result.certain) return { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' };
+  return live
+    ? undefined
+    : { code: 'NOT_LIVE', message: 'its order stream is not live: what opened since the read is not known' };
+}
+
+async function* openOrders(journal: ListDeps['journal'], accountId: string): AsyncGenerator<OpenOrder> {
+  for (let after: OpenOrder | undefined; ; ) {
+    const page = await journal.openOrders(accountId, after, pageSize);
+    yield* page;
+    if (page.length < pageSize) return;
+    after = page.at(-1);
+  }
+}
