@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
-import { homedir } from 'node:os';
+import { constants, homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,12 +15,18 @@ import { fileURLToPath } from 'node:url';
 const serviceHeap = ['--max-semi-space-size=16', '--max-old-space-size=1024', '--heap-growing-percent=200'];
 const heapOptions = /--(max|min|initial)[-_](semi|old|heap)|--heap[-_]growing/;
 
+/** The options that are missing: none where somebody chose sizes of their own. */
+function missingHeapOptions() {
+  const chosen = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((option) => heapOptions.test(option));
+  return process.argv[2] !== 'serve' || chosen ? [] : serviceHeap;
+}
+
 /** Starts this process anew with those options, the same process to everyone outside: no script, service file or image has to name them. */
 function boundHeap() {
-  const chosen = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((option) => heapOptions.test(option));
+  const missing = missingHeapOptions();
   // Not there on Windows: then V8 keeps its own sizes.
-  if (process.argv[2] !== 'serve' || chosen || process.execve === undefined) return;
-  const options = [...serviceHeap, ...process.execArgv];
+  if (missing.length === 0 || process.execve === undefined) return;
+  const options = [...missing, ...process.execArgv];
   process.execve(process.execPath, [process.execPath, ...options, ...process.argv.slice(1)], process.env);
 }
 
@@ -73,8 +79,18 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     );
     process.exit(78);
   }
-  const child = spawn(node24, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
-  // The child must see the signals that the shell sends to us, or a drain would never begin.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
+  // With the options at once: a process that starts itself anew loses the channel.
+  const args = [...missingHeapOptions(), fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  const child = spawn(node24, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  // A signal to this process alone must reach the child, or a drain would never begin. One to the whole group (Ctrl-C, systemd) reaches the child by itself: sent on
+  // as a signal it would be the second there, which ends it at once. As a message it is known for what it is (src/cli/signal-gate.ts).
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => {
+      if (child.connected) child.send({ signal }, () => undefined);
+    });
+  child.on('error', (error) => {
+    process.stderr.write(`tidemark could not start ${node24}: ${error.message}\n`);
+    process.exit(71);
+  });
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }

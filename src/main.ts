@@ -5,7 +5,7 @@ import { exitCodes } from './cli/cli-error.ts';
 import type { CliIo } from './cli/io.ts';
 import { runProgram } from './cli/program.ts';
 import { reportError } from './cli/report-error.ts';
-import { SignalGate } from './cli/signal-gate.ts';
+import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
 import { systemClock } from './runtime/clock.ts';
 import { systemRandom } from './runtime/random.ts';
 
@@ -42,12 +42,14 @@ function readVersion(): string {
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';
 }
 
-for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    const code = signals.receive(signal);
-    if (code !== undefined) process.exit(code);
-  });
+function asked(signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM', way: SignalWay): void {
+  const code = signals.receive(signal, way);
+  if (code !== undefined) process.exit(code);
 }
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => asked(signal, 'system'));
+// Only a launcher has a channel to us (bin/tidemark.js). It does not keep the process alive.
+process.on('message', ({ signal }: { readonly signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM' }) => asked(signal, 'launcher'));
+process.channel?.unref();
 
 /** After an error that nobody caught, nothing is known of the state in memory: a crash is safe by design, going on is not. */
 function crash(error: unknown): void {

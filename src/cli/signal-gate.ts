@@ -1,14 +1,21 @@
 /** The signals that ask a process to end, with their numbers: a process that one of them ended has the exit code 128 + number. */
 export const endingSignals = { SIGHUP: 1, SIGINT: 2, SIGPIPE: 13, SIGTERM: 15 } as const;
 
+/** `system`: the process got the signal itself. `launcher`: the launcher that started it got one, and passes it on (bin/tidemark.js). */
+export type SignalWay = 'system' | 'launcher';
+
 /**
  * Who hears of a signal. The first one asks whoever listens to come to an end; with nobody listening, and for every one after it, the
  * process ends at once: who asks twice does not want to wait for a drain.
  *
+ * A signal to the whole process group comes by both ways, in any order and any time apart. So each way is counted by itself, and the higher count is how often
+ * the process was asked. A window of time could not tell a slow launcher from a second Ctrl-C.
+ *
  * Invariant: listeners are called for the first signal only.
  */
 export class SignalGate {
-  private asked = false;
+  private asked = 0;
+  private readonly received = { system: 0, launcher: 0 };
   private readonly listeners = new Set<(signal: string) => void>();
 
   /** Returns the way to unsubscribe. */
@@ -18,9 +25,11 @@ export class SignalGate {
   }
 
   /** The exit code with which to end at once, or undefined when the listeners will see to it. */
-  receive(signal: keyof typeof endingSignals): number | undefined {
-    if (this.asked || this.listeners.size === 0) return 128 + endingSignals[signal];
-    this.asked = true;
+  receive(signal: keyof typeof endingSignals, way: SignalWay = 'system'): number | undefined {
+    this.received[way] += 1;
+    if (this.received[way] <= this.asked) return undefined;
+    this.asked = this.received[way];
+    if (this.asked > 1 || this.listeners.size === 0) return 128 + endingSignals[signal];
     for (const listener of this.listeners) listener(signal);
     return undefined;
   }

@@ -30,4 +30,24 @@ describe('a signal', () => {
     gate.listen(() => {})();
     expect(gate.receive('SIGHUP')).toBe(129);
   });
+
+  it.each([
+    ['the process first', 'system', 'launcher'],
+    ['the launcher first', 'launcher', 'system'],
+  ] as const)('to the whole group is one, though it comes by two ways: %s', (_, first, then) => {
+    const gate = new SignalGate();
+    const heard: string[] = [];
+    gate.listen((signal) => heard.push(signal));
+    expect(gate.receive('SIGINT', first)).toBeUndefined();
+    expect(gate.receive('SIGINT', then)).toBeUndefined();
+    expect(heard).toEqual(['SIGINT']);
+    expect(gate.receive('SIGINT', then)).toBe(130);
+  });
+
+  it('to the launcher alone asks once, and twice the second time', () => {
+    const gate = new SignalGate();
+    gate.listen(() => {});
+    expect(gate.receive('SIGTERM', 'launcher')).toBeUndefined();
+    expect(gate.receive('SIGTERM', 'launcher')).toBe(143);
+  });
 });
