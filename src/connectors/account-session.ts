@@ -309,8 +309,15 @@ export class AccountSession {
   private async audit(signal: AbortSignal): Promise<void> {
     const outcome = await this.checks.run(signal);
     if (signal.aborted) return;
-    if (outcome.complete) this.lastAuditMs = this.deps.clock.nowMs();
-    else this.note(`audit: ${outcome.error.message}`);
+    if (outcome.complete) {
+      this.lastAuditMs = this.deps.clock.nowMs();
+      return;
+    }
+    this.note(`audit: ${outcome.error.message}`);
+    if (!this.deniesAccount(outcome.error)) return;
+    // The account may have left the beta, or the login the account: the platform says so by refusing the subscription, too. If it does not, this is one resync.
+    this.leave('denied');
+    this.enter('connecting', outcome.error.message);
   }
 
   /** The guard of the intake. */

@@ -8,7 +8,7 @@ import { venueChange, venueOptions } from './venue/venue-settings.ts';
 const port = z.number().int().min(0).max(65_535).default(0);
 const rate = z.union([z.number().min(0).max(10_000_000), z.literal('max')]);
 
-const account = z.strictObject({
+export const accountPart = z.strictObject({
   id: z.string().min(1).max(50),
   /** Enrolled in the closed beta of prediction orders. */
   predictions: z.boolean(),
@@ -25,7 +25,7 @@ export const userPart = z.strictObject({
     .regex(/^\d{6}$/)
     .nullable()
     .default(null),
-  accounts: z.array(account),
+  accounts: z.array(accountPart),
 });
 
 export const clientPart = z.strictObject({

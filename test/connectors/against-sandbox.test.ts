@@ -22,7 +22,7 @@ import { silentLog } from '../support/silent-log.ts';
 const hasty: Partial<StreamTimings> = { auditMs: 500, pingMs: 500, idleMs: 3_000, reconnectMaxMs: 300 };
 
 /** Everything of ours between the platform and ingest, as `serve` joins it, against the sandbox on real sockets. */
-async function following(input: SandboxInput) {
+async function following(input: SandboxInput, options: { everyMs?: number; notEnrolledMs?: number } = {}) {
   const { description } = await runningSandbox(input);
   const clock = systemClock;
   const random = seededRandom(5);
@@ -46,7 +46,12 @@ async function following(input: SandboxInput) {
   const openSocket = wsSocketFactory(clock);
   const connectors = new Connectors(
     { clock, random, reads, registry: sink, sink, metrics: metrics.source, log: silentLog, openSocket, tokens },
-    { streamUrl: description.stream, predictionStreamUrl: description.stagingStream, timings: hasty },
+    {
+      streamUrl: description.stream,
+      predictionStreamUrl: description.stagingStream,
+      timings: { ...hasty, notEnrolledMs: options.notEnrolledMs ?? 3_600_000 },
+      everyMs: options.everyMs ?? 45_000,
+    },
   );
   await tokens.start();
   await connectors.begin();
@@ -87,7 +92,13 @@ async function following(input: SandboxInput) {
     return values.reduce((sum, { value }) => sum + value, 0);
   };
   const faults = (order: FaultOrder) => control(description, '/faults', order);
-  return { description, sink, count, live, wrong, states, faults };
+  /** The account's state on a stream; undefined: not followed. */
+  const stateOf = (stream: 'account' | 'prediction', accountId: string) =>
+    connectors
+      .status()
+      .find((source) => source.stream === stream)
+      ?.accounts.find((account) => account.accountId === accountId)?.state;
+  return { description, sink, count, live, wrong, states, stateOf, faults };
 }
 
 type Sign = readonly [metric: string, label: string];
@@ -143,6 +154,39 @@ describe('the connectors against the sandbox', () => {
   ])('agree again once it is healed when the platform %s', async (_, faults, sign) => {
     const { sink } = await agreesAfter(faults, sign);
     expect(sink.conflicts).toEqual([]);
+  });
+
+  it('follow an account that is opened, leave it when it is closed, and follow it again', async () => {
+    const rig = await following({ market: { rate: 0, openOrders: 20, knownOrders: 40, seed: 13 } }, { everyMs: 100 });
+    await rig.live();
+    const owner = rig.description.users[0]?.username ?? '';
+    const id = 'SIM-7001';
+    const verb = async (path: string, body: object) => expect((await control(rig.description, path, body)).status).toBe(200);
+    const isFollowed = (state: string | undefined) =>
+      eventually(() => expect([rig.stateOf('account', id), rig.stateOf('prediction', id)]).toEqual([state, state]));
+    await verb('/accounts', { id, username: owner, predictions: true });
+    await isFollowed('live');
+    await verb('/orders', { stream: 'prediction', accountId: id });
+    await verb('/accounts/SIM-7001', { status: 'CLOSED' });
+    await isFollowed(undefined);
+    // Not seen while the account is closed, and found when it is open again.
+    await verb('/orders', { stream: 'account', accountId: id });
+    await verb('/accounts/SIM-7001', { status: 'OPEN' });
+    await isFollowed('live');
+    const held = [...rig.sink.heads.values()].filter(({ order }) => order.accountId === id);
+    expect(held.map(({ order }) => order.stream).sort()).toEqual(['account', 'prediction']);
+  });
+
+  it('see an account leave the beta of prediction orders while it is followed, and come back', async () => {
+    const rig = await following({ market: { rate: 0, openOrders: 20, knownOrders: 40, seed: 14 } }, { notEnrolledMs: 200 });
+    await rig.live();
+    const id = 'SIM-1001';
+    expect(rig.stateOf('prediction', id)).toBe('live');
+    await control(rig.description, `/accounts/${id}`, { predictions: false });
+    await eventually(() => expect(rig.stateOf('prediction', id)).toBe('not_enrolled'));
+    expect(rig.stateOf('account', id)).toBe('live');
+    await control(rig.description, `/accounts/${id}`, { predictions: true });
+    await eventually(() => expect(rig.stateOf('prediction', id)).toBe('live'));
   });
 
   it('get through a lost store: every order that is left is held as the new store has it', async () => {

@@ -46,7 +46,7 @@ async function launched() {
 
 /** The process has run its handlers of every signal that it was sent, and sleeps. The launcher is there on Linux alone. */
 const atRest = (pid: number) =>
-  eventually(() => expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^State:\tS[^]*^ShdPnd:\t0+$/m));
+  eventually(() => expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^State:\tS[\s\S]*^ShdPnd:\t0+$/m));
 
 describe('a signal behind the launcher', () => {
   it.each([

@@ -100,6 +100,13 @@ export class SignIns {
     return { kind: 'code', request: step.request, code: this.deps.codes.issue(step.request, step.username) };
   }
 
+  /** The user says no to the last question. Undefined: there is no such sign-in. */
+  deny(nextStepAuthId: string): AuthorizationRequest | undefined {
+    const step = this.stepOf(nextStepAuthId);
+    this.steps.delete(fingerprint(nextStepAuthId));
+    return step?.request;
+  }
+
   private stepOf(nextStepAuthId: string): Step | undefined {
     const step = this.steps.get(fingerprint(nextStepAuthId));
     return step === undefined || this.deps.clock.monotonicMs() >= step.endsAtMs ? undefined : step;

@@ -9,7 +9,7 @@ import { rateOf } from '../sandbox-options.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { venueChange } from '../venue/venue-settings.ts';
 import { castVerbs } from './cast-verbs.ts';
-import type { ControlRefusal, Controls } from './controls.ts';
+import { accountChange, type ControlRefusal, type Controls, newAccount } from './controls.ts';
 import { handbook } from './handbook.ts';
 import { handMadeOrder } from './open-by-hand.ts';
 import { orderVerb } from './order-verbs.ts';
@@ -45,6 +45,7 @@ export function createControlApp(deps: ControlAppDeps): FastifyInstance {
   faultVerbs(app, deps);
   marketVerbs(app, deps);
   castVerbs(app, deps.parts);
+  accountVerbs(app, deps);
   readVerbs(app, deps);
   app.post('/stop', async (_request, reply) => {
     reply.raw.once('close', deps.onStop);
@@ -82,6 +83,13 @@ function marketVerbs(app: FastifyInstance, { controls }: ControlAppDeps): void {
   app.post('/orders', async (request, reply) => sendOrder(reply, controls.openOrder(handMadeOrder.parse(request.body))));
   app.post<{ Params: { orderId: string } }>('/orders/:orderId', async (request, reply) =>
     sendOrder(reply, controls.moveOrder(request.params.orderId, orderVerb.parse(request.body))),
+  );
+}
+
+function accountVerbs(app: FastifyInstance, { controls }: ControlAppDeps): void {
+  app.post('/accounts', async (request, reply) => answer(reply, controls.openAccount(newAccount.parse(request.body))));
+  app.post<{ Params: { accountId: string } }>('/accounts/:accountId', async (request, reply) =>
+    answer(reply, controls.changeAccount(request.params.accountId, accountChange.parse(request.body))),
   );
 }
 

@@ -1,9 +1,12 @@
+import { z } from 'zod';
 import type { Random } from '../../runtime/random.ts';
+import type { ExchangeAccount } from '../exchange/exchange-account.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
 import { type ActionDeps, actNow } from '../faults/act-now.ts';
 import type { FaultAction, faultOrder } from '../faults/fault-shapes.ts';
 import type { Market } from '../market/market.ts';
 import type { Pacer } from '../market/pacer.ts';
+import { accountPart } from '../sandbox-options.ts';
 import type { EventFeed } from '../stream/event-feed.ts';
 import type { VenueChange, VenueOptions } from '../venue/venue-settings.ts';
 import { type HandMadeOrder, openByHand } from './open-by-hand.ts';
@@ -17,6 +20,18 @@ export interface ControlDeps extends ActionDeps {
   readonly feed: EventFeed;
   readonly random: Random;
 }
+
+/** Body of `POST /accounts`. */
+export const newAccount = accountPart.extend({ username: z.string() });
+export type NewAccount = z.output<typeof newAccount>;
+
+/** Body of `POST /accounts/{id}`. */
+export const accountChange = z.strictObject({
+  /** As the accounts list shows it. */
+  status: z.enum(['OPEN', 'CLOSED']).optional(),
+  predictions: z.boolean().optional(),
+});
+export type AccountChange = z.output<typeof accountChange>;
 
 /** An expected refusal: the control port answers 404 or 409 with it. */
 export interface ControlRefusal {
@@ -85,6 +100,35 @@ export class Controls {
     if (made.stream === 'prediction' && !account.predictions)
       return { refused: 'not_possible', message: 'the account is not enrolled for prediction orders' };
     return openByHand({ exchange, market: this.deps.market, random: this.deps.random }, account, made);
+  }
+
+  /** A new account of a user who is there, seen by the clients that see the user. */
+  openAccount({ id, username, ...account }: NewAccount): ExchangeAccount | ControlRefusal {
+    const { exchange, directory, ledger } = this.deps.parts;
+    if (!directory.users.has(username)) return { refused: 'not_possible', message: 'there is no such user' };
+    if (exchange.accounts.has(id)) return { refused: 'not_possible', message: 'there is such an account already' };
+    ledger.enter('fault', `,"what":"account_opened","accountId":${JSON.stringify(id)}`);
+    const opened = { id, owner: username, status: 'OPEN', ...account };
+    exchange.addAccount(opened);
+    this.deps.market.forgetPlaces();
+    return opened;
+  }
+
+  /**
+   * Closes an account or opens it again, enrols it for prediction orders or takes that back. Its orders stay as they are; the market makes no new ones where it
+   * may not. Readers learn it as from any platform: the accounts list, refused reads and subscriptions. What a connection followed and may follow no more falls silent.
+   */
+  changeAccount(id: string, change: AccountChange): ExchangeAccount | ControlRefusal {
+    const { parts, market, subscriptions } = this.deps;
+    const account = parts.exchange.accounts.get(id);
+    if (account === undefined) return { refused: 'unknown_account', message: 'there is no such account' };
+    parts.ledger.enter('fault', `,"what":"account","accountId":${JSON.stringify(id)},"change":${JSON.stringify(change)}`);
+    account.status = change.status ?? account.status;
+    account.predictions = change.predictions ?? account.predictions;
+    if (!account.predictions)
+      for (const session of subscriptions.of('prediction', id)) subscriptions.remove(session, 'prediction', id);
+    market.forgetPlaces();
+    return account;
   }
 
   moveOrder(orderId: string, verb: OrderVerb): ExchangeOrder | ControlRefusal {

@@ -34,10 +34,13 @@ POST /venue       {"answerMs":20} or "manual"; refuseShare, depth (units a print
 POST /prices      {"symbol":"AAPL","price":"221.50"} trades there now
 POST /day         {} ends the trading day: day orders that people placed expire
 POST /orders      {"stream":"prediction","accountId":"..."} an order placed elsewhere; optional: symbol, side, orderType, timeInForce, quantity, price,
-                  stopPrice, outcome, clOrdId, clientOrderRef, version, "accepted":false (waits for the venue), "live":true (the market moves it)
+                  stopPrice, outcome, clOrdId, clientOrderRef, version (at most 2^63 - 1 - 1000000: it rises with each change), "accepted":false (waits for the venue), "live":true (the market moves it)
 POST /orders/{id} {"action":"accept"|"refuse"|"fill"|"cancel"|"expire"|"ask_replace"|"ask_cancel"|"suspend"|"done_for_day"|"resume"|"correct"};
                   refuse: reason, text; fill: quantity, price; ask_replace: quantity, price; correct: cumQty
 POST /users       {"username":"dave","password":"…","mfa":null|"123456","accounts":[{"id":"SIM-2001","predictions":true}]} a person who can sign in
+POST /accounts    {"id":"SIM-2002","username":"dave","predictions":true} a new account of a user who is there
+POST /accounts/{id} {"status":"OPEN"|"CLOSED","predictions":true|false} closes it or opens it again, enrols it for prediction orders or takes that back;
+                  its orders stay as they are
 POST /clients     {"clientId":"…","clientSecret":"…" (left out: public),"redirectUris":["…"],"scopes":["…"],"users":["…"]} an app
 POST /refresh-mode {"mode":"none"|"rotate"|"grace"} what a refresh does to the refresh token
 POST /end-logins  {"username":"…","clientId":"…"} takes consent back: refresh tokens and access tokens of these logins end; {} all of them

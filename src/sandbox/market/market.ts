@@ -93,7 +93,9 @@ export class Market {
   private placeOf(stream: Stream): { stream: Stream; account: ExchangeAccount } | undefined {
     let accounts = this.places.get(stream);
     if (accounts === undefined) {
-      accounts = [...this.exchange.accounts.values()].filter((it) => it.traded && (stream === 'account' || it.predictions));
+      accounts = [...this.exchange.accounts.values()].filter(
+        (it) => it.traded && it.status === 'OPEN' && (stream === 'account' || it.predictions),
+      );
       this.places.set(stream, accounts);
     }
     return accounts.length === 0 ? undefined : { stream, account: oneOf(this.random, accounts) };

@@ -36,7 +36,8 @@ export function confirmPage(request: AuthorizationRequest, nextStepAuthId: strin
     'Allow access',
     `<p><strong>${asText(request.client.clientId)}</strong> will get access to your accounts.</p>
 <form method="post" action="${confirmPath}">${hidden([['next_step_auth_id', nextStepAuthId]])}
-<button type="submit" autofocus>Allow</button></form>`,
+<button type="submit" name="decision" value="allow" autofocus>Allow</button>
+<button type="submit" name="decision" value="deny">Deny</button></form>`,
   );
 }
 

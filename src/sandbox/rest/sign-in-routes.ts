@@ -1,6 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authorizeScreenPath, confirmPath, mfaPath, signInPath } from '../../platform/wire/sign-in.ts';
-import { type ReadAuthorization, readAuthorizationRequest } from '../auth/authorization-request.ts';
+import {
+  type AuthorizationRequest,
+  type ReadAuthorization,
+  type RedirectedError,
+  readAuthorizationRequest,
+} from '../auth/authorization-request.ts';
 import type { SignInResult } from '../auth/sign-ins.ts';
 import { readTokenRequest } from '../auth/token-request.ts';
 import { jsonText } from '../exchange/wire-text.ts';
@@ -24,11 +29,7 @@ export function signInRoutes(app: FastifyInstance, parts: SandboxParts): void {
     const read = readAuthorizationRequest(parts.directory, requestEntries(entries));
     if (read.kind !== 'request') return turnDown(reply, answers, read);
     const own = new Map(entries);
-    const { redirectUri, state } = read.request;
-    if (own.get('decision') === 'deny') {
-      const refusal = { redirectUri, error: 'access_denied', description: 'The user said no' } as const;
-      return answers.refused(reply, { ...refusal, ...(state !== undefined && { state }) });
-    }
+    if (own.get('decision') === 'deny') return answers.refused(reply, userSaidNo(read.request));
     const username = own.get('username') ?? '';
     const result = parts.signIns.password(read.request, username, own.get('password') ?? '');
     enter(parts, request, 'password', result, username);
@@ -51,12 +52,20 @@ export function mfaRoutes(app: FastifyInstance, parts: SandboxParts): void {
   });
   app.post(confirmPath, async (request, reply) => {
     const { answers, entries } = readBody(request, reply);
-    const nextStepAuthId = new Map(entries).get('next_step_auth_id');
+    const fields = new Map(entries);
+    const nextStepAuthId = fields.get('next_step_auth_id');
     if (nextStepAuthId === undefined) return answers.untrusted(reply, 'next_step_auth_id is needed');
+    const denied = fields.get('decision') === 'deny' ? parts.signIns.deny(nextStepAuthId) : undefined;
+    if (denied !== undefined) return answers.refused(reply, userSaidNo(denied));
+    // A sign-in that is over can't be denied either, and answers the same.
     const result = parts.signIns.confirm(nextStepAuthId);
     enter(parts, request, 'confirm', result);
     return answers.result(reply, result, { at: 'confirm' });
   });
+}
+
+function userSaidNo({ redirectUri, state }: AuthorizationRequest): RedirectedError {
+  return { redirectUri, error: 'access_denied', description: 'The user said no', ...(state !== undefined && { state }) };
 }
 
 const ownFields = new Set(['username', 'password', 'decision']);

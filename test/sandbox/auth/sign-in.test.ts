@@ -237,6 +237,25 @@ describe('the sign-in screen', () => {
     expect((await exchange(sandbox, location.searchParams.get('code') ?? '')).status).toBe(200);
   });
 
+  it.each(['json', 'form'] as const)('lets a user with MFA say no on the last page, as %s', async (as) => {
+    const { description: sandbox } = await runningSandbox();
+    const base = `${sandbox.auth}/v1/oauth2/authorize`;
+    const { next_step_auth_id } = mfaAsked.parse((await signIn(sandbox, bob)).json);
+    const page = await postForm(`${base}/mfa`, { next_step_auth_id, verification_code: '246810' });
+    expect(page.text).toContain('value="deny"');
+    const no = { next_step_auth_id, decision: 'deny' };
+    if (as === 'form') {
+      const location = redirected(await postForm(`${base}/confirm`, no));
+      expect(Object.fromEntries(location.searchParams)).toMatchObject({ error: 'access_denied', state: 'st-1' });
+    } else {
+      const answer = await postJson(`${base}/confirm`, no);
+      expect([answer.status, answer.json.error]).toEqual([403, 'access_denied']);
+    }
+    // It is over: neither yes nor no finds it.
+    expect((await postJson(`${base}/confirm`, { next_step_auth_id })).status).toBe(401);
+    expect((await postJson(`${base}/confirm`, no)).status).toBe(401);
+  });
+
   it('serves public clients with PKCE', async () => {
     const { description: sandbox } = await runningSandbox();
     const { verifier, challenge } = pkce();
