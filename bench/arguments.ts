@@ -1,6 +1,17 @@
 import { parseArgs } from 'node:util';
 
-export const parts = ['write', 'kafka', 'latency', 'service', 'naive', 'commands', 'rest', 'reconcile', 'profile'] as const;
+export const parts = [
+  'write',
+  'kafka',
+  'latency',
+  'service',
+  'naive',
+  'commands',
+  'rest',
+  'pressure',
+  'reconcile',
+  'profile',
+] as const;
 export type Part = (typeof parts)[number];
 
 export interface Arguments {

@@ -9,6 +9,8 @@ import type { Stack } from './stack.ts';
 export interface CommandingService {
   readonly service: ServiceProcess;
   readonly rest: RestClient;
+  /** Of its REST. */
+  readonly url: string;
 }
 
 const connections = 64;
@@ -32,7 +34,8 @@ export async function startCommandingService(
   const port = await freePort();
   const env = { ...withoutBrakes, TIDEMARK_HTTP_PORT: String(port), ...options.env };
   const service = await startServiceProcess(cleanup, stack, sandbox, { ...options, env });
-  return { service, rest: new RestClient(cleanup, `http://127.0.0.1:${port}`, connections) };
+  const url = `http://127.0.0.1:${port}`;
+  return { service, url, rest: new RestClient(cleanup, url, connections) };
 }
 
 /** The accounts that the service's client may trade, and whether prediction orders too. */

@@ -19,6 +19,7 @@ export function printReport(report: Report): string {
     processes(report),
     commands(report),
     reads(report),
+    pressure(report),
     reconciled(report),
     profile(report),
     verdicts(report),
@@ -119,6 +120,21 @@ function reads({ rest }: Report): string {
     figures.share.toFixed(2),
   ]);
   return formatTable([['reads a second', 'service', 'fastify from memory', 'share'], ...rows]);
+}
+
+function pressure({ pressure: found }: Report): string {
+  if (found === undefined) return '';
+  const { aloneMs, besideReadsMs, pagesPerSecond, refusedPerSecond, pageBytes } = found;
+  const rows = Object.entries({ alone: aloneMs, [`beside pages of ${pageBytes} B`]: besideReadsMs }).map(
+    ([name, { p50, p99, highest, count, failed }]) => [
+      name,
+      ...[p50, p99, highest].map((ms) => ms.toFixed(0)),
+      `${count}`,
+      `${failed}`,
+    ],
+  );
+  const readers = `${pagesPerSecond} pages a second, ${refusedPerSecond} refused`;
+  return formatTable([['cancels', 'p50 ms', 'p99 ms', 'highest ms', 'count', 'failed'], ...rows, [readers, '', '', '', '', '']]);
 }
 
 function reconciled({ reconcile: found }: Report): string {

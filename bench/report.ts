@@ -5,6 +5,7 @@ import type { KnownOrdersFigures } from './measure-known-orders.ts';
 import type { LatencyFigures } from './measure-latency.ts';
 import type { NaiveFigures } from './measure-naive.ts';
 import type { ProfileFigures } from './measure-profile.ts';
+import type { PressureFigures } from './measure-read-pressure.ts';
 import type { ReconcileFigures } from './measure-reconcile.ts';
 import type { RestFigures } from './measure-rest.ts';
 import type { CapacityFigures } from './measure-service.ts';
@@ -27,6 +28,7 @@ export interface Report {
   readonly profile?: ProfileFigures;
   readonly commands?: CommandFigures;
   readonly rest?: RestFigures;
+  readonly pressure?: PressureFigures;
   readonly reconcile?: ReconcileFigures;
   readonly streamCost?: StreamCostFigures;
 }
@@ -61,7 +63,7 @@ export function judge(report: Report): Ratio[] {
 }
 
 /** The figures of the command side (docs/performance.md). */
-function judgeCommands({ commands, rest, reconcile, streamCost }: Report): Ratio[] {
+function judgeCommands({ commands, rest, pressure, reconcile, streamCost }: Report): Ratio[] {
   return [
     ...(commands === undefined
       ? []
@@ -76,6 +78,7 @@ function judgeCommands({ commands, rest, reconcile, streamCost }: Report): Ratio
           atLeast('of fastify from memory, one order', rest.oneOrder.share, 0.5),
           atLeast('of fastify from memory, a page of 50', rest.page.share, 0.5),
         ]),
+    ...(pressure === undefined ? [] : [atMost('ms p99 of a cancel beside 60 readers of pages', pressure.besideReadsMs.p99, 200)]),
     ...(reconcile === undefined
       ? []
       : [

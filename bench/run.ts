@@ -12,6 +12,7 @@ import { measureKnownOrders } from './measure-known-orders.ts';
 import { type LatencyFigures, measureLatency } from './measure-latency.ts';
 import { measureNaive } from './measure-naive.ts';
 import { measureProfile } from './measure-profile.ts';
+import { measureReadPressure } from './measure-read-pressure.ts';
 import { measureReconcile } from './measure-reconcile.ts';
 import { measureRest } from './measure-rest.ts';
 import { loadAt, measureCapacity, settle } from './measure-service.ts';
@@ -77,17 +78,24 @@ async function measureCommandSide(
   stack: Stack,
   { only }: Arguments,
   say: (what: string) => void,
-): Promise<Pick<Report, 'commands' | 'rest' | 'reconcile' | 'streamCost'>> {
+): Promise<Pick<Report, 'commands' | 'rest' | 'pressure' | 'reconcile' | 'streamCost'>> {
   if (only.has('commands')) say('commands beside the stream');
   const commands = only.has('commands') ? await measureCommands(cleanup, stack, latencySeconds) : undefined;
   if (only.has('rest')) say('reads by REST');
   const rest = only.has('rest') ? await measureRest(cleanup, stack, probeSeconds) : undefined;
-  if (!only.has('reconcile')) return { ...(commands === undefined ? {} : { commands }), ...(rest === undefined ? {} : { rest }) };
+  if (only.has('pressure')) say('cancels beside reads');
+  const pressure = only.has('pressure') ? await measureReadPressure(cleanup, stack, probeSeconds) : undefined;
+  const measured = {
+    ...(commands === undefined ? {} : { commands }),
+    ...(rest === undefined ? {} : { rest }),
+    ...(pressure === undefined ? {} : { pressure }),
+  };
+  if (!only.has('reconcile')) return measured;
   say('a thousand unknown commands');
   const reconcile = await measureReconcile(cleanup, stack);
   say('the stream with and without commands');
   const streamCost = await measureStreamCost(cleanup, stack, probeSeconds);
-  return { reconcile, streamCost, ...(commands === undefined ? {} : { commands }), ...(rest === undefined ? {} : { rest }) };
+  return { reconcile, streamCost, ...measured };
 }
 
 async function measureStart(stack: Stack): Promise<{ real: RealRows; liveAfterMs: number; payloadBytes: number }> {

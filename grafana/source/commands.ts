@@ -193,6 +193,33 @@ const rest: readonly Panel[] = [
     unit: 'none',
     queries: [{ expr: increaseBy('reason', 'tidemark_rest_stream_resets_total'), legend: '{{reason}}' }],
   },
+  {
+    kind: 'lines',
+    title: 'Reads under way',
+    description: 'Rows of reads under way (2,000 at most), and reads that wait for room. Commands do not wait with them.',
+    unit: 'none',
+    queries: [
+      { expr: `sum by (instance) (tidemark_rest_read_rows{${job}})`, legend: 'rows {{instance}}' },
+      { expr: `sum by (instance) (tidemark_rest_reads_waiting{${job}})`, legend: 'waiting {{instance}}' },
+    ],
+  },
+  {
+    kind: 'lines',
+    title: 'Answers not taken',
+    description: 'Bytes of answers that callers have not taken yet: 4 MiB of one principal, then it reads nothing new.',
+    unit: 'bytes',
+    queries: [{ expr: `sum by (instance) (tidemark_rest_held_bytes{${job}})`, legend: '{{instance}}' }],
+  },
+  {
+    kind: 'lines',
+    title: 'Readers refused and cut',
+    description: 'Refused: 429, too many reads of one principal at once. Cut: the answer was not taken within 30 s.',
+    unit: 'none',
+    queries: [
+      { expr: increaseBy('instance', 'tidemark_rest_reads_refused_total'), legend: 'refused {{instance}}' },
+      { expr: increaseBy('instance', 'tidemark_rest_slow_readers_total'), legend: 'cut {{instance}}' },
+    ],
+  },
 ];
 
 /** Orders that callers send, and REST. */

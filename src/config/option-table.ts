@@ -78,7 +78,7 @@ export const optionTable = {
     max: 200,
     fallback: '10',
     describe:
-      'Connections at most for the reads of REST, and as many for upkeep. The lane (5) and commands (8) have their own beside them.',
+      'Connections at most for the reads of REST, and as many for upkeep. The lane (5) and commands (10) have their own beside them.',
   }),
   databaseBudgetMb: integer({
     env: 'TIDEMARK_DATABASE_BUDGET_MB',

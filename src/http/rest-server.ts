@@ -3,6 +3,7 @@ import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { LoopShare } from '../runtime/loop-share.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Service } from '../runtime/service.ts';
@@ -17,11 +18,13 @@ import { Cursors } from './cursor.ts';
 import { makeDocuments } from './documents/make-documents.ts';
 import { observeRequest } from './observe-request.ts';
 import type { OrderReads } from './order-reads.ts';
+import { ReadGate, type ReadGateOptions } from './read-gate.ts';
 import { givenRequestId, headerFault } from './request-headers.ts';
 import type { RouteParts } from './route.ts';
 import { routeTable } from './route-table.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendProblem } from './send-answer.ts';
+import { Pages } from './send-page.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
 
@@ -34,6 +37,8 @@ export interface RestServerDeps {
   readonly metrics: Metrics;
   readonly commands: Commands;
   readonly reads: OrderReads;
+  /** The same on connections of its own, for what routes that change something read: it stands behind no caller's pages. */
+  readonly commandReads: OrderReads;
   /** Tokens of the database, beside the configured ones. Given, everybody has to sign in, whether it holds any or not. */
   readonly principals?: PrincipalStore;
 }
@@ -49,6 +54,9 @@ export interface RestServerOptions {
   readonly cursorKey: Secret;
   readonly maxConnections: number;
   readonly stream: StreamHubOptions;
+  readonly readGate: ReadGateOptions;
+  /** A socket that has not taken its whole answer after this time is ended. The stream has its own rule. */
+  readonly takeAnswerMs: number;
 }
 
 const bodyLimit = 32_768;
@@ -59,6 +67,8 @@ const bodyLimit = 32_768;
 const idleMs = 180_000;
 /** A revoked token has to end its stream within 5 s: this, and the judging of readers. */
 const tokensEveryMs = 2_000;
+/** A cancel has some ten turns of the event loop to go: pages, however many, may add this to each. */
+const pageSliceMs = 2;
 const noNames: ReadonlySet<string> = new Set();
 
 /**
@@ -99,14 +109,13 @@ export class RestServer implements Service {
     });
     this.hub = new StreamHub({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
     const documents = makeDocuments(routeTable, options.version);
-    const cursors = new Cursors(options.cursorKey);
     const parts = {
       clock,
       log,
       authenticator: this.authenticator,
       commands,
       reads,
-      cursors,
+      pages: new Pages(new Cursors(options.cursorKey), new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       documents,
       draining: this.draining.signal,
@@ -185,7 +194,13 @@ export class RestServer implements Service {
       if (request.routeOptions.url !== '/v1/stream') observeRequest(metrics, request, reply);
       done();
     });
-    serveRoutes(server, routeTable, { metrics: metrics.rest, parts });
+    server.addHook('onSend', (_request, reply, _payload, done) => {
+      this.cutSlowReader(reply);
+      done();
+    });
+    const gate = new ReadGate({ clock: this.deps.clock, metrics: metrics.rest }, this.options.readGate);
+    const { commandReads } = this.deps;
+    serveRoutes(server, routeTable, { metrics: metrics.rest, gate, parts, commandReads });
     return server;
   }
 
@@ -219,6 +234,16 @@ export class RestServer implements Service {
       return;
     }
     done();
+  }
+
+  /** Its answer is about to be written: a reader that takes nothing would keep it in memory for as long as it likes. */
+  private cutSlowReader({ raw }: FastifyReply): void {
+    const { clock, metrics } = this.deps;
+    const timer = clock.after(this.options.takeAnswerMs, () => {
+      metrics.rest.slowReaders.inc();
+      raw.destroy();
+    });
+    raw.once('close', () => timer.cancel());
   }
 
   private readonly left = (): void => {

@@ -5,9 +5,9 @@ import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
-import type { Cursors } from './cursor.ts';
 import type { OrderReads } from './order-reads.ts';
 import type { IdKind } from './path-ids.ts';
+import type { Pages } from './send-page.ts';
 import type { StreamHub } from './stream/stream-hub.ts';
 
 /** What every route may use. */
@@ -16,8 +16,9 @@ export interface RouteParts {
   readonly log: Log;
   readonly authenticator: Authenticator;
   readonly commands: Commands;
+  /** Of a route that changes something: on connections of its own, so that it stands behind no caller's pages. */
   readonly reads: OrderReads;
-  readonly cursors: Cursors;
+  readonly pages: Pages;
   readonly hub: StreamHub;
   readonly documents: Documents;
   /** Aborts when the server drains: what only waits for news answers then. */
@@ -72,6 +73,8 @@ export interface Route {
   readonly answers: Readonly<Record<number, Answer>>;
   /** Codes of problems beside those of every route, by status. */
   readonly problems?: Readonly<Record<number, readonly string[]>>;
+  /** GET only: rows that an answer may have, where `query` has no `limit` that says it (read-gate.ts). Left out: 1. */
+  readonly rows?: number;
   /** Sends the answer, or takes the socket over. */
   readonly handle: (parts: RouteParts, call: Call) => Promise<FastifyReply | undefined> | FastifyReply | undefined;
 }

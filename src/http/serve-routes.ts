@@ -2,8 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RestMetrics } from '../observability/rest-metrics.ts';
 import type { AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, type Principal } from './auth/principal.ts';
+import type { OrderReads } from './order-reads.ts';
 import { idKinds } from './path-ids.ts';
+import { pageDefault } from './query-fields.ts';
 import { readBody } from './read-body.ts';
+import type { ReadGate } from './read-gate.ts';
 import type { Call, Route, RouteParts } from './route.ts';
 import { sendMissing, sendProblem } from './send-answer.ts';
 
@@ -16,7 +19,10 @@ declare module 'fastify' {
 
 export interface ServeDeps {
   readonly metrics: RestMetrics;
+  readonly gate: ReadGate;
   readonly parts: RouteParts;
+  /** What routes that change something read with. */
+  readonly commandReads: OrderReads;
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -24,13 +30,17 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 /** Puts the table on the server: the token first, then the path, the parameters, and the handler. Nothing of the body is read before the token was judged. */
 export function serveRoutes(server: FastifyInstance, routes: readonly Route[], deps: ServeDeps): void {
   server.decorateRequest('principal', undefined);
+  const partsOfChanges = { ...deps.parts, reads: deps.commandReads };
   for (const route of routes) {
+    const handle = isRead(route)
+      ? (call: Call) => passGate(deps, route, call)
+      : (call: Call) => route.handle(route.method === 'GET' ? deps.parts : partsOfChanges, call);
     server.route({
       method: route.method,
       url: fastifyPath(route.path),
       exposeHeadRoute: route.tag !== 'stream',
       onRequest: (request, reply, done) => authorize(route, deps, request, reply, done),
-      handler: (request, reply) => serve(route, deps.parts, request, reply),
+      handler: (request, reply) => serve(route, handle, request, reply),
     });
   }
   for (const path of new Set(routes.map((route) => route.path))) refuseOtherMethods(server, path, routes);
@@ -102,7 +112,7 @@ function refuseToken(reply: FastifyReply, missing: boolean): void {
   else sendProblem(reply, 401, 'INVALID_TOKEN', 'the token is not accepted: it is expired, not for this service, or not known');
 }
 
-function serve(route: Route, parts: RouteParts, request: FastifyRequest, reply: FastifyReply) {
+function serve(route: Route, handle: (call: Call) => ReturnType<Route['handle']>, request: FastifyRequest, reply: FastifyReply) {
   const { principal } = request;
   // Unreachable: `authorize` answers itself or sets it. A route without an authorization must not be served by mistake.
   if (principal === undefined) throw new Error('a request came past the authorization');
@@ -117,8 +127,39 @@ function serve(route: Route, parts: RouteParts, request: FastifyRequest, reply: 
   const body = readBody(request, route.body !== undefined);
   if (!body.ok) return sendProblem(reply, body.status, body.code, body.detail);
   request.body = body.value;
-  const call: Call = { request, reply, principal, params, query: query.value };
-  return route.handle(parts, call);
+  return handle({ request, reply, principal, params, query: query.value });
+}
+
+/** What reads the database for its caller and answers at once. The stream has bounds of its own; documents are made once. */
+function isRead({ method, tag, scopes }: Route): boolean {
+  return method === 'GET' && tag !== 'stream' && scopes !== 'public';
+}
+
+async function passGate({ gate, parts }: ServeDeps, route: Route, call: Call): Promise<FastifyReply | undefined> {
+  const { reply, principal, query } = call;
+  const pass = await gate.enter(principal.name, rowsOf(route, query));
+  if (pass === undefined) {
+    reply.header('retry-after', '1');
+    return sendProblem(
+      reply,
+      429,
+      'TOO_MANY_READS',
+      'as many reads as this principal may have at once are under way or not taken: ask for fewer at a time, for smaller pages, or later',
+    );
+  }
+  const { raw } = reply;
+  try {
+    // Its caller may have left while it waited.
+    return raw.closed ? reply.hijack() : await route.handle(parts, call);
+  } finally {
+    pass.read(raw.closed ? 0 : raw.writableLength);
+    if (raw.closed) pass.taken();
+    else raw.once('close', () => pass.taken());
+  }
+}
+
+function rowsOf({ query: shape, rows = 1 }: Route, { limit = pageDefault }: Readonly<Record<string, unknown>>): number {
+  return shape !== undefined && 'limit' in shape.shape && typeof limit === 'number' ? limit : rows;
 }
 
 type Query =

@@ -168,4 +168,6 @@ function initialiseRest(rest: Metrics['rest']): void {
   for (const outcome of ['ok', 'failed']) rest.issuerKeyReads.inc({ outcome }, 0);
   for (const reason of streamResetReasons) rest.streamResets.inc({ reason }, 0);
   rest.streamClients.set(0);
+  for (const gauge of [rest.readRows, rest.readsWaiting, rest.heldBytes]) gauge.set(0);
+  for (const counter of [rest.readsRefused, rest.slowReaders]) counter.inc(0);
 }

@@ -26,6 +26,31 @@ export function restMetrics(registry: Registry) {
       labelNames: ['reason'] as const,
       registers,
     }),
+    readRows: new Gauge({
+      name: 'tidemark_rest_read_rows',
+      help: 'Rows of reads that are under way (a page of 500 is 500)',
+      registers,
+    }),
+    readsWaiting: new Gauge({
+      name: 'tidemark_rest_reads_waiting',
+      help: 'Reads that wait for room beside the others of their principal, or of all',
+      registers,
+    }),
+    readsRefused: new Counter({
+      name: 'tidemark_rest_reads_refused_total',
+      help: 'Reads answered 429: their principal had too many, or they waited for too long',
+      registers,
+    }),
+    heldBytes: new Gauge({
+      name: 'tidemark_rest_held_bytes',
+      help: 'Answers of reads that sockets have not taken yet',
+      registers,
+    }),
+    slowReaders: new Counter({
+      name: 'tidemark_rest_slow_readers_total',
+      help: 'Connections that were ended because an answer was not taken in time',
+      registers,
+    }),
   };
 }
 

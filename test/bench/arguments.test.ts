@@ -12,6 +12,7 @@ test('without arguments every part but the profile runs, the highest rate for a 
     'naive',
     'commands',
     'rest',
+    'pressure',
     'reconcile',
   ]);
 });

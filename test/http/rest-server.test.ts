@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { readGateDefaults } from '../../src/http/read-gate.ts';
 import { RestServer } from '../../src/http/rest-server.ts';
 import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
@@ -31,8 +32,21 @@ async function start(options: RestRigOptions = {}) {
 function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer {
   const [commands, reads] = [new MemoryCommands(), new MemoryReads()];
   return new RestServer(
-    { fetch, clock: systemClock, random: systemRandom, log: silentLog, metrics: createMetrics(), commands, reads },
-    { host, port: 0, version: '1', auth, cursorKey: new Secret('k'), maxConnections: 10, stream: streamHubDefaults },
+    {
+      ...{ fetch, clock: systemClock, random: systemRandom, log: silentLog },
+      ...{ metrics: createMetrics(), commands, reads, commandReads: reads },
+    },
+    {
+      host,
+      port: 0,
+      version: '1',
+      auth,
+      cursorKey: new Secret('k'),
+      maxConnections: 10,
+      stream: streamHubDefaults,
+      readGate: readGateDefaults,
+      takeAnswerMs: 30_000,
+    },
   );
 }
 

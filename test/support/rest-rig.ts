@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { PrincipalStore } from '../../src/http/auth/principal-store.ts';
-import { RestServer, type RestServerOptions } from '../../src/http/rest-server.ts';
+import { readGateDefaults } from '../../src/http/read-gate.ts';
+import { RestServer, type RestServerDeps, type RestServerOptions } from '../../src/http/rest-server.ts';
 import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
@@ -14,21 +15,27 @@ import { MemoryCommands } from './memory-commands.ts';
 import { MemoryReads } from './memory-reads.ts';
 import { silentLog } from './silent-log.ts';
 
-export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'>> {
+export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream' | 'readGate'>> {
+  readonly readGate?: Partial<RestServerOptions['readGate']>;
   readonly stream?: Partial<RestServerOptions['stream']>;
   readonly log?: Log;
   readonly clock?: Clock;
   readonly principals?: PrincipalStore;
+  /** Instead of those that live in memory. */
+  readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads'>>;
 }
 
 /** A REST server on a real port, over ports that live in memory. */
 export async function startRest(options: RestRigOptions = {}) {
-  const { stream, log = silentLog, clock = systemClock, principals, ...over } = options;
+  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, ...over } = options;
   const commands = new MemoryCommands();
   const reads = new MemoryReads();
   const metrics = createMetrics();
   const server = new RestServer(
-    { fetch, clock, random: systemRandom, log, metrics, commands, reads, ...(principals !== undefined && { principals }) },
+    {
+      ...{ fetch, clock, random: systemRandom, log, metrics, commands, reads, commandReads: reads, ...ports },
+      ...(principals !== undefined && { principals }),
+    },
     {
       host: '127.0.0.1',
       port: 0,
@@ -36,8 +43,10 @@ export async function startRest(options: RestRigOptions = {}) {
       auth: {},
       cursorKey: new Secret('key of cursors'),
       maxConnections: 200,
+      takeAnswerMs: 30_000,
       ...over,
       stream: { ...streamHubDefaults, ...stream },
+      readGate: { ...readGateDefaults, ...readGate },
     },
   );
   await server.start();

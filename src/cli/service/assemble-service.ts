@@ -112,7 +112,11 @@ export function assembleService({ clock, random, log, version, fetch }: Assemble
     { ...shared, lease, store, accounts: sources, http: platform.http, publisher: kafka.outcomePublisher },
     config,
   );
-  const rest = restParts({ ...shared, fetch, commands: desk, reads: store.reads, principals: store.principals }, config, version);
+  const rest = restParts(
+    { ...shared, fetch, commands: desk, reads: store.reads, commandReads: store.commandReads, principals: store.principals },
+    config,
+    version,
+  );
   const schema = new SchemaGate({ pool: store.pool, log });
   const lossCheck = new LossCheck({
     look: async () => store.lanes.noticeLoss(lane, { published: await kafka.newestUpdates() }),

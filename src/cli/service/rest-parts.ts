@@ -3,6 +3,7 @@ import type { Commands } from '../../commands/commands.ts';
 import type { Config, ConfigWith } from '../../config/config.ts';
 import type { PrincipalStore } from '../../http/auth/principal-store.ts';
 import type { OrderReads } from '../../http/order-reads.ts';
+import { readGateDefaults } from '../../http/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../../http/rest-server.ts';
 import { streamHubDefaults } from '../../http/stream/stream-hub.ts';
 import type { Log } from '../../observability/log.ts';
@@ -19,11 +20,14 @@ export interface RestPartsDeps {
   readonly metrics: Metrics;
   readonly commands: Commands;
   readonly reads: OrderReads;
+  readonly commandReads: OrderReads;
   readonly principals: PrincipalStore;
 }
 
 /** Sockets at once, those that follow the stream of updates among them. */
 const maxConnections = 2000;
+/** The largest answers have some megabytes: a connection slower than that is of no use to a desk. */
+const takeAnswerMs = 30_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
 export function restParts(
@@ -41,6 +45,8 @@ export function restParts(
       cursorKey: cursorKey(config),
       maxConnections,
       stream: streamHubDefaults,
+      readGate: readGateDefaults,
+      takeAnswerMs,
     },
   );
 }

@@ -38,6 +38,8 @@ export interface StorePartsOptions {
 
 /** Each step of a command holds one for a commit of a few milliseconds: these are several thousand steps a second. */
 const commandConnections = 8;
+/** For what routes of commands read (a command with its evidence, the accounts of a cancel-all): short, by key, and never behind a page. */
+const commandReadConnections = 2;
 
 /**
  * Everything that speaks Postgres. The lane has connections of its own, neither a batch (nor the heads that it needs) nor a renewal may queue behind somebody's list of
@@ -49,6 +51,11 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 3 });
   const commandPool = createPool(deps, { url, applicationName: 'tidemark-commands', maxConnections: commandConnections });
   const readPool = createReadPool(deps, { url, applicationName: 'tidemark-reads', maxConnections: poolSize });
+  const commandReadPool = createReadPool(deps, {
+    url,
+    applicationName: 'tidemark-command-reads',
+    maxConnections: commandReadConnections,
+  });
   const shared = { ...deps, pool };
   const durable = encryptionKey === undefined ? undefined : new PostgresTokenStore({ ...shared, key: encryptionKey });
   const tokens: TokenStore = durable ?? new MemoryTokenStore(deps);
@@ -65,11 +72,12 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     journal: new PostgresCommandJournal({ ...deps, pool: commandPool }),
     outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
     reads: new PostgresOrderReads({ ...deps, pool: readPool }),
+    commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),
     principals: new PostgresPrincipalStore(shared),
     partitionRows: defaultPartitionRows,
     close: async () => {
       await orders.close();
-      await Promise.all([pool.end(), lanePool.end(), commandPool.end(), readPool.end()]);
+      await Promise.all([pool.end(), lanePool.end(), commandPool.end(), commandReadPool.end(), readPool.end()]);
     },
   };
 }

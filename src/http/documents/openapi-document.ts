@@ -144,7 +144,7 @@ const signedIn: Readonly<Record<number, readonly string[]>> = {
   503: ['STORE_UNAVAILABLE', 'AUTH_UNAVAILABLE'],
 };
 
-function problemsOf({ method, body, problems = {}, scopes, params }: Route): Record<string, Response> {
+function problemsOf({ method, body, problems = {}, scopes, params, tag }: Route): Record<string, Response> {
   const codes = new Map<string, Set<string>>();
   for (const table of [
     everywhere,
@@ -152,6 +152,7 @@ function problemsOf({ method, body, problems = {}, scopes, params }: Route): Rec
     params === undefined ? {} : { 404: ['NOT_FOUND'] },
     body === undefined && method !== 'GET' ? { 400: ['UNEXPECTED_BODY'] } : {},
     method === 'GET' ? {} : { 403: ['CROSS_SITE_REQUEST'] },
+    method === 'GET' && tag !== 'stream' && scopes !== 'public' ? { 429: ['TOO_MANY_READS'] } : {},
     problems,
   ])
     for (const [status, those] of Object.entries(table)) codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));

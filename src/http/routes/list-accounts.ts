@@ -11,6 +11,7 @@ export const listAccounts: Route = {
   tag: 'operations',
   scopes: ['orders:read', 'ops:read'],
   answers: { 200: { describe: 'Each account on each of its streams', schema: accountList } },
+  rows: 100,
   handle: async ({ reads }, { reply, principal }) => {
     const items = await readStore(reads.accounts(principal.accounts));
     return sendJson(reply, 200, { items });

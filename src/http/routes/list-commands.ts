@@ -6,7 +6,6 @@ import { commandAnswer } from '../command-answer.ts';
 import { accountField, cursorField, limitField, optionalFlag, pageDefault } from '../query-fields.ts';
 import { readStore } from '../read-store.ts';
 import { route } from '../route.ts';
-import { sendPage } from '../send-page.ts';
 
 export const listCommands = route({
   method: 'GET',
@@ -31,11 +30,11 @@ export const listCommands = route({
   }),
   answers: { 200: { describe: 'A page of commands', schema: commandPage } },
   problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
-  handle: ({ reads, cursors }, call) => {
+  handle: ({ reads, pages }, call) => {
     const { limit = pageDefault, cursor, ...filter } = call.query;
     const read = (after: readonly string[] | undefined) =>
       readStore(reads.listCommands(call.principal.accounts, filter, after, limit));
-    return sendPage(cursors, call, { list: 'commands', filter, cursor }, read, commandText);
+    return pages.send(call, { list: 'commands', filter, cursor }, read, commandText);
   },
 });
 

@@ -5,7 +5,6 @@ import { orderText } from '../order-text.ts';
 import { accountField, cursorField, limitField, optionalFlag, pageDefault, streamField } from '../query-fields.ts';
 import { readStore } from '../read-store.ts';
 import { route } from '../route.ts';
-import { sendPage } from '../send-page.ts';
 
 export const listOrders = route({
   method: 'GET',
@@ -29,10 +28,10 @@ export const listOrders = route({
   }),
   answers: { 200: { describe: 'A page of orders', schema: orderPage } },
   problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
-  handle: ({ reads, cursors }, call) => {
+  handle: ({ reads, pages }, call) => {
     const { limit = pageDefault, cursor, ...filter } = call.query;
     const read = (after: readonly string[] | undefined) =>
       readStore(reads.listOrders(call.principal.accounts, filter, after, limit));
-    return sendPage(cursors, call, { list: 'orders', filter, cursor }, read, orderText);
+    return pages.send(call, { list: 'orders', filter, cursor }, read, orderText);
   },
 });

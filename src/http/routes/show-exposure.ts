@@ -16,6 +16,7 @@ export const showExposure = route({
   query: z.strictObject({ accountId: accountField.exactOptional() }),
   answers: { 200: { describe: 'By account, instrument and side', schema: exposureList } },
   problems: { 404: ['ACCOUNT_NOT_FOUND'] },
+  rows: 500,
   handle: async ({ reads }, { reply, principal, query }) => {
     const { accountId } = query;
     if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');

@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest';
+import { storeParts } from '../../src/cli/service/store-parts.ts';
+import { CommandDesk } from '../../src/commands/command-desk.ts';
+import { commandDefaults } from '../../src/commands/command-options.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { Lease } from '../../src/runtime/lease.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { eventually } from '../support/poll.ts';
+import { readRig } from '../support/read-rig.ts';
+import { type Answered, ask, sha256, startRest } from '../support/rest-rig.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { testLog } from '../support/test-log.ts';
+
+const [reader, desk] = ['token-of-the-reader', 'token-of-the-desk'];
+const readersAtOnce = 40;
+
+/** A command side whose platform accepts everything, over the real journal. */
+function deskOver(journal: ConstructorParameters<typeof CommandDesk>[0]['journal'], lease: Lease): CommandDesk {
+  const failed = async () => ({ kind: 'failed' as const, reason: { code: 'NONE', message: 'there is no platform' } });
+  return new CommandDesk(
+    {
+      journal,
+      lease,
+      ...{ clock: systemClock, random: systemRandom, log: silentLog, metrics: createMetrics().commands },
+      quotes: { lastQuote: async () => undefined },
+      entry: {
+        send: async (_request, _attemptId, { mayWrite }) => {
+          if (!(await mayWrite())) throw new Error('the write was not permitted');
+          return { kind: 'accepted', answer: { status: 202 } };
+        },
+      },
+      probes: {
+        standing: () => ({ known: true, live: true, isSim: true, certain: true }),
+        ...{ byReference: failed, readAccount: failed, readOrder: failed },
+      },
+    },
+    { ...commandDefaults, lane: 0, enabled: true, accounts: [] },
+  );
+}
+
+// 60 pages of one token at a time took another's cancels from 20 ms to 4 s: they waited behind them for a connection, for the event loop and for Postgres.
+it('a cancel and its evidence pass while all of the room for reads is taken, and none of the reads is answered', async () => {
+  await using stack = new AsyncDisposableStack();
+  const rig = stack.use(await readRig());
+  await rig.store({ orderId: 'order-1', accountId: 'acct-1' });
+  const store = storeParts({ clock: systemClock, random: systemRandom, log: testLog }, { url: rig.database.url, poolSize: 2 });
+  stack.defer(() => store.close());
+  const lease = new Lease(systemClock, 1e9);
+  lease.confirm(rig.epoch, systemClock.monotonicMs());
+  const commands = deskOver(store.journal, lease);
+  await commands.begin({ epoch: rig.epoch });
+  stack.defer(() => commands.end());
+  const scopes = ['orders:read', 'orders:write'];
+  const rest = await startRest({
+    ports: { commands, reads: store.reads, commandReads: store.commandReads },
+    auth: {
+      tokens: [
+        { name: 'reader', sha256: sha256(reader), scopes, accounts: 'all' },
+        { name: 'desk', sha256: sha256(desk), scopes, accounts: 'all' },
+      ],
+    },
+  });
+  stack.defer(() => rest.server.drain(AbortSignal.abort()));
+  // Every read of accounts now waits for this lock: the capacity of reads is taken for as long as the test likes.
+  const rival = await rig.rival();
+  await rival.query('begin; lock table accounts in access exclusive mode');
+  const answers: Answered[] = [];
+  const headers = { authorization: `Bearer ${reader}` };
+  const asking = Array.from({ length: readersAtOnce }, async () => {
+    answers.push(await ask(`${rest.address}/v1/accounts`, { headers }));
+  });
+  await eventually(async () => {
+    const { values } = await rest.metrics.rest.readsWaiting.get();
+    if ((values[0]?.value ?? 0) === 0) throw new Error('nothing waits yet');
+  });
+
+  const cancel = await ask(`${rest.address}/v1/predictions/orders/order-1?accountId=acct-1`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${desk}`, 'idempotency-key': 'key-1', prefer: 'wait=1' },
+  });
+  const { values } = await rest.metrics.rest.readRows.get();
+  expect(answers.filter(({ status }) => status === 200)).toEqual([]);
+  expect(values[0]?.value).toBeGreaterThan(0);
+  expect([cancel.status, cancel.body['outcome']]).toEqual([200, 'accepted']);
+  expect(cancel.body['evidence']).toContainEqual(expect.objectContaining({ code: 'sending' }));
+
+  await rival.query('rollback');
+  await Promise.all(asking);
+});
