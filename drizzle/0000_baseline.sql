@@ -1098,8 +1098,11 @@ BEGIN
 END
 $$;
 
--- Clears what is active in the scope; how many that were, or null: fenced.
-CREATE FUNCTION public.clear_halts(p_lane integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision) RETURNS integer
+-- Clears what is active in the scope; how many that were, or null: fenced. -1: none, since one of them is an operator's for every account, and the word that of a token that
+-- names some (`p_of_some`).
+CREATE FUNCTION public.clear_halts(
+  p_lane integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean
+) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_rows integer;
@@ -1107,8 +1110,12 @@ BEGIN
   IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
     RETURN NULL;
   END IF;
+  IF p_of_some AND EXISTS (SELECT FROM public.halts WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND cause = 'operator') THEN
+    RETURN -1;
+  END IF;
+  -- One that is raised behind the question above stays.
   UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
-  WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL;
+  WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND NOT (p_of_some AND cause = 'operator');
   GET DIAGNOSTICS v_rows = ROW_COUNT;
   RETURN v_rows;
 END

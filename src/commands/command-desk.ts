@@ -229,19 +229,19 @@ export class CommandDesk implements Commands, Service {
   }
 
   async halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    return this.operate(
-      'halt',
-      scope,
-      word,
-      async (term) => (await this.tableOfHalts.raise(scope, 'operator', word, term)) !== undefined,
-    );
+    return this.operate('halt', scope, word, async (term) => {
+      const cause = word.ofSomeAccounts ? 'account_operator' : 'operator';
+      return (await this.tableOfHalts.raise(scope, cause, word, term)) === undefined ? notLeader : undefined;
+    });
   }
 
   async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
     return this.operate('resume', scope, word, async (term) => {
       const cleared = await this.tableOfHalts.clear(scope, word, term);
-      if (cleared) this.breaker.reset(scope.kind === 'account' ? scope.accountId : undefined);
-      return cleared;
+      if (cleared === 'over') return notLeader;
+      if (cleared === 'kept') return haltedForEveryAccount;
+      this.breaker.reset(scope.kind === 'account' ? scope.accountId : undefined);
+      return undefined;
     });
   }
 
@@ -291,17 +291,18 @@ export class CommandDesk implements Commands, Service {
     return { term: leading.term, giveUp: giveUp.signal, draining: () => this.draining };
   }
 
-  /** `work` says false where the term is over. */
+  /** `work` says why it was not done. */
   private async operate(
     action: 'halt' | 'resume',
     scope: Halt['scope'],
     word: OperatorWord,
-    work: (term: Term) => Promise<boolean>,
+    work: (term: Term) => Promise<Omit<Extract<HaltResult, { kind: 'declined' }>, 'kind'> | undefined>,
   ): Promise<HaltResult> {
     const term = this.leading?.term;
     if (term === undefined) return { kind: 'declined', ...notLeader };
     try {
-      if (!(await work(term))) return { kind: 'declined', ...notLeader };
+      const objection = await work(term);
+      if (objection !== undefined) return { kind: 'declined', ...objection };
       const { by: principal, reason, requestId } = word;
       this.audit({ principal, action, requestId, reason, ...(scope.kind === 'account' && { accountId: scope.accountId }) });
       return { kind: 'done', halts: this.halts() };
@@ -343,4 +344,8 @@ export class CommandDesk implements Commands, Service {
   }
 }
 
+const haltedForEveryAccount = {
+  code: 'EVERY_ACCOUNT_NEEDED',
+  message: 'an operator for every account has halted this, and the token names only some: it stays halted',
+} as const;
 const notLeader = { code: 'NOT_LEADER', message: 'another process holds the lane' } as const;

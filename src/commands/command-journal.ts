@@ -190,7 +190,7 @@ export interface Halt {
   readonly haltId: string;
   /** The whole service, or one account. */
   readonly scope: { readonly kind: 'service' } | { readonly kind: 'account'; readonly accountId: string };
-  /** `unresolved`, `late_landing`, `rate`, `operator`, `commits_lost`. */
+  /** `unresolved`, `late_landing`, `rate`, `operator`, `account_operator`, `commits_lost`. */
   readonly cause: string;
   /** For people. */
   readonly reason: string;
@@ -199,6 +199,13 @@ export interface Halt {
   readonly clearedAtMs?: number;
   readonly clearedBy?: string;
   readonly clearedReason?: string;
+}
+
+export interface ClearingWord {
+  readonly by: string;
+  readonly reason: string;
+  readonly atMs: number;
+  readonly ofSomeAccounts?: true;
 }
 
 /**
@@ -268,8 +275,8 @@ export interface CommandJournal {
    * that saw the cause of it while it led, and could not write it down then.
    */
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
-  /** Clears all active halts of the scope. Returns how many. */
-  clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'>;
+  /** Clears all active halts of the scope. Returns how many. `kept`: none, since one of them is an operator's for every account and the word is `ofSomeAccounts`. */
+  clearHalts(scope: Halt['scope'], word: ClearingWord, fence: Fence): Promise<number | 'kept' | 'fenced'>;
   /** Every row of limits, by its scope. */
   limits(): Promise<LimitRow[]>;
   /** Sets the bounds of a scope, with its line of the audit trail, in one transaction, under no fence: `open` reads them afresh. False: they are not any more what `before` says. */

@@ -60,6 +60,8 @@ export interface OperatorWord {
   /** Never empty: it is recorded. */
   readonly reason: string;
   readonly requestId: string;
+  /** The token names some accounts only: what was halted for every account stays halted. */
+  readonly ofSomeAccounts?: true;
 }
 
 export type SettleResult =
@@ -73,7 +75,11 @@ export type SettleResult =
 /** `halts`: all that are in force afterwards, of whatever scope. */
 export type HaltResult =
   | { readonly kind: 'done'; readonly halts: readonly Halt[] }
-  | { readonly kind: 'declined'; readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE'; readonly message: string };
+  | {
+      readonly kind: 'declined';
+      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'EVERY_ACCOUNT_NEEDED';
+      readonly message: string;
+    };
 
 /** `limits`: every row, afterwards. */
 export type LimitsResult =

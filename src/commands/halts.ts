@@ -7,7 +7,8 @@ import type { CommandJournal, Halt } from './command-journal.ts';
 import type { OperatorWord } from './commands.ts';
 import type { Term } from './term.ts';
 
-export type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'commits_lost';
+/** `operator`: of a person whose token is for every account; `account_operator`: of one whose token names some. */
+export type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'account_operator' | 'commits_lost';
 
 export interface HaltsDeps {
   readonly journal: Pick<CommandJournal, 'activeHalts' | 'raiseHalt' | 'clearHalts'>;
@@ -130,18 +131,23 @@ export class Halts {
     });
   }
 
-  /** Clears every halt of the scope: first in the journal. False: the term is over. Rejects when the journal could not be written; the halts stay. */
-  async clear(scope: Halt['scope'], word: OperatorWord, term: Term): Promise<boolean> {
+  /**
+   * Clears every halt of the scope: first in the journal. `over`: the term is. `kept`: all of them stay, since one is an operator's for every account and `word` is of a token
+   * that names some. Rejects when the journal could not be written; the halts stay.
+   */
+  async clear(scope: Halt['scope'], word: OperatorWord, term: Term): Promise<'cleared' | 'kept' | 'over'> {
     const { journal, clock, log } = this.deps;
     const those = new Set(this.active.filter(({ halt }) => sameScope(halt.scope, scope)));
+    if (word.ofSomeAccounts && [...those].some(({ halt }) => halt.cause === 'operator')) return 'kept';
     for (const held of those) held.clears += 1;
     try {
       return await this.inTurn(scope, async () => {
-        const halts = await journal.clearHalts(scope, word.by, word.reason, clock.nowMs(), term.fence);
-        if (halts === 'fenced') return false;
+        const halts = await journal.clearHalts(scope, { ...word, atMs: clock.nowMs() }, term.fence);
+        if (halts === 'fenced') return 'over';
+        if (halts === 'kept') return 'kept';
         this.keep(this.active.filter((held) => !those.has(held)));
         log.warn({ ...named(scope), by: word.by, reason: word.reason, halts }, 'placing may go on');
-        return true;
+        return 'cleared';
       });
     } finally {
       for (const held of those) held.clears -= 1;

@@ -1,12 +1,18 @@
 import type { FastifyReply } from 'fastify';
 import type { Halt } from '../commands/command-journal.ts';
-import { maySee } from './auth/principal.ts';
+import type { OperatorWord } from '../commands/commands.ts';
+import { maySee, type Principal } from './auth/principal.ts';
 import type { Call, RouteParts } from './route.ts';
 import { sendMissing, sendProblem } from './send-answer.ts';
 
 /** What an operator acts on: the account of the path, or the service. */
 export function scopeOfPath({ accountId }: Readonly<Record<string, string>>): Halt['scope'] {
   return accountId === undefined ? { kind: 'service' } : { kind: 'account', accountId };
+}
+
+/** What an operator says, with whether the token is for every account. */
+export function operatorWord({ name, accounts }: Principal, reason: string, requestId: string): OperatorWord {
+  return { by: name, reason, requestId, ...(accounts.kind === 'accounts' && { ofSomeAccounts: true }) };
 }
 
 /** Undefined: it may. The service is every account: a token that names only some moves none of the others. */

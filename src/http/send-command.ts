@@ -73,13 +73,13 @@ export function sendKeyMissing(reply: FastifyReply): FastifyReply {
 }
 
 interface Decline {
-  readonly code: DeclineCode | 'COMMAND_NOT_FOUND' | 'ALREADY_SETTLED';
+  readonly code: DeclineCode | keyof typeof operatorDeclines;
   readonly message: string;
   readonly retryAfterMs?: number;
   readonly breach?: LimitBreach;
 }
 
-const operatorDeclines = { COMMAND_NOT_FOUND: 404, ALREADY_SETTLED: 409 } as const;
+const operatorDeclines = { COMMAND_NOT_FOUND: 404, ALREADY_SETTLED: 409, EVERY_ACCOUNT_NEEDED: 403 } as const;
 
 /** Why nothing was journaled. What is not found is told in our words, the same for what is not the caller's. */
 export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, breach }: Decline): FastifyReply {

@@ -175,7 +175,7 @@ const haltScope = z.discriminatedUnion('kind', [
 const halt = z.object({
   haltId: z.string(),
   scope: haltScope,
-  cause: z.string().describe('unresolved, late_landing, rate, operator, commits_lost'),
+  cause: z.string().describe('unresolved, late_landing, rate, operator, account_operator, commits_lost'),
   reason: z.string(),
   by: z.string(),
   since: instant,

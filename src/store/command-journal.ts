@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type {
   AuditEntry,
   BoundOrder,
+  ClearingWord,
   CommandJournal,
   CommandStep,
   Fence,
@@ -169,8 +170,8 @@ export class PostgresCommandJournal implements CommandJournal {
     return this.noting(raiseHalt(this.deps, halt, fence));
   }
 
-  clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'> {
-    return this.noting(clearHalts(this.deps, scope, { by, reason, atMs }, fence));
+  clearHalts(scope: Halt['scope'], word: ClearingWord, fence: Fence): Promise<number | 'kept' | 'fenced'> {
+    return this.noting(clearHalts(this.deps, scope, word, fence));
   }
 
   limits(): Promise<LimitRow[]> {

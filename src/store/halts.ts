@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Fence, Halt } from '../commands/command-journal.ts';
+import type { ClearingWord, Fence, Halt } from '../commands/command-journal.ts';
 import type { RetryDeps } from './retry-transaction.ts';
 import { storableText } from './storable-json.ts';
 import { writeOnce } from './write-once.ts';
@@ -51,14 +51,18 @@ export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined
 export async function clearHalts(
   deps: Deps,
   scope: Halt['scope'],
-  word: { readonly by: string; readonly reason: string; readonly atMs: number },
+  word: ClearingWord,
   { lane, epoch }: Fence,
-): Promise<number | 'fenced'> {
+): Promise<number | 'kept' | 'fenced'> {
   const [row] = await writeOnce<{ cleared: number | null }>(deps, {
-    text: 'select public.clear_halts($1, $2, $3, $4, $5, $6) as cleared',
-    values: [lane, epoch.toString(), accountOf(scope), storableText(word.by), storableText(word.reason), word.atMs],
+    text: 'select public.clear_halts($1, $2, $3, $4, $5, $6, $7) as cleared',
+    values: [
+      ...[lane, epoch.toString(), accountOf(scope), storableText(word.by), storableText(word.reason), word.atMs],
+      word.ofSomeAccounts === true,
+    ],
   });
-  return row?.cleared ?? 'fenced';
+  const cleared = row?.cleared ?? 'fenced';
+  return cleared === -1 ? 'kept' : cleared;
 }
 
 function accountOf(scope: Halt['scope']): string | null {

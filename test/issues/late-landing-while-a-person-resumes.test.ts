@@ -54,7 +54,7 @@ it.each(['before', 'after'] as const)(
     const second = rig.raise('2');
     await rig.settle();
     rig.open();
-    expect(await cleared).toBe(true);
+    expect(await cleared).toBe('cleared');
     expect(rig.halts.blocking('A'), 'it holds when the clear is over').toMatchObject(landed('2'));
     expect(await second).toMatchObject(landed('2'));
     expect(rig.halts.list()).toMatchObject([landed('2')]);
@@ -91,6 +91,6 @@ it('a slow clear of one scope holds up no other', async () => {
   const cleared = rig.clear(service);
   expect(await rig.raise('1')).toMatchObject(landed('1'));
   rig.open();
-  expect(await cleared).toBe(true);
+  expect(await cleared).toBe('cleared');
   expect(rig.halts.list()).toMatchObject([landed('1')]);
 });

@@ -198,7 +198,7 @@ describe('the database, asked by its owner in plain SQL,', () => {
     await refused(rig, '23514', 'update halts set cleared_at = now()');
     await refused(rig, '23514', "update halts set cleared_at = now(), cleared_by = 'ann', cleared_reason = ''");
     await refused(rig, forbidden, "update halts set reason = 'other'");
-    await rig.journal.clearHalts(scope, 'ann', 'looked', atMs, fence);
+    await rig.journal.clearHalts(scope, { by: 'ann', reason: 'looked', atMs }, fence);
     await refused(rig, forbidden, 'update halts set cleared_at = null, cleared_by = null, cleared_reason = null');
   });
 

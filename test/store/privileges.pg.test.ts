@@ -116,7 +116,7 @@ describe('the service as a mere member of tidemark_app', () => {
     await journal.audit([{ atMs, principal: 'ann', action: 'halt' }]);
     const halted = { haltId: 'h', scope: { kind: 'service' }, cause: 'rate', reason: 'r', by: 'b', sinceMs: atMs } as const;
     expect(await journal.raiseHalt(halted, fence)).toEqual(halted);
-    expect(await journal.clearHalts(halted.scope, 'ann', 'over', atMs, fence)).toBe(1);
+    expect(await journal.clearHalts(halted.scope, { by: 'ann', reason: 'over', atMs }, fence)).toBe(1);
     expect(await journal.takeOver({ lane: 0, epoch: 2n }, atMs, 0)).toEqual([command]);
     expect(await journal.unresolved(10)).toEqual([command]);
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { atMs, fence, halt, type JournalUnderTest } from './journal-fixtures.ts';
 
+const looked = { by: 'ann', reason: 'looked', atMs: atMs + 9 };
+
 export function haltContract(make: () => Promise<JournalUnderTest>): void {
   describe('a halt', () => {
     it('is raised once for each scope and cause while it is active', async () => {
@@ -28,11 +30,26 @@ export function haltContract(make: () => Promise<JournalUnderTest>): void {
       const ofService = halt({ scope: { kind: 'service' } });
       for (const each of [halt(), halt({ cause: 'rate' }), ofService]) await rig.journal.raiseHalt(each, fence);
       const scope = { kind: 'account', accountId: 'acct-1' } as const;
-      expect(await rig.journal.clearHalts(scope, 'ann', 'looked', atMs + 9, fence)).toBe(2);
+      expect(await rig.journal.clearHalts(scope, looked, fence)).toBe(2);
       expect(await rig.journal.activeHalts()).toEqual([ofService]);
-      expect(await rig.journal.clearHalts(scope, 'ann', 'looked', atMs + 9, fence)).toBe(0);
+      expect(await rig.journal.clearHalts(scope, looked, fence)).toBe(0);
       const anew = halt();
       expect(await rig.journal.raiseHalt(anew, fence)).toEqual(anew);
+    });
+
+    it('of an operator for every account is kept, and all beside it, where the token names some', async () => {
+      await using rig = await make();
+      const scope = { kind: 'account', accountId: 'acct-1' } as const;
+      const own = halt({ cause: 'account_operator' });
+      const ops = halt({ sinceMs: atMs + 1 });
+      const bound = { ...looked, ofSomeAccounts: true } as const;
+      await rig.journal.raiseHalt(own, fence);
+      expect(await rig.journal.raiseHalt(ops, fence)).toEqual(ops);
+      expect(await rig.journal.clearHalts(scope, bound, fence)).toBe('kept');
+      expect(await rig.journal.activeHalts()).toEqual([own, ops]);
+      expect(await rig.journal.clearHalts(scope, looked, fence)).toBe(2);
+      await rig.journal.raiseHalt(halt({ cause: 'account_operator' }), fence);
+      expect(await rig.journal.clearHalts(scope, bound, fence)).toBe(1);
     });
   });
 }

@@ -60,7 +60,7 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.markSending(prepared.attemptId ?? '', atMs, fence)).toBe(false);
       expect(await rig.journal.step(answered(command, 'accepted'), fence)).toEqual({ kind: 'fenced' });
       expect(await rig.journal.raiseHalt(halt(), fence)).toBe('fenced');
-      expect(await rig.journal.clearHalts({ kind: 'service' }, 'ann', 'over', atMs, fence)).toBe('fenced');
+      expect(await rig.journal.clearHalts({ kind: 'service' }, { by: 'ann', reason: 'over', atMs }, fence)).toBe('fenced');
       await expect(rig.journal.takeOver(fence, atMs, 0)).rejects.toThrow();
       await rig.journal.addEvidence(command.commandId, [answer('accepted')]);
       expect(await rig.events()).toEqual(events);

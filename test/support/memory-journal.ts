@@ -1,6 +1,7 @@
 import {
   type AuditEntry,
   type BoundOrder,
+  type ClearingWord,
   type CommandJournal,
   type CommandStep,
   type Fence,
@@ -250,9 +251,15 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  clearHalts(scope: Halt['scope'], by: string, reason: string, atMs: number, fence: Fence): Promise<number | 'fenced'> {
+  clearHalts(
+    scope: Halt['scope'],
+    { by, reason, atMs, ofSomeAccounts }: ClearingWord,
+    fence: Fence,
+  ): Promise<number | 'kept' | 'fenced'> {
     return this.hook('clearHalts', () => {
       if (!this.holds(fence)) return 'fenced';
+      const those = this.halts.filter((halt) => isActive(halt) && sameScope(halt.scope, scope));
+      if (ofSomeAccounts && those.some(({ cause }) => cause === 'operator')) return 'kept';
       let cleared = 0;
       for (const [i, halt] of this.halts.entries()) {
         if (!isActive(halt) || !sameScope(halt.scope, scope)) continue;

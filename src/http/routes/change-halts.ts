@@ -1,7 +1,7 @@
 import { parseReason, reasonBody } from '../../schema/operator-bodies.ts';
 import { haltList } from '../../schema/rest-answers.ts';
 import { haltBody } from '../halt-answer.ts';
-import { refuseScope, scopeOfPath } from '../operator-scope.ts';
+import { operatorWord, refuseScope, scopeOfPath } from '../operator-scope.ts';
 import type { Route } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
 import { sendBodyFaults } from '../send-body-faults.ts';
@@ -37,7 +37,8 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     answers: { 200: { describe: 'The halts in force now', schema: haltList } },
     problems: {
       400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
-      ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : { 403: ['EVERY_ACCOUNT_NEEDED'] }),
+      ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
+      ...(ofAccount && verb === 'halt' ? {} : { 403: ['EVERY_ACCOUNT_NEEDED'] }),
       503: ['NOT_LEADER', 'STORE_UNAVAILABLE'],
     },
     handle: async (parts, { request, reply, principal, params }) => {
@@ -46,7 +47,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       if (refused !== undefined) return refused;
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const result = await parts.commands[verb](scope, { by: principal.name, reason: body.reason, requestId: request.id });
+      const result = await parts.commands[verb](scope, operatorWord(principal, body.reason, request.id));
       if (result.kind === 'declined') return sendDecline(reply, result);
       return sendJson(reply, 200, haltBody(result.halts, principal.accounts));
     },

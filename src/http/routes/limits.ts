@@ -3,7 +3,7 @@ import { formatInstant } from '../../domain/instant.ts';
 import type { LimitRow } from '../../domain/limits.ts';
 import { limitList, limitsBody, parseLimitsChange } from '../../schema/limit-bodies.ts';
 import { maySee } from '../auth/principal.ts';
-import { refuseScope, scopeOfPath } from '../operator-scope.ts';
+import { operatorWord, refuseScope, scopeOfPath } from '../operator-scope.ts';
 import type { AccountScope } from '../order-reads.ts';
 import type { Route } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
@@ -48,7 +48,7 @@ export const changeLimits: Route = {
     const { accountId } = body.scope;
     const refused = refuseScope(parts, { reply, principal }, scopeOfPath(accountId === undefined ? {} : { accountId }));
     if (refused !== undefined) return refused;
-    const word = { by: principal.name, reason: body.reason, requestId: request.id };
+    const word = operatorWord(principal, body.reason, request.id);
     const result = await parts.commands.changeLimits(body.scope, body.change, word);
     return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
   },

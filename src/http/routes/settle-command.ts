@@ -1,5 +1,6 @@
 import { parseSettlement, settlementBody } from '../../schema/operator-bodies.ts';
 import { commandAnswer } from '../../schema/rest-answers.ts';
+import { operatorWord } from '../operator-scope.ts';
 import { readStore } from '../read-store.ts';
 import type { Route } from '../route.ts';
 import { sendMissing } from '../send-answer.ts';
@@ -29,7 +30,7 @@ export const settleCommand: Route = {
     const { commandId = '' } = params;
     const found = await readStore(reads.findCommand(principal.accounts, commandId));
     if (found === undefined) return sendMissing(reply, 'COMMAND_NOT_FOUND');
-    const word = { by: principal.name, reason: body.reason, requestId: request.id };
+    const word = operatorWord(principal, body.reason, request.id);
     const result = await commands.settle(commandId, body.outcome, word);
     return result.kind === 'settled' ? sendCommandState(reply, result.command) : sendDecline(reply, result);
   },
