@@ -316,7 +316,7 @@ export class CommandDesk implements Commands, Service {
     const term = this.leading?.term;
     if (term === undefined) return;
     const { count, windowMs } = this.options.breaker;
-    const reason = `${count} places and replaces within ${windowMs / 1000} s`;
+    const reason = `${count} places and replaces were asked for within ${windowMs / 1000} s`;
     this.notWaitingFor(this.tableOfHalts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term));
   }
 

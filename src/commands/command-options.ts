@@ -57,7 +57,7 @@ export const commandDefaults: Omit<CommandOptions, 'lane' | 'enabled' | 'account
   needsLive: true,
   deadlineMs: 10_000,
   rate: { perSecond: 20, burst: 40 },
-  breaker: { count: 1_000, windowMs: 60_000 },
+  breaker: { count: 3_000, windowMs: 60_000 },
   haltAt: { account: 3, service: 10 },
   probes: { perSecond: 5, burst: 20 },
   probeDeadlineMs: 30_000,

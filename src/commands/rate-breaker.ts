@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.ts';
 
 export interface BreakerOptions {
-  /** So many places and replaces of one account … */
+  /** So many places and replaces asked for on one account … */
   readonly count: number;
   /** … within this time trip it. */
   readonly windowMs: number;
@@ -18,10 +18,10 @@ interface Window {
 const sliceCount = 20;
 
 /**
- * Tells when an account sends more than a runaway loop should: a limit of last resort above the rate budget, which only paces. It decides nothing by itself: who
- * asks raises the halt, and only a person clears that.
+ * Tells when more is asked for on an account than a loop under control does. What the rate budget turns away counts, too: the budget only paces, and at its own rate the
+ * breaker never trips (a rule of the configuration). It decides nothing by itself: who asks raises the halt, and only a person clears that.
  *
- * Invariant: `count` sendings within `windowMs` less one twentieth always trip it; fewer within `windowMs` plus one twentieth never do.
+ * Invariant: `count` of them within `windowMs` less one twentieth always trip it; fewer within `windowMs` plus one twentieth never do.
  */
 export class RateBreaker {
   private readonly windows = new Map<string, Window>();

@@ -146,7 +146,9 @@ export class SubmitCommand {
         return opened;
       }
       // Looked for only where something stands in the way, since most are new and pass.
-      return await this.recall(submission, checked);
+      const known = await this.recall(submission, checked);
+      if (known === checked && checked.code === 'RATE_LIMITED') this.countAsked(submission.request);
+      return known;
     } catch (err) {
       return this.uncheckable(err, submission);
     }
@@ -228,12 +230,16 @@ export class SubmitCommand {
   }
 
   private isOpened(watched: Watched, told: Promise<void>): Opened {
-    const { metrics, breaker } = this.deps;
-    const { kind, accountId } = watched.command.request;
+    const { metrics } = this.deps;
     metrics.idempotency.inc({ result: 'new' });
     this.deps.onStep();
-    if (kind !== 'cancel' && breaker.count(accountId)) this.deps.trip(accountId);
+    this.countAsked(watched.command.request);
     return { kind: 'opened', told, watched };
+  }
+
+  /** Also what the budget does not let through: it paces a loop that runs away, and would hide it. */
+  private countAsked({ kind, accountId }: Submission['request']): void {
+    if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId);
   }
 
   private notOpened(result: OpenResult | Declined, submission: Submission): Opened {

@@ -67,9 +67,9 @@ export const commandOptions = {
     group: 'Commands',
     min: 1,
     max: 1_000_000,
-    fallback: '1000',
+    fallback: '3000',
     describe:
-      'So many places and replaces of one account within `TIDEMARK_BREAKER_WINDOW_MS` halt it to cancel only, until a person resumes it. For a loop that runs away, not for pacing.',
+      'So many places and replaces asked for on one account within `TIDEMARK_BREAKER_WINDOW_MS` halt it to cancel only, until a person resumes it. Those that got 429 count, so it has to be above what `TIDEMARK_COMMAND_RATE` and `TIDEMARK_COMMAND_BURST` allow. For a loop that runs away, not for pacing.',
   }),
   breakerWindowMs: integer({
     env: 'TIDEMARK_BREAKER_WINDOW_MS',

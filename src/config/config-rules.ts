@@ -25,6 +25,7 @@ const rules: readonly Rule[] = [
   together('authAudience', 'authIssuer'),
   together('authJwksUrl', 'authIssuer'),
   notAbove('haltUnresolvedAccount', 'haltUnresolvedService', 'the whole service would halt before the account'),
+  breakerAboveBudget,
   (config) =>
     config.httpHost === undefined || isLoopback(urlHost(config.httpHost)) || signsIn(config)
       ? undefined
@@ -67,6 +68,22 @@ function notAbove(lower: NumberOption, upper: NumberOption, why: string): Rule {
     if (low === undefined || high === undefined || low <= high) return undefined;
     return fault(lower, `(${low}) must not be above ${optionTable[upper].env} (${high}): ${why}`);
   };
+}
+
+/** How much further back than its window the breaker may count (`RateBreaker`, invariant). */
+const breakerReach = 1.05;
+
+/** Else an account that keeps to its rate is halted by it. */
+function breakerAboveBudget({ breakerCommands, breakerWindowMs, commandRate, commandBurst }: Draft): ConfigFault | undefined {
+  if (breakerCommands === undefined || breakerWindowMs === undefined) return undefined;
+  if (commandRate === undefined || commandBurst === undefined) return undefined;
+  const allowed = Math.ceil(commandBurst + (commandRate * breakerWindowMs * breakerReach) / 1000);
+  if (breakerCommands > allowed) return undefined;
+  const { commandRate: rate, commandBurst: burst, breakerWindowMs: window } = optionTable;
+  return fault(
+    'breakerCommands',
+    `(${breakerCommands}) must be above ${allowed}: the budget (${rate.env}=${commandRate}, ${burst.env}=${commandBurst}) allows as many within ${window.env} (${breakerWindowMs}), and an account that keeps to it would be halted`,
+  );
 }
 
 function signsIn({ authIssuer, authTokens, authPrincipals }: Draft): boolean {

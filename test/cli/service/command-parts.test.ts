@@ -22,7 +22,7 @@ it('every setting of commands reaches the desk', () => {
     TIDEMARK_COMMAND_DEADLINE_MS: '7000',
     TIDEMARK_COMMAND_RATE: '2',
     TIDEMARK_COMMAND_BURST: '4',
-    TIDEMARK_BREAKER_COMMANDS: '11',
+    TIDEMARK_BREAKER_COMMANDS: '31',
     TIDEMARK_BREAKER_WINDOW_MS: '12000',
     TIDEMARK_HALT_UNRESOLVED_ACCOUNT: '5',
     TIDEMARK_HALT_UNRESOLVED_SERVICE: '6',
@@ -37,7 +37,7 @@ it('every setting of commands reaches the desk', () => {
     needsLive: false,
     deadlineMs: 7000,
     rate: { perSecond: 2, burst: 4 },
-    breaker: { count: 11, windowMs: 12_000 },
+    breaker: { count: 31, windowMs: 12_000 },
     haltAt: { account: 5, service: 6 },
     probes: { perSecond: 8, burst: 9 },
   });
