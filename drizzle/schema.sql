@@ -1,0 +1,1480 @@
+-- The schema as it stands after all migrations, read back from a migrated database: tables with their constraints, indexes, triggers and rights, then functions.
+-- To be read, not to be run. Where it differs: npx vitest run -u --project pg test/store/golden-schema.pg.test.ts
+
+table accounts
+  stream text not null
+  account_id text not null
+  is_sim boolean not null
+  source_epoch integer not null
+  read_up_to text
+  updated_at timestamp with time zone not null default now()
+  constraint accounts_stream_account_id_pk PRIMARY KEY (stream, account_id)
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
+table attempts
+  attempt_id text not null
+  command_id uuid not null
+  number integer not null
+  state text not null
+  epoch bigint not null
+  prepared_at timestamp with time zone not null
+  sending_at timestamp with time zone
+  answered_at timestamp with time zone
+  reason json
+  constraint attempts_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
+  constraint attempts_id CHECK ((starts_with(attempt_id, 'tm-'::text) AND (length(attempt_id) <= 64)))
+  constraint attempts_number CHECK ((number > 0))
+  constraint attempts_pkey PRIMARY KEY (attempt_id)
+  constraint attempts_state CHECK ((state = ANY (ARRAY['prepared'::text, 'sending'::text, 'not_sent'::text, 'refused'::text, 'rejected'::text, 'accepted'::text, 'unknown'::text])))
+CREATE INDEX attempts_in_flight ON public.attempts USING btree (epoch) WHERE (state = ANY (ARRAY['prepared'::text, 'sending'::text]))
+CREATE UNIQUE INDEX attempts_numbered ON public.attempts USING btree (command_id, number)
+CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts USING btree (command_id) WHERE (state <> ALL (ARRAY['not_sent'::text, 'refused'::text]))
+CREATE TRIGGER attempts_guard BEFORE INSERT OR UPDATE ON public.attempts FOR EACH ROW EXECUTE FUNCTION attempts_guard()
+CREATE TRIGGER attempts_stay BEFORE DELETE OR TRUNCATE ON public.attempts FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
+table audit_log
+  id bigint not null generated always as identity
+  at timestamp with time zone not null
+  principal text not null
+  action text not null
+  account_id text
+  command_id text
+  request_id text
+  reason text
+  detail json
+  recorded_at timestamp with time zone not null default now()
+  constraint audit_log_pkey PRIMARY KEY (id)
+CREATE INDEX audit_log_at ON public.audit_log USING btree (at)
+CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant insert, select to tidemark_app
+grant select to tidemark_reader
+
+table cancel_alls
+  cancel_all_id uuid not null
+  lane integer not null
+  principal text not null
+  idempotency_key text not null
+  key_held boolean not null default true
+  request_hash text not null
+  account_id text
+  reason text not null
+  orders json not null
+  declined json not null
+  created_at timestamp with time zone not null
+  constraint cancel_alls_account CHECK ((account_id <> ''::text))
+  constraint cancel_alls_pkey PRIMARY KEY (cancel_all_id)
+CREATE INDEX cancel_alls_key_held ON public.cancel_alls USING btree (created_at) WHERE key_held
+CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls USING btree (lane, principal, idempotency_key) WHERE key_held
+CREATE TRIGGER cancel_alls_guard BEFORE UPDATE ON public.cancel_alls FOR EACH ROW EXECUTE FUNCTION cancel_alls_guard()
+CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant insert, select to tidemark_app
+grant select to tidemark_reader
+grant update (key_held) to tidemark_app
+
+table command_events
+  id bigint not null generated always as identity
+  command_id uuid not null
+  version integer not null
+  snapshot json not null
+  recorded_at timestamp with time zone not null default now()
+  published_at timestamp with time zone
+  constraint command_events_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
+  constraint command_events_pkey PRIMARY KEY (id)
+CREATE INDEX command_events_unpublished ON public.command_events USING btree (id) WHERE (published_at IS NULL)
+CREATE UNIQUE INDEX command_events_versions ON public.command_events USING btree (command_id, version)
+CREATE TRIGGER command_events_guard BEFORE DELETE OR UPDATE ON public.command_events FOR EACH ROW EXECUTE FUNCTION command_events_guard()
+CREATE TRIGGER command_events_stay BEFORE TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant delete, insert, select to tidemark_app
+grant select to tidemark_reader
+grant update (published_at) to tidemark_app
+
+table command_fence
+  lane integer not null
+  epoch bigint not null
+  constraint command_fence_pkey PRIMARY KEY (lane)
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
+table commands
+  command_id uuid not null
+  lane integer not null
+  principal text not null
+  idempotency_key text not null
+  key_held boolean not null default true
+  request_hash text not null
+  kind text not null
+  stream text not null
+  account_id text not null
+  symbol text
+  side text
+  request json not null
+  caller_ref text
+  supersedes uuid
+  state text not null
+  version integer not null
+  order_id text
+  reason json
+  presumed_absent boolean not null default false
+  pending_revision bigint
+  pending_version bigint
+  misses integer not null default 0
+  baseline json
+  exposure numeric
+  deadline_at timestamp with time zone not null
+  created_at timestamp with time zone not null
+  updated_at timestamp with time zone not null
+  settled_at timestamp with time zone
+  constraint commands_absence_is_of_unknown CHECK (((NOT presumed_absent) OR (state = 'unknown'::text)))
+  constraint commands_counts CHECK (((version > 0) AND (misses >= 0)))
+  constraint commands_kind CHECK ((kind = ANY (ARRAY['place'::text, 'replace'::text, 'cancel'::text])))
+  constraint commands_of_an_order_name_it CHECK (((kind = 'place'::text) OR (order_id IS NOT NULL)))
+  constraint commands_only_places_supersede CHECK (((supersedes IS NULL) OR (kind = 'place'::text)))
+  constraint commands_pkey PRIMARY KEY (command_id)
+  constraint commands_place_has_terms CHECK (((kind <> 'place'::text) OR ((symbol IS NOT NULL) AND (side IS NOT NULL))))
+  constraint commands_settled_is_final CHECK (((settled_at IS NOT NULL) = (state = ANY (ARRAY['refused'::text, 'not_sent'::text, 'applied'::text, 'rejected'::text, 'moot'::text]))))
+  constraint commands_state CHECK ((state = ANY (ARRAY['open'::text, 'refused'::text, 'not_sent'::text, 'accepted'::text, 'unknown'::text, 'applied'::text, 'rejected'::text, 'moot'::text, 'conflict'::text])))
+  constraint commands_stream CHECK ((stream = ANY (ARRAY['account'::text, 'prediction'::text])))
+CREATE INDEX commands_by_account ON public.commands USING btree (account_id, created_at, command_id)
+CREATE INDEX commands_by_caller_ref ON public.commands USING btree (caller_ref, principal) WHERE (caller_ref IS NOT NULL)
+CREATE INDEX commands_by_key ON public.commands USING btree (idempotency_key)
+CREATE INDEX commands_came_to_nothing ON public.commands USING btree (command_id) WHERE ((kind = 'place'::text) AND (settled_at IS NOT NULL) AND ((order_id IS NULL) OR (state <> 'applied'::text)))
+CREATE INDEX commands_key_held ON public.commands USING btree (created_at) WHERE key_held
+CREATE INDEX commands_newest ON public.commands USING btree (created_at, command_id)
+CREATE INDEX commands_not_final ON public.commands USING btree (account_id, created_at) WHERE (settled_at IS NULL)
+CREATE INDEX commands_of_order ON public.commands USING btree (stream, order_id) WHERE (kind <> 'place'::text)
+CREATE UNIQUE INDEX commands_one_per_key ON public.commands USING btree (principal, idempotency_key) WHERE key_held
+CREATE UNIQUE INDEX commands_one_place_per_order ON public.commands USING btree (stream, order_id) WHERE ((kind = 'place'::text) AND (order_id IS NOT NULL))
+CREATE INDEX commands_settled ON public.commands USING btree (settled_at) WHERE (settled_at IS NOT NULL)
+CREATE INDEX commands_successors ON public.commands USING btree (supersedes) WHERE (supersedes IS NOT NULL)
+CREATE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION commands_guard()
+CREATE TRIGGER commands_stay BEFORE DELETE OR TRUNCATE ON public.commands FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
+table credentials
+  credential text not null
+  generation bigint not null default 0
+  sealed bytea
+  claimed_by text
+  claimed_until timestamp with time zone
+  updated_at timestamp with time zone not null default now()
+  constraint credentials_pkey PRIMARY KEY (credential)
+grant insert, select, update to tidemark_app
+
+table evidence
+  command_id uuid not null
+  number integer not null
+  kind text not null
+  code text not null
+  detail json not null
+  attempt_id text
+  at timestamp with time zone not null
+  recorded_at timestamp with time zone not null default now()
+  constraint evidence_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
+  constraint evidence_command_id_number_pk PRIMARY KEY (command_id, number)
+  constraint evidence_kind CHECK ((kind = ANY (ARRAY['answer'::text, 'update'::text, 'read'::text, 'note'::text, 'person'::text])))
+  constraint evidence_number CHECK ((number > 0))
+CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant insert, select to tidemark_app
+grant select to tidemark_reader
+
+table halts
+  halt_id text not null
+  account_id text
+  cause text not null
+  reason text not null
+  raised_by text not null
+  since timestamp with time zone not null
+  cleared_at timestamp with time zone
+  cleared_by text
+  cleared_reason text
+  constraint halts_account CHECK ((account_id <> ''::text))
+  constraint halts_cleared_with_a_reason CHECK (((num_nulls(cleared_at, cleared_by, cleared_reason) = ANY (ARRAY[0, 3])) AND (cleared_reason <> ''::text)))
+  constraint halts_pkey PRIMARY KEY (halt_id)
+CREATE UNIQUE INDEX halts_one_active ON public.halts USING btree (COALESCE(account_id, ''::text), cause) WHERE (cleared_at IS NULL)
+CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION halts_guard()
+CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant insert, select to tidemark_app
+grant select to tidemark_reader
+grant update (cleared_at, cleared_by, cleared_reason) to tidemark_app
+
+table lanes
+  lane integer not null
+  holder text
+  epoch bigint not null
+  batch bigint not null
+  renewed_at timestamp with time zone not null
+  generation integer not null default 1
+  constraint lanes_pkey PRIMARY KEY (lane)
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
+table limits
+  limits_id bigint not null generated always as identity
+  principal text
+  account_id text
+  bounds jsonb not null
+  changed_by text not null
+  reason text not null
+  changed_at timestamp with time zone not null
+  constraint limits_bounds CHECK (((jsonb_typeof(bounds) = 'object'::text) AND (bounds <> '{}'::jsonb)))
+  constraint limits_pkey PRIMARY KEY (limits_id)
+  constraint limits_scope CHECK (((principal <> ''::text) AND (account_id <> ''::text)))
+CREATE UNIQUE INDEX limits_one_per_scope ON public.limits USING btree (COALESCE(principal, ''::text), COALESCE(account_id, ''::text))
+grant delete, insert, select, update to tidemark_app
+grant select to tidemark_reader
+
+table order_bindings
+  stream text not null
+  order_id text not null
+  attempt_id text not null
+  command_id uuid not null
+  matches boolean not null
+  bound_at timestamp with time zone not null default now()
+  constraint order_bindings_stream_order_id_pk PRIMARY KEY (stream, order_id)
+CREATE INDEX order_bindings_by_command ON public.order_bindings USING btree (command_id)
+CREATE TRIGGER order_bindings_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.order_bindings FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant select to tidemark_app
+grant select to tidemark_reader
+
+table order_updates range (seq)
+  seq bigint not null default nextval('order_updates_seq'::regclass)
+  lane integer not null
+  batch bigint not null
+  stream text not null
+  order_id text not null
+  account_id text not null
+  revision bigint not null
+  payload text not null
+  recorded_at timestamp with time zone not null default now()
+  constraint order_updates_pkey PRIMARY KEY (seq)
+grant select to tidemark_app
+grant select to tidemark_reader
+
+table orders with (fillfactor=80)
+  stream text not null
+  order_id text not null
+  lane integer not null
+  account_id text not null
+  symbol text not null
+  status text not null
+  is_open boolean not null generated always as ((status <> ALL (ARRAY['filled'::text, 'replaced'::text, 'canceled'::text, 'expired'::text, 'rejected'::text]))) stored
+  revision bigint not null
+  source_version bigint
+  state json not null
+  join_state json not null
+  updated_at timestamp with time zone not null default now()
+  constraint orders_stream_order_id_pk PRIMARY KEY (stream, order_id)
+CREATE INDEX orders_by_account ON public.orders USING btree (account_id, stream, is_open, order_id)
+grant select to tidemark_app
+grant select to tidemark_reader
+
+table principal_tokens
+  principal text not null
+  number integer not null
+  token_sha256 bytea not null
+  scopes text[] not null
+  accounts text[]
+  created_at timestamp with time zone not null default now()
+  expires_at timestamp with time zone
+  constraint principal_tokens_number CHECK ((number > 0))
+  constraint principal_tokens_principal_number_pk PRIMARY KEY (principal, number)
+  constraint principal_tokens_sha256 CHECK ((octet_length(token_sha256) = 32))
+CREATE UNIQUE INDEX principal_tokens_hash ON public.principal_tokens USING btree (token_sha256)
+CREATE TRIGGER principal_tokens_guard BEFORE INSERT OR UPDATE ON public.principal_tokens FOR EACH ROW EXECUTE FUNCTION principal_tokens_guard()
+CREATE TRIGGER principal_tokens_stay BEFORE DELETE OR TRUNCATE ON public.principal_tokens FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant select to tidemark_app
+grant select (principal, number, scopes, accounts, created_at, expires_at) to tidemark_reader
+
+table quarantine
+  id bigint not null generated always as identity
+  lane integer not null
+  batch bigint not null
+  stream text not null
+  account_id text
+  order_id text
+  reason text not null
+  detail text not null
+  raw text not null
+  observed_at timestamp with time zone not null
+  recorded_at timestamp with time zone not null default now()
+  dealt_at timestamp with time zone
+  constraint quarantine_pkey PRIMARY KEY (id)
+CREATE INDEX quarantine_open ON public.quarantine USING btree (stream, reason) WHERE (dealt_at IS NULL)
+grant delete, select to tidemark_app
+grant select to tidemark_reader
+grant update (dealt_at) to tidemark_app
+
+table relay_positions
+  lane integer not null
+  cursor text not null
+  seq bigint not null
+  saved_at timestamp with time zone not null default now()
+  constraint relay_positions_lane_cursor_pk PRIMARY KEY (lane, cursor)
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
+table repair_requests
+  id bigint not null generated always as identity
+  kind text not null
+  stream text not null
+  account_id text not null
+  quarantine_id bigint
+  requested_at timestamp with time zone not null default now()
+  answered_at timestamp with time zone
+  outcome text
+  detail text
+  constraint repair_requests_answer CHECK (((num_nulls(answered_at, outcome) = ANY (ARRAY[0, 2])) AND (outcome = ANY (ARRAY['done'::text, 'failed'::text, 'withdrawn'::text]))))
+  constraint repair_requests_kind CHECK ((((kind = 'backfill'::text) AND (quarantine_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL))))
+  constraint repair_requests_pkey PRIMARY KEY (id)
+CREATE INDEX repair_requests_open ON public.repair_requests USING btree (id) WHERE (answered_at IS NULL)
+grant delete, select to tidemark_app
+grant select to tidemark_reader
+grant insert (kind, stream, account_id, quarantine_id) to tidemark_app
+grant update (answered_at, outcome, detail) to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.add_command_evidence(p_command_id uuid, p_evidence json)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM FROM public.commands WHERE command_id = p_command_id FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', p_command_id USING ERRCODE = 'TM012';
+  END IF;
+  PERFORM public.append_evidence(p_command_id, p_evidence);
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.after_restore(p_lane integer, p_least integer, p_halt_id text, p_by text, OUT generation integer, OUT attempts integer)
+ RETURNS record
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT * FROM public.begin_generation(p_lane, p_least, p_halt_id, 'operator',
+    'the database was restored: commands made since the copy are not in the journal', p_by)
+$function$
+
+CREATE OR REPLACE FUNCTION public.append_evidence(p_command_id uuid, p_evidence json)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  INSERT INTO public.evidence (command_id, number, kind, code, detail, attempt_id, at)
+  SELECT p_command_id, (SELECT coalesce(max(number), 0) FROM public.evidence WHERE command_id = p_command_id) + e.place,
+    e.fact ->> 'kind', e.fact ->> 'code', e.fact -> 'detail', e.fact ->> 'attemptId', public.ms_to_time((e.fact ->> 'atMs')::double precision)
+  FROM json_array_elements(p_evidence) WITH ORDINALITY AS e(fact, place);
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.apply_batch(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_source_version bigint[], h_state json[], h_join_state json[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_rows bigint;
+  v_last bigint;
+BEGIN
+  PERFORM public.enter_lane(p_lane, p_epoch, p_number);
+
+  IF cardinality(u_stream) > 0 THEN
+    INSERT INTO public.order_updates (lane, batch, stream, order_id, account_id, revision, payload)
+    SELECT p_lane, p_number, u.stream, u.order_id, u.account_id, u.revision, u.payload
+    FROM unnest(u_stream, u_order_id, u_account_id, u_revision, u_payload)
+      WITH ORDINALITY AS u(stream, order_id, account_id, revision, payload, place)
+    ORDER BY u.place;
+    v_last := currval('public.order_updates_seq');
+  END IF;
+
+  -- A revision that would fall means that the caller reduced against an old head: refuse all of it, it must read the heads again.
+  IF cardinality(h_stream) > 0 THEN
+    INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, source_version, state, join_state)
+    SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.source_version, h.state, h.join_state
+    FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_source_version, h_state, h_join_state)
+      AS h(stream, order_id, account_id, symbol, status, revision, source_version, state, join_state)
+    ON CONFLICT (stream, order_id) DO UPDATE SET
+      status = excluded.status, revision = excluded.revision, source_version = excluded.source_version,
+      state = excluded.state, join_state = excluded.join_state, updated_at = excluded.updated_at
+    WHERE o.revision <= excluded.revision;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    IF v_rows <> cardinality(h_stream) THEN
+      RAISE EXCEPTION '% of % heads are older than what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
+        USING ERRCODE = 'TM003';
+    END IF;
+  END IF;
+
+  IF cardinality(q_stream) > 0 THEN
+    INSERT INTO public.quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
+    SELECT p_lane, p_number, q.stream, q.account_id, q.order_id, q.reason, q.detail, q.raw, to_timestamp(q.observed_ms / 1000.0)
+    FROM unnest(q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms)
+      AS q(stream, account_id, order_id, reason, detail, raw, observed_ms);
+  END IF;
+
+  RETURN v_last;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.apply_batch_with_bindings(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_source_version bigint[], h_state json[], h_join_state json[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[], b_stream text[], b_order_id text[], b_attempt_id text[], b_command_id text[], b_matches bigint[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_last bigint;
+BEGIN
+  v_last := public.apply_batch(
+    p_lane, p_epoch, p_number,
+    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_source_version, h_state, h_join_state,
+    u_stream, u_order_id, u_account_id, u_revision, u_payload,
+    q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
+  -- An order is bound once: what was written first stays.
+  INSERT INTO public.order_bindings (stream, order_id, attempt_id, command_id, matches)
+  SELECT b.stream, b.order_id, b.attempt_id, b.command_id::uuid, b.matches <> 0
+  FROM unnest(b_stream, b_order_id, b_attempt_id, b_command_id, b_matches) AS b(stream, order_id, attempt_id, command_id, matches)
+  ON CONFLICT (stream, order_id) DO NOTHING;
+  RETURN v_last;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.attempts_guard()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.state <> 'prepared' OR NEW.sending_at IS NOT NULL OR NEW.answered_at IS NOT NULL THEN
+      RAISE EXCEPTION 'attempt % begins prepared', NEW.attempt_id USING ERRCODE = 'TM010';
+    END IF;
+    IF NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM public.attempts WHERE command_id = NEW.command_id) THEN
+      RAISE EXCEPTION 'attempt % leaves a hole at number %', NEW.attempt_id, NEW.number USING ERRCODE = 'TM010';
+    END IF;
+    RETURN NEW;
+  END IF;
+  IF (OLD.attempt_id, OLD.command_id, OLD.number, OLD.epoch, OLD.prepared_at) IS DISTINCT FROM
+     (NEW.attempt_id, NEW.command_id, NEW.number, NEW.epoch, NEW.prepared_at) THEN
+    RAISE EXCEPTION 'what attempt % is never changes', OLD.attempt_id USING ERRCODE = 'TM010';
+  END IF;
+  IF NOT NEW.state = ANY (CASE OLD.state
+    WHEN 'prepared' THEN '{sending,not_sent}'::text[]
+    WHEN 'sending' THEN '{not_sent,refused,rejected,accepted,unknown}'
+    WHEN 'unknown' THEN '{unknown,not_sent,refused,rejected,accepted}'
+    ELSE ARRAY[OLD.state]
+  END) THEN
+    RAISE EXCEPTION 'attempt % may not go from % to %', OLD.attempt_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
+  END IF;
+  IF (NEW.sending_at IS DISTINCT FROM OLD.sending_at) <> (NEW.state = 'sending') THEN
+    RAISE EXCEPTION 'attempt % says when it was sent once, with the step to sending', OLD.attempt_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.begin_generation(p_lane integer, p_least integer, p_halt_id text, p_cause text, p_reason text, p_by text, OUT generation integer, OUT attempts integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_seq bigint;
+BEGIN
+  INSERT INTO public.lanes (lane, holder, epoch, batch, renewed_at) VALUES (p_lane, NULL, 1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
+  -- Each row waits for the batch that has it, and shuts out the next.
+  PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
+  SELECT greatest(max(l.generation) + 1, p_least) INTO begin_generation.generation FROM public.lanes l;
+  UPDATE public.lanes l SET generation = begin_generation.generation, epoch = l.epoch + 1, holder = NULL;
+
+  -- A thousand million: more than a day of the highest rate measured.
+  SELECT setval('public.order_updates_seq', last_value + 1000000000) INTO v_seq FROM public.order_updates_seq;
+  INSERT INTO public.relay_positions AS p (lane, cursor, seq) SELECT l.lane, 'state', v_seq FROM public.lanes l
+  ON CONFLICT (lane, cursor) DO UPDATE SET seq = greatest(p.seq, excluded.seq), saved_at = now();
+
+  UPDATE public.attempts SET state = 'sending', sending_at = clock_timestamp() WHERE state = 'prepared';
+  GET DIAGNOSTICS attempts = ROW_COUNT;
+  INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
+  VALUES (p_halt_id, NULL, p_cause, p_reason, p_by, clock_timestamp())
+  ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.cancel_all_holds_key(c cancel_alls, p_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN c.created_at > p_at - interval '7 days' OR EXISTS (
+    SELECT FROM public.commands m
+    WHERE m.settled_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.cancel_all_json(c cancel_alls)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN json_build_object('cancelAllId', c.cancel_all_id, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'accountId', c.account_id, 'reason', c.reason, 'orders', c.orders, 'declined', c.declined, 'atMs', public.time_to_ms(c.created_at));
+END
+$function$
+grant execute to tidemark_app, tidemark_reader
+
+CREATE OR REPLACE FUNCTION public.cancel_alls_guard()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NEW.key_held OR NOT OLD.key_held OR
+    (OLD.cancel_all_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.account_id, OLD.reason, OLD.orders::text, OLD.declined::text, OLD.created_at)
+    IS DISTINCT FROM
+    (NEW.cancel_all_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.account_id, NEW.reason, NEW.orders::text, NEW.declined::text, NEW.created_at)
+  THEN
+    RAISE EXCEPTION 'cancel-all % gives up its key once, and never changes otherwise', OLD.cancel_all_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.change_limits(p json)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v public.limits;
+  v_before jsonb := p -> 'before';
+  v_bounds jsonb := p -> 'bounds';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+BEGIN
+  SELECT * INTO v FROM public.limits
+  WHERE coalesce(principal, '') = coalesce(p ->> 'principal', '') AND coalesce(account_id, '') = coalesce(p ->> 'accountId', '') FOR UPDATE;
+  IF coalesce(v.bounds, '{}') <> v_before THEN
+    RETURN false;
+  END IF;
+  IF v_bounds = '{}' THEN
+    DELETE FROM public.limits WHERE limits_id = v.limits_id;
+  ELSIF v.limits_id IS NOT NULL THEN
+    UPDATE public.limits SET bounds = v_bounds, changed_by = p ->> 'by', reason = p ->> 'reason', changed_at = v_at WHERE limits_id = v.limits_id;
+  ELSE
+    INSERT INTO public.limits (principal, account_id, bounds, changed_by, reason, changed_at)
+    VALUES (p ->> 'principal', p ->> 'accountId', v_bounds, p ->> 'by', p ->> 'reason', v_at)
+    ON CONFLICT (coalesce(principal, ''), coalesce(account_id, '')) DO NOTHING;
+    IF NOT FOUND THEN
+      RETURN false;
+    END IF;
+  END IF;
+  INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
+  VALUES (v_at, p ->> 'by', 'change_limits', p ->> 'accountId', p ->> 'requestId', p ->> 'reason',
+    json_strip_nulls(json_build_object('of', p ->> 'principal', 'approvedBy', p ->> 'approvedBy', 'before', v_before, 'after', v_bounds)));
+  RETURN true;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.clear_halts(p_lane integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_rows integer;
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN NULL;
+  END IF;
+  UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
+  WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL;
+  GET DIAGNOSTICS v_rows = ROW_COUNT;
+  RETURN v_rows;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.command_events_guard()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    IF OLD.published_at IS NULL THEN
+      RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
+    END IF;
+    RETURN OLD;
+  END IF;
+  IF (OLD.id, OLD.command_id, OLD.version, OLD.snapshot::text, OLD.recorded_at) IS DISTINCT FROM
+     (NEW.id, NEW.command_id, NEW.version, NEW.snapshot::text, NEW.recorded_at) THEN
+    RAISE EXCEPTION 'event % never changes', OLD.id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.command_json(c commands)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN json_build_object(
+    'commandId', c.command_id, 'lane', c.lane, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
+    -- Of an order of another account nothing is told: a cancel may name any.
+    'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
+    'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
+    'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
+    'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
+    'attempts', (
+      SELECT coalesce(json_agg(json_build_object(
+        'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+        'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number), '[]')
+      FROM public.attempts a WHERE a.command_id = c.command_id));
+END
+$function$
+grant execute to tidemark_app, tidemark_reader
+
+CREATE OR REPLACE FUNCTION public.commands_guard()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.version <> 1 OR NEW.state NOT IN ('open', 'refused') OR NOT NEW.key_held THEN
+      RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
+    END IF;
+    IF NEW.supersedes IS NOT NULL THEN
+      -- Of two at once that want the same place, the one that waited here sees what the first one did.
+      PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
+      IF public.is_superseded(NEW.supersedes) THEN
+        RAISE EXCEPTION 'command % is superseded already', NEW.supersedes USING ERRCODE = 'TM010';
+      END IF;
+    END IF;
+    RETURN NEW;
+  END IF;
+  IF (OLD.command_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
+      OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.exposure, OLD.deadline_at, OLD.created_at)
+    IS DISTINCT FROM
+     (NEW.command_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
+      NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.exposure, NEW.deadline_at, NEW.created_at)
+  THEN
+    RAISE EXCEPTION 'what command % asks for never changes', OLD.command_id USING ERRCODE = 'TM010';
+  END IF;
+  IF NEW.order_id IS DISTINCT FROM OLD.order_id AND OLD.order_id IS NOT NULL THEN
+    RAISE EXCEPTION 'command % is about order %, and stays so', OLD.command_id, OLD.order_id USING ERRCODE = 'TM010';
+  END IF;
+  IF NEW.key_held <> OLD.key_held THEN
+    IF NEW.key_held OR NEW.settled_at IS NULL THEN
+      RAISE EXCEPTION 'the key of command % is given up once, when it is final', OLD.command_id USING ERRCODE = 'TM010';
+    END IF;
+    IF NEW.version = OLD.version AND NEW.state = OLD.state THEN
+      RETURN NEW;
+    END IF;
+  END IF;
+  -- One more read that missed an unknown command is counted beside its steps: nothing else may change with it.
+  IF NEW.version = OLD.version AND NEW.misses = OLD.misses + 1 AND OLD.state = 'unknown' AND
+    (NEW.state, NEW.order_id, NEW.reason::text, NEW.presumed_absent, NEW.pending_revision, NEW.pending_version, NEW.updated_at, NEW.settled_at)
+    IS NOT DISTINCT FROM
+    (OLD.state, OLD.order_id, OLD.reason::text, OLD.presumed_absent, OLD.pending_revision, OLD.pending_version, OLD.updated_at, OLD.settled_at)
+  THEN
+    RETURN NEW;
+  END IF;
+  IF NEW.version <> OLD.version + 1 THEN
+    RAISE EXCEPTION 'command % steps from version % to %', OLD.command_id, OLD.version, NEW.version USING ERRCODE = 'TM010';
+  END IF;
+  IF NOT NEW.state = ANY (CASE OLD.state
+    WHEN 'open' THEN '{open,refused,not_sent,accepted,unknown,applied,rejected,moot,conflict}'::text[]
+    WHEN 'unknown' THEN '{unknown,refused,not_sent,accepted,applied,rejected,moot,conflict}'
+    WHEN 'accepted' THEN '{accepted,not_sent,applied,rejected,moot,conflict}'
+    WHEN 'conflict' THEN '{conflict,not_sent,applied,rejected,moot}'
+    WHEN 'refused' THEN '{refused,moot,accepted,applied,rejected}'
+    WHEN 'not_sent' THEN '{not_sent,accepted,applied,rejected}'
+    WHEN 'rejected' THEN '{rejected,accepted,applied}'
+    WHEN 'moot' THEN '{moot,accepted,applied,rejected}'
+    WHEN 'applied' THEN '{applied}'
+  END) THEN
+    RAISE EXCEPTION 'command % may not go from % to %', OLD.command_id, OLD.state, NEW.state USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[])
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT count(*)
+  FROM unnest(u_stream, u_order_id, u_generation, u_revision, u_payload) AS u(stream, order_id, generation, revision, payload)
+  CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
+  LEFT JOIN public.orders o USING (stream, order_id)
+  WHERE u.generation > now.generation
+    OR u.generation = now.generation AND (coalesce(o.revision, 0) < u.revision OR EXISTS (
+      SELECT FROM public.order_updates l
+      WHERE l.stream = u.stream AND l.order_id = u.order_id AND l.revision = u.revision AND l.payload <> u.payload))
+$function$
+
+CREATE OR REPLACE FUNCTION public.drop_log_partition(p_retention interval)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '250ms'
+AS $function$
+DECLARE
+  v_name text;
+  v_until bigint;
+  v_newest timestamptz;
+  v_kept boolean;
+  v_last bigint;
+  v record;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
+  SELECT p.name, p.until_seq INTO v_name, v_until FROM public.log_partitions() p LIMIT 1;
+  SELECT last_value INTO v_last FROM public.order_updates_seq;
+  -- What rows may still come into stays.
+  IF v_name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
+    RETURN NULL;
+  END IF;
+  EXECUTE format('SELECT recorded_at FROM public.%I ORDER BY seq DESC LIMIT 1', v_name) INTO v_newest;
+  IF v_newest > clock_timestamp() - p_retention THEN
+    RETURN NULL;
+  END IF;
+  -- A cursor that never saved a position has passed nothing. The lock waits for a batch that has rows here and is not committed: it would not be seen.
+  FOR v IN
+    SELECT l.lane, min(coalesce(r.seq, 0)) AS passed
+    FROM public.lanes l CROSS JOIN (VALUES ('log'), ('state')) AS c(cursor)
+    LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor
+    GROUP BY l.lane HAVING min(coalesce(r.seq, 0)) < v_until - 1
+  LOOP
+    EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
+    EXECUTE format('SELECT EXISTS (SELECT FROM public.%I WHERE lane = $1 AND seq > $2)', v_name) INTO v_kept USING v.lane, v.passed;
+    IF v_kept THEN
+      RETURN NULL;
+    END IF;
+  END LOOP;
+  EXECUTE format('DROP TABLE public.%I', v_name);
+  RETURN v_name;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.ensure_log_partitions(p_rows bigint, p_ahead integer DEFAULT 2)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_seq bigint;
+  v_from bigint;
+  v_name text;
+  v_made text[] := '{}';
+BEGIN
+  IF p_rows < 1 OR p_ahead < 1 THEN
+    RAISE EXCEPTION 'a partition needs at least one row, and one must lie ahead' USING ERRCODE = '22023';
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
+  SELECT last_value INTO v_seq FROM public.order_updates_seq;
+  SELECT coalesce(max(until_seq), 1) INTO v_from FROM public.log_partitions();
+  -- After a gap (all partitions lost, the sequence moved) start where the log is, not where it was.
+  IF v_from <= v_seq AND NOT EXISTS (SELECT FROM public.log_partitions() p WHERE p.from_seq <= v_seq AND p.until_seq > v_seq) THEN
+    v_from := v_seq;
+  END IF;
+  WHILE (SELECT count(*) FROM public.log_partitions() p WHERE p.from_seq > v_seq) < p_ahead LOOP
+    v_name := 'order_updates_' || v_from;
+    EXECUTE format('CREATE TABLE public.%I (LIKE public.order_updates INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_name);
+    EXECUTE format('ALTER TABLE public.%I ADD UNIQUE (stream, order_id, revision)', v_name);
+    EXECUTE format('ALTER TABLE public.order_updates ATTACH PARTITION public.%I FOR VALUES FROM (%s) TO (%s)',
+      v_name, v_from, v_from + p_rows);
+    v_made := v_made || v_name;
+    v_from := v_from + p_rows;
+  END LOOP;
+  RETURN v_made;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.enter_lane(p_lane integer, p_epoch bigint, p_number bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_epoch bigint;
+  v_batch bigint;
+BEGIN
+  UPDATE public.lanes SET batch = p_number, renewed_at = clock_timestamp()
+  WHERE lane = p_lane AND epoch = p_epoch AND batch = p_number - 1;
+  IF FOUND THEN
+    RETURN;
+  END IF;
+  SELECT epoch, batch INTO v_epoch, v_batch FROM public.lanes WHERE lane = p_lane;
+  IF v_epoch IS NOT DISTINCT FROM p_epoch THEN
+    RAISE EXCEPTION 'lane % has committed batch %, so % can''t follow', p_lane, v_batch, p_number USING ERRCODE = 'TM002';
+  END IF;
+  RAISE EXCEPTION 'lane % is at epoch %, not %', p_lane, v_epoch, p_epoch USING ERRCODE = 'TM001';
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT amount numeric, OUT unvalued text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  SELECT coalesce(sum(e.value), 0), min(e.name) FILTER (WHERE e.value IS NULL) INTO amount, unvalued
+  FROM (
+    SELECT 'order ' || o.order_id AS name, CASE
+      WHEN s."leavesQty" = 0 THEN 0
+      -- As `measureCommand` values them: a buy of a prediction at its price, anything else at the most a contract can be worth.
+      WHEN o.stream = 'prediction' THEN s."leavesQty" * CASE WHEN lower(s.side) = 'buy' THEN coalesce((s.working ->> 'price')::numeric, s.price, 1) ELSE 1 END
+      -- A price of its own, or what it was valued at when it was placed here.
+      ELSE s."leavesQty" * greatest(
+        abs(coalesce((s.working ->> 'price')::numeric, s.price)) * u.shares, abs(s."stopPrice") * u.shares,
+        c.exposure / nullif((c.request -> 'terms' ->> 'qty')::numeric, 0))
+      END AS value
+    FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+    JOIN public.orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
+    CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
+    CROSS JOIN LATERAL (SELECT CASE
+      WHEN s.instrument ->> 'kind' <> 'option' THEN 1
+      WHEN json_array_length(coalesce(s.instrument -> 'legs', '[]')) = 1 THEN 100 * (s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric
+      ELSE 100 END) AS u(shares)
+    LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
+    LEFT JOIN public.commands c ON c.command_id = b.command_id
+    WHERE p_symbol IS NULL OR upper(o.symbol) = p_symbol
+    UNION ALL
+    SELECT 'command ' || c.command_id, c.exposure
+    FROM public.commands c
+    WHERE c.account_id = p_account AND c.settled_at IS NULL AND c.kind <> 'cancel'
+      AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id))
+      AND (p_symbol IS NULL OR p_symbol = upper(coalesce(c.symbol,
+        (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id))))
+  ) AS e;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.halts_guard()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF OLD.cleared_at IS NOT NULL OR (OLD.halt_id, OLD.account_id, OLD.cause, OLD.reason, OLD.raised_by, OLD.since) IS DISTINCT FROM
+     (NEW.halt_id, NEW.account_id, NEW.cause, NEW.reason, NEW.raised_by, NEW.since) THEN
+    RAISE EXCEPTION 'halt % is cleared once, and never changed otherwise', OLD.halt_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.hold_command_fence(p_lane integer, p_epoch bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM FROM public.command_fence f WHERE f.lane = p_lane AND f.epoch = p_epoch FOR SHARE;
+  RETURN FOUND;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.is_superseded(p_command_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN EXISTS (SELECT FROM public.commands WHERE supersedes = p_command_id AND state NOT IN ('not_sent', 'refused'));
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.judge_limits(p json)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  m jsonb := p -> 'measure';
+  b record;
+  v_kind text := p -> 'request' ->> 'kind';
+  v_account text := p -> 'request' ->> 'accountId';
+  v_principal text := p ->> 'principal';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_symbol text := m -> 'symbols' ->> 0;
+  v_no_quote text;
+  v_count bigint;
+  v_same uuid;
+  v_exposure record;
+BEGIN
+  IF v_kind = 'cancel' THEN
+    RETURN NULL;
+  END IF;
+  SELECT count(*) AS rows,
+    min((l.bounds ->> 'maxQuantity')::numeric) AS quantity, min((l.bounds ->> 'maxNotional')::numeric) AS notional,
+    min((l.bounds ->> 'collarPercent')::numeric) AS collar, coalesce(min((l.bounds ->> 'maxQuoteAgeMs')::bigint), 10000) AS quote_age,
+    min((l.bounds ->> 'maxOpenOrders')::bigint) AS open_orders,
+    min((l.bounds ->> 'maxSymbolExposure')::numeric) AS symbol_exposure, min((l.bounds ->> 'maxAccountExposure')::numeric) AS account_exposure,
+    -- A row that names a principal counts what that principal sends, another row what anyone sends.
+    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NULL) AS rate,
+    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
+    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
+    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_same_within,
+    min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ? v_symbol) AS allowed,
+    min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE l.bounds -> 'forbiddenSymbols' ?| ARRAY(SELECT jsonb_array_elements_text(m -> 'symbols'))) AS forbidden,
+    min((l.bounds -> 'instruments')::text) FILTER (WHERE NOT l.bounds -> 'instruments' ? (m ->> 'instrument')) AS instruments
+  INTO b FROM public.limits l
+  WHERE (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', v_account), (v_principal, ''), (v_principal, v_account));
+
+  IF (p ->> 'limitsRequired')::boolean AND num_nulls(b.quantity, b.notional, least(b.rate, b.own_rate)) > 0 THEN
+    RETURN public.limit_breach('required', concat_ws(', ', CASE WHEN b.quantity IS NULL THEN 'maxQuantity' END, CASE WHEN b.notional IS NULL THEN 'maxNotional' END,
+      CASE WHEN least(b.rate, b.own_rate) IS NULL THEN 'ordersPerMinute' END), NULL);
+  END IF;
+  IF b.rows = 0 THEN
+    RETURN NULL;
+  END IF;
+  IF m IS NULL THEN
+    RAISE EXCEPTION 'command % comes without what its limits are held against', p ->> 'commandId' USING ERRCODE = 'TM010';
+  END IF;
+
+  IF b.allowed IS NOT NULL THEN
+    RETURN public.limit_breach('allowedSymbols', b.allowed, v_symbol);
+  END IF;
+  IF b.forbidden IS NOT NULL THEN
+    RETURN public.limit_breach('forbiddenSymbols', b.forbidden, m ->> 'symbols');
+  END IF;
+  IF b.instruments IS NOT NULL THEN
+    RETURN public.limit_breach('instruments', b.instruments, m ->> 'instrument');
+  END IF;
+  IF (m ->> 'quantity')::numeric > b.quantity THEN
+    RETURN public.limit_breach('maxQuantity', b.quantity::text, m ->> 'quantity');
+  END IF;
+
+  v_no_quote := CASE WHEN NOT m ? 'quoteAgeMs' THEN 'there is no quote' WHEN (m ->> 'quoteAgeMs')::bigint > b.quote_age
+    THEN format('the quote is %s ms old, and may be %s', m ->> 'quoteAgeMs', b.quote_age) END;
+  IF b.collar IS NOT NULL AND m ? 'deviationPercent' THEN
+    IF v_no_quote IS NOT NULL OR m ->> 'deviationPercent' IS NULL THEN
+      RETURN public.limit_breach('collarPercent', b.collar::text, NULL, coalesce(v_no_quote, 'there is no quote'), true);
+    END IF;
+    IF (m ->> 'deviationPercent')::numeric > b.collar THEN
+      RETURN public.limit_breach('collarPercent', b.collar::text, m ->> 'deviationPercent');
+    END IF;
+  END IF;
+  v_no_quote := CASE WHEN (m ->> 'valuedByQuote')::boolean THEN v_no_quote WHEN m ->> 'exposure' IS NULL THEN 'the order has no price' END;
+  IF b.notional IS NOT NULL AND m ? 'notional' THEN
+    IF v_no_quote IS NOT NULL THEN
+      RETURN public.limit_breach('maxNotional', b.notional::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
+    END IF;
+    IF (m ->> 'notional')::numeric > b.notional THEN
+      RETURN public.limit_breach('maxNotional', b.notional::text, m ->> 'notional');
+    END IF;
+  END IF;
+
+  IF num_nonnulls(b.rate, b.own_rate, b.same_within, b.own_same_within, b.open_orders, b.symbol_exposure, b.account_exposure) = 0 THEN
+    RETURN NULL;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark limits'), hashtext(v_account));
+
+  IF least(b.rate, b.own_rate) IS NOT NULL THEN
+    SELECT count(*) INTO v_count FROM public.commands c WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel';
+    IF v_count >= b.rate THEN
+      RETURN public.limit_breach('ordersPerMinute', b.rate::text, (v_count + 1)::text);
+    END IF;
+    IF b.own_rate IS NOT NULL AND v_count >= b.own_rate THEN
+      SELECT count(*) INTO v_count FROM public.commands c
+      WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel' AND c.principal = v_principal;
+      IF v_count >= b.own_rate THEN
+        RETURN public.limit_breach('ordersPerMinute', b.own_rate::text, (v_count + 1)::text);
+      END IF;
+    END IF;
+  END IF;
+  -- The one that it supersedes is presumed absent, and one of which nothing was placed is no duplicate.
+  IF v_kind = 'place' AND greatest(b.same_within, b.own_same_within) IS NOT NULL THEN
+    SELECT c.command_id INTO v_same FROM public.commands c
+    WHERE c.account_id = v_account AND c.kind = 'place' AND c.symbol = p -> 'request' -> 'terms' ->> 'symbol' AND c.state NOT IN ('not_sent', 'refused')
+      AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid AND c.request::jsonb = (p -> 'request')::jsonb
+      AND (c.created_at > v_at - b.same_within * interval '1 ms' OR c.principal = v_principal AND c.created_at > v_at - b.own_same_within * interval '1 ms')
+      AND c.created_at > v_at - greatest(b.same_within, b.own_same_within) * interval '1 ms'
+    ORDER BY c.created_at DESC LIMIT 1;
+    IF FOUND THEN
+      RETURN public.limit_breach('duplicateWindowMs', greatest(b.same_within, b.own_same_within)::text, 'the same as command ' || v_same);
+    END IF;
+  END IF;
+  IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
+    SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+        JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
+      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.settled_at IS NULL AND c.kind = 'place'
+        AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id)) INTO v_count;
+    IF v_count > b.open_orders THEN
+      RETURN public.limit_breach('maxOpenOrders', b.open_orders::text, v_count::text);
+    END IF;
+  END IF;
+  -- A replace that adds nothing passes, however much is at work.
+  IF num_nonnulls(b.symbol_exposure, b.account_exposure) = 0 OR (m ->> 'exposure')::numeric = 0 THEN
+    RETURN NULL;
+  END IF;
+  FOR v_exposure IN
+    SELECT of.name, of.bound, x.unvalued, x.amount + (m ->> 'exposure')::numeric AS amount
+    FROM (VALUES ('maxSymbolExposure', b.symbol_exposure, v_symbol), ('maxAccountExposure', b.account_exposure, NULL)) AS of(name, bound, symbol)
+    CROSS JOIN LATERAL public.exposure_of(v_account, of.symbol) AS x
+    WHERE of.bound IS NOT NULL
+  LOOP
+    IF v_no_quote IS NOT NULL THEN
+      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
+    END IF;
+    IF v_exposure.unvalued IS NOT NULL THEN
+      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, format('the value of %s is not known', v_exposure.unvalued));
+    END IF;
+    IF v_exposure.amount > v_exposure.bound THEN
+      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, trim_scale(v_exposure.amount)::text);
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.lacks_commits(p_lane integer, p_seen json)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT p_seen IS NOT NULL AND NOT EXISTS (
+    SELECT FROM public.lanes l
+    WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
+      AND (l.generation > (p_seen ->> 'generation')::integer OR (
+        l.epoch >= (p_seen ->> 'epoch')::bigint AND l.batch >= (p_seen ->> 'batch')::bigint
+        AND (p_seen -> 'command' IS NULL OR EXISTS (
+          SELECT FROM public.commands c
+          WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer))
+        AND (p_seen ->> 'sentAttemptId' IS NULL OR EXISTS (
+          SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.state <> 'prepared')))))
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.limit_breach(p_limit text, p_bound text, p_value text, p_why text DEFAULT NULL::text, p_needs_quote boolean DEFAULT NULL::boolean)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN json_strip_nulls(json_build_object('limit', p_limit, 'bound', p_bound, 'value', p_value, 'why', p_why, 'needsQuote', p_needs_quote));
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.log_partitions()
+ RETURNS TABLE(name text, from_seq bigint, until_seq bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT c.relname::text,
+    substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \(''?(\d+)')::bigint,
+    substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''?(\d+)')::bigint
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'public.order_updates'::regclass
+  ORDER BY 2
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.mark_sending(p_lane integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_command_id uuid;
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN false;
+  END IF;
+  -- One table a statement, by its key: a join's plan made while the tables were empty would be kept.
+  SELECT command_id INTO v_command_id FROM public.attempts WHERE attempt_id = p_attempt_id;
+  PERFORM FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  UPDATE public.attempts SET state = 'sending', sending_at = public.ms_to_time(p_at_ms)
+  WHERE attempt_id = p_attempt_id AND state = 'prepared' AND epoch = p_epoch;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM public.append_evidence(v_command_id, json_build_array(json_build_object('kind', 'note', 'code', 'sending', 'detail', json_build_object(),
+    'attemptId', p_attempt_id, 'atMs', p_at_ms)));
+  RETURN true;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.ms_to_time(p_ms double precision)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ SELECT to_timestamp(p_ms / 1000) $function$
+grant execute to tidemark_app, tidemark_reader
+
+CREATE OR REPLACE FUNCTION public.note_miss(p_lane integer, p_epoch bigint, p json)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND lane = p_lane FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
+  END IF;
+  IF v.version <> (p ->> 'version')::integer OR v.state <> 'unknown' THEN
+    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+  END IF;
+  UPDATE public.commands SET misses = misses + 1 WHERE command_id = v_id RETURNING * INTO v;
+  PERFORM public.append_evidence(v_id, json_build_array(p -> 'evidence'));
+  RETURN json_build_object('kind', 'noted', 'command', public.command_json(v));
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_halt_id text, p_by text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  -- A standby asks every second: the rows are locked only where something is missing, and looked at again then.
+  FOR v_look IN 1..2 LOOP
+    IF NOT public.lacks_commits(p_lane, p_seen)
+      AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0 THEN
+      RETURN NULL;
+    END IF;
+    PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
+  END LOOP;
+  RETURN (SELECT g.generation FROM public.begin_generation(p_lane, (SELECT max(u) + 1 FROM unnest(u_generation) AS u), p_halt_id, 'commits_lost',
+    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g);
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.open_cancel_all(p_lane integer, p_epoch bigint, p json)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v public.cancel_alls;
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  LOOP
+    SELECT * INTO v FROM public.cancel_alls WHERE lane = p_lane AND principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    IF FOUND THEN
+      IF public.cancel_all_holds_key(v, v_at) THEN
+        IF v.request_hash = p ->> 'requestHash' THEN
+          RETURN json_build_object('kind', 'replayed', 'cancelAll', public.cancel_all_json(v));
+        END IF;
+        RETURN json_build_object('kind', 'key_reused');
+      END IF;
+      UPDATE public.cancel_alls SET key_held = false WHERE cancel_all_id = v.cancel_all_id AND key_held;
+    END IF;
+    INSERT INTO public.cancel_alls (cancel_all_id, lane, principal, idempotency_key, request_hash, account_id, reason, orders, declined, created_at)
+    VALUES ((p ->> 'cancelAllId')::uuid, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p ->> 'accountId', p ->> 'reason',
+      p -> 'orders', p -> 'declined', v_at)
+    ON CONFLICT (lane, principal, idempotency_key) WHERE key_held DO NOTHING
+    RETURNING * INTO v;
+    EXIT WHEN FOUND;
+  END LOOP;
+  RETURN json_build_object('kind', 'opened', 'cancelAll', public.cancel_all_json(v));
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.open_command(p_lane integer, p_epoch bigint, p json)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_attempt text := p ->> 'attemptId';
+  v_prior public.commands;
+  v_breach json;
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  LOOP
+    -- Locked before the key is looked up, and looked at after: of two that want the same place, the one that waited here sees what the first one did.
+    IF p ->> 'supersedes' IS NOT NULL THEN
+      SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid FOR NO KEY UPDATE;
+    END IF;
+
+    -- Likewise, for a reference that is used once. Not a unique index: whether it is used once is a setting, and counts for what was placed before it was turned on.
+    IF (p ->> 'callerRefOnce')::boolean THEN
+      PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
+    END IF;
+
+    SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    IF FOUND THEN
+      -- A command that is not final keeps its key, however old: who asks again must hear of it.
+      IF v.settled_at IS NULL OR v.created_at > v_at - interval '7 days' THEN
+        IF v.request_hash = p ->> 'requestHash' THEN
+          RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
+        END IF;
+        RETURN json_build_object('kind', 'key_reused');
+      END IF;
+      UPDATE public.commands SET key_held = false WHERE command_id = v.command_id AND key_held;
+    END IF;
+
+    IF (p ->> 'callerRefOnce')::boolean AND EXISTS (
+      SELECT FROM public.commands WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal'
+    ) THEN
+      RETURN json_build_object('kind', 'caller_ref_reused');
+    END IF;
+
+    IF p ->> 'supersedes' IS NOT NULL AND (
+      v_prior.state IS DISTINCT FROM 'unknown' OR NOT v_prior.presumed_absent OR v_prior.account_id <> p -> 'request' ->> 'accountId'
+      OR public.is_superseded(v_prior.command_id)
+    ) THEN
+      RETURN json_build_object('kind', 'not_superseded');
+    END IF;
+
+    IF v_attempt IS NOT NULL THEN
+      v_breach := public.judge_limits(p);
+      IF v_breach IS NOT NULL THEN
+        RETURN json_build_object('kind', 'limited', 'breach', v_breach);
+      END IF;
+    END IF;
+
+    INSERT INTO public.commands (command_id, lane, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
+      supersedes, state, version, order_id, reason, baseline, exposure, deadline_at, created_at, updated_at, settled_at)
+    VALUES (v_id, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
+      p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
+      (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
+      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
+    ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
+    EXIT WHEN FOUND;
+  END LOOP;
+
+  IF v_attempt IS NOT NULL THEN
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at) VALUES (v_attempt, v_id, 1, 'prepared', p_epoch, v_at);
+  END IF;
+  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note', 'code', CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'prepared' END,
+    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', (p ->> 'atMs')::double precision)));
+  RETURN json_build_object('kind', 'opened', 'command', public.tell_step(v_id));
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.principal_tokens_guard()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF TG_OP = 'UPDATE' AND (
+    (OLD.principal, OLD.number, OLD.token_sha256, OLD.scopes, OLD.accounts, OLD.created_at)
+      IS DISTINCT FROM (NEW.principal, NEW.number, NEW.token_sha256, NEW.scopes, NEW.accounts, NEW.created_at)
+    OR NEW.expires_at IS NULL OR NEW.expires_at >= OLD.expires_at OR OLD.expires_at <= now())
+  THEN
+    RAISE EXCEPTION 'token % of % may only be ended earlier', OLD.number, OLD.principal USING ERRCODE = 'TM010';
+  END IF;
+  -- Here and not in the program that does it, so that a token made by hand is on record too. Its maker is the login: REST has no say in this.
+  INSERT INTO public.audit_log (at, principal, action, detail)
+  VALUES (clock_timestamp(), 'database:' || session_user, CASE TG_OP WHEN 'INSERT' THEN 'token_add' ELSE 'token_end' END,
+    json_build_object('principal', NEW.principal, 'number', NEW.number, 'scopes', NEW.scopes, 'accounts', NEW.accounts, 'expiresAt', NEW.expires_at));
+  RETURN NEW;
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.raise_halt(p_lane integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
+ RETURNS SETOF halts
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN;
+  END IF;
+  LOOP
+    INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
+    VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
+    ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+    RETURN QUERY SELECT * FROM public.halts h
+      WHERE h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL;
+    EXIT WHEN FOUND;
+  END LOOP;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.refuse_loss()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RAISE EXCEPTION '% of % is not allowed: it only grows', TG_OP, TG_TABLE_NAME USING ERRCODE = 'TM010';
+END
+$function$
+
+CREATE OR REPLACE FUNCTION public.step_command(p_lane integer, p_epoch bigint, p json)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+  v_to text := p ->> 'to';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_attempt json := p -> 'attempt';
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND lane = p_lane FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
+  END IF;
+  IF v.version <> (p ->> 'version')::integer THEN
+    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+  END IF;
+  IF v_attempt IS NOT NULL THEN
+    UPDATE public.attempts SET state = v_attempt ->> 'to', answered_at = v_at, reason = coalesce(v_attempt -> 'reason', reason)
+    WHERE attempt_id = v_attempt ->> 'attemptId' AND command_id = v_id AND state = v_attempt ->> 'from';
+    IF NOT FOUND THEN
+      RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+    END IF;
+  END IF;
+  UPDATE public.commands SET
+    state = v_to, version = version + 1, updated_at = v_at,
+    reason = coalesce(p -> 'reason', reason),
+    order_id = coalesce(p ->> 'orderId', order_id),
+    presumed_absent = v_to = 'unknown' AND coalesce((p ->> 'presumedAbsent')::boolean, presumed_absent),
+    pending_revision = coalesce((p -> 'seenPendingAt' ->> 'revision')::bigint, pending_revision),
+    pending_version = CASE WHEN p -> 'seenPendingAt' IS NULL THEN pending_version ELSE (p -> 'seenPendingAt' ->> 'sourceVersion')::bigint END,
+    misses = coalesce((p ->> 'misses')::integer, misses),
+    settled_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(settled_at, v_at) END
+  WHERE command_id = v_id;
+  IF p ->> 'nextAttemptId' IS NOT NULL THEN
+    IF v_to <> 'open' THEN
+      RAISE EXCEPTION 'command % becomes % and prepares another attempt', v_id, v_to USING ERRCODE = 'TM010';
+    END IF;
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at)
+    SELECT p ->> 'nextAttemptId', v_id, max(number) + 1, 'prepared', p_epoch, v_at FROM public.attempts WHERE command_id = v_id;
+  END IF;
+  PERFORM public.append_evidence(v_id, p -> 'evidence');
+  RETURN json_build_object('kind', 'stepped', 'command', public.tell_step(v_id));
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.take_over_commands(p_lane integer, p_epoch bigint, p_at_ms double precision)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v public.commands;
+  v_last public.attempts;
+  v_was text;
+  v_swept integer := 0;
+  v_at timestamptz := public.ms_to_time(p_at_ms);
+  v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
+BEGIN
+  INSERT INTO public.command_fence AS f (lane, epoch) VALUES (p_lane, p_epoch)
+  ON CONFLICT (lane) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'lane % was taken over by a later holder than epoch %', p_lane, p_epoch USING ERRCODE = 'TM011';
+  END IF;
+
+  FOR v IN
+    SELECT * FROM public.commands c
+    WHERE c.lane = p_lane AND c.command_id IN (
+      SELECT command_id FROM public.attempts WHERE state IN ('prepared', 'sending') AND epoch < p_epoch
+      UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
+    ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
+  LOOP
+    SELECT * INTO v_last FROM public.attempts a WHERE a.command_id = v.command_id ORDER BY a.number DESC LIMIT 1;
+    CONTINUE WHEN v_last.epoch >= p_epoch;
+    v_was := v_last.state;
+    IF v_was IN ('prepared', 'sending') THEN
+      UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
+      WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
+    END IF;
+    -- One that was settled before its answer came keeps its outcome; only its attempt is told.
+    UPDATE public.commands c SET
+      state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
+      reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
+      settled_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.settled_at END,
+      version = c.version + 1, updated_at = v_at
+    WHERE c.command_id = v.command_id;
+    PERFORM public.append_evidence(v.command_id, json_build_array(json_build_object('kind', 'note', 'code', 'taken_over',
+      'detail', json_build_object('epoch', p_epoch::text, 'was', v_was), 'attemptId', v_last.attempt_id, 'atMs', p_at_ms)));
+    PERFORM public.tell_step(v.command_id);
+    v_swept := v_swept + 1;
+  END LOOP;
+  RETURN v_swept;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.tell_step(p_command_id uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_snapshot json;
+BEGIN
+  INSERT INTO public.command_events (command_id, version, snapshot)
+  SELECT c.command_id, c.version, public.command_json(c) FROM public.commands c WHERE c.command_id = p_command_id
+  RETURNING snapshot INTO v_snapshot;
+  RETURN v_snapshot;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.time_to_ms(p_at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $function$
+grant execute to tidemark_app, tidemark_reader

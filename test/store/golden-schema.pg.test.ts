@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { freshDatabase } from '../support/database.ts';
+import { onServer } from '../support/on-server.ts';
+
+const head = `-- The schema as it stands after all migrations, read back from a migrated database: tables with their constraints, indexes, triggers and rights, then functions.
+-- To be read, not to be run. Where it differs: npx vitest run -u --project pg test/store/golden-schema.pg.test.ts
+`;
+
+/** One text for each table, then one for each function, by name. The log's partitions come and go, and are left out. */
+const describeSchema = `
+with tables as (
+  select c.oid, c.relname, c.relkind, c.reloptions, c.relacl from pg_class c
+  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+), lines as (
+  select t.oid, 1 as part, a.attnum::text as place,
+    format('  %s %s%s%s', a.attname::text, format_type(a.atttypid, a.atttypmod),
+      case when a.attnotnull then ' not null' else '' end,
+      case when a.attidentity <> '' then ' generated always as identity' when a.attgenerated <> '' then format(' generated always as (%s) stored', pg_get_expr(d.adbin, d.adrelid))
+        when d.adbin is not null then format(' default %s', pg_get_expr(d.adbin, d.adrelid)) else '' end) as line, a.attnum::int as sort
+  from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped left join pg_attrdef d on d.adrelid = t.oid and d.adnum = a.attnum
+  union all
+  select t.oid, 2, k.conname::text, format('  constraint %s %s', k.conname, pg_get_constraintdef(k.oid)), 0
+  from tables t join pg_constraint k on k.conrelid = t.oid and k.contype <> 'n'
+  union all
+  select t.oid, 3, i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid), 0
+  from tables t join pg_index i on i.indrelid = t.oid where not exists (select from pg_constraint k where k.conindid = i.indexrelid)
+  union all
+  select t.oid, 4, g.tgname::text, pg_get_triggerdef(g.oid), 0 from tables t join pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
+  union all
+  select t.oid, 5, r.grantee, format('grant %s to %s', r.privileges, r.grantee), 0 from tables t cross join lateral (
+    select x.grantee::regrole::text as grantee, string_agg(lower(x.privilege_type), ', ' order by x.privilege_type) as privileges
+    from aclexplode(t.relacl) x where x.grantee <> (select relowner from pg_class where oid = t.oid) group by x.grantee) r
+  union all
+  select t.oid, 6, r.grantee || r.privilege, format('grant %s (%s) to %s', r.privilege, r.columns, r.grantee), 0 from tables t cross join lateral (
+    select x.grantee::regrole::text as grantee, lower(x.privilege_type) as privilege, string_agg(a.attname, ', ' order by a.attnum) as columns
+    from pg_attribute a cross join lateral aclexplode(a.attacl) x where a.attrelid = t.oid and not a.attisdropped group by 1, 2) r
+)
+select text from (
+select format(E'table %s%s%s\\n%s', t.relname, case when t.relkind = 'p' then ' ' || lower(pg_get_partkeydef(t.oid)) else '' end,
+    coalesce(' with (' || array_to_string(t.reloptions, ', ') || ')', ''), string_agg(l.line, E'\\n' order by l.part, l.sort, l.place collate "C")) as text, 1 as kind, t.relname::text as name
+from tables t join lines l on l.oid = t.oid group by t.oid, t.relname, t.relkind, t.reloptions
+union all
+select pg_get_functiondef(p.oid) || coalesce((select E'grant execute to ' || string_agg(x.grantee::regrole::text, ', ' order by x.grantee::regrole::text collate "C")
+    from aclexplode(p.proacl) x where x.grantee <> p.proowner), ''), 2, p.oid::regprocedure::text
+from pg_proc p where p.pronamespace = 'public'::regnamespace
+) all_of_it order by kind, name collate "C"`;
+
+it('drizzle/schema.sql is what the migrations make', async () => {
+  await using database = await freshDatabase();
+  const { rows } = await onServer(database.url, (client) => client.query<{ text: string }>(describeSchema));
+  expect(rows.length).toBeGreaterThan(30);
+  await expect(`${head}\n${rows.map(({ text }) => text.trimEnd()).join('\n\n')}\n`).toMatchFileSnapshot('../../drizzle/schema.sql');
+});
