@@ -59,20 +59,25 @@ table cancel_alls
   idempotency_key text not null
   key_held boolean not null default true
   request_hash text not null
-  account_id text
+  selection json not null
   reason text not null
+  on_landing text not null
   orders json not null
+  places json not null
+  unread json not null
   declined json not null
   created_at timestamp with time zone not null
-  constraint cancel_alls_account CHECK ((account_id <> ''::text))
+  ended_at timestamp with time zone
+  constraint cancel_alls_on_landing CHECK ((on_landing = ANY (ARRAY['cancel'::text, 'leave'::text])))
   constraint cancel_alls_pkey PRIMARY KEY (cancel_all_id)
+CREATE INDEX cancel_alls_in_force ON public.cancel_alls USING btree (lane, created_at) WHERE (ended_at IS NULL)
 CREATE INDEX cancel_alls_key_held ON public.cancel_alls USING btree (created_at) WHERE key_held
 CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls USING btree (lane, principal, idempotency_key) WHERE key_held
 CREATE TRIGGER cancel_alls_guard BEFORE UPDATE ON public.cancel_alls FOR EACH ROW EXECUTE FUNCTION cancel_alls_guard()
 CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
 grant insert, select to tidemark_app
 grant select to tidemark_reader
-grant update (key_held) to tidemark_app
+grant update (key_held, ended_at) to tidemark_app
 
 table command_events
   id bigint not null generated always as identity
@@ -517,7 +522,7 @@ CREATE OR REPLACE FUNCTION public.cancel_all_holds_key(c cancel_alls, p_at times
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  RETURN c.created_at > p_at - interval '7 days' OR EXISTS (
+  RETURN c.created_at > p_at - interval '7 days' OR c.ended_at IS NULL OR EXISTS (
     SELECT FROM public.commands m
     WHERE m.settled_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
 END
@@ -532,7 +537,8 @@ CREATE OR REPLACE FUNCTION public.cancel_all_json(c cancel_alls)
 AS $function$
 BEGIN
   RETURN json_build_object('cancelAllId', c.cancel_all_id, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
-    'accountId', c.account_id, 'reason', c.reason, 'orders', c.orders, 'declined', c.declined, 'atMs', public.time_to_ms(c.created_at));
+    'selection', c.selection, 'reason', c.reason, 'onLanding', c.on_landing, 'orders', c.orders, 'places', c.places, 'unread', c.unread,
+    'declined', c.declined, 'atMs', public.time_to_ms(c.created_at));
 END
 $function$
 grant execute to tidemark_app, tidemark_reader
@@ -543,12 +549,15 @@ CREATE OR REPLACE FUNCTION public.cancel_alls_guard()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  IF NEW.key_held OR NOT OLD.key_held OR
-    (OLD.cancel_all_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.account_id, OLD.reason, OLD.orders::text, OLD.declined::text, OLD.created_at)
+  IF NEW.key_held AND NOT OLD.key_held OR OLD.ended_at IS NOT NULL AND OLD.ended_at IS DISTINCT FROM NEW.ended_at OR
+    (OLD.key_held, OLD.ended_at) IS NOT DISTINCT FROM (NEW.key_held, NEW.ended_at) OR
+    (OLD.cancel_all_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.selection::text, OLD.reason, OLD.on_landing, OLD.orders::text,
+      OLD.places::text, OLD.unread::text, OLD.declined::text, OLD.created_at)
     IS DISTINCT FROM
-    (NEW.cancel_all_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.account_id, NEW.reason, NEW.orders::text, NEW.declined::text, NEW.created_at)
+    (NEW.cancel_all_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.selection::text, NEW.reason, NEW.on_landing, NEW.orders::text,
+      NEW.places::text, NEW.unread::text, NEW.declined::text, NEW.created_at)
   THEN
-    RAISE EXCEPTION 'cancel-all % gives up its key once, and never changes otherwise', OLD.cancel_all_id USING ERRCODE = 'TM010';
+    RAISE EXCEPTION 'cancel-all % ends once and gives up its key once, and never changes otherwise', OLD.cancel_all_id USING ERRCODE = 'TM010';
   END IF;
   RETURN NEW;
 END
@@ -776,6 +785,21 @@ BEGIN
   END LOOP;
   EXECUTE format('DROP TABLE public.%I', v_name);
   RETURN v_name;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.end_cancel_all(p_lane integer, p_epoch bigint, p_cancel_all_id uuid, p_at_ms double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN false;
+  END IF;
+  UPDATE public.cancel_alls SET ended_at = public.ms_to_time(p_at_ms) WHERE cancel_all_id = p_cancel_all_id AND ended_at IS NULL;
+  RETURN true;
 END
 $function$
 grant execute to tidemark_app
@@ -1211,9 +1235,10 @@ BEGIN
       END IF;
       UPDATE public.cancel_alls SET key_held = false WHERE cancel_all_id = v.cancel_all_id AND key_held;
     END IF;
-    INSERT INTO public.cancel_alls (cancel_all_id, lane, principal, idempotency_key, request_hash, account_id, reason, orders, declined, created_at)
-    VALUES ((p ->> 'cancelAllId')::uuid, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p ->> 'accountId', p ->> 'reason',
-      p -> 'orders', p -> 'declined', v_at)
+    INSERT INTO public.cancel_alls (cancel_all_id, lane, principal, idempotency_key, request_hash, selection, reason, on_landing, orders, places, unread,
+      declined, created_at)
+    VALUES ((p ->> 'cancelAllId')::uuid, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'selection', p ->> 'reason',
+      p ->> 'onLanding', p -> 'orders', p -> 'places', p -> 'unread', p -> 'declined', v_at)
     ON CONFLICT (lane, principal, idempotency_key) WHERE key_held DO NOTHING
     RETURNING * INTO v;
     EXIT WHEN FOUND;

@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 const patienceMs = 10 * 60_000;
 
 /**
- * The folder at `path`, made by `build` when it is not there. What is there is complete: it is built under another name and renamed.
+ * The folder at `path`, made by `build` when it is not there. A folder that is there is complete: it is built under another name and renamed.
  *
  * The renaming alone makes it safe when several processes do it at once. The lock beside it only spares the second one the work (and
  * Maven's own cache two writers), so its one weakness, two that break the same dead lock together, costs time and nothing else.

@@ -38,7 +38,7 @@ export async function loopbackContainer(image: string): Promise<{ container: Gen
 }
 
 /**
- * The address by which we, and nobody outside this machine, reach what the engine publishes: loopback, or, where we are in a container beside those that we
+ * The address by which we, and no other machine, reach the ports that the engine publishes: loopback, or, where we are in a container beside those that we
  * start, the engine's end of its bridge. Undefined for an engine elsewhere.
  */
 async function localAddress(client: ContainerRuntimeClient): Promise<string | undefined> {

@@ -8,7 +8,7 @@ const highest = 32_000;
 
 /**
  * A TCP port that is free on the loopback address now. Drawn at random, so that two processes that start at once rarely draw the same;
- * who binds it must still bear that somebody else was faster.
+ * a caller that binds it must expect that another program was faster.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {

@@ -12,7 +12,7 @@ import { withDeadline } from '../runtime/deadline.ts';
  * we asked for it or because we were killed with -9, the shell stops the server and removes the folder. A server started directly
  * outlives us (Postgres and java both did); `setpriv --pdeathsig` missed one kill in 25, this none in 25.
  *
- * $1 signal that stops the server, $2 tenths of a second until it is killed, $3 folder, then the command. File descriptor 3 tells us
+ * $1 signal that stops the server, $2 tenths of a second until it is killed, $3 folder, then the command. File descriptor 3 reports
  * two lines: the server's process id, and its exit code once it has ended; when we are gone, saying so must not kill the shell (PIPE).
  */
 const guardScript = `
@@ -41,7 +41,7 @@ if [ -e "$folder/keep" ]; then rm -f "$folder/keep"; else rm -rf "$folder" || { 
 export interface GuardedProcessOptions {
   /** Program and arguments. */
   readonly command: readonly [string, ...string[]];
-  /** What the server is called in errors. */
+  /** The name of the server in errors. */
   readonly name: string;
   /** Belongs to the server alone; removed after it, unless `stop({ keepFolder: true })`. */
   readonly folder: string;
@@ -60,7 +60,7 @@ export interface GuardedProcessOptions {
  * A server process that never outlives us.
  *
  * States: running (the server runs) → exited (it ended, by itself or killed; its folder is still there) → stopped (folder removed or
- * kept, shell gone). Invariant: as long as the shell lives, the end of our process leads to `stopped`, whatever ended it.
+ * kept, shell gone). Invariant: as long as the shell lives, the end of our process leads to `stopped`, also after a kill -9.
  */
 export class GuardedProcess {
   /** The server's own process id, for signals; not the shell's. */
@@ -93,7 +93,7 @@ export class GuardedProcess {
       ...(options.env === undefined ? {} : { env: { ...options.env } }),
       ...(options.user === undefined ? {} : options.user),
     });
-    // Writing nothing, we still hear of a shell that died under us; `exited` tells that already.
+    // Writing nothing, we still get an error for a shell that died; `exited` reports that already.
     shell.stdin?.on('error', () => undefined);
     for (const stream of [shell.stdout, shell.stderr]) if (stream !== null) eachLine(stream, options.onLine);
     const told = reports(shell.stdio[3] as Readable);

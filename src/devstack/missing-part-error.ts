@@ -1,5 +1,5 @@
 /**
- * Something that the machine would have to bring is not there. The message is one sentence: what is missing, and what mends it.
+ * A part that the machine has to bring is missing. The message is one sentence: the missing part, and how to get it.
  * Trying again helps only after that. `demo` goes on without the part; a test fails with the sentence.
  */
 export class MissingPartError extends Error {

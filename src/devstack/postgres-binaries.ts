@@ -53,7 +53,7 @@ export async function postgresBinaries(options: {
   if (!(there instanceof Error)) return there;
   const copy = join(options.spareFolder, 'native');
   await cp(native, copy, { recursive: true, verbatimSymlinks: true });
-  // What removes the folder once we are gone runs as that user.
+  // The process that removes the folder after our end runs as that user.
   if (options.user !== undefined) await giveTo(copy, options.user);
   const copied = await tryVersion(copy, options.user);
   if (!(copied instanceof Error)) return copied;

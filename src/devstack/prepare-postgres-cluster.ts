@@ -18,7 +18,7 @@ export interface PostgresClusterOptions {
   readonly fast: boolean;
 }
 
-/** A data folder that a server can be started on, and with what. */
+/** A data folder that a server can be started on, and its settings. */
 export interface PostgresCluster {
   readonly binaries: PostgresBinaries;
   readonly user: UnprivilegedUser | undefined;

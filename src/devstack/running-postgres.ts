@@ -7,7 +7,7 @@ export interface RunningPostgres {
   readonly kind: 'given' | 'container' | 'embedded';
   /** Connection URL of an existing database; its user owns the database (embedded and container: a superuser). Holds the password. */
   readonly url: string;
-  /** One phrase for people, without the password: what it is and where. */
+  /** One phrase for people, without the password: the kind of server, and its address. */
   readonly describe: string;
   /** The postmaster's process id, for signals; embedded only. */
   readonly pid?: number;
@@ -20,7 +20,7 @@ export interface EmbeddedPostgres extends RunningPostgres {
   readonly kind: 'embedded';
   /** Changes with `restart`. */
   readonly pid: number;
-  /** Ends what is left of the process and starts a new one on the same data and port. Resolves when it answers. */
+  /** Ends the rest of the process and starts a new one on the same data and port. Resolves when it answers. */
   restart(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface EmbeddedPostgres extends RunningPostgres {
  * measured on it means something. Durability is full: fsync and synchronous_commit stay on.
  *
  * `fast` turns fsync off. A crash of the machine can then ruin the data; a kill of the server cannot, since synchronous_commit still
- * hands each commit to the kernel. So every test that kills Postgres still proves what it says.
+ * hands each commit to the kernel. So a test that kills Postgres still proves its point.
  */
 export function postgresSettings(fast: boolean): string[] {
   const settings: Record<string, string | number> = {

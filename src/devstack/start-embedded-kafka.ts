@@ -14,7 +14,7 @@ export interface EmbeddedKafkaOptions extends ProgramLookup {
    * may be killed.
    */
   readonly nodes?: number;
-  /** Ports that clients are told, by node, instead of the nodes' own: those of proxies that stand before them. */
+  /** Ports that are advertised to clients, by node, instead of the nodes' own: those of proxies that stand before them. */
   readonly advertisedPorts?: readonly number[];
 }
 

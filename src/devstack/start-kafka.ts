@@ -13,7 +13,7 @@ export interface StartKafkaOptions extends ProgramLookup {
   readonly log: Log;
   /** Addresses that were given win, and are never replaced by something else when they do not answer. */
   readonly givenBrokers?: readonly string[];
-  /** Kept between runs; holds what took long to fetch or build. */
+  /** Kept between runs; holds the parts that took long to fetch or build. */
   readonly cacheDir: string;
   /** Default 1. Several are always processes of our own: they are for tests that kill or freeze one. */
   readonly nodes?: number;
@@ -21,7 +21,7 @@ export interface StartKafkaOptions extends ProgramLookup {
 
 /**
  * The real Kafka for demo, bench and tests: the given addresses, else a container where a Docker engine answers, else embedded.
- * Resolves when it answers. Throws `MissingPartError` with the sentence that mends it.
+ * Resolves when it answers. Throws `MissingPartError` with a sentence that says how to fix it.
  */
 export async function startKafka(options: StartKafkaOptions): Promise<RunningKafka> {
   if (options.givenBrokers !== undefined && options.givenBrokers.length > 0) return givenKafka(options.givenBrokers);

@@ -12,7 +12,7 @@ export interface StartPostgresOptions {
   readonly log: Log;
   /** An address that was given wins, and is never replaced by something else when it does not answer. */
   readonly givenUrl?: string;
-  /** Kept between runs; holds what took long to fetch or build. */
+  /** Kept between runs; holds the parts that took long to fetch or build. */
   readonly cacheDir: string;
   /** Embedded only: where the data stays after `stop`. Absent: a temporary folder, removed afterwards. */
   readonly dataDir?: string;
@@ -22,7 +22,7 @@ export interface StartPostgresOptions {
 
 /**
  * The real Postgres for demo, bench and tests: the given address, else a container where a Docker engine answers, else an embedded
- * one. Resolves when it answers. Throws `MissingPartError` with the sentence that mends it.
+ * one. Resolves when it answers. Throws `MissingPartError` with a sentence that says how to fix it.
  */
 export async function startPostgres(options: StartPostgresOptions): Promise<RunningPostgres> {
   if (options.givenUrl !== undefined) return givenPostgres(options.givenUrl);

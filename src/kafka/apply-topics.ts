@@ -2,11 +2,11 @@ import kafkajs, { type Admin } from 'kafkajs';
 import type { Clock } from '../runtime/clock.ts';
 import type { TopicPlan } from './plan-topics.ts';
 
-/** Makes what is missing and alters settings. Never touches a partition count or a replica: those are the plan's faults, for a person. Safe to run twice.
+/** Makes the missing topics and alters settings. Never touches a partition count or a replica: those are the plan's faults, for a person. Safe to run twice.
  * Resolves when every partition of a new topic has a leader that knows it, so that the first send is not refused. */
 export async function applyTopics(admin: Admin, plan: TopicPlan, clock: Clock): Promise<void> {
   if (plan.creations.length > 0) {
-    // False (somebody else made it meanwhile) is as good.
+    // False (another process made it meanwhile) serves equally well.
     await admin.createTopics({
       // kafkajs's own waiting rejects when a broker has not heard of the topic yet.
       waitForLeaders: false,

@@ -37,7 +37,7 @@ function entry(at: number): number {
   return table[at] as number;
 }
 
-/** `table[lane * 256 + b]` is what byte b does to the checksum when `lane` zero bytes follow it. */
+/** `table[lane * 256 + b]` is the effect of byte b on the checksum when `lane` zero bytes follow it. */
 function makeTable(): Int32Array {
   const made = new Int32Array(lanes * 256);
   for (let b = 0; b < 256; b += 1) {

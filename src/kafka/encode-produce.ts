@@ -1,6 +1,6 @@
 import { crc32c } from './crc32c.ts';
 
-/** One record: what our publishers send, and nothing else that a record may be. */
+/** One record, with the fields that our publishers use and no others. */
 export interface PlainRecord {
   readonly key: string;
   readonly value: string;

@@ -26,11 +26,11 @@ export interface FollowOptions {
   readonly kafka: KafkaOptions;
   readonly topic: string;
   readonly from: 'beginning' | 'end';
-  /** Hides what a transaction has not committed. */
+  /** Hides records that a transaction has not committed. */
   readonly readCommitted: boolean;
 }
 
-/** Who follows: where it stands, and what it does with what comes. */
+/** The follower: its position, and what it does with each record. */
 export interface Follower {
   readonly position: FollowPosition;
   /** Takes the records of one partition; the next come when it has resolved. */

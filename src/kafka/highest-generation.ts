@@ -5,7 +5,7 @@ import { updatePosition } from './update-position.ts';
 
 /**
  * The highest generation that is on the state topic; 0 where there is nothing. Reads the topic whole, about a minute for a million orders. Not the topic of updates:
- * that one is many times as long, and whatever was published there is on this one a second later. Rejects when the topic can't be read.
+ * that one is many times as long, and each of its records is on this one a second later. Rejects when the topic can't be read.
  */
 export async function highestGeneration(deps: FollowDeps, kafka: KafkaOptions, stateTopic: string): Promise<number> {
   const failed = new AbortController();

@@ -11,7 +11,7 @@ export interface KafkaClientDeps {
   readonly log: Log;
   /** Wraps each new socket, before kafkajs sees it. For tests that lose an answer. */
   readonly onSocket?: (socket: Socket) => void;
-  /** Every connection goes there, whatever addresses the brokers tell: for asking one broker, and no other. */
+  /** Every connection goes there, not to the addresses that the brokers advertise: for asking one broker, and no other. */
   readonly only?: { readonly host: string; readonly port: number };
 }
 
@@ -23,7 +23,7 @@ export interface KafkaClient {
 }
 
 /**
- * kafkajs as we use it (design, "Kafka"): none of its own retries (its retry loop loses data silently; whoever needs a retry makes a new client), every
+ * kafkajs as we use it (design, "Kafka"): none of its own retries (its retry loop loses data silently; a retry needs a new client), every
  * request under a deadline, and sockets of our own making. kafkajs can't abandon a request that hangs, but a destroyed socket rejects everything on it.
  *
  * `attempt` rotates the list of brokers: without retries kafkajs only ever asks the first one, and a new client would ask it again.

@@ -2,8 +2,8 @@ import { type logCreator, logLevel } from 'kafkajs';
 import type { Log } from '../observability/log.ts';
 
 /**
- * What kafkajs reports as an error and is none: coordinators that are still waking up, groups that rebalance, and connections that break. Each of them
- * comes back to us as a rejected call as well, and whoever made the call logs it once, with what it means.
+ * Reports of kafkajs that it calls errors and that are none: coordinators that are still waking up, groups that rebalance, and connections that break. Each of them
+ * comes back to us as a rejected call as well, and the caller logs it once, with its meaning.
  */
 const noise =
   /coordinator|rebalanc|not a member of this group|Connection (error|timeout)|Closed connection|retired|Failed to connect|Failed to send messages|The producer is disconnected|^Response [A-Z]|old epoch|timed out|message larger than|topic-partition/i;

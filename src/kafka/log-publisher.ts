@@ -19,7 +19,7 @@ export interface LogPublisherDeps extends KafkaClientDeps {
 
 export interface LogPublisherOptions {
   readonly kafka: KafkaOptions;
-  /** Where each kind of row goes; what is left out is never sent. */
+  /** The topic of each kind of row; a kind that is left out is never sent. */
   readonly topics: Readonly<Partial<Record<PublishRow['topic'], string>>>;
   /** Partitions that each topic must have to be written to. Left out: they are taken as they are. */
   readonly planned?: ReadonlyMap<string, number>;
@@ -38,7 +38,7 @@ interface Connected {
 /**
  * The log topics over kafkajs (design, "Kafka").
  *
- * States: no producer → connected → (any error, or our own deadline) retired: no producer. A retired one is never used again: what it still holds can't
+ * States: no producer → connected → (any error, or our own deadline) retired: no producer. A retired one is never used again: the records that it still holds can't
  * reach a broker, so a row that is sent again can't be overtaken by its older self from there.
  *
  * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions/002). Repeats are dropped by the readers. The backoff between two tries is
@@ -83,7 +83,7 @@ export class LogPublisher implements Publisher {
   private async send(rows: readonly PublishRow[]): Promise<void> {
     const { producer, partitioner } = this.connected ?? (await this.connect());
     partitioner.reset();
-    // One for all, and as text: what `leanProduce` encodes.
+    // One for all, and as text, as `leanProduce` needs it.
     const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
     const byTopic = new Map<string, { key: string; value: string; timestamp: string }[]>();
     for (const { topic, key, payload } of rows) {

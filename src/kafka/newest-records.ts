@@ -4,7 +4,7 @@ import { openKafkaClient } from './kafka-client.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import type { AdminDeps } from './with-admin.ts';
 
-/** What is used of kafkajs 2.2.4's own cluster, which its types hide. */
+/** The methods that are used of kafkajs 2.2.4's own cluster, which its types hide. */
 interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -27,7 +27,7 @@ interface FetchedPartition {
 }
 
 const createCluster = 'private:Kafka:createCluster';
-/** Of each partition: its last batch, which is what one fetch brings, and no more of it than this. */
+/** Of each partition: its last batch, since one fetch brings whole batches, and no more of it than this. */
 const mostOfPartition = 20;
 const partitionMaxBytes = 1_048_588;
 
@@ -36,7 +36,7 @@ const partitionMaxBytes = 1_048_588;
  * within `deadlineMs`.
  *
  * Not a consumer: kafkajs has none without a group, and a broker lets a new group wait for three seconds (`group.initial.rebalance.delay.ms`), which is
- * half of what a takeover may take. The cluster under it is hidden behind a symbol, so the version is pinned and a test reads a real topic.
+ * half of the time that a takeover may take. The cluster under it is hidden behind a symbol, so the version is pinned and a test reads a real topic.
  */
 export async function newestRecords(
   deps: AdminDeps,

@@ -6,7 +6,7 @@ import { javaPartition } from './java-partition.ts';
 export type SentTo = ReadonlyMap<string, ReadonlySet<number>>;
 
 /**
- * The Java partitioner, which also notes where each message goes: kafkajs does not tell, and its answer has to be held against it (`checkAcks`).
+ * The Java partitioner, which also notes where each message goes: kafkajs does not say, and its answer has to be held against it (`checkAcks`).
  * For one send at a time; `reset` before each.
  *
  * It refuses a topic whose count of partitions is not the planned one: with another count keys go to other partitions, and the order of an order's updates,

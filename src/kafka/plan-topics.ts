@@ -14,11 +14,11 @@ export interface TopicAlteration {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What stands between the topics as they are and as they should be. Nothing to do: all three are empty. */
+/** The differences between the topics as they are and as they should be. Nothing to do: all three are empty. */
 export interface TopicPlan {
   readonly creations: readonly TopicCreation[];
   readonly alterations: readonly TopicAlteration[];
-  /** What only a person can change, in sentences: partition counts, mostly. */
+  /** Differences that only a person can settle, in sentences: partition counts, mostly. */
   readonly faults: readonly string[];
 }
 

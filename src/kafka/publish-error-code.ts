@@ -1,7 +1,7 @@
 import { PublishError } from '../relay/publisher.ts';
 import { DeadlineError } from '../runtime/deadline.ts';
 
-/** Kafka's protocol errors that somebody can act on, as our codes; the rest is `broker`. Metric labels: keep them few. */
+/** Kafka's protocol errors that a person can act on, as our codes; the rest is `broker`. Metric labels: keep them few. */
 const byType: Readonly<Record<string, string>> = {
   MESSAGE_TOO_LARGE: 'too_large',
   RECORD_LIST_TOO_LARGE: 'too_large',
@@ -45,7 +45,7 @@ export function kafkaErrorType(err: unknown): string | undefined {
   return undefined;
 }
 
-/** Whatever went wrong in a send, as the relay knows it. */
+/** The error of a send, as the relay knows it. */
 export function toPublishError(err: unknown): PublishError {
   for (let at = err; at instanceof Error; at = at.cause) if (at instanceof PublishError) return at;
   return new PublishError(codeOf(err), err instanceof Error ? err.message : String(err), { cause: err });

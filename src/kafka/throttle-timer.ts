@@ -14,7 +14,7 @@ const patched = Symbol.for('tidemark.kafkajs-throttle-timer');
  * negative delay (TimeoutNegativeWarning) and fires after 1 ms, and the check arms the next one: each connection wakes a thousand times a second for ever,
  * 2 % of a core when idle. With nothing pending there is nothing to check, and `push` arms the timer when something comes.
  *
- * Reaches into the package by path, so the version is pinned and a test pins what is expected of it. Safe to call again.
+ * Reaches into the package by path, so the version is pinned, and so is the expected behaviour, by a test. Safe to call again.
  */
 export function quietThrottleTimer(): void {
   const { prototype } = load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue & { [patched]?: true } };

@@ -1,6 +1,6 @@
 import type { TopicPlan } from './plan-topics.ts';
 
-/** What is wrong with the topics, one sentence each, for readiness and `doctor`. Empty: as planned. */
+/** The faults of the topics, one sentence each, for readiness and `doctor`. Empty: as planned. */
 export function topicFaults(plan: TopicPlan): string[] {
   return [
     ...plan.creations.map(({ spec }) => `${spec.name} is missing: run \`tidemark topics apply\``),

@@ -12,7 +12,7 @@ export interface TopicNames {
   readonly updates: string;
   /** The newest state of each order, compacted. Read it `read_committed`. */
   readonly state: string;
-  /** What the sources went through, and heartbeats "complete up to". */
+  /** Changes of the sources' state, and heartbeats "complete up to". */
   readonly continuity: string;
   /** Each step of a command. */
   readonly outcomes: string;

@@ -14,7 +14,7 @@ import { splitSends } from './split-sends.ts';
 export interface TransactionalPublisherDeps extends KafkaClientDeps {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['relay'], 'producerReplaced'>;
-  /** Told when the broker refuses us because a later writer has taken the topic over. */
+  /** Called when the broker refuses us because a later writer has taken the topic over. */
   readonly onFenced?: () => void;
 }
 
@@ -46,7 +46,7 @@ interface Connected {
   first: Transaction | undefined;
 }
 
-/** Coordinators that are still loading, or busy with what a predecessor left: they say so and mean "ask again". */
+/** Coordinators that are still loading, or busy with the rest of a predecessor: the error means "ask again". */
 const notYet = new Set([
   'GROUP_COORDINATOR_NOT_AVAILABLE',
   'GROUP_LOAD_IN_PROGRESS',
@@ -54,7 +54,7 @@ const notYet = new Set([
   'CONCURRENT_TRANSACTIONS',
   'COORDINATOR_LOAD_IN_PROGRESS',
 ]);
-/** What kafkajs makes of the first of these when it meets it while looking for the coordinator. */
+/** The error that kafkajs makes of the first of these while it looks for the coordinator. */
 const notFoundYet = 'KafkaJSGroupCoordinatorNotFound';
 const askAgainMs = 25;
 
@@ -62,7 +62,7 @@ const askAgainMs = 25;
  * The state topic over kafkajs transactions (design, "Kafka").
  *
  * States: not a writer → (takeOver) the only writer → (any error, or a deadline) retired, not a writer. A transaction that was left open by a retired
- * writer is aborted by the next take-over, ours or another's, so what an interrupted flush wrote is never seen.
+ * writer is aborted by the next take-over, ours or another's, so the records of an interrupted flush are never seen.
  */
 export class TransactionalPublisher implements StatePublisher {
   private connected: Connected | undefined;
@@ -111,7 +111,7 @@ export class TransactionalPublisher implements StatePublisher {
   private async send({ partitioner }: Connected, transaction: Transaction, rows: readonly LogRow[]): Promise<void> {
     if (rows.length === 0) return;
     partitioner.reset();
-    // One for all, and as text: what `leanProduce` encodes.
+    // One for all, and as text, as `leanProduce` needs it.
     const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
     const answer = await transaction.send({
       topic: this.options.topic,

@@ -1,4 +1,4 @@
-/** What consumers order updates of one order by: the generation first, then the revision. */
+/** Consumers order the updates of one order by generation first, then by revision. */
 export interface UpdatePosition {
   readonly generation: number;
   readonly revision: number;

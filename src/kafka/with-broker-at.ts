@@ -5,8 +5,8 @@ import { type AdminDeps, withAdmin } from './with-admin.ts';
 const answerWithinMs = 5_000;
 
 /**
- * Runs `work` with an admin client that speaks to the broker at `address` (`host:port`) and to no other, whatever addresses the cluster tells: a client that goes where it
- * is told does not learn which of two addresses is the wrong one. Signs in like every client. Rejects when it does not answer within 11 s.
+ * Runs `work` with an admin client that speaks to the broker at `address` (`host:port`) and to no other, not to the addresses that the cluster advertises: a client that follows them
+ * does not learn which of two addresses is the wrong one. Signs in like every client. Rejects when it does not answer within 11 s.
  */
 export function withBrokerAt<T>(
   deps: AdminDeps,

@@ -19,12 +19,12 @@ interface Kept {
 }
 
 /**
- * What the hand-off says of each order since the last flush, or that it doesn't know. Pure: no I/O, no time.
+ * The newest update of each order since the last flush, from the hand-off in memory, or that memory doesn't know. Pure: no I/O, no time.
  *
  * States: `whole` (every batch since the last harvest or completed read is in the map) · `broken` (at start, after a gap, an overflow or a failure:
  * only the log knows) · `broken` with a read under way, during which batches are kept so that the map can be whole again when it ends.
  *
- * Invariant: a harvest never holds a row that is older than what a read or harvest before it gave for the same order: the compacted topic would keep the
+ * Invariant: a harvest never holds a row that is older than the one that a read or harvest before it gave for the same order: the compacted topic would keep the
  * older one. Rows of batches that a read has shown completely are therefore dropped.
  */
 export class NewestByOrder {
@@ -78,7 +78,7 @@ export class NewestByOrder {
     return this.seqAtRead !== undefined && upTo >= this.seqAtRead;
   }
 
-  /** After everything up to `upTo` was flushed, the last read having caught up with what was handed over. */
+  /** After everything up to `upTo` was flushed, the last read having caught up with memory. */
   endRead(upTo: bigint): void {
     if (!this.bridging) return;
     this.broken = false;

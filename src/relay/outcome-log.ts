@@ -13,6 +13,6 @@ export interface OutcomeRow {
 export interface OutcomeLog {
   /** Steps that are not marked as published, lowest id first, at most `limit`. Of one command the ids rise with its versions, and none is seen before its predecessor. */
   readUnpublished(limit: number): Promise<OutcomeRow[]>;
-  /** Kafka has acknowledged them. Safe to call again, by whomever: it is true whoever says it. */
+  /** Kafka has acknowledged them. Safe to call again, by any process: it stays true. */
   markPublished(ids: readonly bigint[]): Promise<void>;
 }

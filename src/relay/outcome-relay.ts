@@ -24,7 +24,7 @@ export interface OutcomeRelayDeps {
 export interface OutcomeRelayOptions {
   /** Rows in one read, and in one publish. */
   readonly maxRows: number;
-  /** How often the outbox is looked at when nobody wakes us: also after a step whose wake was lost with its process. */
+  /** How often the outbox is read without a wake-up: also after a step whose wake was lost with its process. */
   readonly pollEveryMs: number;
   /** From one find in the outbox to the next look, at least: a lone step goes at once, many at a time share a read, a send and a commit. */
   readonly gatherMs: number;
@@ -32,7 +32,7 @@ export interface OutcomeRelayOptions {
   readonly backoff: BackoffOptions;
 }
 
-/** A command has four to six steps of about 1.5 kB, so 200 rows are far below what one send may hold. */
+/** A command has four to six steps of about 1.5 kB, so 200 rows are far below the limit of one send. */
 export const outcomeRelayDefaults: OutcomeRelayOptions = {
   maxRows: 200,
   pollEveryMs: 1000,
@@ -52,7 +52,7 @@ interface Term {
  * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a wake or the next poll, for more steps to gather, for a lease young
  * enough to act on, for the backoff after a failure. One publish at a time, also across terms.
  * Invariant: a row is marked only once Kafka has acknowledged it, and none is sent unless the lease allowed it just before. A crash between the two costs a
- * repeat. What was acknowledged and could not be marked is marked before anything else is sent: a database that is away must not fill the topic with repeats.
+ * repeat. A step that was acknowledged and could not be marked is marked before anything else is sent: a database that is away must not fill the topic with repeats.
  */
 export class OutcomeRelay implements Service {
   readonly name = 'outcome-relay';
@@ -95,7 +95,7 @@ export class OutcomeRelay implements Service {
     this.loop.wake();
   }
 
-  /** Publishes what is there until the first failure, and stops. */
+  /** Publishes the rows that are there until the first failure, and stops. */
   async drain(signal: AbortSignal): Promise<void> {
     await this.loop.drain(signal);
     this.end();
@@ -124,7 +124,7 @@ export class OutcomeRelay implements Service {
     return rows.length < this.options.maxRows ? 'all' : 'more';
   }
 
-  /** Undefined: the database could not be asked, or told. */
+  /** Undefined: the database could not be read, or written. */
   private async next(): Promise<readonly OutcomeRow[] | undefined> {
     if (!(await this.mark())) return undefined;
     try {

@@ -11,7 +11,7 @@ export interface PendingWatchDeps {
 }
 
 /**
- * Keeps the gauges of what Kafka has not acknowledged, and finds rows that nobody will hand over any more.
+ * Keeps the gauges of the rows that Kafka has not acknowledged, and finds rows that will not come through memory any more.
  *
  * While the relay follows memory the figures are known without a query. The database is asked every `sweepEveryMs`: for a backlog, whose size only it
  * knows, and for rows that were committed but never handed over (a crash of the hand-off with no later batch to show the gap).
@@ -32,14 +32,14 @@ export class PendingWatch {
     this.flying = parcel;
   }
 
-  /** The lane is lost: what is pending is another's to show, and what we last knew would stay for ever. */
+  /** The lane is lost: the next holder shows what is pending, and our last values would stay for ever. */
   clear(): void {
     this.flying = undefined;
     this.askedMs = Number.NEGATIVE_INFINITY;
     this.show(0, undefined);
   }
 
-  /** True: rows lay in the log that nobody was going to hand over, and the term was sent back to read them. Never rejects. */
+  /** True: rows lay in the log that would not come through memory, and the term was sent back to read them. Never rejects. */
   async refresh(term: RelayTerm): Promise<boolean> {
     if (!term.seam.reading) this.showMemory(term);
     const nowMs = this.deps.clock.monotonicMs();
@@ -69,7 +69,7 @@ export class PendingWatch {
     const { rows, oldestMs } = await this.deps.log.pendingAfter(this.options.lane, before);
     if (term.over.signal.aborted) return false;
     if (term.seam.reading) this.show(rows, oldestMs);
-    // Idle before and after with nothing acknowledged between: what the query counted is not on its way through memory. A batch that is handed over
+    // Idle before and after with nothing acknowledged between: the counted rows are not on their way through memory. A batch that is handed over
     // just now makes this wrong at times, and then costs one read of the log.
     if (rows === 0 || !wasIdle || !this.idle(term) || term.position.reached !== before) return false;
     term.seam.reread('gap');

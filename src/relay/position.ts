@@ -9,7 +9,7 @@ export interface PositionDeps {
 }
 
 /**
- * How far one cursor has come, and how much of that is durable. Saved from time to time, not with each acknowledgement: what lies between is sent again
+ * How far one cursor has come, and how much of that is durable. Saved from time to time, not with each acknowledgement: the rows between are sent again
  * after a crash, and dropped by the readers.
  *
  * Invariant: `saved <= reached`, both only rise; nothing is saved under an epoch that the lane's row no longer shows. `fenced` is true from the first refusal
@@ -50,7 +50,7 @@ export class Position {
     if (seq > this.reachedSeq) this.reachedSeq = seq;
   }
 
-  /** Saves what was reached, if it is more than what was saved. Never rejects: a position that lags costs repeats, nothing else. One at a time. */
+  /** Saves the position, if it is above the saved one. Never rejects: a position that lags costs repeats, nothing else. One at a time. */
   save(): Promise<void> {
     this.saving ??= this.saveOnce().finally(() => {
       this.saving = undefined;

@@ -1,6 +1,6 @@
 import type { LogRow } from '../domain/committed-batch.ts';
 
-/** What goes to one of the log topics: a row of the log of updates, or a step of a command. */
+/** One record for a log topic: a row of the log of updates, or a step of a command. */
 export interface PublishRow {
   readonly topic: LogRow['topic'] | 'outcomes';
   readonly key: string;
@@ -25,7 +25,7 @@ export interface Publisher {
   /**
    * Resolves once every in-sync replica has every row; rows of one key keep their order. Any number of rows: they leave in
    * pieces of at most 1,000 and 900 kB, each once the one before is acknowledged. At most one call at a time.
-   * Rejects with `PublishError` after any error or its own deadline; whatever was sent may or may not have arrived. The next call starts afresh
+   * Rejects with `PublishError` after any error or its own deadline; the records may or may not have arrived. The next call starts afresh
    * (a retired producer is never used again). `mayAct` is asked before each piece but the first: who was frozen between two of them may have lost the
    * lane; code `lease` then.
    */
@@ -36,7 +36,7 @@ export interface Publisher {
 /** The compacted state topic: it cannot bear a late repeat, so every flush is one transaction of the only writer. */
 export interface StatePublisher {
   /** Takes over as the only writer; every older one is fenced from then on. Called before the first flush of a term, and again before the
-   * first one after any rejection: whoever calls it must be sure just then that the lane is still its own. */
+   * first one after any rejection: the caller must be sure at that moment that it still holds the lane. */
   takeOver(): Promise<void>;
   /** One transaction with all rows, at most 1,000 and 900 kB a send inside it. Rejects with `PublishError`; code `fenced` means that a newer writer took over. */
   flush(rows: readonly LogRow[]): Promise<void>;

@@ -10,7 +10,7 @@ export interface RelayOptions extends SeamLimits {
   /** Payload characters in one publish; a single batch may pass it (the publisher splits). */
   readonly maxBytes: number;
   readonly saveEveryMs: number;
-  /** How often the database is asked for what is pending. Also the longest that a batch which was committed but never handed over can wait. */
+  /** How often the database is asked for the pending rows. Also the longest that a batch which was committed but never handed over can wait. */
   readonly sweepEveryMs: number;
   /** How often a lease that is too old to act on is looked at again. */
   readonly leasePollMs: number;

@@ -1,7 +1,7 @@
 import type { Position } from './position.ts';
 import type { Seam } from './seam.ts';
 
-/** One hold on the lane, from taken to lost. What belongs to it is dropped with it: a new term trusts nothing but the log. */
+/** One hold on the lane, from taken to lost. Its state is dropped with it: a new term trusts nothing but the log. */
 export interface RelayTerm {
   readonly seam: Seam;
   readonly position: Position;

@@ -29,7 +29,7 @@ export interface RelayDeps {
   readonly logger: Log;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;
-  /** Told of each continuity mark that Kafka acknowledged. */
+  /** Called with each continuity mark that Kafka acknowledged. */
   readonly onContinuityAcked?: (payload: string) => void;
 }
 
@@ -40,7 +40,7 @@ export interface RelayDeps {
  * In both it may be waiting: for a lease young enough to act on, or for the backoff after a failure. One publish at a time, also across terms.
  *
  * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless the lease allowed it just before. A crash at any
- * instant costs repeats, never a row. Memory: what `Seam` may hold, one read and one publish.
+ * instant costs repeats, never a row. Memory: as much as `Seam` may hold, one read and one publish.
  */
 export class Relay implements Service {
   readonly name = 'relay';
@@ -89,7 +89,7 @@ export class Relay implements Service {
     this.pending.clear();
   }
 
-  /** A batch that just committed. Never waits, never fails: what can't be kept is read from the log. */
+  /** A batch that just committed. Never waits, never fails: rows that can't be kept are read from the log. */
   hand(batch: CommittedBatch): void {
     this.loop.term?.seam.hand(batch);
     this.loop.wake();
@@ -108,11 +108,11 @@ export class Relay implements Service {
     return { source: seam.reading ? 'log' : 'memory', acknowledgedSeq: position.reached.toString(), heldRows: seam.heldRows };
   }
 
-  /** Publishes what is committed until the first failure, saves the position, and stops. */
+  /** Publishes the committed rows until the first failure, saves the position, and stops. */
   async drain(signal: AbortSignal): Promise<void> {
     const { term, gaveUp } = await this.loop.drain(signal);
     this.ticker?.cancel();
-    // A save that is under way may lag behind what the last publish reached: wait for it, then save the rest.
+    // A save that is under way may lag behind the last publish: wait for it, then save the rest.
     if (!signal.aborted) await Promise.race([term?.position.save().then(() => term.position.save()), gaveUp]);
     this.end();
   }
@@ -183,7 +183,7 @@ export class Relay implements Service {
     }
   }
 
-  /** False: the rows may or may not have arrived, and the seam was told to go back to the log; or the term is over. */
+  /** False: the rows may or may not have arrived, and the seam goes back to the log; or the term is over. */
   private async publish(term: RelayTerm, rows: readonly LogRow[]): Promise<boolean> {
     const { clock, lease, metrics, publisher } = this.deps;
     const topic = rows[0]?.topic ?? 'updates';

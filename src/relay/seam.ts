@@ -20,10 +20,10 @@ export interface Parcel {
  *
  * States:
  * - `reading`: the log is the only source. Batches that are handed while a read is under way are kept beside it, since that read may not show them.
- * - `following`: memory is the only source. Everything up to batch `anchor` has been taken, and what is held follows it number by number.
+ * - `following`: memory is the only source. Everything up to batch `anchor` has been taken, and the held batches follow it number by number.
  *
  * Invariant: `following` holds no gap. `reading` turns to `following` only on a *complete* read (fewer rows than asked for), which shows every batch
- * handed before it began; whatever was handed since is held without a gap, or the log is read again. So no row is skipped, and rows of one key are
+ * handed before it began; all that was handed since is held without a gap, or the log is read again. So no row is skipped, and rows of one key are
  * taken in the order of seq. A batch of which the log has shown only the first rows is taken again whole: a repeat, which readers drop by revision.
  */
 export class Seam {
@@ -35,7 +35,7 @@ export class Seam {
   private newest: bigint;
   /** In `following`: the last batch taken. While a read is under way: `newest` when it began. */
   private anchor: bigint;
-  /** A read is under way and what was handed since it began is still without a gap. */
+  /** A read is under way, and the batches that were handed since it began are still without a gap. */
   private bridging = false;
   /** Everything up to this seq was taken from the log. */
   private shownUpTo = 0n;
@@ -122,7 +122,7 @@ export class Seam {
     return { batches, rows };
   }
 
-  /** Drops what is held and goes back to the log. */
+  /** Drops the held batches and goes back to the log. */
   reread(reason: RereadReason): void {
     this.dropHeld();
     this.bridging = false;

@@ -32,7 +32,7 @@ export interface StateWriterOptions extends NewestLimits {
   readonly backoff: BackoffOptions;
 }
 
-/** A flush costs 25 to 370 ms whatever it holds (kafkajs transactions), so once a second; a read of 5,000 rows is some 6 MB. */
+/** A flush costs 25 to 370 ms for any number of rows (kafkajs transactions), so once a second; a read of 5,000 rows is some 6 MB. */
 export const stateWriterDefaults: Omit<StateWriterOptions, 'lane'> = {
   flushEveryMs: 1000,
   maxOrders: 20_000,
@@ -45,7 +45,7 @@ interface Term {
   readonly newest: NewestByOrder;
   readonly position: Position;
   readonly over: AbortController;
-  /** Older writers are fenced, and nobody fenced us since. */
+  /** Older writers are fenced, and no later writer has fenced us. */
   owner: boolean;
   /** The highest seq that any flush of this term may have brought to the topic. */
   attempted: bigint;
@@ -57,7 +57,7 @@ interface Term {
  * States: no term (standing by) → not yet owner → owner, flushing from memory or from the log (see `NewestByOrder`) → not owner after any failure → …
  *
  * Invariant: an older state never lands behind a newer one. Each flush is one transaction of the only writer, and begins only after the lease was seen
- * young enough *behind* the taking over: a process that froze in between finds the lease too old, and one that froze later is fenced by whoever took the
+ * young enough *behind* the taking over: a process that froze in between finds the lease too old, and one that froze later is fenced by the process that took the
  * lane. A writer that is fenced, or failed, asks the lane's row whether the lane is still its own before it takes over again: without that a late take-over
  * of a stale process would silence the real holder for the rest of its term.
  */
@@ -95,7 +95,7 @@ export class StateWriter implements Service {
   /** The lane is lost: no flush begins from here on, and one that is under way is fenced by the next holder. */
   end(): void {
     this.loop.end();
-    // What is pending is the next holder's to show.
+    // The next holder shows what is pending.
     this.show(0, undefined);
   }
 
@@ -108,7 +108,7 @@ export class StateWriter implements Service {
     this.loop.term?.newest.fail();
   }
 
-  /** One last flush of what memory holds; what the log holds besides is left to the next start. */
+  /** One last flush from memory; the rest of the log is left to the next start. */
   async drain(signal: AbortSignal): Promise<void> {
     await this.loop.drain(signal);
     this.end();
@@ -133,7 +133,7 @@ export class StateWriter implements Service {
         // Without the database the gauges keep their last value.
         if (loaded) await this.showPending(term).catch(() => undefined);
         await this.backOff(term);
-        // While draining the first failure is the last, also one from before: the log keeps what is left for the next start.
+        // While draining the first failure is the last, also one from before: the log keeps the rest for the next start.
         if (this.loop.draining) return;
       }
       if (last) return;
@@ -157,7 +157,7 @@ export class StateWriter implements Service {
   }
 
   /**
-   * Reads on from the position and flushes once. What an earlier flush of unknown outcome left in the topic may be newer than a single read shows, so
+   * Reads on from the position and flushes once. An earlier flush of unknown outcome may have left newer updates in the topic than a single read shows, so
    * reads are merged until they have caught up, or the bounds are met: only a backlog larger than that lets readers see an order step back, and never for good.
    */
   private async catchUp(term: Term): Promise<boolean> {

@@ -9,7 +9,7 @@ export interface TermLoopDeps<Term> {
  * The life of a part that works while the lane is held: one term after the other, never two at once, and a last round of work when it drains.
  *
  * States: no term → serving (between `begin` and `end`) → no term … → draining, which the part sees in `draining` and ends by returning from `serve`.
- * Invariant: `over` of a term is aborted before `term` is another one, so whoever still works for it finds out at its next wait.
+ * Invariant: `over` of a term is aborted before `term` is another one, so work that still belongs to it ends at its next wait.
  */
 export class TermLoop<Term extends { readonly over: AbortController }> {
   private current: Term | undefined;
@@ -55,7 +55,7 @@ export class TermLoop<Term extends { readonly over: AbortController }> {
 
   /**
    * Lets the loop end by itself; at `signal` its term is over and it is waited for no longer. The term is still the current one afterwards: `end` follows.
-   * `gaveUp` resolves at `signal`, for what else has to be done before that.
+   * `gaveUp` resolves at `signal`, for the work that has to be done before that.
    */
   async drain(signal: AbortSignal): Promise<{ readonly term: Term | undefined; readonly gaveUp: Promise<void> }> {
     this.stopping = true;

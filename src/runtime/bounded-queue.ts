@@ -4,11 +4,11 @@ export interface QueueLimits {
 }
 
 /**
- * A first-in first-out queue bounded by count and by bytes. It never drops: `push` always takes the item (what has been
- * received must not vanish), and `full` tells the producer to stop reading until `onRoom` is called. The bound may
- * therefore be passed by what was already in flight when the queue filled: one socket buffer a producer.
+ * A first-in first-out queue bounded by count and by bytes. It never drops: `push` always takes the item (an item that was
+received must not vanish), and `full` asks the producer to stop reading until `onRoom` is called. The bound may
+ * therefore be passed by the items that were in flight when the queue filled: one socket buffer a producer.
  *
- * Invariant: `bytes` is the sum of the sizes of what is queued; `onRoom` is called once for each time it became full,
+ * Invariant: `bytes` is the sum of the sizes of the queued items; `onRoom` is called once for each time it became full,
  * when half of both bounds is free again (hysteresis, so that sockets are not paused and resumed for each item).
  */
 export class BoundedQueue<T> {
@@ -71,7 +71,7 @@ export class BoundedQueue<T> {
     return taken;
   }
 
-  /** Drops the consumed front once it outweighs what is left, so that `take` stays linear overall. */
+  /** Drops the consumed front once it outweighs the rest, so that `take` stays linear overall. */
   private compact(): void {
     if (this.head < 1024 && this.head < this.items.length) return;
     if (this.head * 2 < this.items.length) return;

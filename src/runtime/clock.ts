@@ -20,7 +20,7 @@ export interface Clock {
   turn(): Promise<void>;
 }
 
-/** 24.8 days. What is longer for Node fires after 1 ms: a token that lives for a month would be renewed a thousand times a second. */
+/** 24.8 days. A longer timer fires after 1 ms in Node: a token that lives for a month would be renewed a thousand times a second. */
 const longestMs = 2 ** 31 - 1;
 
 /** The machine's own clock. */

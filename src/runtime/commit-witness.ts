@@ -1,4 +1,4 @@
-/** What one process knows that its database has committed, at its newest. Its JSON goes to `lacks_commits` (drizzle/0000_baseline.sql). */
+/** The newest commits that one process has seen its database acknowledge. Its JSON goes to `lacks_commits` (drizzle/0000_baseline.sql). */
 export interface Witnessed {
   readonly generation: number;
   /** The highest fencing number seen in the lane's row. */
@@ -15,7 +15,7 @@ export interface Witnessed {
  * The memory that proves a loss: a failover or a restore may bring the database back without commits that it had acknowledged, and nothing in the database
  * says so. Commits are lost from the newest backwards, so the newest one of each kind is enough.
  *
- * Invariant: what is kept was acknowledged, or read, before it is kept, and only rises; until a row of a higher generation is seen, under which the loss was
+ * Invariant: each value was acknowledged, or read, before it is kept here, and only rises; until a row of a higher generation is seen, under which the loss was
  * noticed and everything known before is void.
  */
 export class CommitWitness {
@@ -26,7 +26,7 @@ export class CommitWitness {
     return this.known;
   }
 
-  /** The lane's row, whoever holds it. */
+  /** The lane's row, of any holder. */
   sawLane(row: Pick<Witnessed, 'generation' | 'epoch' | 'batch'>): void {
     const { known } = this;
     if (known === undefined || row.generation > known.generation) {

@@ -14,12 +14,12 @@ export interface DrainStep {
   readonly outcome: 'drained' | 'failed' | 'gave_up';
 }
 
-/** The share of the deadline, at its end, in which steps that were told to give up may do so. */
+/** The share of the deadline, at its end, in which steps that must give up may do so. */
 const giveUpShare = 0.1;
 
 /**
- * Drains the services one after the other under one deadline, and tells each step with its milliseconds. When nine tenths of the time
- * are gone every step still to come starts with an aborted signal, and they share evenly what is left, so that one that hangs
+ * Drains the services one after the other under one deadline, and logs each step with its milliseconds. When nine tenths of the time
+ * are gone every step still to come starts with an aborted signal, and they share the rest evenly, so that one that hangs
  * cannot take the chance to close from those behind it. Never rejects, never outlasts `deadlineMs`.
  */
 export async function drainInOrder(services: readonly Service[], deadlineMs: number, deps: DrainDeps): Promise<DrainStep[]> {

@@ -2,14 +2,14 @@ import type { Clock } from './clock.ts';
 import { CommitWitness } from './commit-witness.ts';
 
 /**
- * What this process knows of its hold on the lane. The lane's row in Postgres is the truth; this is the memory of the last
+ * The memory of this process about its hold on the lane. The lane's row in Postgres is the truth; this is the memory of the last
  * time it agreed, judged by the monotonic clock, so that a process that was frozen knows that it was.
  *
  * Invariant: `mayAct` is true only while the last confirmed renewal began less than `actForMs` ago. Everything that leaves the
- * process (Kafka, platform) asks first; what reaches Postgres is fenced by the epoch besides.
+ * process (Kafka, platform) asks first; writes to Postgres are fenced by the epoch as well.
  */
 export class Lease {
-  /** What is known to be committed; kept over the terms of this process. */
+  /** The commits that this process has seen; kept over its terms. */
   readonly witness = new CommitWitness();
   private confirmedAtMs = Number.NEGATIVE_INFINITY;
   private currentEpoch = 0n;
@@ -34,7 +34,7 @@ export class Lease {
     this.confirmedAtMs = Math.max(this.confirmedAtMs, sentAtMs);
   }
 
-  /** The lane went to somebody else, or we gave it back. A late confirmation of the lost epoch changes nothing. */
+  /** Another process took the lane, or we gave it back. A late confirmation of the lost epoch changes nothing. */
   lose(): void {
     this.lostEpoch = this.currentEpoch;
     this.confirmedAtMs = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** What one read may cost, where somebody keeps count of requests. */
+/** The cost that one read may have, where requests are counted. */
 export interface ReadBudget {
   /** A request leaves. Never waits: a read that has begun is not left half done, and others wait the longer. */
   spend(): void;

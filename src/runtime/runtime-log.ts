@@ -1,4 +1,4 @@
-/** What the ground needs of a logger; the log of `observability/` fits it. */
+/** The part of a logger that the lowest rooms need; the log of `observability/` fits it. */
 export interface RuntimeLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -8,7 +8,7 @@ export interface Service {
   /** Resolves when the part is working, or will work without further help (it keeps trying by itself). Rejects only for a fault that ends the process. */
   start(): Promise<void>;
   /**
-   * Finishes what is in hand and takes nothing new. Resolves when nothing of the part runs any more; gives up what is left when
+   * Finishes the work in hand and takes nothing new. Resolves when nothing of the part runs any more; gives up the rest when
    * `signal` aborts (a crash must be as good as a slow drain, so giving up loses nothing). Called once, also after a failed start and while `start` still waits.
    */
   drain(signal: AbortSignal): Promise<void>;

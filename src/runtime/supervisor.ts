@@ -26,7 +26,7 @@ export type SupervisorState = 'idle' | 'starting' | 'running' | 'draining' | 'st
  * draining.
  *
  * Invariant: a service whose `start` was called is drained exactly once, and no service is started once the drain was asked for. The
- * drain ends within its deadline, whatever the services do. The first reason to stop decides the exit code; later ones are only logged.
+ * drain ends within its deadline, even if a service hangs. The first reason to stop decides the exit code; later ones are only logged.
  */
 export class Supervisor {
   private current: SupervisorState = 'idle';
@@ -70,7 +70,7 @@ export class Supervisor {
     this.begin(0);
   }
 
-  /** A part can't go on and can't mend itself: begins the drain and makes the process end with `exitCode`. */
+  /** A part can't go on and can't recover by itself: begins the drain and makes the process end with `exitCode`. */
   fatal(part: string, error: unknown, exitCode = 1): void {
     this.deps.log.error({ service: part, err: error }, 'a part cannot go on');
     this.begin(exitCode);
