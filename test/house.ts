@@ -17,7 +17,11 @@ const words = files.flatMap(({ text }) => commentsOf(text)).flatMap((comment) =>
 const figures: Figure[] = [
   atMost('source files', files.length, 440),
   between('median lines', lengths[Math.floor(lengths.length / 2)] ?? 0, 90, 110),
-  atMost('files of 30 lines or fewer, %', share((length) => length <= 30), 12),
+  atMost(
+    'files of 30 lines or fewer, %',
+    share((length) => length <= 30),
+    12,
+  ),
   atMost('files over 400 lines', lengths.filter((length) => length > 400).length, 0),
   atMost('files that one update passes', filesOnTheWay('The way'), 38),
   atMost('files that one place passes', filesOnTheWay('A command'), 46),

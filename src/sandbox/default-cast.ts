@@ -7,7 +7,7 @@ type Clients = NonNullable<SandboxInput['clients']>;
 export const redirectUri = 'http://127.0.0.1:8787/callback';
 
 /**
- * The people and apps of a sandbox that was told of none: alice without MFA and with an account of each kind, bob with MFA, carol whose accounts the
+ * The people and apps of a sandbox without a cast of its own: alice without MFA and with an account of each kind, bob with MFA, carol whose accounts the
  * others may not see; a confidential and a public client. Secrets are fixed texts: everything here is made up.
  */
 export function defaultCast(accounts: number): { users: Users; clients: Clients } {
@@ -15,7 +15,7 @@ export function defaultCast(accounts: number): { users: Users; clients: Clients 
     { id: 'SIM-1001', predictions: true },
     { id: 'SIM-1002', predictions: false },
   ];
-  // Further accounts are enrolled by turns: what isn't still has equities and options.
+  // Further accounts are enrolled by turns: an account that isn't still has equities and options.
   for (let i = 3; i < accounts; i += 1) alice.push({ id: `SIM-${1001 + i}`, predictions: i % 2 === 1 });
   const bob = accounts > 2 ? [{ id: 'SIM-1003', predictions: true }] : [];
   return {

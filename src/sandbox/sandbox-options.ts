@@ -56,7 +56,7 @@ const moment = z.strictObject({
 export const sandboxOptions = z.strictObject({
   /** For editors: the address of `scenario.schema.json`. */
   $schema: z.string().optional(),
-  /** Address that all four ports listen on. Whoever reaches the control port owns the sandbox: anything but loopback is for a network of its own. */
+  /** Address that all four ports listen on. Any program that reaches the control port owns the sandbox: anything but loopback is for a network of its own. */
   host: z
     .string()
     .regex(/^[0-9A-Za-z.:_-]{1,253}$/)
@@ -89,7 +89,7 @@ export const sandboxOptions = z.strictObject({
     })
     .prefault({}),
   venue: venueOptions,
-  /** Accounts of the default cast, not counting the one that nobody else may see. */
+  /** Accounts of the default cast, not counting the one that no other user may see. */
   accounts: z.number().int().min(2).max(10_000).default(3),
   users: z.array(userPart).min(1).optional(),
   clients: z.array(clientPart).min(1).optional(),
@@ -110,7 +110,7 @@ export const sandboxOptions = z.strictObject({
     .strictObject({
       /** Between heartbeats, and between pings. */
       heartbeatMs: z.number().int().min(10).max(600_000).default(15_000),
-      /** What may wait for a reader before it counts as too slow. */
+      /** The bytes that may wait for a reader before it counts as too slow. */
       maxBacklogBytes: z
         .number()
         .int()
@@ -128,7 +128,7 @@ export const sandboxOptions = z.strictObject({
         .int()
         .min(1_000_000)
         .default(2 * 1024 ** 3),
-      /** `brief` leaves the orders' states out of it: benchmarks share the disk with what they measure. */
+      /** `brief` leaves the orders' states out of it: benchmarks share the disk with the service that they measure. */
       detail: z.enum(['full', 'brief']).default('full'),
     })
     .prefault({}),

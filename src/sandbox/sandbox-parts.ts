@@ -14,7 +14,7 @@ import type { Veils } from './faults/veils.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { UserRecords } from './users/user-records.ts';
 
-/** What the listeners of one sandbox share. */
+/** The parts that the listeners of one sandbox share. */
 export interface SandboxParts {
   readonly clock: Clock;
   readonly log: Log;

@@ -34,7 +34,7 @@ import { StreamServer } from './stream/stream-server.ts';
 import { Subscriptions } from './stream/subscriptions.ts';
 import { UserRecords } from './users/user-records.ts';
 
-/** Does at each moment of a scenario what it says. Returns the way to stop. */
+/** Carries out each moment of a scenario at its time. Returns the way to stop. */
 function playTimeline(deps: { clock: Clock; controls: Controls }, moments: readonly Moment[]): () => void {
   const timers: Timer[] = moments.map((moment) => deps.clock.after(moment.atMs, () => play(deps.controls, moment)));
   return () => {
@@ -53,7 +53,7 @@ function play(controls: Controls, moment: Moment): void {
 
 interface SandboxDeps {
   readonly clock: Clock;
-  /** For ids and keys. What the market does comes from the seed alone. */
+  /** For ids and keys. The market's moves come from the seed alone. */
   readonly random: Random;
   readonly log: Log;
 }
@@ -64,7 +64,7 @@ export interface RunningSandbox {
   /** The verbs of the control port, without HTTP. */
   readonly controls: Controls;
   readonly parts: SandboxParts;
-  /** Resolves when somebody asked it to stop (`POST /stop`). */
+  /** Resolves when it was asked to stop (`POST /stop`). */
   readonly stopAsked: Promise<void>;
   /** Ends every connection and removes the ledger's files. May be called twice. */
   stop(): Promise<void>;
@@ -75,7 +75,7 @@ const stopGraceMs = 500;
 const readerBehindBytes = 1024 * 1024;
 const segmentBytes = 256 * 1024 * 1024;
 
-/** Starts the platform, on loopback unless told otherwise. `input` may leave everything out. Rejects when a port is taken or the options are wrong (a `ZodError`). */
+/** Starts the platform, on loopback unless the options say otherwise. `input` may leave everything out. Rejects when a port is taken or the options are wrong (a `ZodError`). */
 export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Promise<RunningSandbox> {
   const options = sandboxOptions.parse(input);
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-sandbox-'));
@@ -143,7 +143,7 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   };
   const codes = new AuthorizationCodes({ clock, random, onReused: endLogin });
   const signIns = new SignIns({ clock, directory, codes });
-  // Seeds of their own: what faults and people do leaves the market's draws as they are.
+  // Seeds of their own: faults and people's deeds leave the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
   const hanging = new HangingSockets();
   const veils = new Veils({ clock, plan: faults, ledger, onShown: (order) => feed.show(order) });

@@ -49,5 +49,7 @@ it('drizzle/schema.sql is what the migrations make', async () => {
   await using database = await freshDatabase();
   const { rows } = await onServer(database.url, (client) => client.query<{ text: string }>(describeSchema));
   expect(rows.length).toBeGreaterThan(30);
-  await expect(`${head}\n${rows.map(({ text }) => text.trimEnd()).join('\n\n')}\n`).toMatchFileSnapshot('../../drizzle/schema.sql');
+  await expect(`${head}\n${rows.map(({ text }) => text.trimEnd()).join('\n\n')}\n`).toMatchFileSnapshot(
+    '../../drizzle/schema.sql',
+  );
 });

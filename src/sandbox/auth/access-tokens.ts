@@ -17,7 +17,7 @@ const algorithm = 'ES256';
 /**
  * Issues, checks and revokes access tokens: JWTs signed with a key of this process, whose public half is at the JWKS address.
  *
- * Invariant: `check` answers with a principal only for a token that this instance signed, that has not expired by the injected clock, and that nobody
+ * Invariant: `check` answers with a principal only for a token that this instance signed, that has not expired by the injected clock, and that no one
  * revoked; `onRevoked` is called once for each token that is revoked, so that its streams end.
  */
 export class AccessTokens {

@@ -6,7 +6,7 @@ import type { Login } from './login.ts';
 import { equalSecrets, fingerprint, opaqueToken } from './opaque-token.ts';
 import { refuse, type TokenRefusal } from './token-request.ts';
 
-/** What the token request shows besides the code. */
+/** The fields of the token request besides the code. */
 export interface CodeProof {
   readonly clientId: string;
   readonly redirectUri: string | undefined;
@@ -31,7 +31,7 @@ const maxKept = 100_000;
  *
  * States of a code: issued → used, or expired. Invariant: a login is handed out for a code at most once. A code that comes a second time was stolen by
  * one of the two who sent it: `onReused` is called with the login, and everything that came of it ends (RFC 6749, section 4.1.2; RFC 9700, section 4.5). A
- * try that proves nothing (other client, other redirect URI, wrong verifier) does not use the code up: else whoever saw a code could spoil the login
+ * try that proves nothing (other client, other redirect URI, wrong verifier) does not use the code up: else a stranger who saw a code could spoil the login
  * of its owner.
  */
 export class AuthorizationCodes {
@@ -77,7 +77,7 @@ export class AuthorizationCodes {
   }
 }
 
-/** A verifier where no challenge was sent means that somebody took the challenge out on the way (RFC 9700, section 4.8.2). */
+/** A verifier where no challenge was sent means that the challenge was taken out on the way (RFC 9700, section 4.8.2). */
 function verifierFault(challenge: string | undefined, verifier: string | undefined): string | undefined {
   if (challenge === undefined)
     return verifier === undefined ? undefined : 'code_verifier, but the authorization request had no code_challenge';

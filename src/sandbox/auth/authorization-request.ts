@@ -11,7 +11,7 @@ export interface AuthorizationRequest {
   readonly codeChallenge?: string;
 }
 
-/** What the client is told by redirect (RFC 6749, section 4.1.2.1). */
+/** The error that the client gets by redirect (RFC 6749, section 4.1.2.1). */
 export interface RedirectedError {
   readonly redirectUri: string;
   readonly state?: string;
@@ -21,13 +21,13 @@ export interface RedirectedError {
 
 export type ReadAuthorization =
   | { readonly kind: 'request'; readonly request: AuthorizationRequest }
-  /** The client or where to redirect to is not known: the user is told, and nobody is sent anywhere. */
+  /** The client or where to redirect to is not known: the user sees the error, and no redirect follows. */
   | { readonly kind: 'untrusted'; readonly description: string }
   | { readonly kind: 'refused'; readonly refusal: RedirectedError };
 
 /**
  * Reads the parameters of an authorization request. The redirect URI is compared as text (specification, "Authentication" 4; RFC 9700, section 4.1.3), and
- * before anything else, so that no fault of the rest can send a user to an address that nobody registered. A public client must use PKCE, with S256 only.
+ * before anything else, so that no fault of the rest can send a user to an address that was not registered. A public client must use PKCE, with S256 only.
  */
 export function readAuthorizationRequest(directory: Directory, entries: Iterable<[string, string]>): ReadAuthorization {
   const { values, repeated } = gather(entries);

@@ -34,7 +34,7 @@ export interface Principal {
   readonly expiresAtMs: number;
 }
 
-/** What an account is to somebody: `unknown` there is none, `foreign` it is another's. */
+/** The relation of an account to a user: `unknown` there is none, `foreign` it is another's. */
 export type AccountAccess =
   | { readonly access: 'granted'; readonly account: ExchangeAccount }
   | { readonly access: 'foreign' }

@@ -39,7 +39,7 @@ const grants: Readonly<Record<string, Grant>> = {
   refresh_token: grantRefresh,
 };
 
-/** The token endpoint: who asks, by which grant, and what they get (specification, "POST /v1/oauth2/token"; RFC 6749). */
+/** The token endpoint: client, grant and answer (specification, "POST /v1/oauth2/token"; RFC 6749). */
 export async function grantToken(deps: GrantDeps, request: TokenRequest): Promise<Granted> {
   const read = readTokenRequest(request.contentType, request.body);
   if ('refusal' in read) return read;

@@ -5,7 +5,7 @@ export function opaqueToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Under which an opaque token is kept: who reads our memory finds none that works, and looking one up tells nothing by its time. */
+/** Under which an opaque token is kept: a reader of our memory finds none that works, and the time of a look-up gives nothing away. */
 export function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }

@@ -61,7 +61,7 @@ export class RefreshTokens {
     return token;
   }
 
-  /** Whose it is, without using it: what else is wrong with the request must not cost the token. */
+  /** The owner, without using it: another fault of the request must not cost the token. */
   peek(token: string, clientId: string): Login | undefined {
     const entry = this.entries.get(fingerprint(token));
     return entry === undefined || entry.login.clientId !== clientId ? undefined : entry.login;

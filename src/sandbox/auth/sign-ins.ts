@@ -11,7 +11,7 @@ export interface SignInDeps {
   readonly codes: AuthorizationCodes;
 }
 
-/** What a step of signing in led to. */
+/** The result of a step of signing in. */
 export type SignInResult =
   | { readonly kind: 'code'; readonly request: AuthorizationRequest; readonly code: string }
   /** The 6-digit code is asked for, or has been accepted. */
@@ -58,7 +58,7 @@ export class SignIns {
     const waitMs = this.passwords.waitMs(username);
     if (waitMs > 0) return { kind: 'wait', waitMs, request };
     const user = this.deps.directory.users.get(username);
-    // Compared for an unknown name too: the time must not tell who has an account.
+    // Compared for an unknown name too: the time must not show who has an account.
     const right = equalSecrets(user?.password.reveal() ?? '', password);
     if (user === undefined || !right) {
       this.passwords.failed(username);

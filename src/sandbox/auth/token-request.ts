@@ -1,6 +1,6 @@
 import { mediaTypeOf } from '../rest/read-request.ts';
 
-/** What came to the token endpoint, from a form or from JSON: names to values, each once. */
+/** The fields that came to the token endpoint, from a form or from JSON: names to values, each once. */
 export type TokenParameters = ReadonlyMap<string, string>;
 
 /** An RFC 6749 error (section 5.2), which is also the platform's flat error body. */

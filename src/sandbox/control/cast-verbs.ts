@@ -8,7 +8,7 @@ import { seatClient, seatUser } from '../seat-cast.ts';
 const refreshPart = z.strictObject({ mode: z.enum(refreshModes) });
 const endLogins = z.strictObject({ username: z.string().optional(), clientId: z.string().optional() });
 
-/** The client center of a running sandbox: users, apps and their redirect URIs, and what becomes of logins. One that is there already is replaced. */
+/** The client center of a running sandbox: users, apps and their redirect URIs, and the fate of logins. One that is there already is replaced. */
 export function castVerbs(app: FastifyInstance, parts: SandboxParts): void {
   app.post('/users', async (request, reply) => {
     const user = userPart.parse(request.body);

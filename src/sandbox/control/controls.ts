@@ -42,7 +42,7 @@ export interface ControlRefusal {
 /** The longest lag that a list may be asked for later, once lags are on. */
 const historyMs = 60_000;
 
-/** What can be done to a running sandbox from outside: the verbs of the control port, of the timeline, and of tests in the same process. */
+/** The deeds that a running sandbox takes from outside: the verbs of the control port, of the timeline, and of tests in the same process. */
 export class Controls {
   private readonly deps: ControlDeps;
 

@@ -31,7 +31,7 @@ const both = {
   live: z.boolean().default(false),
 };
 
-/** Body of `POST /orders`: an order that somebody placed elsewhere. */
+/** Body of `POST /orders`: an order that was placed elsewhere. */
 export const handMadeOrder = z.discriminatedUnion('stream', [
   z.strictObject({
     stream: z.literal('account'),

@@ -24,7 +24,7 @@ const decimal = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Body of `POST /orders/{orderId}`: what the venue shall do with the order. */
+/** Body of `POST /orders/{orderId}`: the venue's next step with the order. */
 export const orderVerb = z.discriminatedUnion('action', [
   /** A new order works; a pending amend or cancel takes effect. */
   z.strictObject({ action: z.literal('accept') }),

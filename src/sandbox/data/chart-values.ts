@@ -10,7 +10,7 @@ export interface ChartItem {
   readonly v: Readonly<Record<string, string | number>>;
 }
 
-/** A stock, or an option by its compact OCC symbol; undefined for what is not traded here. */
+/** A stock, or an option by its compact OCC symbol; undefined for a symbol that is not traded here. */
 export function chartItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   return stockItem(prices, symbol) ?? optionItem(prices, symbol);
 }

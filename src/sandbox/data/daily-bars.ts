@@ -18,8 +18,8 @@ export interface DailyBar {
 export const historyDays = 300;
 
 /**
- * What stocks did before the sandbox began, made from the seed backwards: the last close is where the market's walk begins, so that "the change since
- * yesterday" is what the walk did, and every bar opens near the close before it.
+ * The past of stocks before the sandbox began, made from the seed backwards: the last close is where the market's walk begins, so that "the change since
+ * yesterday" is the walk's own, and every bar opens near the close before it.
  */
 export class DailyBars {
   /** The last trading day before the start. */

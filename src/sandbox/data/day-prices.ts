@@ -18,9 +18,9 @@ export interface LivePrice {
 }
 
 /**
- * Prices of stocks: the days before the start from the seed, since then what the market's walk really did.
+ * Prices of stocks: the days before the start from the seed, since then from the market's walk.
  *
- * Invariant: low ≤ last ≤ high, and a day's bar never changes once the next trading day has begun. The walk goes on at all hours, so what it does between
+ * Invariant: low ≤ last ≤ high, and a day's bar never changes once the next trading day has begun. The walk goes on at all hours, so its moves between
  * two sessions counts to the later one.
  */
 export class DayPrices {

@@ -1,4 +1,4 @@
-/** What is known of a stock or index besides its price. */
+/** The data of a stock or index besides its price. */
 export interface Listing {
   readonly symbol: string;
   readonly name: string;
@@ -34,7 +34,7 @@ export const stocks: readonly Listing[] = rows.map(([symbol, name, exchange, tag
   thousandShares,
 }));
 
-/** Found by the search; nobody quotes or trades them here. */
+/** Found by the search; not quoted or traded here. */
 export const indices: readonly Listing[] = [
   { symbol: 'SPX', name: 'S&P 500 Index', exchange: 'CBOE', type: 'index', tag: 'index', thousandShares: 0 },
   { symbol: 'NDX', name: 'Nasdaq-100 Index', exchange: 'NASDAQ', type: 'index', tag: 'index', thousandShares: 0 },

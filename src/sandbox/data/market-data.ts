@@ -10,7 +10,7 @@ export interface MarketDataOptions {
   readonly emptyThemes: readonly string[];
 }
 
-/** What the data endpoints answer from: the market's own prices, and everything else made from the seed. */
+/** The source of the data endpoints: the market's own prices, and everything else made from the seed. */
 export class MarketData {
   readonly prices: DayPrices;
   readonly options: MarketDataOptions;

@@ -1,5 +1,5 @@
 /**
- * A number in [0, 1) that belongs to a seed and some whole numbers: the same ones always give the same, whoever asked for what before. Data of any day
+ * A number in [0, 1) that belongs to a seed and some whole numbers: the same ones always give the same number, in any order of requests. Data of any day
  * can so be made on request, where a generator would have to be wound forward to it.
  */
 export function noise(seed: number, ...parts: readonly number[]): number {

@@ -53,7 +53,7 @@ interface Rejection {
   readonly text: string;
 }
 
-/** What a broker says no to although the request is in order: told by `success` false, `text` and `ordRejReason`. */
+/** Orders that a broker refuses although the request is in order: reported by `success` false, `text` and `ordRejReason`. */
 function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRequestTerms): Rejection | undefined {
   if (account.status !== 'OPEN') return { reason: 'ACCOUNT_NOT_OPEN', text: `The account is ${account.status}` };
   if (deps.venue.options.session === 'down') return { reason: 'VENUE_UNAVAILABLE', text: 'The session with the venue is down' };

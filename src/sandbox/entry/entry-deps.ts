@@ -5,7 +5,7 @@ import type { Instrument } from '../market/instruments.ts';
 import type { Venue } from '../venue/venue.ts';
 import type { LateWrites } from './late-writes.ts';
 
-/** What order entry works with. */
+/** The parts that order entry works with. */
 export interface EntryDeps {
   readonly exchange: Exchange;
   readonly venue: Venue;

@@ -4,7 +4,7 @@ import type { Leg } from '../exchange/exchange-order.ts';
 import type { Fixed } from '../exchange/wire-text.ts';
 import { MemberFault, Members, required } from './request-members.ts';
 
-/** The terms of `POST /v1/orders` as they were understood. Prices are there where the type has them, whatever else was sent. */
+/** The terms of `POST /v1/orders` as they were understood. Prices are there where the type has them, and only there. */
 export interface OrderRequestTerms {
   readonly accountId: string;
   readonly symbol: string;

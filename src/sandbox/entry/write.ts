@@ -11,7 +11,7 @@ export interface Refusal {
 
 export type WriteKind = 'place' | 'replace' | 'cancel';
 
-/** A write that order entry understood: what it is about, how it is done, and what the caller is told then. */
+/** A write that order entry understood: its subject, how it is done, and the answer to the caller. */
 export interface Write {
   readonly refused: false;
   readonly kind: WriteKind;

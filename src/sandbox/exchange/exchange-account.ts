@@ -3,7 +3,7 @@ export interface ExchangeAccount {
   readonly id: string;
   /** The user who owns it. */
   readonly owner: string;
-  /** The market makes orders here. False for accounts that exist only to be somebody else's. */
+  /** The market makes orders here. False for accounts that exist only as another user's. */
   readonly traded: boolean;
   /** Enrolled in the closed beta of prediction orders. */
   predictions: boolean;

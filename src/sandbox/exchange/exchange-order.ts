@@ -43,7 +43,7 @@ export interface Leg {
   readonly positionEffect: 'OPEN' | 'CLOSE';
 }
 
-/** What an order is from its first moment on. Texts are canonical decimals. */
+/** The fields of an order that never change. Texts are canonical decimals. */
 export interface OrderTerms {
   readonly stream: Stream;
   readonly orderId: string;
@@ -80,7 +80,7 @@ export interface ExchangeOrder {
   state: OrderState;
   pendingAction: 'none' | 'replace' | 'cancel';
   asked: AskedTerms | undefined;
-  /** What amends changed that has no working field on the wire; undefined until one did. */
+  /** Terms that amends changed and that have no working field on the wire; undefined until one did. */
   amended: WorkingTerms | undefined;
   workingQuantity: Fixed;
   workingPrice: Fixed | undefined;
@@ -90,7 +90,7 @@ export interface ExchangeOrder {
   version: bigint;
   certainty: Certainty;
   certaintyReason: string | undefined;
-  /** What the order was before it became uncertain, and becomes again. */
+  /** The state of the order before it became uncertain, to which it returns. */
   certainState: OrderState;
   rejectReason: string | undefined;
   rejectText: string | undefined;
@@ -121,20 +121,20 @@ export interface ChangeEntry {
   previous: ChangeEntry | undefined;
 }
 
-/** The terms of which the wire shows only what was submitted. */
+/** The terms of which the wire shows only the submitted value. */
 export interface WorkingTerms {
   readonly stopPrice: Fixed | undefined;
   readonly timeInForce: string;
   readonly expireAt: Micros | undefined;
 }
 
-/** What the venue works on now, amends included. */
+/** The terms that the venue works on now, amends included. */
 export function workingTermsOf(order: ExchangeOrder): WorkingTerms {
   const { stopPrice, timeInForce, expireAt } = order.terms;
   return order.amended ?? { stopPrice, timeInForce, expireAt };
 }
 
-/** What still works at the venue. Zero once closed. */
+/** The quantity that still works at the venue. Zero once closed. */
 export function leavesOf(order: ExchangeOrder): Fixed {
   return isClosed(order.state) || order.workingQuantity <= order.cumQty ? 0n : order.workingQuantity - order.cumQty;
 }

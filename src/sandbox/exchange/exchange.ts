@@ -5,7 +5,7 @@ import type { ExchangeAccount } from './exchange-account.ts';
 import { type ExchangeOrder, isClosed, type OrderTerms, type Stream } from './exchange-order.ts';
 import type { Micros } from './wire-text.ts';
 
-/** Told after each change, in the order of the changes. `step` says what happened: `accepted`, `fill`, `canceled` … */
+/** Called after each change, in the order of the changes. `step` names the change: `accepted`, `fill`, `canceled` … */
 export type ChangeListener = (order: ExchangeOrder, step: string) => void;
 
 export interface ExchangeOptions {
@@ -14,8 +14,8 @@ export interface ExchangeOptions {
 }
 
 /**
- * The venue's books: every account, every order, and the present truth of each. All changes go through `change`, whoever asks for them (market,
- * control port, order entry), so that lists, streams and ledger tell the same story.
+ * The venue's books: every account, every order, and the present truth of each. All changes go through `change`, from every side (market,
+ * control port, order entry), so that lists, streams and ledger agree.
  *
  * Invariant: `updatedAt` strictly rises over all changes of the exchange, even when the wall clock steps back; a prediction order's version rises
  * by at least one with each change, unless its store was lost; a closed order has `closedAt` and no pending action.

@@ -9,7 +9,7 @@ import {
 } from './exchange-order.ts';
 import type { Fixed } from './wire-text.ts';
 
-// What a venue can do to one order. Each is one change, one version, one event; the market, the control port and order entry share them.
+// The steps of a venue with one order. Each is one change, one version, one event; the market, the control port and order entry share them.
 
 /** The venue has the order: it has an id of the venue's now, and works. */
 export function acceptOrder(exchange: Exchange, order: ExchangeOrder, venueOrderId: string): void {
@@ -29,7 +29,7 @@ export function rejectOrder(exchange: Exchange, order: ExchangeOrder, reason: st
   });
 }
 
-/** Fills `quantity` at `price`, at most what is left. Closes the order when nothing is. */
+/** Fills `quantity` at `price`, at most the open rest. Closes the order when nothing is left. */
 export function fillOrder(exchange: Exchange, order: ExchangeOrder, quantity: Fixed, price: Fixed): void {
   exchange.change(order, 'fill', (it) => {
     const left = it.workingQuantity - it.cumQty;

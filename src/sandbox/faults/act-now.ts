@@ -64,7 +64,7 @@ function fits(target: string, stream: string | undefined, accountId: string | un
   );
 }
 
-/** An order that the connection follows, so that what is broken about it looks real. */
+/** An order that the connection follows, so that the broken message looks real. */
 function followedOrder(deps: ActionDeps, session: StreamSession) {
   for (const target of session.targets) {
     const space = target.indexOf(' ');

@@ -22,7 +22,7 @@ interface ActiveRule {
   times: number;
 }
 
-/** What an event, a request or a subscription is matched by. */
+/** The conditions by which an event, a request or a subscription is matched. */
 export interface FaultPlace {
   readonly stream?: string;
   readonly accountId?: string;
@@ -33,7 +33,7 @@ export interface FaultPlace {
   readonly reference?: string;
 }
 
-/** What one write to order entry meets. */
+/** The faults that one write to order entry meets. */
 export interface MetWriteFault {
   readonly fault: WriteFault;
   readonly applied: Application;
@@ -42,7 +42,7 @@ export interface MetWriteFault {
   readonly at: number | undefined;
 }
 
-/** What one new order meets, and for how long. */
+/** The faults that one new order meets, and for how long. */
 export interface MetOrderFault {
   readonly fault: OrderFault;
   readonly forMs: number;
@@ -53,7 +53,7 @@ const defaultLateMs = 1000;
 const defaultVeilMs = 5000;
 
 /**
- * Which faults are on: rules for the next matches, and rates drawn from a seed of their own, so that faults don't change what the market does.
+ * Which faults are on: rules for the next matches, and rates drawn from a seed of their own, so that faults don't change the market's moves.
  *
  * States: quiet (no rule, no rate; costs nothing) ⇄ faulty. `heal` makes it quiet at once.
  */
@@ -76,7 +76,7 @@ export class FaultPlan {
     return this.lag;
   }
 
-  /** Lists may be asked for what was: the exchange has to keep it. */
+  /** Lists may have to show the past: the exchange has to keep it. */
   get mayLag(): boolean {
     return (this.requestRates.get('lag') ?? 0) > 0 || this.rules.some(({ rule }) => rule.fault === 'lag');
   }
@@ -137,7 +137,7 @@ export class FaultPlan {
     return { fault, applied: this.pick(applicationsOf[fault]), delayMs: this.draw(this.late), at: undefined };
   }
 
-  /** An order that somebody has just placed. */
+  /** An order that was just placed through order entry. */
   forOrder(place: FaultPlace): MetOrderFault | undefined {
     const rule = this.matching('order', place);
     if (rule?.on === 'order') return { fault: rule.fault, forMs: this.draw(rule.forMs) };
@@ -167,7 +167,7 @@ export class FaultPlan {
     };
   }
 
-  /** A draw for what faults need to choose: how to cut, which garbage. */
+  /** A draw for the choices of faults: how to cut, which garbage. */
   pick<T>(choices: readonly T[]): T {
     return choices[Math.floor(this.random.next() * choices.length)] as T;
   }

@@ -72,7 +72,7 @@ export const writeFaults = [
   /** 429 and 503 with the documented bodies, which promise that nothing was sent. */
   'at_capacity',
   'unavailable',
-  /** The same statuses with bodies of somebody else, which promise nothing. */
+  /** The same statuses with foreign bodies, which promise nothing. */
   'status_429',
   'status_503',
   'status_500',
@@ -88,9 +88,9 @@ export const writeFaults = [
   'wrong_order',
 ] as const;
 
-/** Faults of one new order that somebody placed. Rates are probabilities per acceptance. */
+/** Faults of one new order that came through order entry. Rates are probabilities per acceptance. */
 export const orderFaults = [
-  /** In no list, no GET and on no stream for a while: everybody but the venue is told that there is no such order. */
+  /** In no list, no GET and on no stream for a while: for all but the venue there is no such order. */
   'hidden',
   /** Lists and GETs do not show the caller's reference for a while, and a lookup by it finds nothing. The stream shows it. */
   'unreferenced',
@@ -102,7 +102,7 @@ export const applications = ['no', 'yes', 'late'] as const;
 export type WriteFault = (typeof writeFaults)[number];
 export type Application = (typeof applications)[number];
 
-/** What the documented answers leave open; the first is the usual one. */
+/** Details that the documented answers leave open; the first is the usual one. */
 export const applicationsOf: Readonly<Record<WriteFault, readonly Application[]>> = {
   outcome_unknown: applications,
   status_504: applications,

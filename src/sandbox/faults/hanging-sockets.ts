@@ -1,4 +1,4 @@
-/** What can be cut: a socket, below whatever it carries. */
+/** A connection that can be cut: the socket below HTTP or WebSocket. */
 interface Cuttable {
   destroy(): void;
   once(event: 'close', listener: () => void): unknown;

@@ -8,7 +8,7 @@ import { loseSight, regainSight } from '../exchange/venue-steps.ts';
 /**
  * Prediction orders that the platform cannot confirm for a while (specification, `certainty`).
  *
- * Invariant: what was made uncertain here becomes certain again after its time, or when it heals, whichever is first; the market leaves it alone meanwhile.
+ * Invariant: an order that was made uncertain here becomes certain again after its time, or when it heals, whichever is first; the market leaves it alone meanwhile.
  */
 export class Uncertainty {
   private readonly lost = new Set<ExchangeOrder>();

@@ -19,7 +19,7 @@ export interface VeilsDeps {
 }
 
 /**
- * Orders that exist and that readers of the platform are told nothing of, or not whose they are: what a replica that is behind, or an index that is still being
+ * Orders that exist and that readers of the platform do not see, or not with their owner: as from a replica that is behind, or an index that is still being
  * built, shows of them.
  *
  * States of an order here: veiled → plain, once. Invariant: a veil ends after its time or when it heals, whichever is first, and the truth (`GET /state`, the
@@ -33,7 +33,7 @@ export class Veils {
     this.deps = deps;
   }
 
-  /** An order that was just placed, before anybody was told of it. */
+  /** An order that was just placed, before any reader saw it. */
   meet(order: ExchangeOrder): void {
     const { stream, account, orderId, clOrdId, clientOrderRef } = order.terms;
     const reference = stream === 'account' ? clOrdId : clientOrderRef;

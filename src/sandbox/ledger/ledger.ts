@@ -17,7 +17,7 @@ interface LedgerOptions {
   /** Holds the segment files. Made and removed by the caller. */
   readonly folder: string;
   readonly segmentBytes: number;
-  /** On disk at most; beyond it the oldest segment goes, and a reader is told so. */
+  /** On disk at most; beyond it the oldest segment goes, and a reader finds a line about it. */
   readonly maxBytes: number;
 }
 
@@ -34,9 +34,9 @@ const flushEveryMs = 100;
 
 /**
  * The append-only record of everything that this platform received and emitted, one JSON object a line, numbered without a hole. It is the oracle of
- * tests and demo, so a line is entered in the same turn of the event loop as what it records, and nothing is ever changed.
+ * tests and demo, so a line is entered in the same turn of the event loop as the thing that it records, and nothing is ever changed.
  *
- * In memory is only what waits for the disk; the rest is in segment files. 0.4 µs a line of 1 kB when it is entered, 1 µs more when it is written.
+ * Only lines that wait for the disk are in memory; the rest is in segment files. 0.4 µs a line of 1 kB when it is entered, 1 µs more when it is written.
  */
 export class Ledger {
   private seq = 0;
@@ -61,7 +61,7 @@ export class Ledger {
     return this.seq;
   }
 
-  /** True when the disk is slower than the market: whoever makes load should wait. */
+  /** True when the disk is slower than the market: a source of load should wait. */
   get behind(): boolean {
     return this.pendingChars + this.writingChars > backlogBytes;
   }

@@ -14,7 +14,7 @@ const head = /^\{"seq":(\d+),"at":"[^"]*","kind":"(\w+)"/;
 
 /**
  * The ledger as text, whole lines, everything entered before the call. When segments had to be dropped the first line is
- * `{"kind":"truncated","firstSeq":n}`, so that nobody takes a part for the whole.
+ * `{"kind":"truncated","firstSeq":n}`, so that no reader takes a part for the whole.
  */
 export async function* readLedger(ledger: Ledger, filter: LedgerFilter): AsyncGenerator<string> {
   await ledger.flush();

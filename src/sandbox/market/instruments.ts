@@ -1,4 +1,4 @@
-/** What the market trades. Prices are in ticks of 0.01; a prediction's lie in (0, 1). */
+/** The instruments of the market. Prices are in ticks of 0.01; a prediction's lie in (0, 1). */
 export interface Instrument {
   readonly symbol: string;
   /** Where the walk began. */
@@ -8,11 +8,11 @@ export interface Instrument {
   readonly high: number;
   readonly low: number;
   beginRange(): void;
-  /** Told after each trade that set the price, whether it moved or not. */
+  /** Called after each trade that set the price, whether it moved or not. */
   onPrice: ((instrument: Instrument) => void) | undefined;
 }
 
-/** Every move of the price goes through `ticks`, whoever makes it, so that the range of the day never contradicts the price. */
+/** Every move of the price goes through `ticks`, so that the range of the day never contradicts the price. */
 class WalkedInstrument implements Instrument {
   readonly symbol: string;
   readonly firstTicks: number;

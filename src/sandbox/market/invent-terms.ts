@@ -55,7 +55,7 @@ export function priceOf(ticks: number): Fixed {
   return BigInt(ticks) * 10_000_000_000n;
 }
 
-/** Draws new orders from a seed: who, what, how much. The same draws give the same orders, whatever the clock says (but for `expireAt` and the month of options). */
+/** Draws new orders from a seed: account, instrument, quantity. The same draws give the same orders at any time (but for `expireAt` and the month of options). */
 export class TermsInventor {
   readonly equities: Instrument[] = equities();
   readonly predictions: Instrument[] = predictionMarkets();

@@ -66,7 +66,7 @@ export class Market {
     this.working.push(order);
   }
 
-  /** Leaves an order to whoever asked for it. */
+  /** Leaves an order to the caller that asked for it. */
   release(order: ExchangeOrder): void {
     const slot = order.marketSlot;
     if (slot < 0) return;
@@ -113,7 +113,7 @@ export class Market {
     let waiting: ExchangeOrder | undefined;
     for (let attempt = 0; attempt < attempts && this.working.length > 0; attempt += 1) {
       const order = oneOf(this.random, this.working);
-      // Somebody else closed it, or made it uncertain by a fault: not ours to move.
+      // It was closed from outside, or made uncertain by a fault: the market does not move it.
       if (isClosed(order.state)) this.release(order);
       else if (order.certainty === 'certain' || order.certainty === 'unknown_unacked') {
         waiting = order;
@@ -123,7 +123,7 @@ export class Market {
       }
     }
     if (waiting === undefined) return false;
-    // Stops that wait, and nothing else: one of their owners gives up. A market that stands still would keep nobody's rate.
+    // Stops that wait, and nothing else: one of their owners gives up. A market that stands still would keep no rate.
     askVenue(this.exchange, waiting, 'cancel');
     return true;
   }

@@ -42,7 +42,7 @@ const fillShare = 0.75;
 /** Of the fills. With it an order has 5.9 changes on average, though fok ends with its first fill and ioc soon after: the load of the benchmarks. */
 const wholeShare = 0.14;
 
-/** What happens next to an order of the market: drawn, but within what its type and its time in force allow. */
+/** The next event of an order of the market: drawn, within the limits of its type and its time in force. */
 export class OrderLife {
   private readonly deps: OrderLifeDeps;
 
@@ -85,7 +85,7 @@ export class OrderLife {
     else acceptPending(exchange, order);
   }
 
-  /** The venue closes an account order as replaced and goes on with what is left of it under another id. */
+  /** The venue closes an account order as replaced and goes on with the rest of it under another id. */
   private succeed(order: ExchangeOrder): void {
     const { exchange, inventor, nextVenueOrderId, adopt } = this.deps;
     const price = order.asked?.price ?? order.workingPrice;
@@ -148,7 +148,7 @@ export class OrderLife {
     return market > limit ? market : limit;
   }
 
-  /** One step of the random walk of what the order is about; the price after it. */
+  /** One step of the random walk of the order's instrument; the price after it. */
   private walk(order: ExchangeOrder): Fixed {
     const { inventor, random } = this.deps;
     const instruments = order.terms.stream === 'account' ? inventor.equities : inventor.predictions;

@@ -29,7 +29,7 @@ export class Pacer {
   private readonly held: (unpaced: boolean) => boolean;
   private readonly catchUpMs: number;
 
-  /** `held` is asked before each round of steps, and told whether there is no rate but the machine's own. */
+  /** `held` is asked before each round of steps, and learns whether there is no rate but the machine's own. */
   constructor(deps: { clock: Clock; step: () => boolean; held: (unpaced: boolean) => boolean }, options: PacerOptions) {
     this.clock = deps.clock;
     this.step = deps.step;

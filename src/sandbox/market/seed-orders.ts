@@ -78,13 +78,13 @@ function live(order: ExchangeOrder, isOpen: boolean, deps: Pick<SeedDeps, 'marke
   order.cumQty = filled;
   order.notional = filled * (order.workingPrice ?? priceOf(50));
   if (isOpen && filled > 0n) order.state = 'partially_filled';
-  // What has traded was triggered before.
+  // An order that has traded was triggered before.
   if (filled > 0n && isStop(order)) order.workingOrderType = triggeredType(order.workingOrderType);
   order.certainState = order.state;
   order.version += BigInt(below(random, 4));
 }
 
-/** How its life ended, by a draw; what cannot expire was cancelled instead. */
+/** How its life ended, by a draw; an order that cannot expire was cancelled instead. */
 function endOf(order: ExchangeOrder, { random, clock }: Pick<SeedDeps, 'random' | 'clock'>): OrderState {
   const state = oneOf(random, closedStates);
   return state === 'expired' && !mayExpire(order, clock) ? 'canceled' : state;

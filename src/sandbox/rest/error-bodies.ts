@@ -35,7 +35,7 @@ export function sendPredictionError(reply: FastifyReply, code: PredictionErrorCo
   return reply.code(status).send({ success: false, error: { code, message, type } });
 }
 
-/** The shapes in which a route turns somebody away. `prediction` is the nested one, without a code in 401 (specification, "Prediction order errors": none). */
+/** The shapes in which a route refuses a request. `prediction` is the nested one, without a code in 401 (specification, "Prediction order errors": none). */
 export type TurningAway = 'flat' | 'nested' | 'prediction';
 
 export function unauthorized(reply: FastifyReply, shape: TurningAway): FastifyReply {

@@ -9,13 +9,13 @@ import type { Micros } from '../exchange/wire-text.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import type { Veils } from '../faults/veils.ts';
 
-/** What a list was asked for. */
+/** The query of a list. */
 interface ListQuery {
   readonly accountId: string;
   /** `clOrdId` or `clientOrderRef`. */
   readonly reference: string | undefined;
   readonly state: ListState;
-  /** Only what changed later than this: the later of cursor and `updatedAfter`. */
+  /** Only orders that changed later than this: the later of cursor and `updatedAfter`. */
   readonly after: Micros;
   readonly limit: number;
 }
@@ -26,7 +26,7 @@ interface ListNames {
   readonly state: 'status' | 'state';
 }
 
-/** Reads the query of an order list (contract, "Prediction orders" and "Equity and option orders"), or says what is wrong with it. */
+/** Reads the query of an order list (contract, "Prediction orders" and "Equity and option orders"), or says why it is wrong. */
 export function readListQuery(
   query: Readonly<Record<string, unknown>>,
   names: ListNames,

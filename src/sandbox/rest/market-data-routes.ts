@@ -111,7 +111,7 @@ interface QuotesQuery {
 const firstInstant = 0n;
 const lastInstant = 2n ** 63n - 1n;
 
-/** Reads the query of `GET /v1/options/quotes`, cursor and filters together, or says what is wrong with it. */
+/** Reads the query of `GET /v1/options/quotes`, cursor and filters together, or says why it is wrong. */
 function readQuotesQuery(query: unknown): QuotesQuery | { readonly fault: string } {
   const read = readQuery(optionsQuotesQuery, query);
   if ('fault' in read) return read;

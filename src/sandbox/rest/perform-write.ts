@@ -7,7 +7,7 @@ import { sendFlat, sendNested, sendPredictionError } from './error-bodies.ts';
 import { answerFaulted } from './write-faults.ts';
 
 /**
- * Does a write and answers it, or lets it meet a fault. One `decision` line of the ledger says what order entry made of the request: `accepted` as which order, `refused`
+ * Does a write and answers it, or lets it meet a fault. One `decision` line of the ledger says how order entry judged the request: `accepted` as which order, `refused`
  * with which code, `not_applied` because of a fault, or `deferred`, which is followed by a second line once it has arrived: `accepted` or `lapsed`, with
  * `late`. So the acceptances of a reference can be counted.
  */

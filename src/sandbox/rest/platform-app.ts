@@ -22,7 +22,7 @@ const maxBodyBytes = 256 * 1024;
 const maxHeadBytes = 16 * 1024;
 
 /**
- * One listener of the platform, not listening yet. `staging` serves what production does and the prediction orders besides, which production answers with 404
+ * One listener of the platform, not listening yet. `staging` serves all that production does, and the prediction orders, which production answers with 404
  * (contract, "The sandbox's first line"); `auth` is the address of the sign-in screen.
  */
 export function createPlatformApp(listener: PlatformListener, parts: SandboxParts): FastifyInstance {
@@ -34,7 +34,7 @@ export function createPlatformApp(listener: PlatformListener, parts: SandboxPart
     rewriteUrl: ({ url = '/' }) => decodableUrl(url),
     routerOptions: { maxParamLength: maxHeadBytes },
   });
-  // Handlers get the bytes: what is JSON, and which error a body deserves, is each endpoint's own rule, and the ledger keeps what really came.
+  // Handlers get the bytes: each endpoint has its own rule for JSON and for the error that a body gets, and the ledger keeps the bytes that came.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   ignoreBrokenMediaTypes(app);

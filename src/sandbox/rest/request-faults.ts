@@ -27,7 +27,7 @@ export function meetFaults(app: FastifyInstance, parts: SandboxParts): void {
   });
 }
 
-/** What a request gets that meets the fault. Nothing was done for it. */
+/** The answer to a request that meets the fault. Nothing was done for it. */
 export const faultedAnswers: Readonly<
   Record<
     Exclude<RequestFault, 'lag' | 'torn'>,

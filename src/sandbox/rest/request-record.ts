@@ -29,7 +29,7 @@ export function recordRequests(app: FastifyInstance, ledger: Ledger, listener: s
   });
 }
 
-/** An answer that never went out the usual way: the connection was cut, or nobody answered. */
+/** An answer that never went out the usual way: the connection was cut, or there was no answer. */
 export function enterFaultedAnswer(ledger: Ledger, request: FastifyRequest, fault: string): void {
   request.fault = fault;
   ledger.enter('answer', `,"request":${request.ledgerSeq},"status":null,"fault":"${fault}"`);

@@ -64,7 +64,7 @@ export const htmlAnswers: SignInAnswers = {
 const tooManyText = 'Too many wrong answers; wait a moment';
 
 /**
- * Pages that hold a password may not be framed, cached or scripted, and tell nobody where the user came from (RFC 9700, sections 4.2.4 and 4.16). The
+ * Pages that hold a password may not be framed, cached or scripted, and tell no other site where the user came from (RFC 9700, sections 4.2.4 and 4.16). The
  * form may lead to ourselves and, by the redirect after it, to the client's own address: browsers hold `form-action` against both.
  */
 export function sendPage(reply: FastifyReply, status: number, html: string, request?: AuthorizationRequest): FastifyReply {

@@ -70,7 +70,7 @@ function userSaidNo({ redirectUri, state }: AuthorizationRequest): RedirectedErr
 
 const ownFields = new Set(['username', 'password', 'decision']);
 
-/** The authorization request in a form, without what the user added. */
+/** The authorization request in a form, without the fields that the user added. */
 function requestEntries(entries: Iterable<[string, string]>): [string, string][] {
   return [...entries].filter(([name]) => !ownFields.has(name));
 }

@@ -15,7 +15,7 @@ interface Met {
   readonly reply: FastifyReply;
   readonly write: Write;
   readonly met: MetWriteFault;
-  /** What became of it, when it was done before the answer. */
+  /** The result, when it was done before the answer. */
   readonly result: ExchangeOrder | Refusal | undefined;
 }
 

@@ -10,7 +10,7 @@ type Subscription = Exclude<ClientMessage, { type: 'bad' }>;
 
 const lateAckMs = 3000;
 
-/** Does what one message of a client asks for, and answers it (contract, "Order stream"; "Settled besides", "Stream"). */
+/** Carries out one message of a client, and answers it (contract, "Order stream"; "Settled besides", "Stream"). */
 export function answerClient(
   parts: SandboxParts,
   subscriptions: Subscriptions,

@@ -1,6 +1,6 @@
 import { accountOfTarget, type StreamTopic, streamTopics } from '../../platform/wire/event-envelope.ts';
 
-/** What a client asked for, or why it cannot be understood. `id` is its own, when it could be read. */
+/** The wish of a client, or why it cannot be understood. `id` is its own, when it could be read. */
 export type ClientMessage =
   | { readonly type: 'subscribe' | 'unsubscribe'; readonly id: string; readonly topic: StreamTopic; readonly accountId: string }
   | { readonly type: 'bad'; readonly id?: string; readonly message: string };

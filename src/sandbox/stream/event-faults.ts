@@ -17,7 +17,7 @@ interface Held {
   overtakenBy: number;
 }
 
-/** What became of one event on one connection. */
+/** The fate of one event on one connection. */
 export type EventOutcome = 'sent' | 'sent_twice' | 'held' | 'dropped' | 'silently_lost' | 'half_open' | 'cut' | 'hidden';
 
 const longestHoldMs = 250;
@@ -25,7 +25,7 @@ const longestHoldMs = 250;
 /**
  * The last step of an event on its way to one connection, where faults meet it.
  *
- * Invariant: at most one fault an event. What is held back leaves after a few later events or 250 ms, whichever is first, and never after the
+ * Invariant: at most one fault an event. An event that is held back leaves after a few later events or 250 ms, whichever is first, and never after the
  * connection ended; the ledger says when (`released`).
  */
 export class EventFaults {

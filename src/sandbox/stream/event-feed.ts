@@ -13,7 +13,7 @@ export type ChangeCause = 'market' | 'control' | 'entry' | 'venue';
  * Takes each change to the ledger and to everybody who follows its account. The process as a whole needs 12 to 18 µs of processor a change
  * with one follower, ledger and kernel included (bench/sandbox-rate.ts).
  *
- * Invariant: a change is in the ledger (with its whole new state, unless the ledger is brief) before its event is anywhere, and for each follower there is a line that says what became of
+ * Invariant: a change is in the ledger (with its whole new state, unless the ledger is brief) before its event is anywhere, and for each follower there is a line that says the fate of
  * the event: sent, or withheld and by which fault.
  */
 export class EventFeed {
@@ -34,12 +34,12 @@ export class EventFeed {
     this.brief = options.detail === 'brief';
   }
 
-  /** Events that met no fault, over all connections: what a benchmark holds against the reader's counts without reading the ledger. */
+  /** Events that met no fault, over all connections: a benchmark compares it with the reader's counts without reading the ledger. */
   get eventsSent(): number {
     return this.sent;
   }
 
-  /** What changes inside of `work` is put down to `cause`. */
+  /** Changes made inside of `work` are recorded under `cause`. */
   during<T>(cause: ChangeCause, work: () => T): T {
     const before = this.cause;
     this.cause = cause;

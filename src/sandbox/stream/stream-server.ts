@@ -21,7 +21,7 @@ const unauthenticated =
 const forbidden = '{"error":{"type":"forbidden","code":"FORBIDDEN","message":"The token lacks the scope order:information"}}';
 
 /**
- * The order stream of every listener: upgrades, sessions, and their end. Which connection follows what is in `Subscriptions`.
+ * The order stream of every listener: upgrades, sessions, and their end. `Subscriptions` has the accounts that each connection follows.
  *
  * Invariant: a session exists only for a token that was good at the upgrade; it ends when the token does.
  */

@@ -9,7 +9,7 @@ import { rawFrame } from './raw-frame.ts';
 
 export interface SessionOptions {
   readonly heartbeatMs: number;
-  /** What may wait in the socket for a reader that does not read. */
+  /** The bytes that may wait in the socket for a reader that does not read. */
   readonly maxBacklogBytes: number;
   /** Between a close frame and the cut, where the other side does not answer. */
   readonly closeGraceMs: number;
@@ -35,7 +35,7 @@ const longestTimerMs = 2 ** 31 - 1;
 export class StreamSession {
   readonly number: number;
   readonly principal: Principal;
-  /** What it follows: `<topic> <account>`. */
+  /** The accounts that it follows: `<topic> <account>`. */
   readonly targets = new Set<string>();
   private state: 'open' | 'half_open' | 'closed' = 'open';
   private corked = false;

@@ -3,7 +3,7 @@ import type { StreamSession } from './stream-session.ts';
 
 const nobody: readonly StreamSession[] = [];
 
-/** Who follows what. */
+/** The sessions that follow each account. */
 export class Subscriptions {
   readonly sessions = new Set<StreamSession>();
   private readonly followers = new Map<string, StreamSession[]>();

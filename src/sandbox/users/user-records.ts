@@ -1,6 +1,6 @@
 import type { Principal } from '../auth/directory.ts';
 
-/** What everybody's settings are at first: one value of each JSON type. */
+/** Every user's settings at first: one value of each JSON type. */
 export const defaultSettings: readonly { readonly category: string; readonly key: string; readonly value: unknown }[] = [
   { category: 'display', key: 'theme', value: 'dark' },
   { category: 'display', key: 'fontSize', value: 14 },

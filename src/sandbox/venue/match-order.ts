@@ -22,7 +22,7 @@ export function nextCloseMs(nowMs: number): number {
 
 /**
  * At which price the venue trades these terms now: the walk of an equity, the worth of the option or of the whole combination (net of all legs, at least
- * a tick), the walk of a prediction market for YES and what is left to 1 for NO.
+ * a tick), the walk of a prediction market for YES and the rest to 1 for NO.
  */
 export function referencePrice(terms: OrderTerms, instrument: Instrument, today: DayNumber): Fixed {
   if (terms.stream === 'prediction') return priceOf(terms.outcome === 'NO' ? 100 - instrument.ticks : instrument.ticks);
@@ -44,7 +44,7 @@ function premiumTicks(leg: Leg, instrument: Instrument, today: DayNumber): numbe
   return contract === undefined ? 1 : theoreticalTicks(contract, instrument.ticks, today);
 }
 
-/** What matching has to know of an order. Words in lower case, whatever its stream writes. */
+/** The fields of an order that matching needs. Words in lower case, for both streams. */
 export interface Matchable {
   readonly buys: boolean;
   readonly type: 'market' | 'limit' | 'stop' | 'stop_limit';
@@ -68,12 +68,12 @@ interface Match {
   readonly quantity: Fixed;
   /** More would trade if there were more: the order waits for quantity, not for a price. */
   readonly hungry: boolean;
-  /** What is left must not rest: ioc, or fok that cannot be filled at once. */
+  /** The rest of it must not wait on the book: ioc, or fok that cannot be filled at once. */
   readonly ends: boolean;
 }
 
 /**
- * What one print does to one order. A stop waits until its price is touched and is then a market order; a touched stop limit is a limit order at its
+ * The effect of one print on one order. A stop waits until its price is touched and is then a market order; a touched stop limit is a limit order at its
  * price, which fills at that price or better, in part or not at all, and rests (specification, "Equity order"). Never more than is left, never worse than
  * the limit. ioc and fok are judged at the first print after the trigger.
  */

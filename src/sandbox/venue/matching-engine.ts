@@ -19,7 +19,7 @@ export interface MatchingDeps {
  * The orders that people placed, matched against the price walk.
  *
  * States of an order here: resting → gone (filled, ended or released). Invariant: an order is in the book of its instrument only while it is open; it
- * trades at its limit or better, never beyond its working quantity; within one print whoever rests longer is served first.
+ * trades at its limit or better, never beyond its working quantity; within one print the order that rests longer is served first.
  */
 export class MatchingEngine {
   private readonly books = new Map<Instrument, Set<ExchangeOrder>>();
@@ -51,7 +51,7 @@ export class MatchingEngine {
     if (instrument !== undefined) this.books.get(instrument)?.delete(order);
   }
 
-  /** The instrument trades at its present price. True when somebody would take more at it than there was. */
+  /** The instrument trades at its present price. True when orders would take more at it than there was. */
   print(instrument: Instrument): boolean {
     const book = this.books.get(instrument);
     if (book === undefined || book.size === 0) return false;
@@ -75,7 +75,7 @@ export class MatchingEngine {
       book.delete(order);
       return false;
     }
-    // What waits for its first answer, rests until the next session or is out of sight does not trade.
+    // An order that waits for its first answer, rests until the next session or is out of sight does not trade.
     if (order.state !== 'new' && order.state !== 'partially_filled') return false;
     const print: Print = { price: this.deps.priceOf(order, instrument), available: offer.available };
     const match = matchOrder(matchable(order), print);

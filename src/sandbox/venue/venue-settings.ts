@@ -28,7 +28,7 @@ export const venueOptions = z
   })
   .prefault({});
 
-/** Body of `POST /venue`: what is left out stays. */
+/** Body of `POST /venue`: a field that is left out stays. */
 export const venueChange = z.strictObject(fields).partial();
 
 export type VenueOptions = z.output<typeof venueOptions>;

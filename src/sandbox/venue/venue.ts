@@ -15,13 +15,13 @@ export interface VenueDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly nextVenueOrderId: () => string;
-  /** Puts what changes inside down to the venue, in the ledger. */
+  /** Records the changes made inside as the venue's, in the ledger. */
   readonly during: (work: () => void) => void;
 }
 
 /** Orders that wait for quantity alone are served again after this. */
 const refillMs = 25;
-/** What is out of sight is looked at again after this. */
+/** An order that is out of sight is looked at again after this. */
 const retryMs = 50;
 /** The longest that a timer of the platform can wait. */
 const longestTimerMs = 2_000_000_000;
@@ -31,7 +31,7 @@ const longestTimerMs = 2_000_000_000;
  * whose day or time is over.
  *
  * States of an order here: *waiting* (a new order, an amend or a cancel is unanswered) ⇄ *working* → closed. Invariant: each ask is answered at most once, by
- * whoever comes first, venue or control port; an order that is closed has no timer here; what is out of sight is neither answered nor ended.
+ * by the first that comes, venue or control port; an order that is closed has no timer here; an order that is out of sight is neither answered nor ended.
  */
 export class Venue {
   options: VenueOptions;
@@ -76,7 +76,7 @@ export class Venue {
     this.later(() => this.answerPending(order, action, order.asked));
   }
 
-  /** Told after every change of the exchange: what needs no answer and no timer any more is forgotten. */
+  /** Called after every change of the exchange: an order that needs no answer and no timer any more is forgotten. */
   changed(order: ExchangeOrder): void {
     if (this.waiting.size > 0 && order.pendingAction === 'none' && order.state !== 'pending_new') this.waiting.delete(order);
     if (this.expiries.size === 0 || !isClosed(order.state)) return;
@@ -98,7 +98,7 @@ export class Venue {
     this.expiries.delete(order);
   }
 
-  /** The day is over, whatever the clock says: day orders expire. Returns how many. */
+  /** The day is over, by command and not by the clock: day orders expire. Returns how many. */
   endDay(): number {
     let count = 0;
     for (const order of [...this.expiries.keys()]) {
