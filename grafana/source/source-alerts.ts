@@ -4,6 +4,8 @@ const silence = ofHolder('(tidemark_source_last_frame_timestamp_seconds > 0)');
 const notLive = ofHolder('tidemark_source_state{state=~"connecting|down|unanswered|resyncing|frozen"}');
 const anyState = ofHolder('tidemark_source_state');
 const oldestRead = ofHolder('(tidemark_source_last_complete_read_timestamp_seconds > 0)');
+const unrecovered = ofHolder('tidemark_source_unrecovered');
+const absentOrders = ofHolder('tidemark_source_absent_orders');
 const expiry = ofHolder('(tidemark_token_expiry_timestamp_seconds > 0)');
 const signInNeeded = ofHolder('tidemark_credentials{state="login_required"}');
 
@@ -56,6 +58,24 @@ or (sum by (job) (${signInNeeded}) > 0)`,
     summary: 'The {{ $labels.source }} stream loses changes silently',
     description:
       'Changes that audits found in the last hour and the stream had not delivered 5 s later: {{ $value | humanize }}. They are applied.',
+  },
+  {
+    // Looks are repeated for half a minute each, and two or three audits read the account whole in this time.
+    name: 'FramesUnrecovered',
+    severity: 'ticket',
+    expr: `sum by (job, source) (${unrecovered}) > 0`,
+    for: '5m',
+    summary: 'Something of the {{ $labels.source }} stream could not be taken, nor read since',
+    description: 'Orders and gaps that nothing has recovered for five minutes: {{ $value }}. "Complete up to" waits for them.',
+  },
+  {
+    name: 'OrdersAbsent',
+    severity: 'ticket',
+    expr: `sum by (job, source, cause) (${absentOrders}) > 0`,
+    for: '1m',
+    summary: 'The platform does not know orders that we hold open',
+    description:
+      'Orders of the {{ $labels.source }} stream that are open here and unknown there ({{ $labels.cause }}): {{ $value }}. They stay as they are.',
   },
   {
     // Five times the default of TIDEMARK_AUDIT_INTERVAL_MS.

@@ -7,8 +7,10 @@ import type { ListRequest, OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ReadBudget } from '../runtime/read-budget.ts';
+import type { AbsentOrders } from './absent-orders.ts';
 import type { AccountRecord, AccountRegistry } from './account-registry.ts';
 import { askAfterSilent } from './ask-after-silent.ts';
+import type { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
 import { givenUp, notSettled, storeIsLost, unclear } from './read-errors.ts';
@@ -25,6 +27,8 @@ export interface AccountReaderDeps {
   readonly sink: ObservationSink;
   readonly intake: RowIntake;
   readonly looks: OrderLooks;
+  readonly absent: AbsentOrders;
+  readonly doubts: Pick<Doubts, 'oldest'>;
   readonly unrecovered: Unrecovered;
   readonly clock: Clock;
   readonly log: Log;
@@ -204,7 +208,9 @@ export class AccountReader {
     this.wasEmpty = highest === undefined;
     if (highest === undefined) return;
     const cap = formatInstant(startedMs + this.options.timings.overlapMs);
-    const next = compareInstants(highest, cap) > 0 ? cap : highest;
+    // What is in doubt is to be shown again, to the process that takes over as well.
+    const { oldest = highest } = this.deps.doubts;
+    const next = [cap, oldest].reduce((least, each) => (compareInstants(each, least) < 0 ? each : least), highest);
     await this.save((record) => {
       const { readUpTo } = record;
       const known = readUpTo !== undefined && compareInstants(next, readUpTo) <= 0;

@@ -17,6 +17,8 @@ export interface OpenOrder {
   readonly status: string;
   readonly sourceVersion: bigint | undefined;
   readonly updatedAt: string;
+  /** Absent: 0. */
+  readonly sourceEpoch?: number;
 }
 
 /** The accounts that we follow, durable. Every call has a deadline; rejects when the database can't be reached. */

@@ -8,6 +8,7 @@ import type { PlatformError } from '../platform/platform-error.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import { AbsentOrders } from './absent-orders.ts';
 import type { AccountAccess } from './account-access.ts';
 import { AccountLooks } from './account-looks.ts';
 import { AccountReader } from './account-reader.ts';
@@ -16,8 +17,11 @@ import { Audit } from './audit.ts';
 import type { Connection, SubscribeOutcome } from './connection.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import { Continuity } from './continuity.ts';
+import { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { OrderLooks } from './order-looks.ts';
+import type { Pace } from './pace.ts';
+import { isOfAccount } from './read-errors.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import { RowIntake } from './row-intake.ts';
 import type { AccountState, AccountStatus } from './source-status.ts';
@@ -37,6 +41,7 @@ export interface SessionDeps {
   readonly log: Log;
   readonly gate: Window;
   readonly auditGate: Window;
+  readonly doubtPace: Pace;
 }
 
 export interface SessionOptions {
@@ -88,6 +93,8 @@ export class AccountSession {
   private readonly reader: AccountReader;
   private readonly intake: RowIntake;
   private readonly unrecovered: Unrecovered;
+  private readonly absent: AbsentOrders;
+  private readonly doubts: Doubts;
   private readonly continuity: Continuity;
   private readonly checks: Audit;
   private readonly storeLost: StoreLost;
@@ -109,11 +116,15 @@ export class AccountSession {
     const signal = this.life.signal;
     const looks = new OrderLooks({ ...deps, intake: this.intake }, { stream, accountId, signal });
     this.unrecovered = new Unrecovered({ ...deps, looks }, { signal });
+    this.absent = new AbsentOrders({ ...deps, intake: this.intake }, { stream, accountId });
+    this.intake.onOrder = (orderId) => this.absent.seen(orderId);
+    this.doubts = new Doubts({ ...deps, intake: this.intake, looks }, { signal, about: this.about({}) });
+    this.intake.onDoubt = (observation, doubt) => this.doubts.raise(observation, doubt);
     const onAudited = (observation: Observation, outcome: Outcome) => this.checks.judge(observation, outcome);
-    const { intake, unrecovered } = this;
-    this.reader = new AccountReader({ ...deps, intake, looks, unrecovered }, { ...options, onAudited }, record);
+    const { intake, unrecovered, absent, doubts } = this;
+    this.reader = new AccountReader({ ...deps, intake, looks, unrecovered, absent, doubts }, { ...options, onAudited }, record);
     const parts = { ...deps, reader: this.reader, looks, intake };
-    this.checks = new Audit(parts, { signal, about: this.about({}), source: stream });
+    this.checks = new Audit(parts, { about: this.about({}), source: stream });
     this.storeLost = new StoreLost(parts);
     const standing = () => ({ live: this.state === 'live', certain: this.isCertain() });
     this.access = new AccountLooks(parts, { stream, accountId, isSim: record.isSim, signal, standing });
@@ -220,7 +231,9 @@ export class AccountSession {
       state,
       sinceMs,
       sourceEpoch: this.intake.sourceEpoch,
-      ...(this.unrecovered.count > 0 && { unrecovered: this.unrecovered.count }),
+      unrecovered: this.unrecovered.count,
+      inDoubt: this.doubts.count,
+      absent: this.absent.shown,
       ...(lastEventMs !== undefined && { lastEventMs }),
       ...(lastResyncMs !== undefined && { lastResyncMs }),
       ...(lastAuditMs !== undefined && { lastAuditMs }),
@@ -252,7 +265,7 @@ export class AccountSession {
         if (this.replaced.size === 0) this.whenProven();
         return;
       }
-      if (!outcome.complete && this.deniesAccount(outcome.error)) {
+      if (!outcome.complete && isOfAccount(outcome.error)) {
         connection.unsubscribe(this.accountId);
         this.refused(outcome.error);
         return;
@@ -366,10 +379,6 @@ export class AccountSession {
   private isCertain(): boolean {
     const closed = (this.reader.completeSinceMs ?? this.gapShownMs) > this.gapShownMs;
     return this.state !== 'frozen' && (closed || this.gapShownMs === Number.NEGATIVE_INFINITY);
-  }
-
-  private deniesAccount({ status, code }: PlatformError): boolean {
-    return status === 403 || status === 401 || code === 'LOGIN_REQUIRED';
   }
 
   private refused(error: PlatformError): void {

@@ -1,10 +1,11 @@
 import type { Stream } from '../domain/order.ts';
-import type { Log } from '../observability/log.ts';
 import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
-import type { AccountRegistry } from './account-registry.ts';
+import type { AbsentOrders } from './absent-orders.ts';
+import type { AccountRegistry, OpenOrder } from './account-registry.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
+import { isOfAccount } from './read-errors.ts';
 import type { ReadProgress } from './read-progress.ts';
 import type { TakenRow } from './row-intake.ts';
 
@@ -13,7 +14,7 @@ export interface AskDeps {
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;
   readonly looks: OrderLooks;
-  readonly log: Log;
+  readonly absent: AbsentOrders;
   /** Takes a page of a list, as the read itself does. */
   readonly page: (page: Page) => Promise<void>;
   /** Told what became of each single order, as the read itself is of the rows of its pages. */
@@ -22,13 +23,12 @@ export interface AskDeps {
 
 const pageSize = 500;
 const atOnce = 4;
-const namedInLog = 20;
 /** With more silent orders than this, one list of the open ones is cheaper: it answers for 500 a request, and only those it does not show are left. */
 const listAbove = 50;
 
 /**
- * Orders that we hold open, that nobody wrote since the read began and that it did not show: each is looked at, so that a lost terminal frame is found.
- * The answer "no such order" proves nothing and changes nothing. Returns the error that left the read incomplete, if any.
+ * Orders that we hold open, that were not written since the read began and that it did not show: each is looked at, so that a lost terminal frame is found.
+ * The answer "no such order" proves nothing and changes nothing; those that had it lately are left out. Returns the error that left the read incomplete, if any.
  */
 export async function askAfterSilent(
   deps: AskDeps,
@@ -41,17 +41,17 @@ export async function askAfterSilent(
     const list = await deps.reads.listOrders({ stream, accountId, state: 'open' }, deps.page, progress.signal, progress.budget);
     if (!list.complete) return list.error;
     await deps.sink.settled();
-    silent = silent.filter((orderId) => !progress.shownOpen.has(orderId));
+    silent = silent.filter(({ orderId }) => !progress.shownOpen.has(orderId));
   }
-  return silent.length === 0 ? undefined : lookAtEach(deps, stream, accountId, silent, progress);
+  return silent.length === 0 ? undefined : lookAtEach(deps, silent, progress);
 }
 
-async function silentOrders(deps: AskDeps, stream: Stream, accountId: string, progress: ReadProgress): Promise<string[]> {
-  const silent: string[] = [];
+async function silentOrders(deps: AskDeps, stream: Stream, accountId: string, progress: ReadProgress): Promise<OpenOrder[]> {
+  const silent: OpenOrder[] = [];
   let after = '';
   for (;;) {
     const open = await deps.registry.openOrders(stream, accountId, progress.startedMs, after, pageSize);
-    for (const { orderId } of open) if (!progress.shownOpen.has(orderId)) silent.push(orderId);
+    for (const order of open) if (!progress.shownOpen.has(order.orderId) && deps.absent.isDue(order.orderId)) silent.push(order);
     const last = open.at(-1);
     if (last === undefined || open.length < pageSize || progress.signal.aborted) return silent;
     after = last.orderId;
@@ -59,36 +59,27 @@ async function silentOrders(deps: AskDeps, stream: Stream, accountId: string, pr
 }
 
 async function lookAtEach(
-  { looks, taken, log }: AskDeps,
-  stream: Stream,
-  accountId: string,
-  orderIds: readonly string[],
+  { looks, taken, absent }: AskDeps,
+  orders: readonly OpenOrder[],
   { kind, signal, cause, budget, unread }: ReadProgress,
 ): Promise<PlatformError | undefined> {
-  const rest = orderIds.values();
-  const absent: string[] = [];
+  const rest = orders.values();
+  const unknown: OpenOrder[] = [];
   let failure: PlatformError | undefined;
   const worker = async () => {
-    for (const orderId of rest) {
+    for (const order of rest) {
       if (signal.aborted || failure !== undefined) return;
+      const { orderId } = order;
       const wish = { rank: 'silent', cause, signal, budget, opensEpoch: kind === 'complete' } as const;
       const look = await looks.lookAt(orderId, wish);
       // What fails for good (400, say) says nothing of the others and would keep the account from ever being live: like "no such order".
       if (look.kind === 'failed' && (look.error.retryable || isOfAccount(look.error))) failure = look.error;
-      if (look.kind === 'absent') absent.push(orderId);
+      if (look.kind === 'absent') unknown.push(order);
       if (look.kind === 'found') taken(look.item);
       if (look.kind === 'unclear') unread.add(orderId);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
-  if (absent.length > 0) {
-    const about = { stream, accountId, orders: absent.length, orderIds: absent.slice(0, namedInLog) };
-    log.warn(about, 'the platform does not know orders that we hold open: they stay as they are');
-  }
+  absent.note(unknown);
   return failure;
-}
-
-/** The account as a whole, or our credential, is refused. */
-function isOfAccount({ status, code }: PlatformError): boolean {
-  return status === 401 || status === 403 || code === 'LOGIN_REQUIRED';
 }

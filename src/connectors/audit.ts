@@ -3,10 +3,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccountReader } from './account-reader.ts';
-import { Corrections } from './corrections.ts';
-import type { OrderLooks } from './order-looks.ts';
 import type { ReadOutcome } from './read-progress.ts';
-import type { RowIntake } from './row-intake.ts';
 import { SilentLossWatch } from './silent-loss-watch.ts';
 import type { Window } from './window.ts';
 
@@ -15,24 +12,20 @@ export interface AuditDeps {
   readonly log: Log;
   readonly metrics: Metrics['source'];
   readonly reader: AccountReader;
-  readonly looks: OrderLooks;
   /** One account is audited at a time. */
   readonly auditGate: Window;
-  readonly intake: RowIntake;
 }
 
 /**
- * The audit of one account: heartbeats prove the transport, this proves the data. What it finds is mended by ingest like any other row; here it is judged: a
- * change that the stream lost silently, or a row that only a correction explains.
+ * The audit of one account: heartbeats prove the transport, this proves the data. What it finds is mended by ingest like any other row; here it is judged for
+ * changes that the stream lost silently.
  */
 export class Audit {
   private readonly losses: SilentLossWatch;
-  private readonly corrections: Corrections;
   private readonly deps: AuditDeps;
 
-  constructor(deps: AuditDeps, options: { signal: AbortSignal; about: object; source: string }) {
+  constructor(deps: AuditDeps, options: { about: object; source: string }) {
     this.deps = deps;
-    this.corrections = new Corrections(deps, { signal: options.signal });
     this.losses = new SilentLossWatch(deps, {
       onLoss: (orderId) => {
         deps.metrics.silentLosses.inc({ source: options.source });
@@ -58,9 +51,7 @@ export class Audit {
 
   /** What became of a row of the audit. */
   judge(observation: Observation, outcome: Outcome): void {
-    const { stream, orderId } = observation.view;
     if (outcome === 'applied') this.losses.found(observation);
-    if (outcome === 'stale' && stream === 'account' && !this.losses.hasNoted(orderId)) this.corrections.suspect(orderId);
   }
 
   stop(): void {

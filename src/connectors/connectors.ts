@@ -2,12 +2,13 @@ import type { Stream } from '../domain/order.ts';
 import type { Service } from '../runtime/service.ts';
 import type { AccountAccess } from './account-access.ts';
 import { AccountsFollower, type AccountsFollowerOptions } from './accounts-follower.ts';
+import { Pace } from './pace.ts';
 import { Source, type SourceDeps } from './source.ts';
 import type { SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
 import { Window } from './window.ts';
 
-export type ConnectorsDeps = Omit<SourceDeps, 'gate' | 'auditGate'>;
+export type ConnectorsDeps = Omit<SourceDeps, 'gate' | 'auditGate' | 'doubtPace'>;
 
 export interface ConnectorsOptions extends AccountsFollowerOptions {
   /** Whole address of the production stream: account orders. */
@@ -19,6 +20,8 @@ export interface ConnectorsOptions extends AccountsFollowerOptions {
 
 /** Half of the HTTP connections to one origin: single orders and tokens must not wait behind lists. */
 const readsAtOnce = 8;
+/** Ten reads a second: a thousand orders whose fills were taken back, at two reads each, are right within four minutes. */
+const doubtEveryMs = 100;
 
 interface Term {
   readonly sources: readonly Source[];
@@ -57,7 +60,8 @@ export class Connectors implements Service {
     if (this.term !== undefined) return;
     const { streamUrl, predictionStreamUrl } = this.options;
     const timings = { ...streamTimingDefaults, ...this.options.timings };
-    const deps = { ...this.deps, gate: new Window(readsAtOnce), auditGate: new Window(1) };
+    const doubtPace = new Pace(this.deps, { everyMs: doubtEveryMs });
+    const deps = { ...this.deps, gate: new Window(readsAtOnce), auditGate: new Window(1), doubtPace };
     const sources = [new Source(deps, { stream: 'account', url: streamUrl, timings })];
     if (predictionStreamUrl !== undefined)
       sources.push(new Source(deps, { stream: 'prediction', url: predictionStreamUrl, timings }));

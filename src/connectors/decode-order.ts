@@ -18,6 +18,7 @@ export interface RowOrigin {
   readonly bytes: number;
   readonly correction?: true;
   readonly urgent?: true;
+  readonly onDoubt?: Observation['onDoubt'] | undefined;
 }
 
 /** The row is of another account than the one whose stream or list brought it: dropped and alarmed, never stored. */
@@ -57,6 +58,7 @@ function observation(decoded: DecodedOrder, origin: RowOrigin): Observation {
     sourceEpoch: origin.sourceEpoch,
     ...(origin.correction && { correction: origin.correction }),
     ...(origin.urgent && { urgent: origin.urgent }),
+    ...(origin.onDoubt && { onDoubt: origin.onDoubt }),
     observedAtMs: origin.observedAtMs,
     receivedMs: origin.receivedMs,
     bytes: origin.bytes,

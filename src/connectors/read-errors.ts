@@ -28,3 +28,8 @@ export function notSettled(error: unknown): PlatformError {
   const message = error instanceof Error ? error.message : String(error);
   return { code: 'STORE_UNAVAILABLE', message, retryable: true, sent: 'yes' };
 }
+
+/** The account as a whole, or our credential, is refused. */
+export function isOfAccount({ status, code }: PlatformError): boolean {
+  return status === 401 || status === 403 || code === 'LOGIN_REQUIRED';
+}

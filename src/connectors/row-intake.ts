@@ -48,6 +48,10 @@ export class RowIntake {
   sourceEpoch: number;
   /** Is shown every order before its version counts for anything. True: it is not to be offered. */
   guard: (observation: Observation) => boolean = () => false;
+  /** Told of rows after whose commit the order ought to be read from REST. */
+  onDoubt: Observation['onDoubt'];
+  /** Told of the order of every row that is offered. */
+  onOrder: (orderId: string) => void = () => {};
   /** The store is lost: nothing but the read that fills the next epoch may be offered. */
   suspended = false;
   private store = 0;
@@ -81,6 +85,7 @@ export class RowIntake {
     if (this.suspended && source.cause === 'stream') return { kind: 'withheld' };
     if (item.kind === 'order') {
       this.deps.sink.offer(withOutcome(item, source.onOutcome));
+      this.onOrder(item.view.orderId);
     } else if (item.kind === 'foreign') {
       this.foreign(item);
     } else if (source.cause === 'stream' || this.isNewFault(item)) {
@@ -108,6 +113,7 @@ export class RowIntake {
       bytes,
       ...(correction && { correction }),
       ...(urgent && { urgent }),
+      onDoubt: this.onDoubt,
     };
   }
 

@@ -46,11 +46,6 @@ export class SilentLossWatch {
     if (this.noted.size <= maxNoted) this.noted.set(orderId, { version: observation.sourceVersion, updatedAt });
   }
 
-  /** Whether the stream delivered anything of the order while watching. */
-  hasNoted(orderId: string): boolean {
-    return this.noted.has(orderId);
-  }
-
   /** An audit's row was news to us. */
   found(observation: Observation): void {
     if (this.stopped) return;

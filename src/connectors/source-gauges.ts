@@ -1,11 +1,12 @@
 import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { type AccountState, accountStates } from './source-status.ts';
+import { absenceCauses } from './absent-orders.ts';
+import { type AccountStatus, accountStates } from './source-status.ts';
 
 /** What one source shows at the moment. Wall time in milliseconds, 0 for never. */
 export interface SourceReading {
   readonly stream: Stream;
-  readonly states: readonly AccountState[];
+  readonly accounts: readonly Pick<AccountStatus, 'state' | 'unrecovered' | 'inDoubt' | 'absent'>[];
   readonly lastFrameMs: number;
   readonly lastEventMs: number;
   /** Of the live account that was read whole longest ago; left out when none is live. */
@@ -38,11 +39,29 @@ export class SourceGauges {
 
   private publish(stream: Stream): void {
     const readings = [...this.readings.values()].filter((reading) => reading.stream === stream);
-    const inState = new Map<AccountState, number>();
-    for (const { states } of readings) for (const state of states) inState.set(state, (inState.get(state) ?? 0) + 1);
-    for (const state of accountStates) this.metrics.state.set({ source: stream, state }, inState.get(state) ?? 0);
+    const accounts = readings.flatMap((reading) => reading.accounts);
+    const sum = (of: (account: SourceReading['accounts'][number]) => number) =>
+      accounts.reduce((total, account) => total + of(account), 0);
+    for (const state of accountStates)
+      this.metrics.state.set(
+        { source: stream, state },
+        sum((account) => (account.state === state ? 1 : 0)),
+      );
+    this.metrics.unrecovered.set(
+      { source: stream },
+      sum(({ unrecovered }) => unrecovered),
+    );
+    this.metrics.inDoubt.set(
+      { source: stream },
+      sum(({ inDoubt }) => inDoubt),
+    );
+    for (const cause of absenceCauses)
+      this.metrics.absentOrders.set(
+        { source: stream, cause },
+        sum(({ absent }) => absent.find((each) => each.cause === cause)?.orders ?? 0),
+      );
     // The one that is silent longest counts, or a silent source would hide behind a busy one; one without accounts has nothing to say.
-    const frames = readings.filter(({ states, lastFrameMs }) => states.length > 0 && lastFrameMs > 0);
+    const frames = readings.filter(({ accounts: its, lastFrameMs }) => its.length > 0 && lastFrameMs > 0);
     const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
     if (frames.length > 0) this.metrics.lastFrame.set({ source: stream }, oldest / 1000);
     const reads = readings.flatMap(({ oldestReadMs }) => (oldestReadMs === undefined ? [] : [oldestReadMs]));

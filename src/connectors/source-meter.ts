@@ -30,11 +30,10 @@ export class SourceMeter {
   flush(accounts: readonly AccountStatus[]): void {
     const { stream, lastFrameMs, lastEventMs } = this;
     this.count();
-    const states = accounts.map(({ state }) => state);
     const oldestReadMs = oldestRead(accounts);
     this.gauges.set(this, {
       stream,
-      states,
+      accounts,
       lastFrameMs,
       lastEventMs,
       ...(oldestReadMs === undefined ? {} : { oldestReadMs }),

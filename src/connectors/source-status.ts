@@ -1,4 +1,5 @@
 import type { Stream } from '../domain/order.ts';
+import type { Absence } from './absent-orders.ts';
 
 /**
  * - `connecting`: no connection yet, or not subscribed on it. `down`: the last attempt failed, the next one waits.
@@ -28,7 +29,11 @@ export interface AccountStatus {
   readonly sinceMs: number;
   readonly sourceEpoch: number;
   /** Orders, and gaps, of which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them. */
-  readonly unrecovered?: number;
+  readonly unrecovered: number;
+  /** Orders that wait to be read once more from REST: fills may have been taken back, or the order is in conflict with itself. */
+  readonly inDoubt: number;
+  /** Orders that we hold open and that the platform does not know. */
+  readonly absent: readonly Absence[];
   readonly lastEventMs?: number;
   readonly lastResyncMs?: number;
   readonly lastAuditMs?: number;

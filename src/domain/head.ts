@@ -20,6 +20,12 @@ export interface Fill {
   readonly inferred: boolean;
 }
 
+/**
+ * What only a read of the order from REST can clear up (docs/settling.md, account orders). `taken_back`: a view is newer than the one that counts, and has a lower
+ * cumQty: fills may have been taken back. `conflict`: the order that came out is in conflict with itself.
+ */
+export type Doubt = 'taken_back' | 'conflict';
+
 export type Reduction =
   /** The normalised order changed: a new revision. `changed` names the top-level fields of the order that differ (empty: only the version rose). */
   | {
@@ -28,8 +34,9 @@ export type Reduction =
       readonly changed: readonly string[];
       readonly fill?: Fill;
       readonly correction?: true;
+      readonly doubt?: Doubt;
     }
   /** Nothing to tell. `head` is there when only the join's own memory moved: it is stored, without a revision. */
-  | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly behind?: true }
+  | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly behind?: true; readonly doubt?: Doubt }
   /** It contradicts what we hold (same version with other content, another identity). State unchanged, kept in quarantine, alarmed. */
   | { readonly outcome: 'conflict'; readonly reason: string; readonly detail: string };

@@ -5,7 +5,7 @@ import { changedFields } from './changed-fields.ts';
 import { type OwnFields, ownFields } from './compose-order.ts';
 import { compareDecimals } from './decimal.ts';
 import { deriveFill } from './fill.ts';
-import type { Head, Reduction } from './head.ts';
+import type { Doubt, Head, Reduction } from './head.ts';
 import { contradictedIdentity, joinInstruments } from './identity.ts';
 import { compareInstants } from './instant.ts';
 import type { Observation } from './observation.ts';
@@ -33,23 +33,36 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const order = presentAccount(joined, ownFields(head.order));
   const changed = changedFields(head.order, order);
   if (changed.every((field) => carriedFields.has(field))) {
-    return { outcome: 'duplicate', head: { ...head, join: memoryOf(joined, head.order, correction) } };
+    return { outcome: 'duplicate', head: { ...head, join: memoryOf(joined, head.order, correction) }, ...doubtOf(held, view) };
   }
   const fill = fillOf(head.order, order);
   const next: Head = { order, revision: head.revision + 1, join: memoryOf(joined, order, correction) };
-  return { outcome: 'applied', head: next, changed, ...fill };
+  return { outcome: 'applied', head: next, changed, ...fill, ...doubtOf(held, view, order) };
 }
 
 function firstRevision(view: OrderView, own: OwnFields): Reduction {
   const joined = joinOfView(view);
   const order = presentAccount(joined, own);
   const head: Head = { order, revision: 1, join: memoryOf(joined, order, undefined) };
-  return { outcome: 'applied', head, changed: changedFields(undefined, order), ...fillOf(undefined, order) };
+  return {
+    outcome: 'applied',
+    head,
+    changed: changedFields(undefined, order),
+    ...fillOf(undefined, order),
+    ...doubtOf(joined, view, order),
+  };
 }
 
 function withoutEffect(held: AccountJoin, view: OrderView): Reduction {
-  return { outcome: compareViews(view, held.winner) === 0 ? 'duplicate' : 'stale' };
+  return { outcome: compareViews(view, held.winner) === 0 ? 'duplicate' : 'stale', ...doubtOf(held, view) };
 }
+
+function doubtOf({ winner }: AccountJoin, view: OrderView, order?: Order): { readonly doubt?: Doubt } {
+  if (takesBack(winner, view)) return { doubt: 'taken_back' };
+  return order?.conflict === undefined ? noDoubt : { doubt: 'conflict' };
+}
+
+const noDoubt = Object.freeze({});
 
 /**
  * The confirmed read undoes what was joined before: the join starts again from it, also when that clears a terminal status. Only what names the order

@@ -1,3 +1,4 @@
+import type { Doubt } from './head.ts';
 import type { OrderView, Stream } from './order.ts';
 
 /** Where an observation came from. Everything learnt about an order is one of these and goes through ingest. */
@@ -27,6 +28,8 @@ export interface Observation {
   readonly bytes: number;
   /** Told once, after the commit that settled it. */
   readonly onOutcome?: (outcome: Outcome) => void;
+  /** Told after the commit, when the order ought to be read from REST. One function for all rows of an account: it costs the stream nothing. */
+  readonly onDoubt?: (observation: Observation, doubt: Doubt) => void;
 }
 
 /** Something arrived that cannot be understood. It is kept whole in `quarantine` and changes nothing else. */

@@ -174,6 +174,7 @@ export class BatchPipeline {
     }
     this.poison.passed(flight.entries.length, flight.number !== undefined && flight.prepared.heads.length > 0);
     settleEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
+    for (const { observation, doubt } of flight.prepared.doubts) observation.onDoubt?.(observation, doubt);
     backoff.reset();
     this.failing = false;
     this.deps.onProgress();

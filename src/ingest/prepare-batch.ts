@@ -1,7 +1,7 @@
 import type { LogRow } from '../domain/committed-batch.ts';
 import { encodeContinuity } from '../domain/encode-continuity.ts';
 import { encodeHeadJoin, encodeOrder, encodeUpdate } from '../domain/encode-update.ts';
-import type { Head, Reduction } from '../domain/head.ts';
+import type { Doubt, Head, Reduction } from '../domain/head.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../domain/observation.ts';
 import { type OrderView, orderKey } from '../domain/order.ts';
 import { reduce } from '../domain/reduce.ts';
@@ -23,6 +23,8 @@ export interface PreparedBatch {
   readonly bindings: readonly BindingRow[];
   /** Beside the entries: how each ends. Undefined for barriers and continuity marks. */
   readonly outcomes: readonly (Outcome | undefined)[];
+  /** Observations whose orders ought to be read from REST once this is committed. */
+  readonly doubts: readonly { readonly observation: Observation; readonly doubt: Doubt }[];
   /** Keys whose head in the cache is ahead of the database until this batch commits. Each is pinned once. */
   readonly touched: readonly string[];
   /** The log rows as the relay takes them, with the arrival of what caused each. */
@@ -55,6 +57,7 @@ export function prepareBatch(entries: readonly Entry[], cache: HeadCache, option
 
 class BatchBuilder {
   readonly outcomes: (Outcome | undefined)[] = [];
+  private readonly doubts: { observation: Observation; doubt: Doubt }[] = [];
   private readonly newest = new Map<string, { head: Head; state: string | undefined }>();
   private readonly updates: UpdateRow[] = [];
   private readonly quarantine: QuarantineRow[] = [];
@@ -91,6 +94,8 @@ class BatchBuilder {
       if (reduction.head !== undefined) this.remember(key, reduction.head, this.newest.get(key)?.state);
       this.outcomes.push(reduction.outcome);
     }
+    if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined && observation.onDoubt !== undefined)
+      this.doubts.push({ observation, doubt: reduction.doubt });
   }
 
   addUnreadable(item: Unreadable): void {
@@ -117,9 +122,9 @@ class BatchBuilder {
   finish(): PreparedBatch {
     const heads: HeadRow[] = [];
     for (const { head, state } of this.newest.values()) heads.push(headRow(head, state ?? encodeOrder(head.order)));
-    const { updates, quarantine, bindings, outcomes, rows, receivedMs, streams, bytes } = this;
+    const { updates, quarantine, bindings, outcomes, doubts, rows, receivedMs, streams, bytes } = this;
     const touched = [...this.newest.keys()];
-    return { heads, updates, quarantine, bindings, outcomes, touched, rows, receivedMs, streams, bytes };
+    return { heads, updates, quarantine, bindings, outcomes, doubts, touched, rows, receivedMs, streams, bytes };
   }
 
   private bind(head: Head | undefined, view: OrderView): ReturnType<typeof bindOrder> {

@@ -18,6 +18,8 @@ const sourceStates = [
   'login_required',
   'frozen',
 ] as const;
+/** `absenceCauses` of connectors/, which this room may not import; a test holds the two together. */
+export const absenceCauses = ['store_lost', 'forgotten'] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
 
 /** `limitNames` of domain/, which this room may not import; a test holds the two together. */
@@ -111,6 +113,9 @@ function initialiseSource(source: Metrics['source']): void {
     source.lastCompleteRead.set({ source: stream }, 0);
     source.gaps.inc({ source: stream }, 0);
     source.silentLosses.inc({ source: stream }, 0);
+    source.unrecovered.set({ source: stream }, 0);
+    source.inDoubt.set({ source: stream }, 0);
+    for (const cause of absenceCauses) source.absentOrders.set({ source: stream, cause }, 0);
     source.resyncSeconds.zero({ source: stream });
   }
 }

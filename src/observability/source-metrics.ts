@@ -59,6 +59,24 @@ export function sourceMetrics(registry: Registry) {
       labelNames: ['source'] as const,
       registers,
     }),
+    unrecovered: new Gauge({
+      name: 'tidemark_source_unrecovered',
+      help: 'Orders and gaps of which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them',
+      labelNames: ['source'] as const,
+      registers,
+    }),
+    inDoubt: new Gauge({
+      name: 'tidemark_source_orders_in_doubt',
+      help: 'Orders that wait to be read from REST: fills may have been taken back, or the order is in conflict with itself',
+      labelNames: ['source'] as const,
+      registers,
+    }),
+    absentOrders: new Gauge({
+      name: 'tidemark_source_absent_orders',
+      help: 'Orders that we hold open and the platform does not know, by why: store_lost, forgotten',
+      labelNames: ['source', 'cause'] as const,
+      registers,
+    }),
     silentLosses: new Counter({
       name: 'tidemark_source_silent_losses_total',
       help: 'Changes that the audit found and the stream had not delivered 5 s later',

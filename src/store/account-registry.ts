@@ -59,6 +59,7 @@ export class PostgresAccountRegistry implements AccountRegistry {
           status: orders.status,
           sourceVersion: orders.sourceVersion,
           updatedAt: sql<string>`${orders.state} ->> 'updatedAt'`,
+          sourceEpoch: sql<number | null>`(${orders.state} ->> 'sourceEpoch')::int`,
         })
         .from(orders)
         .where(
@@ -72,7 +73,11 @@ export class PostgresAccountRegistry implements AccountRegistry {
         )
         .orderBy(asc(orders.orderId))
         .limit(limit);
-      return rows.map((row) => ({ ...row, sourceVersion: row.sourceVersion ?? undefined }));
+      return rows.map(({ sourceEpoch, ...row }) => ({
+        ...row,
+        sourceVersion: row.sourceVersion ?? undefined,
+        ...(sourceEpoch !== null && { sourceEpoch }),
+      }));
     });
   }
 }

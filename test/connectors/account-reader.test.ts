@@ -151,35 +151,38 @@ describe('orders that we hold open and that a read does not show', () => {
 
 describe('a correction', () => {
   const busted: Row = { ...accountRow, ordStatus: 'PARTIALLY_FILLED', cumQty: '40', updatedAt: '2026-11-21T16:00:00Z' };
+  const confirmed = (rig: Rig) => rig.sink.observations.filter(({ correction }) => correction === true);
 
-  it('is offered when a stale row is confirmed by two reads that agree', async () => {
+  it('is offered when a row that takes fills back is confirmed by two reads that agree', async () => {
     const rig = await live();
-    audited(rig, 'stale');
+    rig.sink.doubt = () => 'taken_back';
     rig.platform.rows.set('account:acct-1', [busted]);
-    await rig.clock.advanceUntil(() => rig.sink.observations.some(({ correction }) => correction === true), 90_000);
-    const confirmed = rig.sink.observations.filter(({ correction }) => correction === true);
-    expect(confirmed.map(({ view }) => view.cumQty)).toEqual(['40']);
+    await rig.clock.advanceUntil(() => confirmed(rig).length > 0, 90_000);
+    expect(confirmed(rig).map(({ view }) => view.cumQty)).toEqual(['40']);
     expect(rig.platform.gets).toEqual(['ord-1', 'ord-1']);
   });
 
-  it('is not offered when the two reads differ, or the stream explains the stale row', async () => {
-    const differ = await live();
-    audited(differ, 'stale');
-    differ.platform.rows.set('account:acct-1', [busted]);
-    await differ.clock.advanceUntil(() => differ.platform.gets.length === 1, 90_000);
-    await differ.clock.advance(10);
-    differ.platform.rows.set('account:acct-1', [{ ...busted, cumQty: '50', updatedAt: '2026-11-21T16:00:01Z' }]);
-    await differ.clock.advance(5_000);
-    expect(differ.sink.observations.some(({ correction }) => correction === true)).toBe(false);
+  it('is not offered when the two reads differ, and then looked for again', async () => {
+    const rig = await live();
+    rig.sink.doubt = () => 'taken_back';
+    rig.platform.rows.set('account:acct-1', [busted]);
+    await rig.clock.advanceUntil(() => rig.platform.gets.length === 1, 90_000);
+    await rig.clock.advance(10);
+    rig.platform.rows.set('account:acct-1', [{ ...busted, cumQty: '50', updatedAt: '2026-11-21T16:00:01Z' }]);
+    await rig.clock.advance(5_000);
+    expect(confirmed(rig)).toEqual([]);
+    await rig.clock.advance(5_000);
+    expect(confirmed(rig).map(({ view }) => view.cumQty)).toEqual(['50']);
+  });
 
-    const explained = await live();
-    audited(explained, 'stale');
-    explained.platform.rows.set('account:acct-1', [busted]);
-    explained.platform.beforeList = async ({ stream }) => {
-      if (stream === 'account') explained.platform.emit('account', 'acct-1', { ...busted, cumQty: '41' });
-    };
-    await explained.clock.advance(300_000);
-    expect(explained.platform.gets).toEqual([]);
+  it('is not offered when the first read takes nothing back', async () => {
+    const rig = await live();
+    rig.sink.doubt = ({ cause }) => (cause === 'stream' ? 'taken_back' : undefined);
+    rig.platform.rows.set('account:acct-1', [busted]);
+    rig.platform.emit('account', 'acct-1', busted);
+    await rig.clock.advance(300_000);
+    expect(rig.platform.gets).toEqual(['ord-1']);
+    expect(confirmed(rig)).toEqual([]);
   });
 
   it('is a matter of account orders: prediction orders have versions', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
+import { Pace } from '../../src/connectors/pace.ts';
 import { Source } from '../../src/connectors/source.ts';
 import { type StreamTimings, streamTimingDefaults } from '../../src/connectors/stream-timings.ts';
 import { Window } from '../../src/connectors/window.ts';
@@ -55,6 +56,7 @@ async function following(
       tokens: platform,
       gate: new Window(8),
       auditGate: new Window(1),
+      doubtPace: new Pace({ clock: systemClock }, { everyMs: 100 }),
     },
     {
       stream: 'account',

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { absenceCauses as causesOfAbsence } from '../../src/connectors/absent-orders.ts';
 import type { EndReason } from '../../src/connectors/connection-end.ts';
 import { limitNames } from '../../src/domain/limits.ts';
 import { takeoverCauses } from '../../src/ingest/lane-store.ts';
 import {
+  absenceCauses,
   initialiseMetrics,
   laneTakeoverCauses,
   limitNames as metricLimits,
@@ -135,4 +137,8 @@ it('knows every limit', () => {
 
 it('knows every way in which the lane changes hands', () => {
   expect(laneTakeoverCauses).toEqual(takeoverCauses);
+});
+
+it('knows every way in which an order is absent', () => {
+  expect(absenceCauses).toEqual(causesOfAbsence);
 });

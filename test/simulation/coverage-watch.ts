@@ -1,5 +1,5 @@
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
-import type { IngestItem } from '../../src/domain/observation.ts';
+import type { IngestItem, Observation } from '../../src/domain/observation.ts';
 import type { Http, HttpRequest } from '../../src/platform/http.ts';
 import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
@@ -27,6 +27,8 @@ export class CoverageWatch {
   private readonly accounts = new Map<string, Account>();
   /** When the list began whose next page has this address. */
   private readonly listsBegan = new Map<string, number>();
+  /** Rows of single orders that were answered and not offered yet: they may be read at any time, and are of no list. */
+  private readonly singles = new Map<string, number>();
   private readonly losses: LossWatch;
   private readonly clock: Clock;
 
@@ -85,6 +87,7 @@ export class CoverageWatch {
     this.offered = 0;
     this.settledOnce = 0;
     this.losses.forget();
+    this.singles.clear();
     for (const account of this.accounts.values()) account.unsettledRows = 0;
   }
 
@@ -96,8 +99,7 @@ export class CoverageWatch {
     }
     this.offered += 1;
     if (item.kind === 'unreadable') this.losses.unreadable(item);
-    const account =
-      item.kind === 'order' && item.cause === 'snapshot' ? this.account(`${item.view.stream}:${item.view.accountId}`) : undefined;
+    const account = this.isOfList(item) ? this.account(`${item.view.stream}:${item.view.accountId}`) : undefined;
     if (account !== undefined) account.unsettledRows += 1;
     let ends = 0;
     const { onOutcome } = item;
@@ -113,6 +115,14 @@ export class CoverageWatch {
     };
   }
 
+  private isOfList(item: IngestItem): item is Observation {
+    if (item.kind !== 'order' || item.cause !== 'snapshot' || item.correction === true) return false;
+    const key = `${item.view.stream}:${item.view.orderId}`;
+    const single = this.singles.get(key) ?? 0;
+    if (single > 0) this.singles.set(key, single - 1);
+    return single === 0;
+  }
+
   private live(name: string): void {
     const { coveredSinceMs, listBeganMs, unsettledRows } = this.account(name);
     this.lives += 1;
@@ -124,8 +134,10 @@ export class CoverageWatch {
 
   private answered({ stream, accountId, orderId, list }: AskedRead, beganMs: number, text: string): void {
     const next = /"nextCursor":"([^"]*)"/.exec(text)?.[1];
-    if (orderId !== undefined) this.losses.answered(stream, accountId, beganMs, orderId);
-    else if (next !== undefined) this.listsBegan.set(`${list} ${next}`, beganMs);
+    if (orderId !== undefined) {
+      this.singles.set(`${stream}:${orderId}`, (this.singles.get(`${stream}:${orderId}`) ?? 0) + 1);
+      this.losses.answered(stream, accountId, beganMs, orderId);
+    } else if (next !== undefined) this.listsBegan.set(`${list} ${next}`, beganMs);
     else if (text.includes('"orders"')) {
       this.account(`${stream}:${accountId}`).listBeganMs = beganMs;
       this.losses.answered(stream, accountId, beganMs);

@@ -1,6 +1,6 @@
 import { AccountReader } from '../../src/connectors/account-reader.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
-import { Corrections } from '../../src/connectors/corrections.ts';
+import { Doubts } from '../../src/connectors/doubts.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import { StoreLost } from '../../src/connectors/store-lost.ts';
 import { Unrecovered } from '../../src/connectors/unrecovered.ts';
@@ -40,7 +40,7 @@ const plantedStreamBugs: readonly PlantedBug[] = [
   {
     name: 'a correction is never looked for',
     shows: /not healed: account/,
-    plant: replaced(Corrections, 'suspect', () => undefined),
+    plant: replaced(Doubts, 'raise', () => undefined),
   },
   {
     name: 'a lost store is taken for any other uncertainty',

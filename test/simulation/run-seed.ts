@@ -116,8 +116,7 @@ async function live(world: World, wishes: CommandWishes | undefined): Promise<st
 async function bePatient(world: World): Promise<void> {
   const { clock, commandPlan, callers, platform } = world;
   const untilMs = clock.monotonicMs() + (commandPlan?.patienceMs ?? 0);
-  // Not behind a correction: one whose GETs fail for longer than lists overlap (5 min) is in no later list, and nobody asks again.
-  if (commandPlan?.blind === true && platform.corrected.size === 0) platform.http.faults = { ...noReadFaults, broken: 0.95 };
+  if (commandPlan?.blind === true) platform.http.faults = { ...noReadFaults, broken: 0.95 };
   while (clock.monotonicMs() < untilMs && world.breaches().length === 0) {
     await clock.advance(30_000);
     callers.act();

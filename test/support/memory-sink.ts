@@ -1,4 +1,5 @@
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
+import type { Doubt } from '../../src/domain/head.ts';
 import type { IngestItem, Observation, Outcome } from '../../src/domain/observation.ts';
 
 /** A sink that keeps what it is offered and settles everything at once, with the outcome that the test wants. */
@@ -6,12 +7,17 @@ export class MemorySink implements ObservationSink {
   readonly items: IngestItem[] = [];
   full = false;
   outcome: (observation: Observation) => Outcome = () => 'applied';
+  /** The doubt that each observation raises. */
+  doubt: (observation: Observation) => Doubt | undefined = () => undefined;
   settle: () => Promise<void> = async () => undefined;
   private readonly listeners = new Set<() => void>();
 
   offer(item: IngestItem): void {
     this.items.push(item);
-    if (item.kind === 'order') item.onOutcome?.(this.outcome(item));
+    if (item.kind !== 'order') return;
+    item.onOutcome?.(this.outcome(item));
+    const doubt = this.doubt(item);
+    if (doubt !== undefined) item.onDoubt?.(item, doubt);
   }
 
   onRoom(callback: () => void): () => void {

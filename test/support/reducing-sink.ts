@@ -32,6 +32,7 @@ export class ReducingSink implements ObservationSink, AccountRegistry {
     else if (reduction.head !== undefined) this.heads.set(key, reduction.head);
     if (reduction.outcome === 'applied') this.touchedMs.set(key, this.clock.nowMs());
     item.onOutcome?.(reduction.outcome);
+    if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined) item.onDoubt?.(item, reduction.doubt);
   }
 
   onRoom(): () => void {

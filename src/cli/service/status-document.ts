@@ -43,6 +43,7 @@ export function statusDocument(parts: StatusParts): Record<string, unknown> {
     credentials: sources.credentials().map(({ expiresAtMs, ...rest }) => ({ ...rest, expires: iso(expiresAtMs) })),
     sources: followed.map(sourceRow),
     accounts: followed.flatMap(accountRows),
+    absentOrders: followed.flatMap(absentRows),
   };
 }
 
@@ -116,8 +117,23 @@ function accountRows({ credential, stream, accounts }: CredentialSource): Record
     lastResync: iso(account.lastResyncMs),
     lastAudit: iso(account.lastAuditMs),
     sourceEpoch: account.sourceEpoch,
+    unrecovered: account.unrecovered,
+    inDoubt: account.inDoubt,
     lastError: account.lastError ?? null,
   }));
+}
+
+/** Orders that we hold open and the platform does not know, named as far as a person can look at them one by one. */
+function absentRows({ stream, accounts }: CredentialSource): Record<string, unknown>[] {
+  return accounts.flatMap(({ accountId, absent }) =>
+    absent.map(({ cause, orders, orderIds }) => ({
+      account: accountId,
+      stream,
+      what: cause === 'forgotten' ? 'forgotten by the platform' : 'absent since the platform lost its store',
+      orders,
+      first: orderIds.join(' '),
+    })),
+  );
 }
 
 function iso(ms: number | undefined): string | null {

@@ -1,0 +1,113 @@
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { OpenOrder } from './account-registry.ts';
+import type { RowIntake } from './row-intake.ts';
+
+/** Orders of an account that we hold open and the platform answers 404 for. `store_lost`: of a store that it has lost since. `forgotten`: after a quarter of an hour. */
+export const absenceCauses = ['store_lost', 'forgotten'] as const;
+export type AbsenceCause = (typeof absenceCauses)[number];
+
+export interface Absence {
+  readonly cause: AbsenceCause;
+  readonly orders: number;
+  /** The first of them, for people. */
+  readonly orderIds: readonly string[];
+}
+
+interface Absent {
+  answers: number;
+  /** Monotonic time before which it is not asked for again. */
+  nextMs: number;
+  readonly lostWithStore: boolean;
+}
+
+const firstRestMs = 60_000;
+const longestRestMs = 3_600_000;
+/** Asked for at 0, 1, 3, 7 and 15 minutes. */
+const answersUntilForgotten = 5;
+const named = 20;
+/** Some 20 MB. Those beyond are asked for by every read. */
+const maxRemembered = 100_000;
+
+/**
+ * Orders that we hold open and that the platform says it does not know. That proves nothing and changes nothing of them; but each is asked for at growing intervals
+ * (one minute, doubling, to an hour) instead of with every read, and shown. It is forgotten here as soon as any row of it comes, from wherever.
+ */
+export class AbsentOrders {
+  private readonly orders = new Map<string, Absent>();
+  private readonly counts: Record<AbsenceCause, number> = { store_lost: 0, forgotten: 0 };
+  private readonly deps: { readonly clock: Clock; readonly log: Log; readonly intake: Pick<RowIntake, 'sourceEpoch'> };
+  private readonly options: { readonly stream: Stream; readonly accountId: string };
+
+  constructor(deps: AbsentOrders['deps'], options: { stream: Stream; accountId: string }) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Whether a read is to ask for the order. */
+  isDue(orderId: string): boolean {
+    const known = this.orders.get(orderId);
+    return known === undefined || this.deps.clock.monotonicMs() >= known.nextMs;
+  }
+
+  /** The platform answered that it does not know these orders. */
+  note(absent: readonly OpenOrder[]): void {
+    const before = this.shownCount;
+    const { clock, intake, log } = this.deps;
+    for (const { orderId, sourceEpoch = 0 } of absent) {
+      const known = this.orders.get(orderId);
+      if (known === undefined && this.orders.size >= maxRemembered) continue;
+      const order = known ?? { answers: 0, nextMs: 0, lostWithStore: sourceEpoch < intake.sourceEpoch };
+      if (known !== undefined) this.count(known, -1);
+      order.nextMs = clock.monotonicMs() + Math.min(firstRestMs * 2 ** order.answers, longestRestMs);
+      order.answers += 1;
+      this.orders.set(orderId, order);
+      this.count(order, 1);
+    }
+    if (this.shownCount > before)
+      log.warn(
+        { ...this.options, absent: this.shown },
+        'orders that we hold open are unknown to the platform: they stay as they are',
+      );
+  }
+
+  /** A row of the order came. On the way of every row: costs nothing while no order is absent. */
+  seen(orderId: string): void {
+    if (this.orders.size === 0) return;
+    const known = this.orders.get(orderId);
+    if (known === undefined) return;
+    this.count(known, -1);
+    this.orders.delete(orderId);
+  }
+
+  get shown(): readonly Absence[] {
+    return absenceCauses.flatMap((cause) => {
+      const orders = this.counts[cause];
+      return orders === 0 ? [] : [{ cause, orders, orderIds: this.firstOf(cause) }];
+    });
+  }
+
+  private firstOf(cause: AbsenceCause): string[] {
+    const orderIds: string[] = [];
+    for (const [orderId, order] of this.orders) {
+      if (causeOf(order) === cause) orderIds.push(orderId);
+      if (orderIds.length === Math.min(named, this.counts[cause])) break;
+    }
+    return orderIds;
+  }
+
+  private get shownCount(): number {
+    return this.counts.store_lost + this.counts.forgotten;
+  }
+
+  private count(order: Absent, by: 1 | -1): void {
+    const cause = causeOf(order);
+    if (cause !== undefined) this.counts[cause] += by;
+  }
+}
+
+function causeOf({ answers, lostWithStore }: Absent): AbsenceCause | undefined {
+  if (lostWithStore) return 'store_lost';
+  return answers >= answersUntilForgotten ? 'forgotten' : undefined;
+}

@@ -1,0 +1,152 @@
+import type { Doubt } from '../domain/head.ts';
+import { compareInstants } from '../domain/instant.ts';
+import type { Observation } from '../domain/observation.ts';
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { OrderLook, OrderLooks } from './order-looks.ts';
+import type { Pace } from './pace.ts';
+import type { RowIntake } from './row-intake.ts';
+
+export interface DoubtsDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly looks: OrderLooks;
+  readonly intake: RowIntake;
+  /** Of the looks at doubted orders of all accounts. */
+  readonly doubtPace: Pace;
+}
+
+/** The second read of a correction comes this long after the first. */
+const settleMs = 2_000;
+const retryMs = 5_000;
+/** Answers that decide nothing: no such order, an unreadable row, an order that moves on between two reads. */
+const maxUndecided = 20;
+/** Two reads and the time between them take two seconds: ten at once need the whole pace. */
+const atOnce = 10;
+/** Some 20,000 orders of one account. Those beyond raise the doubt again in the next audit, whose list begins before the oldest that is kept. */
+const maxBytes = 4 * 1024 * 1024;
+const bytesBesideId = 160;
+
+interface Candidate {
+  readonly orderId: string;
+  /** Of the view that raised the doubt. */
+  readonly updatedAt: string;
+  undecided: number;
+  /** A read from REST said, since the present check began, that fills were taken back. */
+  takenBack: boolean;
+}
+
+/**
+ * Account orders of which a view has raised a doubt (`Reduction`): each is read once from REST. Where that read says that fills were taken back, a second one 2 s later
+ * has to agree; then it is offered as a correction, the one way for cumQty to fall (docs/settling.md).
+ *
+ * States of a candidate: waiting → checked, ten at a time, at the pace of all accounts → done, or waiting again where the platform did not answer or nothing was
+ * decided. Invariant: a candidate is kept until it is done, and no complete read is remembered past it, so that another process meets it again.
+ */
+export class Doubts {
+  private readonly candidates = new Map<string, Candidate>();
+  private readonly waiting: Candidate[] = [];
+  private checking = 0;
+  private bytes = 0;
+  private overflowed = false;
+  private readonly deps: DoubtsDeps;
+  private readonly options: { readonly signal: AbortSignal; readonly about: object };
+
+  constructor(deps: DoubtsDeps, options: { signal: AbortSignal; about: object }) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  get count(): number {
+    return this.candidates.size;
+  }
+
+  /** The earliest `updatedAt` that raised a doubt which is still there. */
+  get oldest(): string | undefined {
+    let oldest: string | undefined;
+    for (const { updatedAt } of this.candidates.values())
+      if (oldest === undefined || compareInstants(updatedAt, oldest) < 0) oldest = updatedAt;
+    return oldest;
+  }
+
+  /** After the commit of the view. */
+  raise({ view, cause, correction }: Observation, doubt: Doubt): void {
+    const { orderId, updatedAt } = view;
+    const fromRest = cause !== 'stream';
+    const known = this.candidates.get(orderId);
+    if (known !== undefined) {
+      if (fromRest && doubt === 'taken_back') known.takenBack = true;
+      return;
+    }
+    // A conflict that REST itself shows has been read from it.
+    if (this.options.signal.aborted || correction === true || (fromRest && doubt === 'conflict')) return;
+    if (this.bytes >= maxBytes) {
+      this.overflow();
+      return;
+    }
+    const candidate: Candidate = { orderId, updatedAt, undecided: 0, takenBack: false };
+    this.candidates.set(orderId, candidate);
+    this.bytes += orderId.length + bytesBesideId;
+    this.waiting.push(candidate);
+    if (this.checking < atOnce) void this.checkWaiting();
+  }
+
+  private async checkWaiting(): Promise<void> {
+    const { signal } = this.options;
+    this.checking += 1;
+    for (let next = this.waiting.shift(); next !== undefined && !signal.aborted; next = this.waiting.shift()) {
+      if (await this.isDone(next)) {
+        this.candidates.delete(next.orderId);
+        this.bytes -= next.orderId.length + bytesBesideId;
+        continue;
+      }
+      await this.deps.clock.sleep(retryMs, signal);
+      this.waiting.push(next);
+    }
+    this.checking -= 1;
+    if (this.candidates.size === 0) this.overflowed = false;
+  }
+
+  private async isDone(candidate: Candidate): Promise<boolean> {
+    candidate.takenBack = false;
+    const first = await this.look(candidate);
+    if (first.kind === 'failed') return false;
+    if (first.kind === 'found' && !candidate.takenBack) return true;
+    if (first.kind === 'found') {
+      await this.deps.clock.sleep(settleMs, this.options.signal);
+      const second = await this.look(candidate);
+      if (second.kind === 'failed') return false;
+      if (second.kind === 'found' && agree(first.item, second.item)) {
+        this.correct(second);
+        return true;
+      }
+    }
+    candidate.undecided += 1;
+    return candidate.undecided >= maxUndecided;
+  }
+
+  private async look({ orderId }: Candidate): Promise<OrderLook> {
+    const { signal } = this.options;
+    await this.deps.doubtPace.turn(signal);
+    return this.deps.looks.lookAt(orderId, { rank: 'doubt', signal });
+  }
+
+  /** Offered once more, now as the confirmed one: the reducer, which alone knows what we hold, takes it for a correction only when it is newer and lower. */
+  private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>): void {
+    const receivedMs = this.deps.clock.monotonicMs();
+    this.deps.intake.take(row, { cause: 'snapshot', receivedMs, bytes, raw: () => JSON.stringify(row), correction: true });
+  }
+
+  private overflow(): void {
+    if (this.overflowed) return;
+    this.overflowed = true;
+    this.deps.log.warn(
+      { ...this.options.about, waiting: this.count },
+      'more orders are in doubt than are kept: audits meet the others again',
+    );
+  }
+}
+
+function agree(first: Observation, second: Observation): boolean {
+  return first.view.cumQty === second.view.cumQty && first.view.updatedAt === second.view.updatedAt;
+}
