@@ -1,47 +1,24 @@
 import { parseInstant } from '../domain/instant.ts';
-import type { Observation, Outcome } from '../domain/observation.ts';
+import type { Observation } from '../domain/observation.ts';
 import type { Stream } from '../domain/order.ts';
-import type { Log } from '../observability/log.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import type { OrderReads } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import { Backoff } from '../runtime/backoff.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import { AbsentOrders } from './absent-orders.ts';
 import type { AccountAccess } from './account-access.ts';
 import { AccountLooks } from './account-looks.ts';
-import { AccountReader } from './account-reader.ts';
-import type { AccountRecord, AccountRegistry } from './account-registry.ts';
-import { Audit } from './audit.ts';
+import { AccountParts, type AccountPartsDeps } from './account-parts.ts';
+import type { AccountRecord } from './account-registry.ts';
 import type { Connection, SubscribeOutcome } from './connection.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import { Continuity } from './continuity.ts';
-import { Doubts } from './doubts.ts';
-import type { ObservationSink } from './observation-sink.ts';
-import { OrderLooks } from './order-looks.ts';
-import type { Pace } from './pace.ts';
 import { isOfAccount } from './read-errors.ts';
 import type { ReadOutcome } from './read-progress.ts';
-import { RowIntake } from './row-intake.ts';
 import type { AccountState, AccountStatus } from './source-status.ts';
-import { StoreLost } from './store-lost.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { TimerSet } from './timer-set.ts';
-import { Unrecovered } from './unrecovered.ts';
-import type { Window } from './window.ts';
 
-export interface SessionDeps {
-  readonly reads: OrderReads;
-  readonly registry: AccountRegistry;
-  readonly sink: ObservationSink;
-  readonly clock: Clock;
+export interface SessionDeps extends AccountPartsDeps {
   readonly random: Random;
-  readonly metrics: Metrics['source'];
-  readonly log: Log;
-  readonly gate: Window;
-  readonly auditGate: Window;
-  readonly doubtPace: Pace;
 }
 
 export interface SessionOptions {
@@ -90,44 +67,26 @@ export class AccountSession {
   private coverage = new AbortController();
   private readonly life = new AbortController();
   private readonly timers: TimerSet;
-  private readonly reader: AccountReader;
-  private readonly intake: RowIntake;
-  private readonly unrecovered: Unrecovered;
-  private readonly absent: AbsentOrders;
-  private readonly doubts: Doubts;
+  private readonly parts: AccountParts;
   private readonly continuity: Continuity;
-  private readonly checks: Audit;
-  private readonly storeLost: StoreLost;
   private readonly deps: SessionDeps;
   private readonly options: SessionOptions;
 
   constructor(deps: SessionDeps, options: SessionOptions, record: AccountRecord) {
     const { stream } = options;
-    const { accountId, sourceEpoch, readUpTo } = record;
+    const { accountId, readUpTo } = record;
     this.deps = deps;
     this.options = options;
     this.accountId = accountId;
     this.sinceMs = deps.clock.nowMs();
     this.timers = new TimerSet(deps.clock);
     const knownUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
-    this.intake = new RowIntake(deps, { stream, accountId, sourceEpoch });
-    this.intake.guard = (observation) => this.withholds(observation);
+    const { signal } = this.life;
+    this.parts = new AccountParts(deps, { ...options, signal }, record);
+    this.parts.intake.guard = (observation) => this.withholds(observation);
     this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
-    const signal = this.life.signal;
-    const looks = new OrderLooks({ ...deps, intake: this.intake }, { stream, accountId, signal });
-    this.unrecovered = new Unrecovered({ ...deps, looks }, { signal });
-    this.absent = new AbsentOrders({ ...deps, intake: this.intake }, { stream, accountId });
-    this.intake.onOrder = (orderId) => this.absent.seen(orderId);
-    this.doubts = new Doubts({ ...deps, intake: this.intake, looks }, { signal, about: this.about({}) });
-    this.intake.onDoubt = (observation, doubt) => this.doubts.raise(observation, doubt);
-    const onAudited = (observation: Observation, outcome: Outcome) => this.checks.judge(observation, outcome);
-    const { intake, unrecovered, absent, doubts } = this;
-    this.reader = new AccountReader({ ...deps, intake, looks, unrecovered, absent, doubts }, { ...options, onAudited }, record);
-    const parts = { ...deps, reader: this.reader, looks, intake };
-    this.checks = new Audit(parts, { about: this.about({}), source: stream });
-    this.storeLost = new StoreLost(parts);
     const standing = () => ({ live: this.state === 'live', certain: this.isCertain() });
-    this.access = new AccountLooks(parts, { stream, accountId, isSim: record.isSim, signal, standing });
+    this.access = new AccountLooks({ ...deps, ...this.parts }, { stream, accountId, isSim: record.isSim, signal, standing });
   }
 
   /** Subscribes on the connection, unless the account was refused lately. Resolves when the platform has answered or is late, or the connection has ended. */
@@ -169,36 +128,36 @@ export class AccountSession {
     const before = this.attached;
     this.attached = connection;
     // Make before break: the old connection delivers until after this acknowledgement, so nothing was missed between the two; its goodbye will prove it.
-    if (before !== undefined && before !== connection && !this.storeLost.active) {
+    if (before !== undefined && before !== connection && !this.parts.storeLost.active) {
       this.replaced.add(before);
       return;
     }
     this.replaced.clear();
     this.coverage.abort();
     this.coverage = new AbortController();
-    this.storeLost.forgetHeld();
+    this.parts.storeLost.forgetHeld();
     void this.resync(connection, this.coverage.signal);
   }
 
   /** An event of this account. */
   row(row: unknown, text: string, receivedMs: number): void {
     this.lastEventMs = this.deps.clock.nowMs();
-    const item = this.intake.take(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
+    const item = this.parts.intake.take(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
     if (item.kind === 'order') {
-      this.checks.delivered(item);
+      this.parts.audit.delivered(item);
       if (item.view.certainty === 'unknown_gap') this.gap();
     } else if (item.kind === 'withheld') {
-      this.storeLost.hold({ row, text, receivedMs });
+      this.parts.storeLost.hold({ row, text, receivedMs });
     } else if (item.kind === 'unreadable' && item.orderId !== undefined) {
-      this.unrecovered.loseOrder(item.orderId);
+      this.parts.unrecovered.loseOrder(item.orderId);
     } else if (item.kind === 'unreadable') {
-      this.unrecovered.loseAnything();
+      this.parts.unrecovered.loseAnything();
     }
   }
 
   /** A frame came that cannot be read, and that may be of this account. */
   frameLost(): void {
-    this.unrecovered.loseAnything();
+    this.parts.unrecovered.loseAnything();
   }
 
   /** A connection ended. */
@@ -220,7 +179,7 @@ export class AccountSession {
   stop(): void {
     this.leave('stopped');
     this.life.abort();
-    this.checks.stop();
+    this.parts.audit.stop();
     this.timers.stop();
   }
 
@@ -230,10 +189,10 @@ export class AccountSession {
       accountId,
       state,
       sinceMs,
-      sourceEpoch: this.intake.sourceEpoch,
-      unrecovered: this.unrecovered.count,
-      inDoubt: this.doubts.count,
-      absent: this.absent.shown,
+      sourceEpoch: this.parts.intake.sourceEpoch,
+      unrecovered: this.parts.unrecovered.count,
+      inDoubt: this.parts.doubts.count,
+      absent: this.parts.absent.shown,
       ...(lastEventMs !== undefined && { lastEventMs }),
       ...(lastResyncMs !== undefined && { lastResyncMs }),
       ...(lastAuditMs !== undefined && { lastAuditMs }),
@@ -245,21 +204,21 @@ export class AccountSession {
     const { clock, random, metrics } = this.deps;
     const backoff = new Backoff(random, { firstMs: 500, maxMs: 30_000 });
     const startedMs = clock.monotonicMs();
-    if (!this.storeLost.active) this.enter('resyncing');
+    if (!this.parts.storeLost.active) this.enter('resyncing');
     while (!signal.aborted) {
       // The frames of one burst are before the read, not each a reason for another.
       await clock.turn();
       if (signal.aborted) return;
-      const { mark } = this.unrecovered;
-      const outcome = this.storeLost.active ? await this.recover(signal) : await this.reader.read('resync', signal);
+      const { mark } = this.parts.unrecovered;
+      const outcome = this.parts.storeLost.active ? await this.recover(signal) : await this.parts.reader.read('resync', signal);
       if (signal.aborted) return;
       // What was lost since the read began may not be in it.
-      if (outcome.complete && !this.unrecovered.since(mark)) {
+      if (outcome.complete && !this.parts.unrecovered.since(mark)) {
         this.lastResyncMs = clock.nowMs();
         metrics.resyncSeconds.observe({ source: this.options.stream }, (clock.monotonicMs() - startedMs) / 1000);
         this.whenProven = () => {
           this.whenProven = () => {};
-          if (this.unrecovered.since(mark)) void this.resync(connection, signal);
+          if (this.parts.unrecovered.since(mark)) void this.resync(connection, signal);
           else this.becomeLive(signal);
         };
         if (this.replaced.size === 0) this.whenProven();
@@ -276,15 +235,15 @@ export class AccountSession {
   }
 
   private async recover(signal: AbortSignal): Promise<ReadOutcome> {
-    const outcome = await this.storeLost.recover(signal);
+    const outcome = await this.parts.storeLost.recover(signal);
     if (!outcome.complete || signal.aborted) return outcome;
-    const { sourceEpoch } = this.intake;
+    const { sourceEpoch } = this.parts.intake;
     this.deps.log.warn(
       this.about({ sourceEpoch, rows: outcome.rows }),
       'the platform lost its store: read whole under a new source epoch',
     );
     for (const { row, text, receivedMs } of outcome.frames ?? []) this.row(row, text, receivedMs);
-    return outcome.resync === true ? this.reader.read('resync', signal) : outcome;
+    return outcome.resync === true ? this.parts.reader.read('resync', signal) : outcome;
   }
 
   /** What was missed while nobody knew that it was dead is in no later frame: the account is read again. */
@@ -299,7 +258,8 @@ export class AccountSession {
    * was not recovered.
    */
   private completeUpToMs(): number | undefined {
-    const { attached, unrecovered } = this;
+    const { attached } = this;
+    const { unrecovered } = this.parts;
     const unproven = [...this.replaced].map(({ lastFrameAtMs }) => lastFrameAtMs);
     const lastSignMs = unproven.length === 0 ? attached?.lastFrameAtMs : Math.min(...unproven);
     return lastSignMs === undefined ? undefined : Math.min(lastSignMs, unrecovered.upToMs ?? lastSignMs);
@@ -320,7 +280,7 @@ export class AccountSession {
   }
 
   private async audit(signal: AbortSignal): Promise<void> {
-    const outcome = await this.checks.run(signal);
+    const outcome = await this.parts.audit.run(signal);
     if (signal.aborted) return;
     if (outcome.complete) {
       this.lastAuditMs = this.deps.clock.nowMs();
@@ -335,7 +295,7 @@ export class AccountSession {
 
   /** The guard of the intake. */
   private withholds(observation: Observation): boolean {
-    const { storeLost } = this;
+    const { storeLost } = this.parts;
     const nowMs = this.deps.clock.monotonicMs();
     if (observation.view.certainty === 'unknown_gap') this.gapShownMs = nowMs;
     if (!storeLost.isNews(observation)) return false;
@@ -357,7 +317,7 @@ export class AccountSession {
   }
 
   private gap(): void {
-    this.unrecovered.loseAnything();
+    this.parts.unrecovered.loseAnything();
     const nowMs = this.deps.clock.monotonicMs();
     if (this.state !== 'live' || this.attached === undefined || nowMs - this.gapAtMs < gapRestMs) return;
     this.gapAtMs = nowMs;
@@ -377,7 +337,7 @@ export class AccountSession {
   }
 
   private isCertain(): boolean {
-    const closed = (this.reader.completeSinceMs ?? this.gapShownMs) > this.gapShownMs;
+    const closed = (this.parts.reader.completeSinceMs ?? this.gapShownMs) > this.gapShownMs;
     return this.state !== 'frozen' && (closed || this.gapShownMs === Number.NEGATIVE_INFINITY);
   }
 

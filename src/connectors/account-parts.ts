@@ -1,0 +1,81 @@
+import type { Observation, Outcome } from '../domain/observation.ts';
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { OrderReads } from '../platform/order-reads.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { AbsentOrders } from './absent-orders.ts';
+import { AccountReader } from './account-reader.ts';
+import type { AccountRecord, AccountRegistry } from './account-registry.ts';
+import { Audit } from './audit.ts';
+import { Doubts } from './doubts.ts';
+import type { ObservationSink } from './observation-sink.ts';
+import { OrderLooks } from './order-looks.ts';
+import type { Pace } from './pace.ts';
+import { RowIntake } from './row-intake.ts';
+import { StoreLost } from './store-lost.ts';
+import type { StreamTimings } from './stream-timings.ts';
+import { Unrecovered } from './unrecovered.ts';
+import type { Window } from './window.ts';
+
+export interface AccountPartsDeps {
+  readonly reads: OrderReads;
+  readonly registry: AccountRegistry;
+  readonly sink: ObservationSink;
+  readonly clock: Clock;
+  readonly metrics: Metrics['source'];
+  readonly log: Log;
+  /** Shared by all accounts, as are the other two: of reads that make accounts live, of audits, of looks at doubted orders. */
+  readonly gate: Window;
+  readonly auditGate: Window;
+  readonly doubtPace: Pace;
+}
+
+export interface AccountPartsOptions {
+  readonly stream: Stream;
+  readonly timings: StreamTimings;
+  /** The life of the account's session. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What brings the orders of one account on one stream, joined: one way into ingest, one reader of its lists, looks at single orders beside it, and those who ask for
+ * them.
+ */
+export class AccountParts {
+  readonly intake: RowIntake;
+  readonly looks: OrderLooks;
+  readonly unrecovered: Unrecovered;
+  readonly absent: AbsentOrders;
+  readonly doubts: Doubts;
+  readonly reader: AccountReader;
+  readonly audit: Audit;
+  readonly storeLost: StoreLost;
+
+  constructor(deps: AccountPartsDeps, options: AccountPartsOptions, record: AccountRecord) {
+    const { stream, timings, signal } = options;
+    const { accountId, sourceEpoch } = record;
+    const about = { stream, accountId };
+    const intake = new RowIntake(deps, { ...about, sourceEpoch });
+    const looks = new OrderLooks({ ...deps, intake }, { ...about, signal });
+    const unrecovered = new Unrecovered({ ...deps, looks }, { signal });
+    const absent = new AbsentOrders({ ...deps, intake }, about);
+    const doubts = new Doubts({ ...deps, intake, looks }, { signal, about });
+    const onAudited = (observation: Observation, outcome: Outcome) => this.audit.judge(observation, outcome);
+    const reader = new AccountReader(
+      { ...deps, intake, looks, unrecovered, absent, doubts },
+      { stream, timings, onAudited },
+      record,
+    );
+    intake.onOrder = (orderId) => absent.seen(orderId);
+    intake.onDoubt = (observation, doubt) => doubts.raise(observation, doubt);
+    this.intake = intake;
+    this.looks = looks;
+    this.unrecovered = unrecovered;
+    this.absent = absent;
+    this.doubts = doubts;
+    this.reader = reader;
+    this.audit = new Audit({ ...deps, reader }, { about, source: stream });
+    this.storeLost = new StoreLost({ ...deps, reader, intake });
+  }
+}
