@@ -287,7 +287,7 @@ export class AccountSession {
       return;
     }
     this.note(`audit: ${outcome.error.message}`);
-    if (!this.deniesAccount(outcome.error)) return;
+    if (!isOfAccount(outcome.error)) return;
     // The account may have left the beta, or the login the account: the platform says so by refusing the subscription, too. If it does not, this is one resync.
     this.leave('denied');
     this.enter('connecting', outcome.error.message);
