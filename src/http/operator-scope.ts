@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Halt } from '../commands/command-journal.ts';
 import type { OperatorWord } from '../commands/commands.ts';
 import { maySee, type Principal } from './auth/principal.ts';
-import type { Call, RouteParts } from './route.ts';
+import type { Call } from './route.ts';
 import { sendMissing, sendProblem } from './send-answer.ts';
 
 /** What an operator acts on: the account of the path, or the service. */
@@ -16,15 +16,10 @@ export function operatorWord({ name, accounts }: Principal, reason: string, requ
 }
 
 /** Undefined: it may. The service is every account: a token that names only some moves none of the others. */
-export function refuseScope(
-  { log }: RouteParts,
-  call: Pick<Call, 'reply' | 'principal'>,
-  scope: Halt['scope'],
-): FastifyReply | undefined {
+export function refuseScope(call: Pick<Call, 'reply' | 'principal'>, scope: Halt['scope']): FastifyReply | undefined {
   const { reply, principal } = call;
-  const { accounts, name } = principal;
+  const { accounts } = principal;
   if (scope.kind === 'account' ? maySee(accounts, scope.accountId) : accounts.kind === 'all') return undefined;
-  log.warn({ principal: name, scope, requestId: reply.request.id }, 'refused: an account that the token does not name');
   if (scope.kind === 'account') return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
   return sendProblem(reply, 403, 'EVERY_ACCOUNT_NEEDED', 'this concerns every account, and the token names only some');
 }

@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -15,6 +16,7 @@ import { StaticTokens } from './auth/static-tokens.ts';
 import { isChangeByForeignPage, isLoopbackHost, namesThisHost } from './browser-guard.ts';
 import { answerClientError } from './client-error.ts';
 import { Cursors } from './cursor.ts';
+import { DeniedWrites } from './denied-writes.ts';
 import { makeDocuments } from './documents/make-documents.ts';
 import { observeRequest } from './observe-request.ts';
 import type { OrderReads } from './order-reads.ts';
@@ -39,6 +41,8 @@ export interface RestServerDeps {
   readonly reads: OrderReads;
   /** The same on connections of its own, for what routes that change something read: it stands behind no caller's pages. */
   readonly commandReads: OrderReads;
+  /** For writes that are denied. */
+  readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /** Tokens of the database, beside the configured ones. Given, everybody has to sign in, whether it holds any or not. */
   readonly principals?: PrincipalStore;
 }
@@ -86,6 +90,7 @@ export class RestServer implements Service {
   private readonly jwt: JwtVerifier | undefined;
   private readonly tokens: StaticTokens | undefined;
   private readonly hub: StreamHub;
+  private readonly deniedWrites: DeniedWrites;
   private readonly draining = new AbortController();
   private inFlight = 0;
   private onIdle: (() => void) | undefined;
@@ -108,6 +113,7 @@ export class RestServer implements Service {
       ...(this.tokens === undefined ? {} : { tokens: this.tokens }),
     });
     this.hub = new StreamHub({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
+    this.deniedWrites = new DeniedWrites(deps);
     const documents = makeDocuments(routeTable, options.version);
     const parts = {
       clock,
@@ -153,6 +159,8 @@ export class RestServer implements Service {
     this.hub.stop();
     await this.idle(signal);
     await this.server.close();
+    this.deniedWrites.flush();
+    if (!signal.aborted) await this.deps.auditTrail.drained();
   }
 
   private idle(signal: AbortSignal): Promise<void> {
@@ -198,6 +206,7 @@ export class RestServer implements Service {
       this.cutSlowReader(reply);
       done();
     });
+    server.decorate('deniedWrites', this.deniedWrites);
     const gate = new ReadGate({ clock: this.deps.clock, metrics: metrics.rest }, this.options.readGate);
     const { commandReads } = this.deps;
     serveRoutes(server, routeTable, { metrics: metrics.rest, gate, parts, commandReads });

@@ -29,6 +29,7 @@ export function sendProblemWith(
   detail: string,
   besides: { readonly faults?: readonly Fault[]; readonly breach?: BrokenLimit },
 ): FastifyReply {
+  reply.server.deniedWrites?.note(reply.request, status, code);
   const body = JSON.stringify(problem(status, code, detail, reply.request.id, besides));
   return reply.code(status).header('content-type', problemType).send(body);
 }

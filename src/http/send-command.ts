@@ -19,13 +19,10 @@ type Asked = Pick<Submission, 'request' | 'callerRef' | 'supersedes'>;
  * The common end of place, replace and cancel: the headers of commands, the account against the token, `Commands.submit`, and the answer. 200 once nothing is
  * open, 202 with its address while it is. 4xx and 5xx mean that nothing was journaled.
  */
-export async function sendCommand({ commands, reads, log }: RouteParts, call: Call, asked: Asked): Promise<FastifyReply> {
+export async function sendCommand({ commands, reads }: RouteParts, call: Call, asked: Asked): Promise<FastifyReply> {
   const { request, reply, principal } = call;
   const { accountId } = asked.request;
-  if (!maySee(principal.accounts, accountId)) {
-    log.warn({ principal: principal.name, accountId, requestId: request.id }, 'refused: an account that the token does not name');
-    return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
-  }
+  if (!maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   if (idempotencyKey === undefined) return sendKeyMissing(reply);
   const ifMatch = asked.request.kind === 'place' ? ({ kind: 'none' } as const) : readIfMatch(request.headers['if-match']);

@@ -80,7 +80,7 @@ function authorize(route: Route, deps: ServeDeps, request: FastifyRequest, reply
 
 function admit(
   route: Route,
-  { metrics, parts }: ServeDeps,
+  { metrics }: ServeDeps,
   result: AuthResult,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -96,9 +96,7 @@ function admit(
     request.principal = result.principal;
     done();
   } else {
-    const { name } = result.principal;
-    if (route.method !== 'GET')
-      parts.log.warn({ principal: name, route: route.operationId, requestId: request.id }, 'refused: scope');
+    request.principal = result.principal;
     const needed = route.scopes.join(' ');
     reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${needed}"`);
     sendProblem(reply, 403, 'INSUFFICIENT_SCOPE', `the token has none of the scopes that this needs: ${needed}`);

@@ -31,10 +31,11 @@ async function start(options: RestRigOptions = {}) {
 
 function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer {
   const [commands, reads] = [new MemoryCommands(), new MemoryReads()];
+  const auditTrail = { record: () => undefined, drained: async () => undefined };
   return new RestServer(
     {
       ...{ fetch, clock: systemClock, random: systemRandom, log: silentLog },
-      ...{ metrics: createMetrics(), commands, reads, commandReads: reads },
+      ...{ metrics: createMetrics(), commands, reads, commandReads: reads, auditTrail },
     },
     {
       host,

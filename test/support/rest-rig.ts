@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { AuditEntry } from '../../src/commands/command-journal.ts';
 import type { PrincipalStore } from '../../src/http/auth/principal-store.ts';
 import { readGateDefaults } from '../../src/http/read-gate.ts';
 import { RestServer, type RestServerDeps, type RestServerOptions } from '../../src/http/rest-server.ts';
@@ -31,9 +32,11 @@ export async function startRest(options: RestRigOptions = {}) {
   const commands = new MemoryCommands();
   const reads = new MemoryReads();
   const metrics = createMetrics();
+  const audits: AuditEntry[] = [];
+  const auditTrail = { record: (entry: AuditEntry) => audits.push(entry), drained: async () => undefined };
   const server = new RestServer(
     {
-      ...{ fetch, clock, random: systemRandom, log, metrics, commands, reads, commandReads: reads, ...ports },
+      ...{ fetch, clock, random: systemRandom, log, metrics, commands, reads, auditTrail, commandReads: reads, ...ports },
       ...(principals !== undefined && { principals }),
     },
     {
@@ -50,7 +53,7 @@ export async function startRest(options: RestRigOptions = {}) {
     },
   );
   await server.start();
-  return { server, commands, reads, metrics, address: server.address ?? '' };
+  return { server, commands, reads, audits, metrics, address: server.address ?? '' };
 }
 
 export interface Answered {

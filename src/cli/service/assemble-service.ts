@@ -113,7 +113,15 @@ export function assembleService({ clock, random, log, version, fetch }: Assemble
     config,
   );
   const rest = restParts(
-    { ...shared, fetch, commands: desk, reads: store.reads, commandReads: store.commandReads, principals: store.principals },
+    {
+      ...shared,
+      fetch,
+      commands: desk,
+      reads: store.reads,
+      commandReads: store.commandReads,
+      principals: store.principals,
+      journal: store.journal,
+    },
     config,
     version,
   );

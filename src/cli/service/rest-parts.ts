@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { AuditTrail } from '../../commands/audit-trail.ts';
+import type { CommandJournal } from '../../commands/command-journal.ts';
 import type { Commands } from '../../commands/commands.ts';
 import type { Config, ConfigWith } from '../../config/config.ts';
 import type { PrincipalStore } from '../../http/auth/principal-store.ts';
@@ -22,6 +24,7 @@ export interface RestPartsDeps {
   readonly reads: OrderReads;
   readonly commandReads: OrderReads;
   readonly principals: PrincipalStore;
+  readonly journal: Pick<CommandJournal, 'audit'>;
 }
 
 /** Sockets at once, those that follow the stream of updates among them. */
@@ -31,12 +34,12 @@ const takeAnswerMs = 30_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
 export function restParts(
-  { principals, ...deps }: RestPartsDeps,
+  { principals, journal, ...deps }: RestPartsDeps,
   config: ConfigWith<'databaseUrl'>,
   version: string,
 ): RestServer {
   return new RestServer(
-    { ...deps, ...(config.authPrincipals === 'on' && { principals }) },
+    { ...deps, auditTrail: new AuditTrail({ journal, log: deps.log }), ...(config.authPrincipals === 'on' && { principals }) },
     {
       host: config.httpHost,
       port: config.httpPort,

@@ -39,7 +39,7 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       503: ['NOT_LEADER', 'DRAINING', 'STORE_UNAVAILABLE'],
     },
     handle: async (parts, { request, reply, principal, params }) => {
-      const refused = refuseScope(parts, { reply, principal }, scopeOfPath(params));
+      const refused = refuseScope({ reply, principal }, scopeOfPath(params));
       if (refused !== undefined) return refused;
       const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
       if (idempotencyKey === undefined) return sendKeyMissing(reply);

@@ -43,7 +43,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     },
     handle: async (parts, { request, reply, principal, params }) => {
       const scope = scopeOfPath(params);
-      const refused = refuseScope(parts, { reply, principal }, scope);
+      const refused = refuseScope({ reply, principal }, scope);
       if (refused !== undefined) return refused;
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);

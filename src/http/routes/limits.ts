@@ -46,7 +46,7 @@ export const changeLimits: Route = {
     const body = parseLimitsChange(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const { accountId } = body.scope;
-    const refused = refuseScope(parts, { reply, principal }, scopeOfPath(accountId === undefined ? {} : { accountId }));
+    const refused = refuseScope({ reply, principal }, scopeOfPath(accountId === undefined ? {} : { accountId }));
     if (refused !== undefined) return refused;
     const word = operatorWord(principal, body.reason, request.id);
     const result = await parts.commands.changeLimits(body.scope, body.change, word);

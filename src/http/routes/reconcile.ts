@@ -23,7 +23,7 @@ export const reconcile = route({
   handle: async (parts, { reply, principal, query }) => {
     const { accountId, dryRun = false } = query;
     const scope = accountId === undefined ? ({ kind: 'service' } as const) : ({ kind: 'account', accountId } as const);
-    const refused = refuseScope(parts, { reply, principal }, scope);
+    const refused = refuseScope({ reply, principal }, scope);
     if (refused !== undefined) return refused;
     const result = await parts.commands.reconcile({ dryRun, ...(accountId === undefined ? {} : { accountId }) });
     return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, result.report);

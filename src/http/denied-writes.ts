@@ -1,0 +1,115 @@
+import type { FastifyRequest } from 'fastify';
+import type { AuditTrail } from '../commands/audit-trail.ts';
+import type { Log } from '../observability/log.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { maySee, type Principal } from './auth/principal.ts';
+import { idKinds } from './path-ids.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Where this server has writes to deny. */
+    deniedWrites: DeniedWrites | undefined;
+  }
+}
+
+export interface DeniedWritesDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
+}
+
+interface Denied {
+  readonly principal: string;
+  readonly route: string;
+  readonly code: string;
+  readonly accountId?: string;
+  /** Whether the token names that account. */
+  readonly ofToken?: boolean;
+  readonly requestId: string;
+}
+
+/** What is the same for so long is told once, and then how often it came. */
+const windowMs = 60_000;
+/** Different ones of one principal; those above it are told as one, `SEVERAL`, with their number. A sender that tries accounts one by one is seen by these as well. */
+const mostOfPrincipal = 20;
+
+/**
+ * Writes that a principal was denied (403, or 404 for what it may not see), in the log and in the audit trail: who, route, account, why. Requests without a principal
+ * (401) are counted by the metric alone, since nothing can be said of who they are from.
+ *
+ * Invariant: of a principal at most `2 * (mostOfPrincipal + 1)` entries come in `windowMs`, however many it is denied, and the `times` of all of them add up to their number.
+ */
+export class DeniedWrites {
+  /** By principal, then by what was denied: how often since it was told. */
+  private readonly told = new Map<string, Map<string, { readonly denied: Denied; untold: number }>>();
+  private timer: Timer | undefined;
+  private readonly deps: DeniedWritesDeps;
+
+  constructor(deps: DeniedWritesDeps) {
+    this.deps = deps;
+  }
+
+  /** Of every problem that is answered: takes those that are a denied write. */
+  note(request: FastifyRequest, status: number, code: string): void {
+    const { principal, method } = request;
+    if (principal === undefined || (status !== 403 && status !== 404) || method === 'GET' || method === 'HEAD') return;
+    this.deny({
+      principal: principal.name,
+      code,
+      requestId: request.id,
+      route: routeOf(request),
+      ...accountOf(request, principal),
+    });
+  }
+
+  /** What was not told yet, now. */
+  flush(): void {
+    this.timer?.cancel();
+    this.timer = undefined;
+    for (const ofPrincipal of this.told.values())
+      for (const { denied, untold } of ofPrincipal.values()) if (untold > 0) this.tell(denied, untold);
+    this.told.clear();
+  }
+
+  private deny(denied: Denied): void {
+    this.timer ??= this.deps.clock.after(windowMs, () => this.flush());
+    const { principal, route, code, accountId } = denied;
+    const ofPrincipal = this.told.get(principal) ?? new Map();
+    this.told.set(principal, ofPrincipal);
+    const known = JSON.stringify([route, code, accountId]);
+    const fits = ofPrincipal.has(known) || ofPrincipal.size < mostOfPrincipal;
+    const key = fits ? known : 'several';
+    const before = ofPrincipal.get(key);
+    if (before !== undefined) {
+      before.untold += 1;
+      return;
+    }
+    const told = fits ? denied : { principal, route: 'several', code: 'SEVERAL', requestId: denied.requestId };
+    ofPrincipal.set(key, { denied: told, untold: 0 });
+    this.tell(told, 1);
+  }
+
+  private tell({ principal, code, accountId, requestId, ...where }: Denied, times: number): void {
+    const { log, auditTrail, clock } = this.deps;
+    log.warn({ principal, code, accountId, requestId, ...where, times }, 'a write was denied');
+    const named = accountId === undefined ? {} : { accountId };
+    const detail = { ...where, times };
+    auditTrail.record({ atMs: clock.nowMs(), principal, action: 'denied', reason: code, requestId, ...named, detail });
+  }
+}
+
+function routeOf({ method, routeOptions }: FastifyRequest): string {
+  return `${method} ${routeOptions.url ?? ''}`;
+}
+
+/** Of the path, or of a body that was read and is an object. A text that can't be an account is left out: it is the caller's. */
+function accountOf({ params, query, body }: FastifyRequest, { accounts }: Principal): Pick<Denied, 'accountId' | 'ofToken'> {
+  const { accountId, tradingAccountId } = { ...asObject(query), ...asObject(body), ...asObject(params) };
+  const text = accountId ?? tradingAccountId;
+  if (typeof text !== 'string' || !idKinds.accountId.test(text)) return {};
+  return { accountId: text, ofToken: maySee(accounts, text) };
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Buffer.isBuffer(value) ? (value as Record<string, unknown>) : {};
+}
