@@ -508,6 +508,42 @@ BEGIN
 END
 $$;
 
+-- ----- What needs a second principal -----
+
+-- `deed` is a Deed (commands/command-journal.ts), as it was asked for. `account_id` null: it concerns every account.
+CREATE TABLE public.approvals (
+  approval_id uuid PRIMARY KEY,
+  deed json NOT NULL,
+  account_id text,
+  requested_by text NOT NULL,
+  reason text NOT NULL,
+  request_id text NOT NULL,
+  requested_at timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  approved_by text,
+  approved_reason text,
+  approved_at timestamptz,
+  CONSTRAINT approvals_two_principals CHECK (approved_by <> requested_by),
+  CONSTRAINT approvals_in_time CHECK (num_nulls(approved_by, approved_reason, approved_at) in (0, 3) and (approved_at is null or approved_at < expires_at))
+);
+
+CREATE INDEX approvals_waiting ON public.approvals (expires_at) WHERE approved_at is null;
+
+CREATE FUNCTION public.approvals_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF OLD.approved_at IS NOT NULL OR
+    (OLD.approval_id, OLD.deed::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at, OLD.expires_at) IS DISTINCT FROM
+    (NEW.approval_id, NEW.deed::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at, NEW.expires_at)
+  THEN
+    RAISE EXCEPTION 'request % is approved once, and never changed otherwise', OLD.approval_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER approvals_guard BEFORE UPDATE ON public.approvals FOR EACH ROW EXECUTE FUNCTION public.approvals_guard();
+
 -- ----- Limits before a command is journaled -----
 
 -- What holds in one scope; null is every principal, every account. `bounds` is Bounds of domain/limits.ts. A row without bounds is deleted; its history is in the audit trail.
@@ -1435,6 +1471,7 @@ CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STA
 CREATE TRIGGER order_bindings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.order_bindings FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER command_events_stay BEFORE TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER principal_tokens_stay BEFORE DELETE OR TRUNCATE ON public.principal_tokens FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 
 -- ----- What each role may do -----
@@ -1458,10 +1495,11 @@ GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.
 -- Tokens are made and ended by people, as the owner: a service that was broken into can't let anybody in.
 GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.relay_positions, public.accounts, public.quarantine,
   public.repair_requests, public.commands, public.attempts, public.evidence, public.command_events, public.command_fence, public.cancel_alls, public.halts,
-  public.limits, public.audit_log TO tidemark_reader;
+  public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Not the hashes.
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 

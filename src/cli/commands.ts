@@ -104,6 +104,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./limits.ts')).limitsCommand,
   },
   {
+    name: 'approvals',
+    summary: 'show and approve what waits for a second principal',
+    load: async () => (await import('./approvals.ts')).approvalsCommand,
+  },
+  {
     name: 'reconcile',
     summary: 'find out at once what became of unresolved commands',
     load: async () => (await import('./reconcile.ts')).reconcileCommand,

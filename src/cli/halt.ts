@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { expectDone } from './approvals.ts';
 import { formatTable } from './format-table.ts';
 import type { CliIo } from './io.ts';
 import { addReasonFlag, askOperator, type OperatorFlags } from './operator-call.ts';
@@ -43,7 +44,7 @@ function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string
   return addReasonFlag(command)
     .addHelpText('after', examples)
     .action(async (flags: OperatorFlags) => {
-      const { body } = await askOperator(io, flags, verb);
+      const { body } = expectDone(await askOperator(io, flags, verb));
       io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : haltTable(body['halts']));
     });
 }

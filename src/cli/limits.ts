@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type LimitName, limitNames } from '../domain/limits.ts';
+import { expectDone } from './approvals.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { formatTable } from './format-table.ts';
 import type { CliIo } from './io.ts';
@@ -88,7 +89,7 @@ function setCommand(io: CliIo): Command {
         bounds: boundsOf(flags),
         reason,
       };
-      const answer = await restClient(io, flags).ask({ method: 'PATCH', path: '/v1/limits', body });
+      const answer = expectDone(await restClient(io, flags).ask({ method: 'PATCH', path: '/v1/limits', body }));
       io.stdout.write(flags.json ? `${JSON.stringify(answer.body)}\n` : limitTable(answer.body['items']));
     });
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Bounds, type BoundsChange, changedBounds, type LimitRow, type LimitScope } from '../domain/limits.ts';
+import { type Bounds, type BoundsChange, changedBounds, type LimitRow, type LimitScope, loosens } from '../domain/limits.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CommandJournal } from './command-journal.ts';
-import type { LimitsResult, OperatorWord } from './commands.ts';
+import type { LimitsResult, OperatorWord, Requested } from './commands.ts';
 
 export interface ChangeLimitsDeps {
   readonly journal: Pick<CommandJournal, 'limits' | 'changeLimits'>;
@@ -27,21 +27,25 @@ export async function readLimits({ journal, log }: Pick<ChangeLimitsDeps, 'journ
 
 /**
  * Changes the bounds of one scope that `change` names and leaves the others. In force for each command that is journaled once this has answered, in every process: none keeps a
- * copy. Never rejects.
+ * copy. `secondOf` is asked where the change lets more through: its answer, if any, is that of the call, and nothing is changed. Never rejects.
  */
 export async function changeLimits(
   { journal, clock, log }: ChangeLimitsDeps,
   scope: LimitScope,
   change: BoundsChange,
   word: OperatorWord,
-): Promise<LimitsResult> {
+  secondOf: () => Promise<Requested | Extract<LimitsResult, { kind: 'declined' }> | undefined>,
+): Promise<LimitsResult | Requested> {
   try {
     for (let left = mostTries; left > 0; left -= 1) {
       const rows = await journal.limits();
       const before = boundsOf(rows, scope);
       const bounds = changedBounds(before, change);
       if (isDeepStrictEqual(before, bounds)) return { kind: 'done', limits: rows };
-      if (await journal.changeLimits({ ...scope, before, bounds, ...word, atMs: clock.nowMs() })) {
+      const waits = loosens(before, bounds) ? await secondOf() : undefined;
+      if (waits !== undefined) return waits;
+      const { ofSomeAccounts: _of, ...said } = word;
+      if (await journal.changeLimits({ ...scope, before, bounds, ...said, atMs: clock.nowMs() })) {
         log.warn({ ...scope, before, bounds, by: word.by, reason: word.reason }, 'limits were changed');
         return { kind: 'done', limits: await journal.limits() };
       }

@@ -21,6 +21,8 @@ import type { CommandOptions } from './command-options.ts';
 import { CommandSteps } from './command-steps.ts';
 import type {
   Allowance,
+  ApprovalsResult,
+  ApproveResult,
   CancelAllResult,
   CancelAllScope,
   Commands,
@@ -28,11 +30,13 @@ import type {
   LimitsResult,
   OperatorWord,
   ReconcileResult,
+  Requested,
   SettleResult,
   Submission,
   SubmitResult,
 } from './commands.ts';
 import type { PersonsOutcome } from './decide-person.ts';
+import { FourEyes } from './four-eyes.ts';
 import { HaltWatch } from './halt-watch.ts';
 import { accountScope, Halts } from './halts.ts';
 import type { OrderEntry } from './order-entry.ts';
@@ -98,6 +102,7 @@ export class CommandDesk implements Commands, Service {
   private readonly cancelAlls: CancelAlls;
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
+  private readonly fourEyes: FourEyes;
   private readonly deps: CommandDeskDeps;
   private readonly options: CommandOptions;
 
@@ -117,6 +122,7 @@ export class CommandDesk implements Commands, Service {
     this.reconciler = new Reconciler({ ...shared, steps: this.steps }, options);
     this.gauges = new CommandGauges(shared);
     this.auditTrail = new AuditTrail(deps);
+    this.fourEyes = new FourEyes(deps, options);
     const sender = new SendAttempts({ ...shared, steps: this.steps }, options);
     this.submitter = new SubmitCommand(
       {
@@ -215,6 +221,14 @@ export class CommandDesk implements Commands, Service {
   }
 
   async settle(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
+    const command = this.options.fourEyes ? await this.deps.journal.find(commandId).catch(() => undefined) : undefined;
+    const deed = { kind: 'settle', commandId, outcome } as const;
+    // What is not found, or can't be read, is told by the settlement itself.
+    const waits = command && (await this.fourEyes.request(deed, command.request.accountId, word));
+    return waits ?? this.settleNow(commandId, outcome, word);
+  }
+
+  private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
     const { journal, clock } = this.deps;
     const term = this.leading?.term;
     if (term === undefined) return { kind: 'declined', ...notLeader };
@@ -223,7 +237,15 @@ export class CommandDesk implements Commands, Service {
     const { by: principal, reason, requestId } = word;
     if (result.kind === 'settled') {
       const { accountId } = result.command.request;
-      this.audit({ principal, action: 'settle', accountId, commandId, requestId, reason, detail: { outcome } });
+      this.audit({
+        principal,
+        action: 'settle',
+        accountId,
+        commandId,
+        requestId,
+        reason,
+        detail: { outcome, ...secondOf(word) },
+      });
     }
     return result;
   }
@@ -236,6 +258,15 @@ export class CommandDesk implements Commands, Service {
   }
 
   async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+    const waits = await this.fourEyes.request(
+      { kind: 'resume', scope },
+      scope.kind === 'account' ? scope.accountId : undefined,
+      word,
+    );
+    return waits ?? this.resumeNow(scope, word);
+  }
+
+  private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
     return this.operate('resume', scope, word, async (term) => {
       const cleared = await this.tableOfHalts.clear(scope, word, term);
       if (cleared === 'over') return notLeader;
@@ -253,8 +284,22 @@ export class CommandDesk implements Commands, Service {
     return readLimits(this.deps);
   }
 
-  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult> {
-    return changeLimits(this.deps, scope, change, word);
+  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested> {
+    const deed = { kind: 'change_limits', scope, change } as const;
+    return changeLimits(this.deps, scope, change, word, () => this.fourEyes.request(deed, scope.accountId, word));
+  }
+
+  approvals(): Promise<ApprovalsResult> {
+    return this.fourEyes.list();
+  }
+
+  approve(approvalId: string, word: OperatorWord): Promise<ApproveResult> {
+    return this.fourEyes.approve(approvalId, word, (deed, asked) => {
+      const both = { ...asked, ...(word.ofSomeAccounts && { ofSomeAccounts: word.ofSomeAccounts }) };
+      if (deed.kind === 'resume') return this.resumeNow(deed.scope, both);
+      if (deed.kind === 'settle') return this.settleNow(deed.commandId, deed.outcome, both);
+      return changeLimits(this.deps, deed.scope, deed.change, both, async () => undefined);
+    });
   }
 
   status(): DeskStatus {
@@ -304,7 +349,15 @@ export class CommandDesk implements Commands, Service {
       const objection = await work(term);
       if (objection !== undefined) return { kind: 'declined', ...objection };
       const { by: principal, reason, requestId } = word;
-      this.audit({ principal, action, requestId, reason, ...(scope.kind === 'account' && { accountId: scope.accountId }) });
+      const detail = word.approvedBy === undefined ? {} : { detail: secondOf(word) };
+      this.audit({
+        principal,
+        action,
+        requestId,
+        reason,
+        ...detail,
+        ...(scope.kind === 'account' && { accountId: scope.accountId }),
+      });
       return { kind: 'done', halts: this.halts() };
     } catch (err) {
       this.deps.log.warn({ err, action }, 'a halt could not be written');
@@ -342,6 +395,10 @@ export class CommandDesk implements Commands, Service {
   private audit(entry: Omit<AuditEntry, 'atMs'>): void {
     this.auditTrail.record({ atMs: this.deps.clock.nowMs(), ...entry });
   }
+}
+
+function secondOf({ approvedBy }: OperatorWord): { readonly approvedBy?: string } {
+  return approvedBy === undefined ? {} : { approvedBy };
 }
 
 const haltedForEveryAccount = {

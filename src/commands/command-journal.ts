@@ -1,5 +1,5 @@
 import type { AttemptState, Baseline, Command, CommandRequest, CommandState, Evidence, Reason } from '../domain/command.ts';
-import type { Bounds, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
+import type { Bounds, BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Measure } from '../domain/measure-command.ts';
 import type { Stream } from '../domain/order.ts';
 import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
@@ -7,7 +7,7 @@ import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
 export type { BoundOrder, SettlingUpdate };
 
 /**
- * Under which term of the lane something is written. Every write of the journal but `addEvidence`, `changeLimits` and `audit` carries one, and is refused once a later holder has called
+ * Under which term of the lane something is written. Every write of the journal but `addEvidence`, `changeLimits`, approvals and `audit` carries one, and is refused once a later holder has called
  * `takeOver`: a fence of the commands' own, so that slow journal transactions never wait for the lane's row, nor it for them.
  */
 export interface Fence {
@@ -201,6 +201,26 @@ export interface Halt {
   readonly clearedReason?: string;
 }
 
+/** What may need a second principal. */
+export type Deed =
+  | { readonly kind: 'resume'; readonly scope: Halt['scope'] }
+  | { readonly kind: 'settle'; readonly commandId: string; readonly outcome: 'applied' | 'rejected' | 'not_sent' | 'moot' }
+  | { readonly kind: 'change_limits'; readonly scope: LimitScope; readonly change: BoundsChange };
+
+/** A deed that waits for a second principal. */
+export interface Approval {
+  readonly approvalId: string;
+  readonly deed: Deed;
+  /** Absent: it concerns every account. */
+  readonly accountId?: string;
+  /** The principal that asked for it. */
+  readonly by: string;
+  readonly reason: string;
+  readonly requestId: string;
+  readonly atMs: number;
+  readonly expiresAtMs: number;
+}
+
 export interface ClearingWord {
   readonly by: string;
   readonly reason: string;
@@ -281,6 +301,12 @@ export interface CommandJournal {
   limits(): Promise<LimitRow[]>;
   /** Sets the bounds of a scope, with its line of the audit trail, in one transaction, under no fence: `open` reads them afresh. False: they are not any more what `before` says. */
   changeLimits(change: LimitsChange): Promise<boolean>;
+  /** Writes the request down, with its line of the audit trail, in one transaction, under no fence. */
+  requestApproval(approval: Approval): Promise<void>;
+  /** Those that wait: neither approved nor expired. Oldest first, at most 1,000. */
+  approvals(atMs: number): Promise<Approval[]>;
+  /** Approves it once, with its line of the audit trail. Undefined: it does not wait, or `by` is the principal that asked for it. */
+  takeApproval(approvalId: string, word: ClearingWord & { readonly requestId: string }): Promise<Approval | undefined>;
   /** Who did what to the command side: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. */
   audit(entries: readonly AuditEntry[]): Promise<void>;
 }

@@ -4,6 +4,10 @@ import type { BucketOptions } from './token-bucket.ts';
 
 export interface CommandOptions {
   readonly lane: number;
+  /** Resuming, settling and loosening a limit need a second principal … */
+  readonly fourEyes: boolean;
+  /** … within this time. */
+  readonly approvalMs: number;
   /** Off: every command is declined with COMMANDS_OFF. What is unresolved is still settled, and an operator may still settle, halt and resume. */
   readonly enabled: boolean;
   /** Accounts that may be traded, and no others. Empty: simulated accounts only. */
@@ -54,6 +58,8 @@ export interface CommandOptions {
 
 export const commandDefaults: Omit<CommandOptions, 'lane' | 'enabled' | 'accounts'> = {
   callerRefOnce: false,
+  fourEyes: false,
+  approvalMs: 3_600_000,
   needsLive: true,
   deadlineMs: 10_000,
   rate: { perSecond: 20, burst: 40 },

@@ -1,7 +1,7 @@
 import type { Command, CommandOutcome, CommandRequest, Evidence } from '../domain/command.ts';
 import type { BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
-import type { Halt, OnLanding, PlaceOfAccount, UnreadAccount } from './command-journal.ts';
+import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from './command-journal.ts';
 
 export interface Submission {
   readonly principal: string;
@@ -62,9 +62,18 @@ export interface OperatorWord {
   readonly requestId: string;
   /** The token names some accounts only: what was halted for every account stays halted. */
   readonly ofSomeAccounts?: true;
+  /** The second principal, where one has approved it. */
+  readonly approvedBy?: string;
+}
+
+/** Where a second principal is needed (`fourEyes`): it was written down, and nothing was done yet. */
+export interface Requested {
+  readonly kind: 'requested';
+  readonly approval: Approval;
 }
 
 export type SettleResult =
+  | Requested
   | { readonly kind: 'settled'; readonly command: Command }
   | {
       readonly kind: 'declined';
@@ -74,6 +83,7 @@ export type SettleResult =
 
 /** `halts`: all that are in force afterwards, of whatever scope. */
 export type HaltResult =
+  | Requested
   | { readonly kind: 'done'; readonly halts: readonly Halt[] }
   | {
       readonly kind: 'declined';
@@ -85,6 +95,27 @@ export type HaltResult =
 export type LimitsResult =
   | { readonly kind: 'done'; readonly limits: readonly LimitRow[] }
   | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE'; readonly message: string };
+
+/** Those that wait for a second principal, oldest first. */
+export type ApprovalsResult =
+  | { readonly kind: 'done'; readonly approvals: readonly Approval[] }
+  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE'; readonly message: string };
+
+export type ApproveResult =
+  /** It was approved, and is done. */
+  | { readonly kind: 'done'; readonly approval: Approval }
+  | {
+      readonly kind: 'declined';
+      readonly code:
+        | 'APPROVAL_NOT_FOUND'
+        | 'SECOND_PRINCIPAL_NEEDED'
+        | 'NOT_LEADER'
+        | 'STORE_UNAVAILABLE'
+        | 'EVERY_ACCOUNT_NEEDED'
+        | 'COMMAND_NOT_FOUND'
+        | 'ALREADY_SETTLED';
+      readonly message: string;
+    };
 
 /** What one account (or the service) still may send, for RateLimit headers. */
 export interface Allowance {
@@ -162,7 +193,10 @@ export interface Commands {
   halts(): readonly Halt[];
   /** What places and replaces are held to. Read and changed at any process: the journal alone has them. */
   limits(): Promise<LimitsResult>;
-  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult>;
+  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested>;
+  approvals(): Promise<ApprovalsResult>;
+  /** Approves what another principal has asked for, and does it. */
+  approve(approvalId: string, word: OperatorWord): Promise<ApproveResult>;
   /** Cancels every open order of the scope, a command each, and stays in force until what was unresolved is settled. The same key again is about the same orders, and about none that came later. */
   cancelAll(
     scope: CancelAllScope,

@@ -96,6 +96,14 @@ export const commandOptions = {
     fallback: '10',
     describe: 'The same for the service as a whole.',
   }),
+  fourEyes: oneOf({
+    env: 'TIDEMARK_FOUR_EYES',
+    group: 'Commands',
+    words: ['off', 'on'],
+    fallback: 'off',
+    describe:
+      'Whether resuming, settling and a change of limits that lets more through need a second principal, who approves within an hour (`tidemark approvals`). Needs sign-in.',
+  }),
   probeRate: integer({
     env: 'TIDEMARK_PROBE_RATE',
     group: 'Commands',

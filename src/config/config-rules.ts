@@ -33,6 +33,13 @@ const rules: readonly Rule[] = [
           'httpHost',
           `(${config.httpHost}) is not loopback, and nobody would have to sign in: set ${optionTable.authPrincipals.env}=on (tokens by \`tidemark token add\`), ${optionTable.authTokens.env} or ${optionTable.authIssuer.env}, or keep 127.0.0.1`,
         ),
+  (config) =>
+    config.fourEyes !== 'on' || signsIn(config)
+      ? undefined
+      : fault(
+          'fourEyes',
+          `(on) needs sign-in: without ${optionTable.authIssuer.env}, ${optionTable.authTokens.env} or ${optionTable.authPrincipals.env} there is one principal`,
+        ),
   encrypted('authIssuer'),
   encrypted('authJwksUrl'),
   encrypted('restUrl'),

@@ -5,6 +5,7 @@ export const idKinds = {
   orderId: /^[\x21-\x7e]{1,128}$/,
   accountId: /^[!-~]{1,50}$/,
   commandId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  approvalId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
 } as const;
 export type IdKind = keyof typeof idKinds;
 

@@ -1,4 +1,5 @@
 import type { Route } from './route.ts';
+import { approve, listApprovals } from './routes/approvals.ts';
 import { cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
 import { cancelOrder, cancelPredictionOrder } from './routes/cancel-order.ts';
 import { haltAccount, haltService, resumeAccount, resumeService } from './routes/change-halts.ts';
@@ -42,6 +43,8 @@ export const routeTable: readonly Route[] = [
   haltService,
   resumeService,
   cancelAllOfService,
+  listApprovals,
+  approve,
   listLimits,
   changeLimits,
   reconcile,

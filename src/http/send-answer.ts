@@ -39,6 +39,7 @@ const missing = {
   ORDER_NOT_FOUND: 'there is no such order',
   ACCOUNT_NOT_FOUND: 'there is no such account',
   COMMAND_NOT_FOUND: 'there is no such command',
+  APPROVAL_NOT_FOUND: 'there is no such request, or it has been approved or has expired',
   NOT_FOUND: 'there is nothing at this path',
 } as const;
 export type MissingCode = keyof typeof missing;

@@ -76,7 +76,13 @@ interface Decline {
   readonly breach?: LimitBreach;
 }
 
-const operatorDeclines = { COMMAND_NOT_FOUND: 404, ALREADY_SETTLED: 409, EVERY_ACCOUNT_NEEDED: 403 } as const;
+const operatorDeclines = {
+  COMMAND_NOT_FOUND: 404,
+  ALREADY_SETTLED: 409,
+  EVERY_ACCOUNT_NEEDED: 403,
+  APPROVAL_NOT_FOUND: 404,
+  SECOND_PRINCIPAL_NEEDED: 403,
+} as const;
 
 /** Why nothing was journaled. What is not found is told in our words, the same for what is not the caller's. */
 export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, breach }: Decline): FastifyReply {

@@ -195,6 +195,27 @@ const sweptCancel = {
   detail: z.string().optional().describe('The same for people'),
 };
 
+const approval = z.object({
+  approvalId: z.string(),
+  deed: z
+    .looseObject({ kind: z.enum(['resume', 'settle', 'change_limits']) })
+    .describe(
+      'What was asked for: the scope of a resume, the command and outcome of a settlement, the scope and change of limits',
+    ),
+  accountId: z.string().optional().describe('Left out: it concerns every account'),
+  by: z.string().describe('The principal that asked for it, and cannot approve it'),
+  reason: z.string(),
+  requestedAt: instant,
+  expiresAt: instant,
+});
+
+export const approvalAnswer = z
+  .object({ approval })
+  .meta({ id: 'Approval', title: 'What waits for a second principal, or was approved' });
+export const approvalList = z
+  .object({ items: z.array(approval) })
+  .meta({ id: 'Approvals', title: 'What waits for a second principal' });
+
 const sweptOrder = z.object({ accountId: z.string(), stream, orderId: z.string(), ...sweptCancel });
 
 const sweptPlace = z.object({

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type {
+  Approval,
   AuditEntry,
   BoundOrder,
   ClearingWord,
@@ -27,6 +28,7 @@ import type { LimitRow } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
 import type { CommitWitness } from '../runtime/commit-witness.ts';
 import { addAuditEntries, addEvidence } from './add-evidence.ts';
+import { readApprovals, requestApproval, takeApproval } from './approvals.ts';
 import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
 import { changeLimits, readLimits } from './limits.ts';
 import { markSending } from './mark-sending.ts';
@@ -180,6 +182,18 @@ export class PostgresCommandJournal implements CommandJournal {
 
   changeLimits(change: LimitsChange): Promise<boolean> {
     return changeLimits(this.deps, change);
+  }
+
+  requestApproval(approval: Approval): Promise<void> {
+    return requestApproval(this.deps, approval);
+  }
+
+  approvals(atMs: number): Promise<Approval[]> {
+    return this.read((pool) => readApprovals(pool, atMs));
+  }
+
+  takeApproval(approvalId: string, word: ClearingWord & { readonly requestId: string }): Promise<Approval | undefined> {
+    return takeApproval(this.deps, approvalId, word);
   }
 
   audit(entries: readonly AuditEntry[]): Promise<void> {

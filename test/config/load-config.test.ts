@@ -105,6 +105,11 @@ describe('the configuration', () => {
       /^TIDEMARK_HTTP_HOST \(0\.0\.0\.0\) is not loopback.*set TIDEMARK_AUTH_PRINCIPALS=on \(tokens by `tidemark token add`\), TIDEMARK_AUTH_TOKENS or TIDEMARK_AUTH_ISSUER/,
     ],
     [
+      'a second principal where there is only one',
+      { TIDEMARK_FOUR_EYES: 'on' },
+      /^TIDEMARK_FOUR_EYES \(on\) needs sign-in: without TIDEMARK_AUTH_ISSUER, TIDEMARK_AUTH_TOKENS or TIDEMARK_AUTH_PRINCIPALS there is one principal$/,
+    ],
+    [
       'an audience without an issuer',
       { TIDEMARK_AUTH_AUDIENCE: 'tidemark' },
       /^TIDEMARK_AUTH_AUDIENCE needs TIDEMARK_AUTH_ISSUER/,

@@ -137,7 +137,12 @@ describe.each(guarded)('%s', (_name, route) => {
   it('tells who may not see it the same as if it did not exist', async () => {
     if (expectedForForeign(route) !== 404) return;
     const token = await issuer.sign({ accounts: ['ACC-2'] });
-    const unknown = { orderId: 'no-such-order', accountId: 'NO-SUCH-ACC', commandId: commandId.replace('6d5c', '0000') };
+    const unknown = {
+      orderId: 'no-such-order',
+      accountId: 'NO-SUCH-ACC',
+      commandId: commandId.replace('6d5c', '0000'),
+      approvalId: commandId,
+    };
     const [foreign, missing] = [await send(route, token), await send(route, token, unknown)];
     expect({ ...foreign.body, requestId: '' }).toEqual({ ...missing.body, requestId: '' });
     expect(foreign.status).toBe(missing.status);
@@ -147,7 +152,7 @@ describe.each(guarded)('%s', (_name, route) => {
 /** By what the route is about: one thing of the account, a list, or every account. */
 function expectedForForeign({ path, method, tag }: Route): number {
   if (path === '/v1/limits' && method === 'PATCH') return 404;
-  if (/\{(accountId|orderId|commandId)\}/.test(path) || (tag === 'orders' && method === 'POST')) return 404;
+  if (/\{(accountId|orderId|commandId|approvalId)\}/.test(path) || (tag === 'orders' && method === 'POST')) return 404;
   return method === 'GET' ? 200 : 403;
 }
 

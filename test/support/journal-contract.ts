@@ -1,3 +1,4 @@
+import { approvalContract } from './journal-contract-approvals.ts';
 import { cancelAllContract } from './journal-contract-cancel-alls.ts';
 import { haltContract } from './journal-contract-halts.ts';
 import { limitContract } from './journal-contract-limits.ts';
@@ -18,4 +19,5 @@ export function journalContract(make: () => Promise<JournalUnderTest>): void {
   haltContract(make);
   cancelAllContract(make);
   limitContract(make);
+  approvalContract(make);
 }

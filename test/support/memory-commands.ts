@@ -1,5 +1,7 @@
-import type { Halt } from '../../src/commands/command-journal.ts';
+import type { Approval, Halt } from '../../src/commands/command-journal.ts';
 import type {
+  ApprovalsResult,
+  ApproveResult,
   CancelAllResult,
   CancelAllScope,
   Commands,
@@ -7,6 +9,7 @@ import type {
   LimitsResult,
   OperatorWord,
   ReconcileResult,
+  Requested,
   SettleResult,
   Submission,
   SubmitResult,
@@ -15,6 +18,20 @@ import type { Command, CommandState } from '../../src/domain/command.ts';
 import type { BoundsChange, LimitScope } from '../../src/domain/limits.ts';
 
 export const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
+
+export const approvalId = '0c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22';
+
+/** A resume of account ACC-1 that waits for a second principal. */
+export const sampleApproval: Approval = {
+  approvalId,
+  deed: { kind: 'resume', scope: { kind: 'account', accountId: 'ACC-1' } },
+  accountId: 'ACC-1',
+  by: 'ann',
+  reason: 'checked',
+  requestId: 'request-1',
+  atMs: 0,
+  expiresAtMs: 3_600_000,
+};
 
 /** What REST asks of the command side, noted; what it answers, told beforehand. It judges nothing. */
 export class MemoryCommands implements Commands {
@@ -31,7 +48,9 @@ export class MemoryCommands implements Commands {
   waitAnswer: () => Promise<Command | undefined> = async () => undefined;
   settleAnswer: SettleResult = { kind: 'settled', command: sampleCommand({ state: 'applied' }) };
   haltAnswer: HaltResult = { kind: 'done', halts: [] };
-  limitsAnswer: LimitsResult = { kind: 'done', limits: [] };
+  limitsAnswer: LimitsResult | Requested = { kind: 'done', limits: [] };
+  waiting: readonly Approval[] = [sampleApproval];
+  approveAnswer: ApproveResult = { kind: 'done', approval: sampleApproval };
   cancelAllAnswer: (scope: CancelAllScope) => CancelAllResult = () => ({
     kind: 'done',
     replayed: false,
@@ -70,12 +89,21 @@ export class MemoryCommands implements Commands {
   }
 
   async limits(): Promise<LimitsResult> {
+    return this.limitsAnswer.kind === 'requested' ? { kind: 'done', limits: [] } : this.limitsAnswer;
+  }
+
+  async changeLimits(on: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested> {
+    this.words.push({ what: `limits ${JSON.stringify(change)}`, on, word });
     return this.limitsAnswer;
   }
 
-  async changeLimits(on: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult> {
-    this.words.push({ what: `limits ${JSON.stringify(change)}`, on, word });
-    return this.limitsAnswer;
+  async approvals(): Promise<ApprovalsResult> {
+    return { kind: 'done', approvals: this.waiting };
+  }
+
+  async approve(on: string, word: OperatorWord): Promise<ApproveResult> {
+    this.words.push({ what: 'approve', on, word });
+    return this.approveAnswer;
   }
 
   halts(): readonly Halt[] {

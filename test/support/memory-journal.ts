@@ -1,4 +1,5 @@
 import {
+  type Approval,
   type AuditEntry,
   type BoundOrder,
   type ClearingWord,
@@ -66,6 +67,7 @@ export class MemoryJournal implements CommandJournal {
   readonly cancelAlls: { readonly lane: number; readonly cancelAll: NewCancelAll }[] = [];
   readonly endedCancelAlls = new Set<string>();
   readonly audits: AuditEntry[] = [];
+  private readonly waiting = new Map<string, Approval>();
   private readonly limitsHeld = new MemoryLimits();
   readonly orders: JournaledOrders;
   /** Told in the same instant as each commit of a command. */
@@ -267,6 +269,41 @@ export class MemoryJournal implements CommandJournal {
         cleared += 1;
       }
       return cleared;
+    });
+  }
+
+  requestApproval(approval: Approval): Promise<void> {
+    return this.hook('requestApproval', () => {
+      const { by: principal, atMs, reason, requestId, accountId, deed, approvalId } = approval;
+      this.waiting.set(approvalId, approval);
+      const account = accountId === undefined ? {} : { accountId };
+      this.audits.push({
+        atMs,
+        principal,
+        action: 'request_approval',
+        reason,
+        requestId,
+        ...account,
+        detail: { approvalId, deed },
+      });
+    });
+  }
+
+  approvals(atMs: number): Promise<Approval[]> {
+    return this.hook('approvals', () => [...this.waiting.values()].filter(({ expiresAtMs }) => expiresAtMs > atMs));
+  }
+
+  takeApproval(
+    approvalId: string,
+    { by, atMs, reason, requestId }: ClearingWord & { requestId: string },
+  ): Promise<Approval | undefined> {
+    return this.hook('takeApproval', () => {
+      const taken = this.waiting.get(approvalId);
+      if (taken === undefined || taken.by === by || taken.expiresAtMs <= atMs) return undefined;
+      this.waiting.delete(approvalId);
+      const detail = { approvalId, deed: taken.deed, requestedBy: taken.by };
+      this.audits.push({ atMs, principal: by, action: 'approve', reason, requestId, detail });
+      return taken;
     });
   }
 

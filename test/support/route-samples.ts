@@ -1,7 +1,7 @@
 import type { Route } from '../../src/http/route.ts';
-import { commandId } from './memory-commands.ts';
+import { approvalId, commandId } from './memory-commands.ts';
 
-const ids: Readonly<Record<string, string>> = { stream: 'account', orderId: 'ord-1', accountId: 'ACC-1', commandId };
+const ids: Readonly<Record<string, string>> = { stream: 'account', orderId: 'ord-1', accountId: 'ACC-1', commandId, approvalId };
 
 export const accountBody = {
   accountId: 'ACC-1',
@@ -35,6 +35,7 @@ const bodies: Readonly<Record<string, object>> = {
   resumeAccount: reason,
   haltService: reason,
   resumeService: reason,
+  approve: reason,
   cancelAllOfAccount: reason,
   cancelAll: reason,
   changeLimits: { accountId: 'ACC-1', bounds: { maxQuantity: '100' }, ...reason },

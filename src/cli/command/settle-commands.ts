@@ -1,3 +1,4 @@
+import { expectDone } from '../approvals.ts';
 import { CliError, exitCodes } from '../cli-error.ts';
 import type { CliIo } from '../io.ts';
 import { printable } from '../printable.ts';
@@ -17,7 +18,7 @@ export async function settleCommands(io: CliIo, ids: readonly string[], flags: S
   for (const commandId of ids) {
     try {
       const path = `/v1/commands/${segment(commandId)}/settlement`;
-      const { body } = await client.ask({ method: 'POST', path, body: { outcome, reason } });
+      const { body } = expectDone(await client.ask({ method: 'POST', path, body: { outcome, reason } }));
       results.push({ commandId, outcome: body['outcome'] });
     } catch (error) {
       if (!(error instanceof CliError)) throw error;

@@ -78,6 +78,7 @@ export function commandOptions(config: Config): CommandOptions {
   return {
     ...commandDefaults,
     lane: config.lane,
+    fourEyes: config.fourEyes === 'on',
     enabled: config.commands === 'on',
     accounts: config.commandAccounts ?? [],
     callerRefOnce: config.callerRef === 'unique',

@@ -6,6 +6,7 @@ import type { Route } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
 import { sendBodyFaults } from '../send-body-faults.ts';
 import { sendDecline } from '../send-command.ts';
+import { requestedAnswer, sendRequested } from './approvals.ts';
 
 export const haltAccount = haltRoute(
   'halt',
@@ -34,7 +35,10 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     scopes: ['ops:write'],
     ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
     body: reasonBody,
-    answers: { 200: { describe: 'The halts in force now', schema: haltList } },
+    answers: {
+      200: { describe: 'The halts in force now', schema: haltList },
+      ...(verb === 'halt' ? {} : { 202: requestedAnswer }),
+    },
     problems: {
       400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
       ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
@@ -48,6 +52,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
       const result = await parts.commands[verb](scope, operatorWord(principal, body.reason, request.id));
+      if (result.kind === 'requested') return sendRequested(reply, result.approval);
       if (result.kind === 'declined') return sendDecline(reply, result);
       return sendJson(reply, 200, haltBody(result.halts, principal.accounts));
     },

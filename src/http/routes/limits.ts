@@ -9,6 +9,7 @@ import type { Route } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
 import { sendBodyFaults } from '../send-body-faults.ts';
 import { sendDecline } from '../send-command.ts';
+import { requestedAnswer, sendRequested } from './approvals.ts';
 
 export const listLimits: Route = {
   method: 'GET',
@@ -35,7 +36,7 @@ export const changeLimits: Route = {
   tag: 'operations',
   scopes: ['ops:write'],
   body: limitsBody,
-  answers: { 200: { describe: 'The limits now', schema: limitList } },
+  answers: { 200: { describe: 'The limits now', schema: limitList }, 202: requestedAnswer },
   problems: {
     400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
     403: ['EVERY_ACCOUNT_NEEDED'],
@@ -50,6 +51,7 @@ export const changeLimits: Route = {
     if (refused !== undefined) return refused;
     const word = operatorWord(principal, body.reason, request.id);
     const result = await parts.commands.changeLimits(body.scope, body.change, word);
+    if (result.kind === 'requested') return sendRequested(reply, result.approval);
     return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
   },
 };

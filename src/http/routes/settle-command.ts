@@ -6,6 +6,7 @@ import type { Route } from '../route.ts';
 import { sendMissing } from '../send-answer.ts';
 import { sendBodyFaults } from '../send-body-faults.ts';
 import { sendCommandState, sendDecline } from '../send-command.ts';
+import { requestedAnswer, sendRequested } from './approvals.ts';
 
 export const settleCommand: Route = {
   method: 'POST',
@@ -17,7 +18,10 @@ export const settleCommand: Route = {
   scopes: ['ops:write'],
   params: { commandId: 'commandId' },
   body: settlementBody,
-  answers: { 200: { describe: 'The command as it is settled', schema: commandAnswer, headers: ['Location'] } },
+  answers: {
+    200: { describe: 'The command as it is settled', schema: commandAnswer, headers: ['Location'] },
+    202: requestedAnswer,
+  },
   problems: {
     400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
     404: ['COMMAND_NOT_FOUND'],
@@ -32,6 +36,7 @@ export const settleCommand: Route = {
     if (found === undefined) return sendMissing(reply, 'COMMAND_NOT_FOUND');
     const word = operatorWord(principal, body.reason, request.id);
     const result = await commands.settle(commandId, body.outcome, word);
+    if (result.kind === 'requested') return sendRequested(reply, result.approval);
     return result.kind === 'settled' ? sendCommandState(reply, result.command) : sendDecline(reply, result);
   },
 };

@@ -1,0 +1,69 @@
+import { Command } from 'commander';
+import { CliError, exitCodes } from './cli-error.ts';
+import { formatTable } from './format-table.ts';
+import type { CliIo } from './io.ts';
+import { addReasonFlag } from './operator-call.ts';
+import { printable } from './printable.ts';
+import type { RestAnswer } from './rest-client.ts';
+import { addRestFlags, type RestFlags, restClient, restExitCodes, segment } from './rest-flags.ts';
+
+const examples = `
+Examples:
+  $ tidemark approvals ls
+  $ tidemark approvals approve 4f7c1d1e-… --reason "checked with the desk"
+
+The principal that asked cannot approve, whichever of its tokens signs in. A request ends after an hour.
+${restExitCodes}`;
+
+/** What waits for a second principal (TIDEMARK_FOUR_EYES). */
+export function approvalsCommand(io: CliIo): Command {
+  return new Command('approvals')
+    .description('Shows what waits for a second principal, and approves it.')
+    .addCommand(listCommand(io))
+    .addCommand(approveCommand(io))
+    .addHelpText('after', examples);
+}
+
+function listCommand(io: CliIo): Command {
+  return addRestFlags(new Command('ls').description('Lists what waits, oldest first.')).action(async (flags: RestFlags) => {
+    const { body } = await restClient(io, flags).ask({ method: 'GET', path: '/v1/approvals' });
+    io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : approvalTable(body['items']));
+  });
+}
+
+function approveCommand(io: CliIo): Command {
+  const command = new Command('approve')
+    .description('Approves what another principal has asked for, which does it.')
+    .argument('<id>');
+  return addReasonFlag(command).action(async (id: string, flags: RestFlags & { readonly reason: string }) => {
+    const path = `/v1/approvals/${segment(id)}/approve`;
+    const { body } = await restClient(io, flags).ask({ method: 'POST', path, body: { reason: flags.reason } });
+    io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : 'Approved, and done.\n');
+  });
+}
+
+function approvalTable(items: unknown): string {
+  const rows = Array.isArray(items) ? items : [];
+  if (rows.length === 0) return 'Nothing waits for a second principal.\n';
+  return formatTable([
+    ['ID', 'WHAT', 'BY', 'UNTIL', 'REASON'],
+    ...rows.map(({ approvalId, deed, by, expiresAt, reason }) =>
+      [approvalId, JSON.stringify(deed), by, expiresAt, reason].map((cell) => printable(String(cell))),
+    ),
+  ]);
+}
+
+/** Throws where the answer says that nothing was done yet, and a second principal has to approve it. */
+export function expectDone(answer: RestAnswer): RestAnswer {
+  const { approval } = answer.body;
+  if (typeof approval !== 'object' || approval === null) return answer;
+  const { approvalId, expiresAt } = approval as Readonly<Record<string, unknown>>;
+  throw new CliError(
+    `nothing was done yet: request ${printable(String(approvalId))} waits for a second principal, until ${printable(String(expiresAt))}`,
+    {
+      code: 'APPROVAL_NEEDED',
+      exitCode: exitCodes.unresolved,
+      mend: `Another principal runs \`tidemark approvals approve ${printable(String(approvalId))} --reason …\`.`,
+    },
+  );
+}

@@ -1,0 +1,106 @@
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Approval, CommandJournal, Deed } from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { ApprovalsResult, ApproveResult, OperatorWord, Requested } from './commands.ts';
+
+export interface FourEyesDeps {
+  readonly journal: Pick<CommandJournal, 'requestApproval' | 'approvals' | 'takeApproval'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+type Declined = Extract<ApproveResult, { kind: 'declined' }>;
+
+const unreachable = { kind: 'declined', code: 'STORE_UNAVAILABLE', message: 'the database could not be reached' } as const;
+
+/**
+ * What needs a second principal, where that is configured: each deed is written down as it was asked for, and done once another principal has approved it.
+ *
+ * States of a request: waiting → approved, once, by another principal than the one that asked; or it expires. Approved comes before done: a process that dies between the two
+ * leaves it undone and used up, and it is asked for anew.
+ */
+export class FourEyes {
+  private readonly deps: FourEyesDeps;
+  private readonly options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>;
+
+  constructor(deps: FourEyesDeps, options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Undefined: no second principal is needed. Never rejects. */
+  async request(
+    deed: Deed,
+    accountId: string | undefined,
+    word: OperatorWord,
+  ): Promise<Requested | typeof unreachable | undefined> {
+    const { fourEyes, approvalMs } = this.options;
+    if (!fourEyes) return undefined;
+    const { journal, clock, random, log } = this.deps;
+    const atMs = clock.nowMs();
+    const { by, reason, requestId } = word;
+    const approval: Approval = {
+      ...{ approvalId: random.uuid(), deed, by, reason, requestId, atMs, expiresAtMs: atMs + approvalMs },
+      ...(accountId !== undefined && { accountId }),
+    };
+    try {
+      await journal.requestApproval(approval);
+    } catch (err) {
+      log.warn({ err, deed }, 'a request for a second principal could not be written');
+      return unreachable;
+    }
+    log.warn({ approvalId: approval.approvalId, deed, by, reason }, 'a second principal is asked for');
+    return { kind: 'requested', approval };
+  }
+
+  /** Those that wait, oldest first. Never rejects. */
+  async list(): Promise<ApprovalsResult> {
+    const { journal, clock } = this.deps;
+    return journal.approvals(clock.nowMs()).then(
+      (approvals) => ({ kind: 'done', approvals }),
+      () => unreachable,
+    );
+  }
+
+  /** `run` does the deed, in the words of the principal that asked for it. Never rejects. */
+  async approve(
+    approvalId: string,
+    word: OperatorWord,
+    run: (deed: Deed, word: OperatorWord) => Promise<{ readonly kind: string } | Declined>,
+  ): Promise<ApproveResult> {
+    const { journal, clock, log } = this.deps;
+    try {
+      const waiting = (await journal.approvals(clock.nowMs())).find((each) => each.approvalId === approvalId);
+      if (waiting === undefined) return notFound;
+      if (waiting.by === word.by) return samePrincipal;
+      const { by, reason, requestId } = word;
+      const taken = await journal.takeApproval(approvalId, { by, reason, requestId, atMs: clock.nowMs() });
+      if (taken === undefined) return notFound;
+      log.warn({ approvalId, by, of: taken.by, reason }, 'a second principal has approved');
+      const result = await run(taken.deed, { by: taken.by, reason: taken.reason, requestId, approvedBy: by });
+      if (!isDeclined(result)) return { kind: 'done', approval: taken };
+      return { ...result, message: `${result.message}; the approval is used up, and has to be asked for anew` };
+    } catch (err) {
+      log.warn({ err, approvalId }, 'an approval could not be written');
+      return unreachable;
+    }
+  }
+}
+
+function isDeclined(result: { readonly kind: string } | Declined): result is Declined {
+  return result.kind === 'declined';
+}
+
+const notFound = {
+  kind: 'declined',
+  code: 'APPROVAL_NOT_FOUND',
+  message: 'there is no such request, or it has been approved or has expired',
+} as const;
+const samePrincipal = {
+  kind: 'declined',
+  code: 'SECOND_PRINCIPAL_NEEDED',
+  message: 'the principal that asked for it cannot approve it, whichever of its tokens signs in',
+} as const;

@@ -1,0 +1,78 @@
+import type { FastifyReply } from 'fastify';
+import type { Approval } from '../../commands/command-journal.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import { parseReason, reasonBody } from '../../schema/operator-bodies.ts';
+import { approvalAnswer, approvalList } from '../../schema/rest-answers.ts';
+import { maySee } from '../auth/principal.ts';
+import { operatorWord } from '../operator-scope.ts';
+import type { AccountScope } from '../order-reads.ts';
+import type { Answer, Route } from '../route.ts';
+import { sendJson, sendMissing } from '../send-answer.ts';
+import { sendBodyFaults } from '../send-body-faults.ts';
+import { sendDecline } from '../send-command.ts';
+
+export const listApprovals: Route = {
+  method: 'GET',
+  path: '/v1/approvals',
+  operationId: 'listApprovals',
+  summary: 'List what waits for a second principal',
+  tag: 'operations',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'What the token may approve, or has asked for, oldest first', schema: approvalList } },
+  problems: { 503: ['STORE_UNAVAILABLE'] },
+  handle: async ({ commands }, { reply, principal }) => {
+    const result = await commands.approvals();
+    if (result.kind === 'declined') return sendDecline(reply, result);
+    return sendJson(reply, 200, {
+      items: result.approvals.filter((each) => concerns(each, principal.accounts)).map(approvalBody),
+    });
+  },
+};
+
+export const approve: Route = {
+  method: 'POST',
+  path: '/v1/approvals/{approvalId}/approve',
+  operationId: 'approve',
+  summary: 'Approve, as the second principal, what another has asked for, and do it',
+  tag: 'operations',
+  scopes: ['ops:write'],
+  params: { approvalId: 'approvalId' },
+  body: reasonBody,
+  answers: { 200: { describe: 'It is done', schema: approvalAnswer } },
+  problems: {
+    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
+    403: ['SECOND_PRINCIPAL_NEEDED', 'EVERY_ACCOUNT_NEEDED'],
+    404: ['APPROVAL_NOT_FOUND', 'COMMAND_NOT_FOUND'],
+    409: ['ALREADY_SETTLED'],
+    503: ['NOT_LEADER', 'STORE_UNAVAILABLE'],
+  },
+  handle: async ({ commands }, { request, reply, principal, params: { approvalId = '' } }) => {
+    const body = parseReason(request.body);
+    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+    const waiting = await commands.approvals();
+    if (waiting.kind === 'declined') return sendDecline(reply, waiting);
+    const asked = waiting.approvals.find((each) => each.approvalId === approvalId);
+    if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
+    const result = await commands.approve(approvalId, operatorWord(principal, body.reason, request.id));
+    if (result.kind === 'declined') return sendDecline(reply, result);
+    return sendJson(reply, 200, { approval: approvalBody(result.approval) });
+  },
+};
+
+/** The answer of a route whose deed waits for a second principal. */
+export const requestedAnswer: Answer = {
+  describe: 'It waits for a second principal (TIDEMARK_FOUR_EYES); nothing was done',
+  schema: approvalAnswer,
+};
+
+export function sendRequested(reply: FastifyReply, approval: Approval): FastifyReply {
+  return sendJson(reply, 202, { approval: approvalBody(approval) });
+}
+
+function approvalBody({ atMs, expiresAtMs, requestId: _id, ...approval }: Approval) {
+  return { ...approval, requestedAt: formatInstant(atMs), expiresAt: formatInstant(expiresAtMs) };
+}
+
+function concerns({ accountId }: Approval, accounts: AccountScope): boolean {
+  return accountId === undefined ? accounts.kind === 'all' : maySee(accounts, accountId);
+}
