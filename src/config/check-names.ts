@@ -12,8 +12,8 @@ interface NameFindings {
 const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
 
 /**
- * Names that nobody reads. One letter or two away from an option that is not set, it is a slip, and going on would run without
- * what was asked for (`PLATFORM_ACOUNTS` would follow every account): a fault. Any other unknown `TIDEMARK_*` is only warned about,
+ * Names of no option. One letter or two away from an option that is not set, it is a slip, and going on would run without
+ * the intended setting (`PLATFORM_ACOUNTS` would follow every account): a fault. Any other unknown `TIDEMARK_*` is only warned about,
  * since it may belong to a newer version that was rolled back; unknown names of the other prefixes belong to other programs.
  */
 export function checkNames(env: Environment, known: readonly string[]): NameFindings {

@@ -9,7 +9,7 @@ type Rule = (config: Draft, env: Environment) => ConfigFault | undefined;
 
 const fault = (option: OptionName, problem: string): ConfigFault => ({ name: optionTable[option].env, problem });
 
-/** What no option can tell for itself. A rule looks only at options that are valid, so that one mistake is told once. */
+/** Faults that no option can see by itself. A rule looks only at options that are valid, so that one mistake is reported once. */
 const rules: readonly Rule[] = [
   below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
   below('leaseRenewMs', 'leaseActMs', 'the holder would stop sending between two renewals'),

@@ -8,7 +8,7 @@ type Built<S extends OptionText, T> = S & OptionKind<T>;
 const refused = (problem: string) => ({ ok: false, problem }) as const;
 const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, shown });
 
-/** A value that looks like a number is quoted in a fault, since seeing it mends it; anything else may be a secret in the wrong variable. */
+/** A value that looks like a number is quoted in a fault, since a person who sees it can fix it; anything else may be a secret in the wrong variable. */
 function quoted(text: string): string {
   return /^[+-]?[\d.]\w{0,9}$/.test(text) ? `; "${text}" is not one` : '';
 }
@@ -134,7 +134,7 @@ function maskedUrl(parsed: URL): string {
   return `${parsed.protocol}//${user}${parsed.host}${parsed.pathname}${parsed.search === '' ? '' : '?[redacted]'}`;
 }
 
-/** Hashed tokens with what they allow. Treated as a secret, so that a file may hold it; names may be printed, hashes never are. */
+/** Hashed tokens with their rights. Treated as a secret, so that a file may hold it; names may be printed, hashes never are. */
 export function staticTokens<const S extends OptionText>(spec: S): Built<S, readonly StaticToken[]> {
   const shape = 'name:sha256:scopes:accounts, several separated by blanks or lines';
   const parse = (value: string): Parsed<readonly StaticToken[]> => {

@@ -14,19 +14,19 @@ export const optionGroups = [
 
 export type OptionGroup = (typeof optionGroups)[number];
 
-/** What the table says of an option, beside its kind. */
+/** The table's data of an option, beside its kind. */
 export interface OptionText {
   /** The environment variable. */
   readonly env: string;
   readonly group: OptionGroup;
-  /** For the person who has to choose a value: what it does, and when to change it. */
+  /** For the person who has to choose a value: its effect, and when to change it. */
   readonly describe: string;
   /** The value when the variable is not set, as it would be written there. Without it the option is absent unless set. */
   readonly fallback?: string;
 }
 
 export type Parsed<T> =
-  /** `shown` is what may be printed: the value as it would be written, masked where it is secret. */
+  /** `shown` may be printed: the value as it would be written, masked where it is secret. */
   { readonly ok: true; readonly value: T; readonly shown: string } | { readonly ok: false; readonly problem: string };
 
 export interface OptionKind<T> {
@@ -34,7 +34,7 @@ export interface OptionKind<T> {
   readonly kind: string;
   /** True: `<env>_FILE` may name a file that holds it, and no part of it is ever printed. */
   readonly secret: boolean;
-  /** True: set but blank is a fault, not the same as unset. A blank list would widen what it was meant to narrow. */
+  /** True: set but blank is a fault, not the same as unset. A blank list would widen a choice that it was meant to narrow. */
   readonly refusesBlank: boolean;
   /** `text` is trimmed and not empty. The problem continues the sentence "<env> …" and never quotes a secret. */
   parse(text: string): Parsed<T>;

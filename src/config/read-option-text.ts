@@ -29,7 +29,7 @@ export function readOptionText(
   }
 }
 
-/** A blank value is as good as none, except where that would widen what it was meant to narrow, or sign in without a secret. */
+/** A blank value counts as none, except where that would widen a choice that it was meant to narrow, or sign in without a secret. */
 function given(option: Pick<OptionKind<unknown>, 'refusesBlank'>, name: string, value: string, source: OptionSource): ReadText {
   const text = value.trim();
   if (text !== '') return { kind: 'text', text, source };

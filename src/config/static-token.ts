@@ -1,4 +1,4 @@
-/** Who may use REST by a token that is written down in the configuration: by the hash of it, so that the configuration gives nobody away. */
+/** Who may use REST by a token that is written down in the configuration: by the hash of it, so that the configuration gives no token away. */
 export interface StaticToken {
   /** The name of the principal: in the journal, in the audit trail. Several tokens of one name are one caller, which owns its idempotency keys. */
   readonly name: string;

@@ -14,7 +14,7 @@ export function unencryptedAddresses(config: Config): readonly string[] {
   return platformAddresses.filter((option) => isUnencrypted(config[option])).map((option) => optionTable[option].env);
 }
 
-/** Whether what goes to this address is neither encrypted nor stays on this machine. */
+/** Whether traffic to this address leaves this machine unencrypted. */
 export function isUnencrypted(address: string | undefined): boolean {
   if (address === undefined) return false;
   const { protocol, hostname } = new URL(address);

@@ -14,11 +14,11 @@ export interface LogOptions {
   readonly version: string;
   /** True: one readable line for people instead of JSON. */
   readonly pretty: boolean;
-  /** Values that must never be written, whatever field or message they got into. */
+  /** Values that must never be written, in any field or message. */
   readonly secrets: readonly Secret[];
 }
 
-/** Field names whose values are never logged. The first net is `Secret`; this is for what came from elsewhere, such as headers. */
+/** Field names whose values are never logged. The first net is `Secret`; this is for values from elsewhere, such as headers. */
 const neverLogged = ['authorization', 'cookie', 'password', 'secret', 'token', 'access_token', 'refresh_token', 'client_secret'];
 const redactPaths = neverLogged.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 

@@ -12,7 +12,7 @@ export interface HealthCheck {
   /** Stable, kebab-case: `database`, `topics`, `lane`. */
   readonly name: string;
   /**
-   * What a failure means. `unready`: no traffic, please. `degraded`: something that callers should know of, but reads go on.
+   * The meaning of a failure. `unready`: no traffic, please. `degraded`: something that callers should know of, but reads go on.
    * `leader`: ready, but not for who asks for the leader.
    */
   readonly effect: 'unready' | 'degraded' | 'leader';

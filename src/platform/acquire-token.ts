@@ -30,16 +30,16 @@ export type AcquireResult =
   | { readonly ok: true; readonly token: StoredToken }
   | { readonly ok: false; readonly error: PlatformError };
 
-/** Longer than one exchange can take, so that a claim is never taken over from somebody who still waits for the answer. */
+/** Longer than one exchange can take, so that a claim is never taken over from a process that still waits for the answer. */
 const claimMs = 20_000;
 const waitForOthersMs = 12_000;
 const pollMs = 250;
 
 /**
- * A newer token than generation `beyond`: somebody else's, if one is stored by now, else by one exchange under the claim. No lock of the store is held
- * over HTTP. A rotated refresh token is stored before anything is signed with what came with it; when the store fails just then, the token waits in
- * `pending` and is stored first thing next time. What another key sealed is replaced where the client itself can have a new token; a login is left as it is,
- * for a person: to whoever has the right key it is good. Never rejects.
+ * A newer token than generation `beyond`: another process's, if one is stored by now, else by one exchange under the claim. No lock of the store is held
+ * over HTTP. A rotated refresh token is stored before the access token that came with it is used; when the store fails just then, the token waits in
+ * `pending` and is stored first thing next time. A token that another key sealed is replaced where the client itself can have a new one; a login is left as it is,
+ * for a person: it is still valid for those who have the right key. Never rejects.
  */
 export async function acquireToken(
   deps: AcquireDeps,

@@ -6,7 +6,7 @@ import type { PlatformError } from './platform-error.ts';
 import type { Token } from './token-store.ts';
 import { tokenPath } from './wire/token-response.ts';
 
-/** What signs in. Without `clientSecret` it is a public client, which has no credentials of its own: a user signs in, and it refreshes. */
+/** The client that signs in. Without `clientSecret` it is a public client, which has no credentials of its own: a user signs in, and it refreshes. */
 export interface Credential {
   readonly clientId: string;
   readonly clientSecret?: Secret;
@@ -30,7 +30,7 @@ export type ExchangeResult =
   /** `refused`: the platform said no, and will again until a person does something. Otherwise nothing is known, and trying again is right. */
   | { readonly ok: false; readonly refused: boolean; readonly error: PlatformError };
 
-/** Where an answer leaves the lifetime out. The specification says "typically 3600"; what we assume must not be longer than what is true. */
+/** Where an answer leaves the lifetime out. The specification says "typically 3600"; our assumption must not be longer than the true lifetime. */
 const assumedLifetimeSeconds = 300;
 
 /**
@@ -158,7 +158,7 @@ function later(error: PlatformError): ExchangeResult {
   return { ok: false, refused: false, error };
 }
 
-/** oauth4webapi's messages name what was wrong with an answer, never its content. */
+/** oauth4webapi's messages name the fault of an answer, never its content. */
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 500) : 'the token endpoint answered something else';
 }

@@ -5,8 +5,8 @@ import type { Fetched } from './read-shape.ts';
 import { health, healthPath } from './wire/health.ts';
 
 /**
- * What the platform says of itself (contract, "The rest": `GET /v1/health`). One attempt and no token: it is asked to learn how things are just now, also
- * when nobody can sign in.
+ * The platform's own word on its health (contract, "The rest": `GET /v1/health`). One attempt and no token: it is asked for the state of this moment, also
+ * when no one can sign in.
  */
 export async function readHealth(deps: { readonly http: Http }, baseUrl: string, signal: AbortSignal): Promise<Fetched<string>> {
   const request = { operation: 'health', url: `${baseUrl}${healthPath}`, headers: { accept: 'application/json' } };

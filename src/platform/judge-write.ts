@@ -10,7 +10,7 @@ export interface WriteReading<T> {
   readonly refusals: ReadonlySet<number>;
   /** Whether 429 and 503 with the prediction codes promise that nothing was sent. */
   readonly promisesNotSent: boolean;
-  /** What a 200 or 202 says, when it has the right shape and is about our order; else why not. */
+  /** The content of a 200 or 202 that has the right shape and is about our order; else why not. */
   readonly read: (value: unknown) => { readonly verdict: 'accepted' | 'rejected'; readonly answer: T } | string;
 }
 
@@ -59,7 +59,7 @@ function isOtherConflict(
   return status === 409 && promisesNotSent && body !== undefined && codeOf(body) !== 'ORDER_NOT_ACTIONABLE';
 }
 
-/** The code of a nested body: a flat one with the same word is somebody else's. */
+/** The code of a nested body: a flat one with the same word is not the platform's order entry. */
 function codeOf(body: unknown): string | undefined {
   return nestedError.safeParse(body).data?.error.code;
 }

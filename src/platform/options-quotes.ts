@@ -3,7 +3,7 @@ import type { ReadDeps } from './read-platform.ts';
 import { readShape, unsuccessful } from './read-shape.ts';
 import { type OptionsQuote, type OptionsQuotesQuery, optionsQuotes, optionsQuotesPath } from './wire/options-quotes.ts';
 
-/** One page, or why there is no further one: after an error the iteration ends, and what came before it is true but not all. */
+/** One page, or why there is no further one: after an error the iteration ends; the pages before it are true but not complete. */
 export type QuotesPage =
   | { readonly ok: true; readonly quotes: readonly OptionsQuote[] }
   | { readonly ok: false; readonly error: PlatformError };

@@ -16,7 +16,7 @@ export interface ListRequest {
 }
 
 /**
- * Whether every page was read. Rows of an incomplete list have been handed over all the same (they are true), but prove nothing about what was not
+ * Whether every page was read. Rows of an incomplete list have been handed over all the same (they are true), but prove nothing about orders that were not
  * among them.
  */
 export type ListResult =
@@ -47,7 +47,7 @@ export type AccountsResult =
   | { readonly complete: false; readonly error: PlatformError };
 
 /**
- * What a connector reads from the platform. Nothing is written by any of these, so they are repeated on 5xx, 429 and broken answers with jittered
+ * The reads of a connector. None of them writes, so they are repeated on 5xx, 429 and broken answers with jittered
  * backoff until their deadline, or as long as `budget` lets them, and once on 401 with a new token. They never reject: a read that was given up says so.
  */
 export interface OrderReads {

@@ -26,7 +26,7 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * JSON as it came, for values that are somebody else's: numbers are numbers whatever their key, strings keep every character. Only what a double would
+ * JSON as it came, for values of other programs: numbers are numbers under any key, strings keep every character. Only a value that a double would
  * change becomes the string of its source text, as above.
  *
  * @throws SyntaxError, RangeError as above.

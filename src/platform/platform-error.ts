@@ -1,21 +1,21 @@
 import { flatError, nestedError } from './wire/error-bodies.ts';
 
 /**
- * Why the platform did not do what was asked. Made from every body shape (specification, "General error bodies"); nothing in it depends on a message
+ * Why the platform did not grant a request. Made from every body shape (specification, "General error bodies"); nothing in it depends on a message
  * text.
  */
 export interface PlatformError {
   /** HTTP status; absent when no answer came. */
   readonly status?: number;
   /**
-   * The platform's own code where it sent one. Ours otherwise: `NO_ANSWER`, `BAD_ANSWER` (an answer that is not what the contract says),
+   * The platform's own code where it sent one. Ours otherwise: `NO_ANSWER`, `BAD_ANSWER` (an answer of another shape than expected),
    * `LOGIN_REQUIRED` (no token can be had without a person), `TOKEN_UNAVAILABLE` (none just now), `LOOP` (a list that never ends).
    */
   readonly code?: string;
   readonly type?: string;
   /** For people, cut at 500 characters. */
   readonly message: string;
-  /** Whether the same request may succeed later without anybody doing anything. */
+  /** Whether the same request may succeed later by itself. */
   readonly retryable: boolean;
   /** Whether the platform may have received the request. */
   readonly sent: 'no' | 'yes' | 'maybe';

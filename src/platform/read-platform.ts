@@ -15,11 +15,11 @@ export interface ReadDeps {
   readonly random: Random;
   readonly tokens: TokenSource;
   readonly metrics: Metrics['platform'];
-  /** Each request takes from it, and none is repeated without it. Left out: nobody counts. */
+  /** Each request takes from it, and none is repeated without it. Left out: requests are not counted. */
   readonly budget?: ReadBudget | undefined;
 }
 
-/** What is special about one read. */
+/** The options of one read. */
 export interface ReadSpecials {
   /** Beside the token. */
   readonly headers?: HttpRequest['headers'];

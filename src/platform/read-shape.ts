@@ -4,7 +4,7 @@ import { type ReadDeps, type ReadSpecials, readPlatform } from './read-platform.
 
 export type Fetched<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: PlatformError };
 
-/** What one read needs. `query` leaves out what is undefined. */
+/** The parts of one read. `query` leaves out undefined values. */
 export interface ShapedRead<Shape extends z.ZodType> extends ReadSpecials {
   /** A metric label. */
   readonly operation: string;

@@ -41,10 +41,10 @@ const aheadMaxMs = 300_000;
  * Tokens of one credential, renewed ahead of their end.
  *
  * States: *none* → *held* → *ending* (within a fifth of its end: handed out, a renewal is under way or waits for its backoff) → *ended*. A failed
- * renewal is told with its reason until the next attempt is due (full jitter, at most 60 s), so that a thousand callers make one request.
+ * renewal is answered with its reason until the next attempt is due (full jitter, at most 60 s), so that a thousand callers make one request.
  *
  * Invariant: at most one renewal runs in this process, and by the store's claim at most one in all. A token answered with 401 is never handed out
- * again once `renew` was told of it.
+ * again once `renew` was called for it.
  */
 export class RefreshingTokenSource implements TokenSource, Service {
   readonly name = 'token-source';
@@ -106,7 +106,7 @@ export class RefreshingTokenSource implements TokenSource, Service {
     return () => this.callbacks.delete(callback);
   }
 
-  /** A person has signed in again: what was refused before may be good now. */
+  /** A person has signed in again: a credential that was refused before may work now. */
   retryNow(): void {
     this.notBeforeMs = Number.NEGATIVE_INFINITY;
     this.backoff.reset();

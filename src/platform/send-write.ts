@@ -17,8 +17,8 @@ export interface Write {
 export type WriteDeps = Pick<ReadDeps, 'http' | 'clock' | 'tokens' | 'metrics'>;
 
 /**
- * One request, whatever comes of it: a write may have taken effect although its answer was lost or bad, so only the caller can know whether to send it
- * again. A 401 renews the token for whoever comes next. `value` is the parsed body of a 2xx, undefined when it was empty. Never rejects.
+ * One request, with any result: a write may have taken effect although its answer was lost or bad, so only the caller can know whether to send it
+ * again. A 401 renews the token for the next request. `value` is the parsed body of a 2xx, undefined when it was empty. Never rejects.
  */
 export async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Promise<Fetched<unknown>> {
   const credential = await deps.tokens.get();

@@ -9,7 +9,7 @@ export interface SignInDeps {
   readonly http: Http;
 }
 
-/** What a step of a sign-in led to. A step is one write: it is never repeated by itself. */
+/** The result of a step of a sign-in. A step is one write: it is never repeated by itself. */
 export type SignInStep =
   /** Over: read it with `readCallback`, as a redirect would have brought it. */
   | { readonly kind: 'callback'; readonly callback: URLSearchParams }

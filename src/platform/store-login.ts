@@ -11,8 +11,8 @@ const patienceMs = 30_000;
 const pollMs = 100;
 
 /**
- * Puts the tokens of a sign-in in the place of what the credential had. Under its claim, like a refresh: one that is under way would otherwise find its own
- * save refused, or replace the new login by the old. False: somebody held the claim all the time.
+ * Replaces the credential's tokens by those of a sign-in. Under its claim, like a refresh: one that is under way would otherwise find its own
+ * save refused, or replace the new login by the old. False: another process held the claim all the time.
  */
 export async function storeLogin(deps: StoreLoginDeps, credential: string, holder: string, token: Token): Promise<boolean> {
   const { clock, store } = deps;
@@ -22,7 +22,7 @@ export async function storeLogin(deps: StoreLoginDeps, credential: string, holde
     await clock.sleep(pollMs);
   }
   try {
-    // Not by `load`: what was sealed with a key that is gone can be replaced all the same.
+    // Not by `load`: a token that was sealed with a key that is gone can still be replaced.
     const before = (await store.stored(credential)).find((known) => known.credential === credential);
     return await store.save(credential, before?.generation ?? 0, token);
   } finally {

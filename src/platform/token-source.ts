@@ -11,7 +11,7 @@ export interface AccessToken {
 
 export type TokenResult =
   | { readonly ok: true; readonly token: AccessToken }
-  /** Code `LOGIN_REQUIRED`: a person has to sign in or mend the credential. `TOKEN_UNAVAILABLE`: none just now, ask again. */
+  /** Code `LOGIN_REQUIRED`: a person has to sign in or repair the credential. `TOKEN_UNAVAILABLE`: none just now, ask again. */
   | { readonly ok: false; readonly error: PlatformError };
 
 /** Access tokens of one credential. Renewals are single flight: callers that come meanwhile share the one under way. Never rejects. */

@@ -1,6 +1,6 @@
 import type { Secret } from '../runtime/secret.ts';
 
-/** What the token endpoint answered (specification, "Token response"), with the expiry as an instant instead of a duration. */
+/** The answer of the token endpoint (specification, "Token response"), with the expiry as an instant instead of a duration. */
 export interface Token {
   readonly accessToken: Secret;
   /** Milliseconds since the epoch. */
@@ -19,7 +19,7 @@ export interface StoredToken extends Token {
 export interface UnreadableToken {
   /** As of a token that can be read: a save in its place names it. */
   readonly generation: number;
-  /** A sentence, without anything of what is stored. */
+  /** A sentence, without any stored value. */
   readonly unreadable: string;
   readonly accessToken?: undefined;
   readonly refreshToken?: undefined;
@@ -29,13 +29,13 @@ export interface UnreadableToken {
  * Tokens, shared by every process that uses the same credential. `credential` names it (`client`, or a linked login); it is no secret.
  * Every call has a deadline; rejects when the store can't be reached.
  *
- * The way of a refresh: `claim` → `load` (somebody may have refreshed meanwhile) → HTTP, without any lock held → `save` → `unclaim`. A refresh token
+ * The way of a refresh: `claim` → `load` (another process may have refreshed meanwhile) → HTTP, without any lock held → `save` → `unclaim`. A refresh token
  * that the platform rotated is used only after `save` resolved with true: before that a crash would lose the only good one.
  */
 export interface TokenStore {
   /** True: this holder alone may refresh for the next `forMs`, by the store's clock. A holder that has the claim may claim again, which prolongs it. */
   claim(credential: string, holder: string, forMs: number): Promise<boolean>;
-  /** Gives the claim back early; harmless when it went to somebody else. */
+  /** Gives the claim back early; harmless when another process has it by now. */
   unclaim(credential: string, holder: string): Promise<void>;
   load(credential: string): Promise<StoredToken | UnreadableToken | undefined>;
   /**
@@ -51,7 +51,7 @@ export interface StoredCredential {
   readonly generation: number;
 }
 
-/** The credentials of a store, so that a login that somebody linked meanwhile is found. Every call has a deadline; rejects when the store can't be reached. */
+/** The credentials of a store, so that a login that was linked meanwhile is found. Every call has a deadline; rejects when the store can't be reached. */
 export interface CredentialList {
   /** Those whose name begins so, sorted by name. */
   stored(prefix: string): Promise<StoredCredential[]>;

@@ -8,7 +8,7 @@ export interface UndiciHttpOptions {
   readonly connectMs?: number;
   readonly totalMs?: number;
   readonly maxBodyBytes?: number;
-  /** Sockets to one origin: what comes beyond waits for one, inside its own deadline. */
+  /** Sockets to one origin: further requests wait for one, inside their own deadlines. */
   readonly connections?: number;
 }
 

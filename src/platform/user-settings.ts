@@ -6,7 +6,7 @@ import { sendWrite, type WriteDeps } from './send-write.ts';
 import { settingPath, settingsPath } from './wire/user-settings.ts';
 
 /**
- * The value of one setting, whatever JSON it is, with `version` in it an ordinary key (specification, "GET /v1/config/{category}/user-settings/{key}"). A
+ * The value of one setting, any JSON, with `version` in it an ordinary key (specification, "GET /v1/config/{category}/user-settings/{key}"). A
  * number that a double would change comes as the string of its digits. 404: there is none.
  */
 export function readUserSetting(

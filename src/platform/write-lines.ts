@@ -26,7 +26,7 @@ export type OpenLine =
   | { readonly open: false; readonly message: string };
 
 /**
- * How writes reach the platform: connected first, so that what follows the caller's decision to send is one write on a socket that is known to be there.
+ * How writes reach the platform: connected first, so that only one write follows the caller's decision to send, on a socket that is known to be there.
  * Nothing is ever sent twice: no retry, no redirect, no connection that served a request before.
  */
 export interface WriteLines {

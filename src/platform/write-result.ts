@@ -1,7 +1,7 @@
 import type { PlatformError } from './platform-error.ts';
 
 /**
- * What became of one write, by the table "observed → outcome".
+ * The outcome of one write, by the table "observed → outcome".
  *
  * - `accepted`: a success that names our order. `rejected`: the platform answered that this very order was rejected.
  * - `refused`: the platform said no before the order existed. `not_sent`: no byte left, or the platform's documented word is that nothing was sent.
@@ -14,6 +14,6 @@ export type WriteResult<T> =
       readonly verdict: 'refused' | 'not_sent' | 'unknown';
       /** `retryable` is true for `not_sent` alone, where the cause may pass by itself. */
       readonly error: PlatformError;
-      /** Of the token that was used; absent when there was none. After a 401 it tells whether that token is still the current one. */
+      /** Of the token that was used; absent when there was none. After a 401 it shows whether that token is still the current one. */
       readonly tokenGeneration?: number;
     };

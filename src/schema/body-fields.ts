@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { compareDecimals, parseDecimal } from '../domain/decimal.ts';
 import { isInstant } from '../domain/instant.ts';
 
-// Fields of the bodies that callers send. The messages are read by the people who wrote the caller: each says what would have passed.
+// Fields of the bodies that callers send. The messages are read by the people who wrote the caller: each says which value would have passed.
 
 /** ECMA-262 spelling of `parseDecimal`'s grammar, for JSON Schema; the parser itself decides. */
 const decimalPattern = /^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,12})?$/;

@@ -17,7 +17,7 @@ const attemptRecord = z.object({
   reason: reason.optional(),
 });
 
-/** One step of a command, as it goes to `tidemark.command-outcomes.v1`. Readers keep the highest version of each command and drop what is at or below it. */
+/** One step of a command, as it goes to `tidemark.command-outcomes.v1`. Readers keep the highest version of each command and drop those at or below it. */
 export const commandOutcomeRecord = z
   .object({
     eventId: z.string().describe('<commandId>:<version>'),

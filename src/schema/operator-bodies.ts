@@ -7,7 +7,7 @@ export const reasonText = plainText(1, 500)
   .refine((text) => text.trim() !== '', 'must say why')
   .describe('Why: recorded in the audit trail');
 
-/** What a person may say became of a command. Not `refused` or `unknown`: those are the platform's word, and nobody's. */
+/** The outcomes that a person may declare. Not `refused` (the platform's word) or `unknown` (no outcome). */
 export const settledOutcomes = ['applied', 'rejected', 'not_sent', 'moot'] as const;
 export type SettledOutcome = (typeof settledOutcomes)[number];
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** What is wrong with a body. `path` names the field (`legs[1].side`), empty for the body itself. */
+/** The fault of a body. `path` names the field (`legs[1].side`), empty for the body itself. */
 export interface BodyFault {
   readonly path: string;
   readonly message: string;
@@ -10,7 +10,7 @@ export type BodyResult<T> =
   | ({ readonly ok: true } & T)
   | { readonly ok: false; readonly faults: readonly [BodyFault, ...BodyFault[]] };
 
-/** More would not help whoever reads them, and a body may have thousands. */
+/** More would not help a reader, and a body may have thousands. */
 const mostFaults = 20;
 
 /** Parses `body` by its shape; all faults at once, one a field, in the order of the shape. Values of the body are never repeated in a fault. */

@@ -4,7 +4,7 @@ import { orderStatuses } from '../domain/order.ts';
 import { decimal, instant, normalisedOrder } from './normalised-order.ts';
 import { updateRecord } from './update-record.ts';
 
-// What REST answers. Objects are open: a field that a later minor version adds must not break a reader of this one.
+// The answers of REST. Objects are open: a field that a later minor version adds must not break a reader of this one.
 
 const stream = z.enum(['account', 'prediction']);
 const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /**
  * Numbers of the market data endpoints, which send prices as JSON numbers (specification, "Chart quote response") where order entry sends strings. Readers
- * get text: `parseJson` has kept every digit of what a double cannot hold, and a double that came through shows the digits that were sent.
+ * get text: `parseJson` has kept every digit of a number that a double cannot hold, and a double that came through shows the digits that were sent.
  */
 export const wireNumber = z
   .union([z.number(), z.string().regex(/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/)])

@@ -6,7 +6,7 @@ import { z } from 'zod';
  * Specification ("OAuth2", "Authentication"): the address of the screen and its query, `is_mfa` and `next_step_auth_id`, the fields of the MFA step, and that
  * confirm comes after it.
  *
- * Assumption: the screen posts to `POST /v1/oauth2/authorize` with the request's own parameters, `username` and `password`; what its three steps answer;
+ * Assumption: the screen posts to `POST /v1/oauth2/authorize` with the request's own parameters, `username` and `password`; the answers of its three steps;
  * that a code lives 60 s. `decision=deny` in that post says no.
  */
 export const authorizeScreenPath = '/oauth2/authorize';
@@ -19,7 +19,7 @@ export const metadataPath = '/.well-known/oauth-authorization-server';
 
 /** Assumption, but `is_mfa` and `next_step_auth_id`. */
 export const mfaAsked = z.looseObject({ is_mfa: z.literal(true), next_step_auth_id: z.string().min(1) });
-/** Assumption. What is left out of `state` was left out of the request. */
+/** Assumption. A field that is left out of `state` was left out of the request. */
 export const codeGiven = z.looseObject({
   code: z.string().min(1),
   state: z.string().optional(),
