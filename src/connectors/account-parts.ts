@@ -25,8 +25,9 @@ export interface AccountPartsDeps {
   readonly clock: Clock;
   readonly metrics: Metrics['source'];
   readonly log: Log;
-  /** Shared by all accounts, as are the other two: of reads that make accounts live, of audits, of looks at doubted orders. */
+  /** Shared by all accounts, as are the other three: of reads that make accounts live, of those after one that failed, of audits, of looks at doubted orders. */
   readonly gate: Window;
+  readonly troubledGate: Window;
   readonly auditGate: Window;
   readonly doubtPace: Pace;
 }

@@ -32,8 +32,9 @@ export interface AccountReaderDeps {
   readonly unrecovered: Unrecovered;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of the reads that make accounts live, of all accounts. */
+  /** Of the reads that make accounts live, of all accounts. Those whose last one failed have places of their own, so that they delay each other alone. */
   readonly gate: Window;
+  readonly troubledGate: Window;
 }
 
 export interface AccountReaderOptions {
@@ -63,6 +64,8 @@ export class AccountReader {
   private current: AccountRecord;
   /** Monotonic time at which the newest read began that was complete. */
   completeSinceMs: number | undefined;
+  /** The last read that was to make it live failed. */
+  private inTrouble = false;
   /** The last complete read showed nothing at all. */
   private wasEmpty = false;
   private saved: Promise<unknown> = Promise.resolve();
@@ -84,12 +87,11 @@ export class AccountReader {
    * reaches back to before it, should the mark of the last complete read be later.
    */
   async read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
-    const work = () => this.readNow(kind, signal, sinceMs, budget);
-    try {
-      return await (kind === 'resync' || kind === 'complete' ? this.deps.gate.run(work) : work());
-    } catch (error) {
-      return incomplete(notSettled(error));
-    }
+    const work = () => this.readNow(kind, signal, sinceMs, budget).catch((error) => incomplete(notSettled(error)));
+    if (kind !== 'resync' && kind !== 'complete') return work();
+    const outcome = await (this.inTrouble ? this.deps.troubledGate : this.deps.gate).run(work);
+    if (!signal.aborted) this.inTrouble = !outcome.complete;
+    return outcome;
   }
 
   /** Changes what is kept of the account, durably, one change after the other. Rejects when the database can't be reached. */

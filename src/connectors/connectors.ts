@@ -1,4 +1,5 @@
 import type { Stream } from '../domain/order.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Service } from '../runtime/service.ts';
 import type { AccountAccess } from './account-access.ts';
 import { AccountsFollower, type AccountsFollowerOptions } from './accounts-follower.ts';
@@ -8,7 +9,7 @@ import type { SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
 import { Window } from './window.ts';
 
-export type ConnectorsDeps = Omit<SourceDeps, 'gate' | 'auditGate' | 'doubtPace'>;
+export type ConnectorsDeps = Omit<SourceDeps, keyof ReturnType<typeof sharedByAccounts>>;
 
 export interface ConnectorsOptions extends AccountsFollowerOptions {
   /** Whole address of the production stream: account orders. */
@@ -22,6 +23,17 @@ export interface ConnectorsOptions extends AccountsFollowerOptions {
 const readsAtOnce = 8;
 /** Ten reads a second: a thousand orders whose fills were taken back, at two reads each, are right within four minutes. */
 const doubtEveryMs = 100;
+
+const troubledReadsAtOnce = 2;
+
+function sharedByAccounts(clock: Clock) {
+  return {
+    gate: new Window(readsAtOnce),
+    troubledGate: new Window(troubledReadsAtOnce),
+    auditGate: new Window(1),
+    doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs }),
+  };
+}
 
 interface Term {
   readonly sources: readonly Source[];
@@ -60,8 +72,7 @@ export class Connectors implements Service {
     if (this.term !== undefined) return;
     const { streamUrl, predictionStreamUrl } = this.options;
     const timings = { ...streamTimingDefaults, ...this.options.timings };
-    const doubtPace = new Pace(this.deps, { everyMs: doubtEveryMs });
-    const deps = { ...this.deps, gate: new Window(readsAtOnce), auditGate: new Window(1), doubtPace };
+    const deps = { ...this.deps, ...sharedByAccounts(this.deps.clock) };
     const sources = [new Source(deps, { stream: 'account', url: streamUrl, timings })];
     if (predictionStreamUrl !== undefined)
       sources.push(new Source(deps, { stream: 'prediction', url: predictionStreamUrl, timings }));

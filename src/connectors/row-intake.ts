@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Cause, Observation, Outcome, Unreadable } from '../domain/observation.ts';
 import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
@@ -55,6 +56,7 @@ export class RowIntake {
   /** The store is lost: nothing but the read that fills the next epoch may be offered. */
   suspended = false;
   private store = 0;
+  /** A digest of what was last unreadable, by order: the rows themselves, of up to 64 KiB, were 64 MB for an account. */
   private readonly faults = new Map<string, string>();
   private foreignSeen = false;
   private readonly deps: RowIntakeDeps;
@@ -76,6 +78,12 @@ export class RowIntake {
   /** The store is lost, or another epoch begins: answers that are still under way belong to neither. */
   outdate(): void {
     this.store += 1;
+  }
+
+  get rememberedBytes(): number {
+    let bytes = 0;
+    for (const [name, digest] of this.faults) bytes += name.length + digest.length;
+    return bytes;
   }
 
   take(row: unknown, source: RowSource): TakenRow {
@@ -128,9 +136,10 @@ export class RowIntake {
   /** An audit meets the same unreadable row every minute: it is kept once for each content. */
   private isNewFault(item: Unreadable): boolean {
     const name = item.orderId ?? '';
-    if (this.faults.get(name) === item.raw) return false;
+    const digest = createHash('sha256').update(item.raw).digest('base64');
+    if (this.faults.get(name) === digest) return false;
     if (this.faults.size >= rememberedFaults) this.faults.clear();
-    this.faults.set(name, item.raw);
+    this.faults.set(name, digest);
     return true;
   }
 }

@@ -30,6 +30,11 @@ export class SilentLossWatch {
     this.onLoss = options.onLoss;
   }
 
+  /** Orders that are noted at the moment. */
+  get notedCount(): number {
+    return this.noted.size;
+  }
+
   begin(): void {
     this.audits += 1;
   }

@@ -55,6 +55,7 @@ async function following(
       openSocket: wsSocketFactory(systemClock, { ...wsSocketDefaults, openMs: 2_000, closeMs: 500 }),
       tokens: platform,
       gate: new Window(8),
+      troubledGate: new Window(2),
       auditGate: new Window(1),
       doubtPace: new Pace({ clock: systemClock }, { everyMs: 100 }),
     },
