@@ -14,7 +14,7 @@ import sys
 import uuid
 from datetime import datetime
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 BROKERS = os.environ.get("KAFKA_BROKERS", "127.0.0.1:9092")
 PREFIX = os.environ.get("TOPIC_PREFIX", "")
@@ -33,9 +33,21 @@ database.execute(
 )
 
 
-def take(text: bytes, source: str) -> None:
+def update_of(message: Message) -> dict | None:
+    """None for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark audit` finds such records."""
+    try:
+        update = json.loads(message.value() or b"")
+        if {"stream", "orderId", "generation", "revision", "observedAt", "order"} <= update.keys():
+            return update
+    except (ValueError, AttributeError):
+        pass
+    where = f"{message.topic()} {message.partition()} {message.offset()}"
+    print(f"{where}: passed over a record that is no update", file=sys.stderr, flush=True)
+    return None
+
+
+def take(update: dict, text: bytes, source: str) -> None:
     """The one rule: what is not above the (generation, revision) that is kept is a repeat."""
-    update = json.loads(text)
     key = f"{update['stream']}:{update['orderId']}"
     version = (update["generation"], update["revision"])
     order = update["order"]
@@ -117,9 +129,12 @@ def read_state() -> float | None:
             if message.error():
                 raise KafkaException(message.error())
             reached[message.partition()] = message.offset() + 1
-            take(message.value(), "state")
+            update = update_of(message)
+            if update is None:
+                continue
+            take(update, message.value(), "state")
             if message.offset() < first[message.partition()]:
-                observed = json.loads(message.value())["observedAt"].replace("Z", "+00:00")
+                observed = update["observedAt"].replace("Z", "+00:00")
                 came_to = max(came_to or 0, datetime.fromisoformat(observed).timestamp() * 1000)
 
     read_to(first)
@@ -161,7 +176,9 @@ def main() -> None:
             continue
         if message.error():
             raise KafkaException(message.error())
-        take(message.value(), "updates")
+        update = update_of(message)
+        if update is not None:
+            take(update, message.value(), "updates")
         # Behind the work, so a kill leads to repeats, which `take` drops.
         consumer.store_offsets(message)
     consumer.close()

@@ -31,9 +31,25 @@ const keep = database.prepare(
      generation = excluded.generation, revision = excluded.revision, status = excluded.status, cum_qty = excluded.cum_qty, record = excluded.record`,
 );
 
+interface Received {
+  readonly topic: string;
+  readonly partition: number;
+  readonly message: { readonly offset: string; readonly value: Buffer | null };
+}
+
+/** Undefined for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark audit` finds such records. */
+function updateOf({ topic, partition, message }: Received): OrderUpdate | undefined {
+  try {
+    const update: OrderUpdate = JSON.parse(message.value?.toString() ?? '');
+    const { stream, orderId, generation, revision, observedAt, order } = update;
+    if (![stream, orderId, generation, revision, observedAt, order].includes(undefined as never)) return update;
+  } catch {}
+  process.stderr.write(`${topic} ${partition} ${message.offset}: passed over a record that is no update\n`);
+  return undefined;
+}
+
 /** The one rule. False: a repeat. */
-function take(text: string, source: 'state' | 'updates'): boolean {
-  const update: OrderUpdate = JSON.parse(text);
+function take(update: OrderUpdate, text: string, source: 'state' | 'updates'): boolean {
   const { stream, orderId, generation, revision, order } = update;
   const key = `${stream}:${orderId}`;
   database.exec('begin immediate');
@@ -87,11 +103,13 @@ async function readState(admin: Admin): Promise<number | undefined> {
   await consumer.subscribe({ topic: state, fromBeginning: true });
   await consumer.run({
     autoCommit: false,
-    eachMessage: async ({ partition, message }) => {
-      const text = message.value?.toString() ?? '';
-      take(text, 'state');
+    eachMessage: async (received) => {
+      const { partition, message } = received;
+      const update = updateOf(received);
+      if (update === undefined) return;
+      take(update, String(message.value), 'state');
       if (BigInt(message.offset) >= (first.get(partition) ?? 0n)) return;
-      cameTo = Math.max(cameTo ?? 0, Date.parse((JSON.parse(text) as OrderUpdate).observedAt));
+      cameTo = Math.max(cameTo ?? 0, Date.parse(update.observedAt));
     },
   });
   await readTo(first);
@@ -137,5 +155,10 @@ consumer.on(consumer.events.CRASH, ({ payload }) => {
 await consumer.connect();
 await consumer.subscribe({ topic: updates, fromBeginning: true });
 // Offsets are committed behind the work, so a kill leads to repeats, which `take` drops.
-await consumer.run({ eachMessage: async ({ message }) => void take(message.value?.toString() ?? '', 'updates') });
+await consumer.run({
+  eachMessage: async (received) => {
+    const update = updateOf(received);
+    if (update !== undefined) take(update, String(received.message.value), 'updates');
+  },
+});
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void consumer.disconnect());

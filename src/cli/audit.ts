@@ -129,6 +129,8 @@ const hops: Readonly<Record<Hop, string>> = {
   updates:
     'it was acknowledged and is not on the topic of updates: the broker lost it, or it was deleted; `tidemark replay` writes it again',
   state: 'the state topic lacks it: `tidemark audit --repair` writes it again',
+  foreign:
+    'Tidemark did not write it: find the program that writes there and take its right to (docs/repair.md, "Foreign records")',
 };
 
 const shown = 20;

@@ -2,7 +2,7 @@ import { expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { cliIo } from '../support/cli-io.ts';
-import { freshTopics, logPublisher, readAll } from '../support/kafka-fixture.ts';
+import { freshTopics, logPublisher, readAll, writeForeign } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 import { sampleUpdate } from '../support/sample-update.ts';
 import { batch, head, storeRig, update } from '../support/store-rig.ts';
@@ -118,6 +118,49 @@ it('names the database where Kafka knows more, also of an order that it does not
     { hop: 'database', key: 'account:a', detail: 'Kafka has revision 3 of generation 1, the database revision 2' },
     { hop: 'database', key: 'account:z', detail: 'Kafka has revision 1, the database does not know the order' },
   ]);
+});
+
+it('finds tombstones and foreign records, writes the states again that they replaced, and names the others', async () => {
+  await using world = await installation();
+  await writeForeign(world.brokers, world.topics.state, [
+    { key: 'account:a', value: null },
+    { key: 'account:b', value: '{"hello":"world"}' },
+    { key: 'somebody-elses', value: 'x' },
+    { key: 'taken-away', value: 'x' },
+    { key: 'taken-away', value: null },
+  ]);
+  await writeForeign(world.brokers, world.topics.updates, [{ key: 'account:c', value: null }]);
+  const { code, out } = await world.audit('--repair', '--json');
+  const { findings, repaired } = JSON.parse(out) as {
+    findings: { hop: string; key: string; detail: string }[];
+    repaired: number;
+  };
+  expect(findings).toMatchObject([
+    {
+      hop: 'state',
+      key: 'account:a',
+      detail: expect.stringMatching(/^revision 2 is not on the state topic: a tombstone deletes it \(/),
+    },
+    { hop: 'state', key: 'account:b', detail: expect.stringMatching(/: a record that is no update stands in its place \(/) },
+    {
+      hop: 'foreign',
+      key: 'somebody-elses',
+      detail: expect.stringMatching(/^a record that is no update on .*order-state.v1, partition/),
+    },
+    {
+      hop: 'foreign',
+      key: 'account:c',
+      detail: expect.stringMatching(/^a tombstone on .*order-updates.v1, partition \d+, offset \d+$/),
+    },
+  ]);
+  expect([code, repaired]).toEqual([1, 2]);
+  // What was written again stands behind the stray; the others stay.
+  const again = await eventually(async () => {
+    const { findings: left } = JSON.parse((await world.audit('--json')).out) as { findings: { hop: string }[] };
+    expect(left).toHaveLength(2);
+    return left;
+  });
+  expect(again.map(({ hop }) => hop)).toEqual(['foreign', 'foreign']);
 });
 
 it('names the log where a person deleted from it', async () => {

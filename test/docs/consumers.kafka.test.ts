@@ -9,7 +9,7 @@ import type { TopicNames } from '../../src/kafka/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/kafka/transactional-publisher.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { cacheDir } from '../support/cache-dir.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, logPublisher } from '../support/kafka-fixture.ts';
+import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, writeForeign } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 import { sampleUpdate } from '../support/sample-update.ts';
 
@@ -122,6 +122,32 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
       ]);
       expect(warned).toEqual(['account:o-0: lost 8 to 9']);
     });
+    await publisher.close();
+  }, 240_000);
+
+  it('passes over tombstones and foreign records, says so, and keeps what it has', async () => {
+    const program = command();
+    const topics = await freshTopics(brokers());
+    const { publisher } = logPublisher(brokers(), topics);
+    const stray = (topic: string) =>
+      writeForeign(brokers(), topic, [
+        { key: 'account:o-1', value: null },
+        { key: 'account:o-1', value: 'no JSON' },
+        { key: 'account:o-1', value: '[]' },
+        { key: 'account:o-1', value: '{"stream":"account"}' },
+      ]);
+    await stray(topics.state);
+    await publisher.publish([row({ order: 'o-1', revision: 1 })]);
+    await stray(topics.updates);
+    await publisher.publish([row({ order: 'o-1', revision: 2 })]);
+    child = start(program, topics);
+    await eventually(() => expect(kept(), warned.join('\n')).toEqual({ 'account:o-1': '1.2' }), {
+      deadlineMs: 90_000,
+      everyMs: 100,
+    });
+    const passedOver = (topic: string) => warned.filter((line) => line.startsWith(topic) && line.endsWith('is no update'));
+    expect([passedOver(topics.state).length, passedOver(topics.updates).length, warned.length]).toEqual([4, 4, 8]);
+    expect(said).toEqual(['account:o-1 1.1 partially_filled 40', 'account:o-1 1.2 partially_filled 40']);
     await publisher.close();
   }, 240_000);
 });

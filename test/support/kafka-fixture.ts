@@ -1,3 +1,4 @@
+import { Kafka, logLevel } from 'kafkajs';
 import type { LogRow } from '../../src/domain/committed-batch.ts';
 import { applyTopics } from '../../src/kafka/apply-topics.ts';
 import type { TopicRecord } from '../../src/kafka/follow-topic.ts';
@@ -38,6 +39,21 @@ export async function readAll(brokers: readonly string[], topic: string, readCom
   const options = { kafka: kafkaOptions(brokers), topic, from: 'beginning', until: 'end', readCommitted } as const;
   for await (const record of readTopic(kafkaDeps, options)) records.push(record);
   return records;
+}
+
+/** As another program would: null is a tombstone. Keys go to the partitions that ours go to. */
+export async function writeForeign(
+  brokers: readonly string[],
+  topic: string,
+  messages: readonly { key: string; value: string | null }[],
+): Promise<void> {
+  const producer = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).producer();
+  await producer.connect();
+  try {
+    await producer.send({ topic, acks: -1, messages: [...messages] });
+  } finally {
+    await producer.disconnect();
+  }
 }
 
 export function logPublisher(

@@ -1,15 +1,17 @@
 import type { UpdatePosition } from '../../kafka/update-position.ts';
 import type { AuditedOrder } from '../../store/audit-orders.ts';
+import type { StrayRecord } from './topic-fold.ts';
 
 /**
  * The hop at which something is missing, in the order of the way of the data. `database`: a topic knows more than the database, which therefore lost commits.
- * `log`: the log is not what the order is. `relay`: not acknowledged yet. `updates`, `state`: the topic lacks what was acknowledged.
+ * `log`: the log is not what the order is. `relay`: not acknowledged yet. `updates`, `state`: the topic lacks what was acknowledged. `foreign`: a record on a topic
+ * that Tidemark did not write.
  */
-export type Hop = 'database' | 'log' | 'relay' | 'updates' | 'state';
+export type Hop = 'database' | 'log' | 'relay' | 'updates' | 'state' | 'foreign';
 
 export interface AuditFinding {
   readonly hop: Hop;
-  /** `<stream>:<orderId>`; left out where it is of no single order. */
+  /** `<stream>:<orderId>`, or the key of a foreign record; left out where it is of no single order. */
   readonly key?: string;
   /** One sentence. */
   readonly detail: string;
@@ -20,6 +22,8 @@ export interface OnTopics {
   /** Undefined: nothing. */
   readonly updates: UpdatePosition | undefined;
   readonly state: UpdatePosition | undefined;
+  /** What stands in place of the order's state on the state topic. */
+  readonly stray?: StrayRecord | undefined;
   /** A revision that the topic of updates skipped. */
   readonly hole: number | undefined;
   /** What was recorded before is older than the topic of updates goes back. Undefined: that topic was not read. */
@@ -62,7 +66,7 @@ export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[
   if (topics.hole !== undefined) found('updates', `revision ${topics.hole} is missing on the topic of updates, between others`);
   if (isBehind(topics.state, order)) {
     if (waits('state')) found('relay', `revision ${revision} waits for the state topic`);
-    else found('state', `revision ${revision} is not on the state topic${standing(topics.state)}`);
+    else found('state', `revision ${revision} is not on the state topic${standing(topics.state)}${inPlace(topics.stray)}`);
   }
   return findings;
 }
@@ -77,6 +81,12 @@ function isBehind(at: UpdatePosition | undefined, { revision, newest }: AuditedO
   if (at === undefined) return true;
   const generation = newest?.generation ?? at.generation;
   return at.generation < generation || (at.generation === generation && at.revision < revision);
+}
+
+function inPlace(stray: StrayRecord | undefined): string {
+  if (stray === undefined) return '';
+  const what = stray.kind === 'tombstone' ? 'a tombstone deletes it' : 'a record that is no update stands in its place';
+  return `: ${what} (partition ${stray.partition}, offset ${stray.offset})`;
 }
 
 function standing(at: UpdatePosition | undefined): string {

@@ -5,7 +5,7 @@ import { type AuditedOrder, auditOrders, readRevisions } from '../../store/audit
 import { relayBacklog } from '../../store/relay-backlog.ts';
 import { type FoldDeps, foldTopic } from './fold-topic.ts';
 import { type Acknowledged, type AuditFinding, judgeOrder } from './judge-order.ts';
-import type { TopicFold } from './topic-fold.ts';
+import type { StrayRecord, TopicFold } from './topic-fold.ts';
 
 export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
   readonly pool: Pool;
@@ -66,6 +66,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
     const key = `${order.stream}:${order.orderId}`;
     return judgeOrder(order, {
       state: state.newest.get(key),
+      stray: state.strays.get(key),
       updates: updates?.newest.get(key),
       hole: updates?.holes.get(key),
       keptSinceMs,
@@ -76,8 +77,30 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
   return {
     orders: orders.length,
     records: state.records + (updates?.records ?? 0),
-    findings: [...(await still(pool, findings, [state, updates])), ...(await strangers(pool, known, [state, updates]))],
+    findings: [
+      ...(await still(pool, findings, [state, updates])),
+      ...(await strangers(pool, known, [state, updates])),
+      // Under the key of an order it has taken the place of a state, and is found as that. A tombstone of another key takes a foreign record away.
+      ...foreign(topics.state, state, (key, { kind }) => kind === 'foreign' && !known.has(key)),
+      ...(updates === undefined ? [] : foreign(topics.updates, updates, () => true)),
+    ],
   };
+}
+
+/** Records that Tidemark did not write. */
+function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: StrayRecord) => boolean): AuditFinding[] {
+  const found = [...fold.strays].filter(([key, stray]) => counts(key, stray));
+  const findings = found.map(([key, { kind, partition, offset }]): AuditFinding => {
+    const what = kind === 'tombstone' ? 'a tombstone' : 'a record that is no update';
+    return {
+      hop: 'foreign',
+      ...(key !== '' && { key }),
+      detail: `${what} on ${topic}, partition ${partition}, offset ${offset}`,
+    };
+  });
+  if (fold.unlistedStrays > 0)
+    findings.push({ hop: 'foreign', detail: `${fold.unlistedStrays} more on ${topic}, of other keys` });
+  return findings;
 }
 
 /** Of the topic of updates, an hour short of it: what is being deleted is not missing. */

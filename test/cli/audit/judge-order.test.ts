@@ -94,6 +94,25 @@ describe('a topic', () => {
     expect(take(false, [4, 6])).toEqual({ revision: 6, hole: 5 });
   });
 
+  it.each([
+    ['a tombstone', undefined, 'tombstone'],
+    ['a foreign record', '{}', 'foreign'],
+  ] as const)('that is compacted has %s in place of the state before it, until the next state', (_, value, kind) => {
+    const fold = new TopicFold({ byPlace: true });
+    const state = sampleUpdate({ orderId: 'o-1', revision: 5 });
+    fold.take({ ...place, value: state });
+    fold.take({ ...place, offset: 1n, value });
+    expect([fold.newest.size, fold.strays.get('account:o-1')]).toEqual([0, { kind, partition: 0, offset: 1n }]);
+    fold.take({ ...place, offset: 2n, value: state });
+    expect([fold.newest.size, fold.strays.size]).toEqual([1, 0]);
+  });
+
+  it('lists a bounded number of strays, and counts the rest', () => {
+    const fold = new TopicFold({ byPlace: false });
+    for (let i = 0; i < 1_500; i += 1) fold.take({ ...place, key: `k-${i % 1_200}`, value: 'x' });
+    expect([fold.strays.size, fold.unlistedStrays]).toEqual([1_000, 200]);
+  });
+
   it('may hold what is none of ours', () => {
     const fold = new TopicFold({ byPlace: false });
     for (const value of [undefined, '', '{}', '{"eventId":"a","revision":5}']) fold.take({ ...place, value });
