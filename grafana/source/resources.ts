@@ -138,6 +138,15 @@ const processes: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Dead versions of lane rows',
+    description:
+      'What vacuum may not take away yet. It stays below a few hundred, unless a snapshot is held open (a backup, a standby with feedback, an idle transaction): then it grows by one a batch, and each batch walks past them all. `tidemark doctor` names who holds it.',
+    unit: 'short',
+    queries: [{ expr: `max by (job) (tidemark_lane_dead_rows{${job}})`, legend: '{{job}}' }],
+    limits: { amber: 1000, red: 5000 },
+  },
+  {
+    kind: 'lines',
     title: 'File descriptors',
     description: 'Open files and sockets, beside the most that may be open.',
     unit: 'short',

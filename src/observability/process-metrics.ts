@@ -31,6 +31,11 @@ export function processMetrics(registry: Registry) {
       help: 'Disk that the database may take (TIDEMARK_DATABASE_BUDGET_MB); 0 where none is set',
       registers,
     }),
+    laneDeadRows: new Gauge({
+      name: 'tidemark_lane_dead_rows',
+      help: 'Dead versions of the rows of lanes that vacuum has not taken away',
+      registers,
+    }),
     logBytes: new Gauge({
       name: 'tidemark_log_bytes',
       help: 'Disk that the log of updates takes, with its indexes',

@@ -9,6 +9,7 @@ import { sentenceOf } from '../report-error.ts';
 import { checkGrants } from './check-grants.ts';
 import { checkLanes } from './check-lanes.ts';
 import { checkTransport } from './check-transport.ts';
+import { checkVacuum } from './check-vacuum.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** On older ones everybody may make tables in schema `public`, and the roles of the migrations would be no fence. The tests run on 18. */
@@ -24,7 +25,12 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
     const found = [reach(facts), ...(await checkTransport(pool)), rights(facts), durability(facts), await schema(pool)];
     // Of a database without our tables there is nothing more to say.
     if (found.at(-1)?.verdict !== 'ok') return found;
-    for (const [part, look] of Object.entries({ grants: checkGrants, lanes: checkLanes, disk: () => disk(pool, config) }))
+    for (const [part, look] of Object.entries({
+      grants: checkGrants,
+      lanes: checkLanes,
+      vacuum: checkVacuum,
+      disk: () => disk(pool, config),
+    }))
       found.push(...(await look(pool).catch((error: unknown) => [unreadable(part, error)])));
     return found;
   } catch (error) {

@@ -96,9 +96,10 @@ export class Housekeeping implements Service {
   private async measure(): Promise<void> {
     const { process } = this.deps.metrics;
     process.databaseBudgetBytes.set(this.options.budgetBytes ?? 0);
-    const { databaseBytes, logBytes } = await measureStorage(this.deps.pool);
+    const { databaseBytes, logBytes, laneDeadRows } = await measureStorage(this.deps.pool);
     process.databaseBytes.set(databaseBytes);
     process.logBytes.set(logBytes);
+    process.laneDeadRows.set(laneDeadRows);
   }
 
   private async count(): Promise<void> {
