@@ -88,6 +88,27 @@ describe('a prediction order', () => {
       expect(reduce(head, reply(5))).toEqual({ outcome: 'duplicate' });
     });
 
+    it.each([
+      ['a later instant', 6, {}, 'applied'],
+      ['the same instant and content', 5, {}, 'duplicate'],
+      ['the same instant, and content of its own', 5, { cumQty: '0.5' }, 'stale'],
+      ['an earlier instant', 4, {}, 'stale'],
+    ] as const)('is a revision only where it is newer than a reply before it: %s', (_what, second, over, outcome) => {
+      // Of two at one instant the greater content stays, which is this one.
+      const { reductions } = fold([reply(5, { cumQty: '1' }), reply(second, { cumQty: '1', ...over })]);
+      expect(reductions[1]?.outcome).toBe(outcome);
+    });
+
+    it.each([
+      ['the same instant and content', 5, {}, { outcome: 'duplicate' }],
+      ['the same instant, and other content', 5, { cumQty: '1' }, { outcome: 'stale' }],
+      ['an earlier instant', 4, {}, { outcome: 'stale' }],
+      ['a later instant', 6, {}, { outcome: 'stale', behind: true }],
+    ] as const)('is no more than evidence beside a version: %s', (_what, second, over, reduction) => {
+      const { reductions } = fold([version(5n), reply(second, over)]);
+      expect(reductions[1]).toEqual(reduction);
+    });
+
     it('keeps the newest of several replies', () => {
       const { head } = fold([reply(5, { status: 'new' }), reply(3, { status: 'pending_new' })]);
       expect(head.order.status).toBe('new');

@@ -40,6 +40,39 @@ describe('an order of equal terms', () => {
     expect(resembles(unknown, order(over))).toBe(false);
   });
 
+  const leg = { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1' };
+
+  it.each<Partial<Order>>([
+    { side: 'SELL' },
+    { quantity: '11' },
+    { price: '191.4' },
+    { stopPrice: '190' },
+    { orderType: 'stop_limit' },
+    { timeInForce: 'gtc' },
+    { instrument: { kind: 'equity', symbol: 'MSFT' } },
+    { instrument: { kind: 'option', symbol: 'AAPL', legs: [leg] } },
+    { accountId: 'acct-2' },
+    { origin: 'tidemark' },
+  ])('of an account does not with %j', (over) => {
+    expect(resembles(commandOf(placeEquity), { ...equityOrder, origin: 'external', ...over })).toBe(false);
+  });
+
+  it.each(['190', undefined])('resembles a stop order by its stop price alone, not with %s', (stopPrice) => {
+    const account = { ...placeEquity, terms: { ...placeEquity.terms, stopPrice: '189' } };
+    const prediction = { ...placePrediction, terms: { ...placePrediction.terms, stopPx: '189' } };
+    const { stopPrice: _none, ...bare } = equityOrder;
+    const { stopPrice: _neither, ...plain } = predictionOrder;
+    const shown = (of: Order, price: string | undefined): Order => ({
+      ...of,
+      origin: 'external',
+      ...(price !== undefined && { stopPrice: price }),
+    });
+    expect(resembles(commandOf(account), shown(bare, '189'))).toBe(true);
+    expect(resembles(commandOf(prediction), shown(plain, '189'))).toBe(true);
+    expect(resembles(commandOf(account), shown(bare, stopPrice))).toBe(false);
+    expect(resembles(commandOf(prediction), shown(plain, stopPrice))).toBe(false);
+  });
+
   it('resembles no place whose outcome is known, and nothing that is no place', () => {
     for (const state of ['open', 'accepted', 'applied', 'not_sent', 'conflict'] as const)
       expect(resembles({ ...unknown, state }, order())).toBe(false);

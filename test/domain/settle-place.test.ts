@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Order } from '../../src/domain/order.ts';
 import { settleCommand } from '../../src/domain/settle-command.ts';
 import {
   attemptOf,
@@ -87,6 +88,42 @@ describe('an unknown place', () => {
     });
     const same = settleCommand({ command: unknown, updates: [updateAt(1)], bound: [boundTo(unknown)] });
     expect(same).not.toHaveProperty('differs');
+  });
+
+  const legs = [{ symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1' }];
+  const stops = {
+    account: { ...placeEquity, terms: { ...placeEquity.terms, stopPrice: '190', legs } },
+    prediction: {
+      ...placePrediction,
+      terms: { ...placePrediction.terms, stopPx: '0.3', expireTime: '2026-12-01T00:00:00Z' },
+    },
+  };
+  const asAsked = {
+    account: { ...equityOrder, stopPrice: '190', instrument: { ...equityOrder.instrument, legs } },
+    prediction: { ...predictionOrder, stopPrice: '0.3', expireTime: '2026-12-01T01:00:00+01:00' },
+  };
+
+  it.each([
+    ['account', {}, []],
+    ['account', { quantity: '9' }, ['quantity']],
+    ['account', { orderType: 'market' }, ['orderType']],
+    ['account', { timeInForce: 'gtc' }, ['timeInForce']],
+    ['account', { price: '191.4' }, ['price']],
+    ['account', { stopPrice: '189' }, ['stopPrice']],
+    ['account', { instrument: { ...equityOrder.instrument, legs: [...legs, ...legs] } }, ['legs']],
+    ['prediction', {}, []],
+    ['prediction', { instrument: { ...predictionOrder.instrument, outcome: 'NO' } }, ['outcome']],
+    ['prediction', { quantity: '9' }, ['quantity']],
+    ['prediction', { orderType: 'market' }, ['orderType']],
+    ['prediction', { timeInForce: 'day' }, ['timeInForce']],
+    ['prediction', { price: '0.5' }, ['price']],
+    ['prediction', { stopPrice: '0.2' }, ['stopPrice']],
+    ['prediction', { expireTime: '2026-12-02T00:00:00Z' }, ['expireTime']],
+  ] as const)('of the %s stream names the terms in which its order differs: %o', (stream, over, differs) => {
+    const command = commandOf(stops[stream]);
+    const update = updateAt(1, over as Partial<Order>, asAsked[stream]);
+    const found = settleCommand({ command, updates: [update], bound: [boundTo(command, { orderId: update.order.orderId })] });
+    expect('differs' in found ? found.differs : []).toEqual(differs);
   });
 
   it('knows the words of account orders as the orders have them', () => {
