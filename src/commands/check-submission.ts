@@ -1,6 +1,6 @@
 import type { Baseline, Command } from '../domain/command.ts';
 import { checkCancel, checkPlace, checkReplace } from '../domain/command-checks.ts';
-import type { Order } from '../domain/order.ts';
+import { isOrderId, type Order } from '../domain/order.ts';
 import type { SettlingUpdate } from '../domain/settling.ts';
 import type { AccountProbes } from './account-probes.ts';
 import type { CommandBook } from './command-book.ts';
@@ -29,6 +29,8 @@ export type CheckResult =
       readonly order?: Order;
       readonly tookToken: boolean;
     }
+  /** A cancel of an order that was never seen: the platform has to be asked whose it is. */
+  | { readonly kind: 'unseen' }
   | Declined;
 
 /**
@@ -49,8 +51,14 @@ export async function checkSubmission(deps: CheckDeps, options: CommandOptions, 
     const refusal = checkPlace(request, priors, submission.supersedes);
     return refusal === undefined ? takeToken(deps, request.accountId, {}) : { kind: 'declined', ...refusal };
   }
-  const order = await deps.journal.readOrder(request.stream, request.orderId);
-  return orderObjection(submission, order, priors) ?? passed(deps, submission, order);
+  const held = await deps.journal.readOrder(request.stream, request.orderId);
+  if (held === undefined) return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
+  return orderObjection(submission, held, priors) ?? passed(deps, submission, held);
+}
+
+/** Ids that are known here came from the platform; any other is as its caller wrote it. With a revision to match it is one that the caller has seen here. */
+function mayExistUnseen({ request, ifRevision }: Submission): boolean {
+  return request.kind === 'cancel' && ifRevision === undefined && isOrderId(request.stream, request.orderId);
 }
 
 /** Why no order of the account may be cancelled, on neither stream. */
@@ -106,27 +114,20 @@ function placingObjection(
 
 function orderObjection(
   submission: Submission,
-  held: SettlingUpdate | undefined,
+  { order, revision }: SettlingUpdate,
   priors: readonly Command[],
 ): Declined | undefined {
   const { request, ifRevision } = submission;
-  // An order that we have not seen may exist all the same: whoever wants out must be let out.
-  if (held === undefined) {
-    if (request.kind === 'cancel' && ifRevision === undefined) return undefined;
-    return declined('ORDER_NOT_FOUND', 'no such order');
-  }
-  const { order, revision } = held;
-  if (order.accountId !== request.accountId) return declined('ORDER_NOT_FOUND', 'no such order');
+  if (order.accountId !== request.accountId) return orderNotFound;
   if (ifRevision !== undefined && ifRevision !== revision)
     return declined('REVISION_MISMATCH', `the order is at revision ${revision}`);
   const refusal = request.kind === 'replace' ? checkReplace(request, order, priors) : checkCancel(order);
   return refusal && { kind: 'declined', ...refusal };
 }
 
-function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate | undefined): CheckResult {
+function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate): CheckResult {
   if (request.kind === 'place') throw new Error('a place names no order');
-  const baseline = held === undefined ? unseenBaseline : baselineOf(held);
-  const named = { orderId: request.orderId, baseline, ...(held !== undefined && { order: held.order }) };
+  const named = { orderId: request.orderId, baseline: baselineOf(held), order: held.order };
   if (request.kind === 'cancel') return { kind: 'passed', ...named, tookToken: false };
   return takeToken(deps, request.accountId, named);
 }
@@ -141,16 +142,6 @@ function takeToken(
   if (waitMs === undefined) return { kind: 'passed', ...named, tookToken: true };
   return declined('RATE_LIMITED', 'the account has used up its rate of commands', waitMs);
 }
-
-/** The cancel of an order that we have never seen: whatever is observed of it is news. */
-export const unseenBaseline: Baseline = {
-  revision: 0,
-  sourceEpoch: 0,
-  status: 'unknown',
-  working: { quantity: '0' },
-  cumQty: '0',
-  pendingAction: 'none',
-};
 
 function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpdate): Baseline {
   const { status, working, cumQty, pendingAction, rejectReason, rejectText } = order;
@@ -171,6 +162,7 @@ export function declined(code: Declined['code'], message: string, retryAfterMs?:
   return { kind: 'declined', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
+export const orderNotFound = declined('ORDER_NOT_FOUND', 'no such order');
 /** Why this process sends nothing just now; whoever asks again may meet one that does. */
 export const anotherLeads = declined('NOT_LEADER', 'another process holds the lane', 2_000);
 export const ending = declined('DRAINING', 'the service is ending', 2_000);

@@ -11,12 +11,21 @@ import type { Random } from '../runtime/random.ts';
 import type { AccountProbes } from './account-probes.ts';
 import { AccountTurns } from './account-turns.ts';
 import { awaitCommand } from './await-command.ts';
-import { anotherLeads, type CheckResult, checkSubmission, type Declined, declined, ending } from './check-submission.ts';
+import {
+  anotherLeads,
+  type CheckResult,
+  checkSubmission,
+  type Declined,
+  declined,
+  ending,
+  orderNotFound,
+} from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandJournal, NewCommand, OpenResult } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission, SubmitResult } from './commands.ts';
 import type { Halts } from './halts.ts';
+import { UnseenOrders } from './look-at-unseen.ts';
 import type { Quotes } from './quotes.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 import type { RateBudget } from './rate-budget.ts';
@@ -54,7 +63,9 @@ export interface SendingTerm {
 type Opened =
   | { readonly kind: 'opened'; readonly told: Promise<void>; readonly watched: Watched }
   | { readonly kind: 'replayed'; readonly command: Command }
-  | Declined;
+  | Declined
+  /** The platform has to be asked about its order first. */
+  | { readonly kind: 'unseen' };
 
 /** Looks for a command whose opening has lost its answer, before the caller is told that it was not journaled. */
 const confirmDelaysMs = [0, 100, 400] as const;
@@ -74,6 +85,7 @@ export class SubmitCommand {
   private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
   /** Commands whose attempts are in hand. */
   private readonly inFlight = new Set<Promise<void>>();
+  private readonly unseen: UnseenOrders;
   private readonly deps: SubmitDeps;
   private readonly options: CommandOptions;
 
@@ -81,6 +93,7 @@ export class SubmitCommand {
     this.deps = deps;
     this.options = options;
     this.turns = new AccountTurns({ maxWaiting: options.maxWaitingPerAccount });
+    this.unseen = new UnseenOrders(deps, options);
   }
 
   /** Resolves when nothing is in flight, or the signal aborts. */
@@ -95,12 +108,22 @@ export class SubmitCommand {
   /** Never rejects. */
   async submit(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
     const calledAtMs = this.deps.clock.monotonicMs();
+    const { request } = submission;
+    let opened = await this.openInTurn(submission, under, pacing);
+    // Outside of the turn: other cancels of the account do not wait for it.
+    if (opened.kind === 'unseen' && request.kind === 'cancel')
+      opened = (await this.unseen.objection(request, under.term.over)) ?? (await this.openInTurn(submission, under, pacing));
+    return this.answer(opened, submission, calledAtMs);
+  }
+
+  private async openInTurn(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<Opened> {
     const { kind, accountId } = submission.request;
     const turns = kind === 'cancel' ? this.turnsOfCancels : this.turns;
-    const opened =
+    const calledAtMs = this.deps.clock.monotonicMs();
+    return (
       (await turns.run(accountId, () => this.open(submission, under, calledAtMs, pacing))) ??
-      (await this.recall(submission, declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000)));
-    return this.answer(opened, submission, calledAtMs);
+      (await this.recall(submission, declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000)))
+    );
   }
 
   /** Nothing new may be sent, for this reason: the command of a known key is answered all the same. Never rejects. */
@@ -111,6 +134,7 @@ export class SubmitCommand {
 
   private async answer(opened: Opened, submission: Submission, calledAtMs: number): Promise<SubmitResult> {
     if (opened.kind === 'declined') return opened;
+    if (opened.kind === 'unseen') return orderNotFound;
     const { clock, book } = this.deps;
     const waitMs = submission.waitMs ?? 0;
     let command: Command;
@@ -147,7 +171,7 @@ export class SubmitCommand {
       }
       // Looked for only where something stands in the way, since most are new and pass.
       const known = await this.recall(submission, checked);
-      if (known === checked && checked.code === 'RATE_LIMITED') this.countAsked(submission.request);
+      if (known === checked && known.kind === 'declined' && known.code === 'RATE_LIMITED') this.countAsked(submission.request);
       return known;
     } catch (err) {
       return this.uncheckable(err, submission);
@@ -155,7 +179,7 @@ export class SubmitCommand {
   }
 
   /** What has to be said of a command that nothing new is sent of: the one of its key, or `reason`. Never rejects. */
-  private async recall(submission: Submission, reason: Declined): Promise<Opened> {
+  private async recall(submission: Submission, reason: Declined | { readonly kind: 'unseen' }): Promise<Opened> {
     try {
       const known = await this.deps.journal.findByKey(submission.principal, submission.idempotencyKey);
       return known === undefined ? reason : this.replay(known, submission);

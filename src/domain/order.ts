@@ -118,6 +118,19 @@ export interface Order extends OrderView {
   readonly conflict?: string;
 }
 
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** 1 to 128 visible ASCII characters, but none that some server on the way may read as part of an address: `/ \\ % ? #`. */
+const accountOrderId = /^[!"$&-.0->@-[\]-~]{1,128}$/;
+
+/**
+ * Whether an order can be called so: prediction orders have a UUID (specification, "Prediction order"), the form of others is not said. What callers name is held against
+ * this before it becomes part of an address of the platform: escaping alone does not do, since a gateway may unescape `..%2F` before it looks at the path.
+ */
+export function isOrderId(stream: Stream, id: string): boolean {
+  if (stream === 'prediction') return uuid.test(id);
+  return accountOrderId.test(id) && id !== '.' && id !== '..';
+}
+
 /** The order's key on Kafka and everywhere in memory: `<stream>:<orderId>`. */
 export function orderKey(stream: Stream, orderId: string): string {
   return `${stream}:${orderId}`;

@@ -1,7 +1,8 @@
+import { isOrderId } from '../domain/order.ts';
 import type { WriteReading } from './judge-write.ts';
 import { type AccountOrderItem, accountOrderItem } from './wire/account-order.ts';
 import { ordersPath } from './wire/order-pages.ts';
-import { isPathSegment, notSendable, type WriteDeps, type WriteOptions, writePlatform } from './write-platform.ts';
+import { notSendable, type WriteDeps, type WriteOptions, writePlatform } from './write-platform.ts';
 import type { WriteResult } from './write-result.ts';
 
 /** `DELETE /v1/orders/{ordId}?accountId=` (contract). `accepted`: the cancel was asked for; whether it happens is seen on the order. */
@@ -12,7 +13,8 @@ export async function cancelOrder(
   ordId: string,
   options: WriteOptions = {},
 ): Promise<WriteResult<AccountOrderItem>> {
-  if (accountId === '' || !isPathSegment(ordId)) return notSendable('accountId and ordId must name something');
+  if (accountId === '' || !isOrderId('account', ordId))
+    return notSendable('accountId and ordId must be ids that an order and its account can have');
   const url = `${baseUrl}${ordersPath}/${encodeURIComponent(ordId)}?${new URLSearchParams({ accountId })}`;
   return writePlatform(deps, 'cancel_order', { method: 'DELETE', url }, readingOf(accountId, ordId), options);
 }

@@ -1,7 +1,8 @@
+import { isOrderId } from '../domain/order.ts';
 import { predictionReading } from './read-prediction-reply.ts';
 import { predictionOrdersPath } from './wire/order-pages.ts';
 import type { PredictionOrderWire } from './wire/prediction-order.ts';
-import { isPathSegment, notSendable, type WriteDeps, type WriteOptions, writePlatform } from './write-platform.ts';
+import { notSendable, type WriteDeps, type WriteOptions, writePlatform } from './write-platform.ts';
 import type { WriteResult } from './write-result.ts';
 
 /** `DELETE /v1/predictions/orders/{orderId}?accountId=` (contract), on staging. `accepted`: the cancel awaits the venue. */
@@ -12,7 +13,8 @@ export async function cancelPredictionOrder(
   orderId: string,
   options: WriteOptions = {},
 ): Promise<WriteResult<PredictionOrderWire>> {
-  if (accountId === '' || !isPathSegment(orderId)) return notSendable('accountId and orderId must name something');
+  if (accountId === '' || !isOrderId('prediction', orderId))
+    return notSendable('accountId and orderId must be ids that an order and its account can have');
   const url = `${baseUrl}${predictionOrdersPath}/${encodeURIComponent(orderId)}?${new URLSearchParams({ accountId })}`;
   const reading = predictionReading({ orderId, accountId });
   return writePlatform(deps, 'cancel_prediction_order', { method: 'DELETE', url }, reading, options);

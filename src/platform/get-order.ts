@@ -1,8 +1,10 @@
-import type { Stream } from '../domain/order.ts';
+import { isOrderId, type Stream } from '../domain/order.ts';
 import type { GetResult } from './order-reads.ts';
 import { type ReadDeps, readPlatform } from './read-platform.ts';
 import { ordersPath, predictionOrdersPath } from './wire/order-pages.ts';
 import { rawPredictionAnswer } from './wire/prediction-envelope.ts';
+
+const notAnId = { code: 'INVALID_REQUEST', message: 'no order can have this id', retryable: false, sent: 'no' } as const;
 
 /** One order (contract: `GET /v1/orders/{ordId}`, `GET /v1/predictions/orders/{orderId}`). */
 export async function getOrder(
@@ -13,6 +15,7 @@ export async function getOrder(
   orderId: string,
   signal: AbortSignal,
 ): Promise<GetResult> {
+  if (!isOrderId(stream, orderId)) return { kind: 'failed', error: notAnId };
   const path = stream === 'prediction' ? predictionOrdersPath : ordersPath;
   const url = `${baseUrl}${path}/${encodeURIComponent(orderId)}?${new URLSearchParams({ accountId })}`;
   const answer = await readPlatform(deps, 'get_order', url, signal);

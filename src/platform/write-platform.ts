@@ -90,8 +90,3 @@ export function notSendable(message: string): WriteResult<never> {
   const error = { code: 'INVALID_REQUEST', message: message.slice(0, 500), retryable: false, sent: 'no' as const };
   return { kind: 'failed', verdict: 'not_sent', error };
 }
-
-/** Whether an id can stand in a path as one segment: `..` would name another path, however it is escaped. */
-export function isPathSegment(id: string): boolean {
-  return id !== '' && id !== '.' && id !== '..';
-}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { predictionView } from '../support/arbitrary-orders.ts';
 import {
   accepted,
   CommandRig,
@@ -419,11 +420,15 @@ describe('a cancel', () => {
     expect(rig.probes.asked).toHaveLength(1);
   });
 
-  it('of an order that we have never seen is sent, and settled by the first that is observed of it', async () => {
+  it('of an order that we had never seen is sent once it was read, and settled by what is observed of it then', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: unknown });
-    const { commandId } = await rig.send(cancelWorking);
-    rig.commit({ ...workingOrder, status: 'canceled', leavesQty: '0' });
+    rig.probes.answer = ({ id = '' }) => {
+      rig.commit({ ...workingOrder, orderId: id });
+      return rig.probes.complete(id);
+    };
+    const { commandId } = await rig.send({ ...cancelWorking, orderId: predictionView.orderId });
+    rig.commit({ ...workingOrder, orderId: predictionView.orderId, status: 'canceled', leavesQty: '0' });
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
   });

@@ -1,17 +1,25 @@
 import { expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { unseenBaseline } from '../../src/commands/check-submission.ts';
 import { commandAnswer } from '../../src/schema/rest-answers.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { sampleCommand } from '../support/memory-commands.ts';
 import { ask, startRest } from '../support/rest-rig.ts';
 
-// Found by hand: the cancel of an order that was never seen has the baseline 0, which REST told and its own schema forbade. One such command, and `tidemark command ls` showed none.
+const unseen = {
+  revision: 0,
+  sourceEpoch: 0,
+  status: 'unknown',
+  working: { quantity: '0' },
+  cumQty: '0',
+  pendingAction: 'none',
+} as const;
+
+// Found by hand: the cancel of an order that was never seen had the baseline 0, which REST told and its own schema forbade. One such command, and `tidemark command ls` showed none.
 it('a cancel of an order that was never seen is told as the schema says, and listed with the others', async () => {
   const rig = await startRest();
   const request = { kind: 'cancel', stream: 'account', accountId: 'ACC-1', orderId: 'nobody-knows' } as const;
   rig.reads.commands = [
-    { command: sampleCommand({ request, state: 'refused', orderId: 'nobody-knows', baseline: unseenBaseline }), evidence: [] },
+    { command: sampleCommand({ request, state: 'refused', orderId: 'nobody-knows', baseline: unseen }), evidence: [] },
   ];
   const { body } = await ask(`${rig.address}/v1/commands`);
   const [told] = body['items'] as unknown[];

@@ -75,7 +75,9 @@ describe('the client writes to the platform', () => {
     expect(await placePrediction({ price: '2' })).toMatchObject(refused(400, 'INVALID_ORDER'));
     expect(await placePrediction({ accountId: 'SIM-1002' })).toMatchObject(refused(403, 'FORBIDDEN'));
     expect(await replace(id, { quantity: '10' })).toMatchObject(refused(400, 'INVALID_ORDER'));
-    expect(await replace('nothing', { quantity: '20' })).toMatchObject(refused(404, 'ORDER_NOT_FOUND'));
+    expect(await replace('7d9f0a52-4c1e-4a53-9d0e-000000000000', { quantity: '20' })).toMatchObject(
+      refused(404, 'ORDER_NOT_FOUND'),
+    );
     await desk.verb(id, { action: 'cancel' });
     expect(await cancelPrediction(id)).toMatchObject(refused(409, 'ORDER_NOT_ACTIONABLE'));
   });

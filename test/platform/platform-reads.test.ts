@@ -151,11 +151,17 @@ describe('getting one order', () => {
     });
     expect(await client.getOrder('account', 'acct-1', 'here', signal)).toMatchObject({ kind: 'found', row: accountRow });
     expect(await client.getOrder('account', 'acct-1', 'gone', signal)).toEqual({ kind: 'absent' });
-    expect(await client.getOrder('account', 'acct-1', 'a/../b', signal)).toMatchObject({
+    expect(await client.getOrder('account', 'acct-1', 'a+b', signal)).toMatchObject({
       kind: 'failed',
       error: { code: 'FORBIDDEN' },
     });
-    expect(calls().at(-1)?.path).toBe('/v1/orders/a%2F..%2Fb?accountId=acct-1');
+    expect(calls().at(-1)?.path).toBe('/v1/orders/a%2Bb?accountId=acct-1');
+    const before = calls().length;
+    expect(await client.getOrder('account', 'acct-1', 'a/../b', signal)).toMatchObject({
+      kind: 'failed',
+      error: { code: 'INVALID_REQUEST', sent: 'no' },
+    });
+    expect(calls()).toHaveLength(before);
   });
 });
 
