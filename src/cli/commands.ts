@@ -134,6 +134,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./audit.ts')).auditCommand,
   },
   {
+    name: 'log',
+    summary: 'export the audit trail',
+    load: async () => (await import('./log.ts')).logCommand,
+  },
+  {
     name: 'after-restore',
     summary: 'go on after the database was restored from a copy',
     load: async () => (await import('./after-restore.ts')).afterRestoreCommand,

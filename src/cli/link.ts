@@ -1,8 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
 import type { CredentialList, Token } from '../platform/token-store.ts';
 import { loginPrefix } from '../platform/token-store.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
+import { recordDeed } from '../store/audit-log.ts';
 import { PostgresCredentialList } from '../store/credential-list.ts';
 import { PostgresTokenStore } from '../store/token-store.ts';
 import { CliError } from './cli-error.ts';
@@ -60,11 +62,11 @@ async function runLink(io: CliIo, flags: Flags): Promise<void> {
   if (flags.list === true || remove !== undefined)
     return withDatabase(io, readConfig(io, ['databaseUrl']), database, (pool) => {
       const logins = new PostgresCredentialList({ pool, clock, random });
-      return remove === undefined ? printLogins(io, logins, flags) : removeLogin(io, logins, remove);
+      return remove === undefined ? printLogins(io, logins, flags) : removeLogin(io, pool, logins, remove);
     });
   const config = readConfig(io, linkNeeds);
   return withDatabase(io, config, database, (pool) =>
-    link(io, config, new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey }), flags),
+    link(io, config, { pool, store: new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey }) }, flags),
   );
 }
 
@@ -73,12 +75,19 @@ async function printLogins(io: CliIo, store: CredentialList, flags: Flags): Prom
   io.stdout.write(flags.json === true ? `${JSON.stringify({ logins: names })}\n` : names.map((name) => `${name}\n`).join(''));
 }
 
-async function removeLogin(io: CliIo, store: CredentialList, name: string): Promise<void> {
-  if (await store.forget(`${loginPrefix}${name}`)) io.stdout.write(`Forgot the login ${name}.\n`);
-  else throw new CliError(`there is no login ${name}`, { code: 'NO_LOGIN', mend: '`tidemark link --list` shows them.' });
+async function removeLogin(io: CliIo, pool: Pool, store: CredentialList, name: string): Promise<void> {
+  if (await store.forget(`${loginPrefix}${name}`)) {
+    await recordDeed(pool, 'unlink', { login: name });
+    io.stdout.write(`Forgot the login ${name}.\n`);
+  } else throw new CliError(`there is no login ${name}`, { code: 'NO_LOGIN', mend: '`tidemark link --list` shows them.' });
 }
 
-async function link(io: CliIo, config: LinkConfig, store: PostgresTokenStore, flags: Flags): Promise<void> {
+interface LinkStore {
+  readonly pool: Pool;
+  readonly store: PostgresTokenStore;
+}
+
+async function link(io: CliIo, config: LinkConfig, { pool, store }: LinkStore, flags: Flags): Promise<void> {
   const { platformUrl, platformAuthUrl, platformClientId, platformClientSecret } = config;
   const http = new UndiciHttp({ clock: io.clock });
   const interrupted = new AbortController();
@@ -101,6 +110,7 @@ async function link(io: CliIo, config: LinkConfig, store: PostgresTokenStore, fl
       },
       interrupted.signal,
     );
+    await recordDeed(pool, 'link', { login: flags.name });
     await tell(io, flags, token, { http, platformUrl });
   } finally {
     unsubscribe();

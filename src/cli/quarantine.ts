@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
+import { recordDeed } from '../store/audit-log.ts';
 import { countQuarantined, findQuarantined, listQuarantined, markDealt, type QuarantinedRow } from '../store/quarantine.ts';
 import { waitSeconds } from './backfill.ts';
 import { CliError, exitCodes } from './cli-error.ts';
@@ -138,6 +139,7 @@ async function retry(
       accountId,
       quarantineId: id,
     } as const;
+    await recordDeed(deps.pool, 'quarantine_retry', { id: String(id), stream, accountId, orderId });
     return { id, ...(await repairBy({ ...deps, clock: io.clock }, request, wait * 1_000)) };
   };
   tell(io, await Promise.all(ids.map(one)), json === true);
@@ -147,11 +149,17 @@ async function discard(io: CliIo, pool: Pool, ids: readonly bigint[], asJson: bo
   const results: Result[] = [];
   for (const id of ids)
     results.push(
-      (await markDealt(pool, id))
+      (await discardOne(pool, id))
         ? { id, outcome: 'done', detail: 'discarded' }
         : { id, outcome: 'failed', detail: 'there is no such row, or it has been dealt with' },
     );
   tell(io, results, asJson);
+}
+
+async function discardOne(pool: Pool, id: bigint): Promise<boolean> {
+  const done = await markDealt(pool, id);
+  if (done) await recordDeed(pool, 'quarantine_discard', { id: String(id) });
+  return done;
 }
 
 interface Result {

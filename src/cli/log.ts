@@ -1,0 +1,63 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { readAuditLog } from '../store/audit-log.ts';
+import type { CliIo } from './io.ts';
+import { readConfig } from './read-config.ts';
+import { withDatabase } from './with-database.ts';
+
+const examples = `
+Examples:
+  $ tidemark log export > audit.jsonl
+  $ tidemark log export --after 4711                                   what came since the last line of an earlier export
+  $ tidemark log export --action denied --since 2026-11-20T00:00:00Z | jq -r .principal | sort | uniq -c
+
+Each line is a JSON object: id, at, principal, action, accountId, commandId, requestId, reason, detail. The last minute is left out, so that no line comes late below an id that was
+exported. Needs DATABASE_URL; a member of tidemark_reader may do it.`;
+
+interface ExportFlags {
+  readonly after: string;
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly action?: string;
+}
+
+const pageSize = 1_000;
+
+/** `log export`: the audit trail, for an archive or an auditor. */
+export function logCommand(io: CliIo): Command {
+  const command = new Command('log')
+    .description('Exports the audit trail: who did what, when and why.')
+    .addHelpText('after', examples);
+  command
+    .command('export')
+    .description('Prints the audit trail as JSON lines, the oldest first.')
+    .option('--after <id>', 'only what came after this line', lineId, '0')
+    .option('--since <instant>', 'only what was done from this instant on (ISO 8601)', instant)
+    .option('--until <instant>', 'only what was done before this instant', instant)
+    .option('--action <word>', 'only this: place, cancel, halt, resume, settle, denied, token_add, link …')
+    .action((flags: ExportFlags) => exportLines(io, flags));
+  return command;
+}
+
+async function exportLines(io: CliIo, flags: ExportFlags): Promise<void> {
+  const config = readConfig(io, ['databaseUrl']);
+  await withDatabase(io, config, { applicationName: 'tidemark-log', maxConnections: 1 }, async (pool) => {
+    let { after } = flags;
+    for (;;) {
+      const lines = await readAuditLog(pool, { ...flags, after, limit: pageSize });
+      io.stdout.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      if (lines.length < pageSize) return;
+      after = lines.at(-1)?.id ?? after;
+    }
+  });
+}
+
+function lineId(text: string): string {
+  if (/^\d{1,18}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be the id of a line.');
+}
+
+function instant(text: string): Date {
+  const at = new Date(text);
+  if (/^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(at.getTime())) return at;
+  throw new InvalidArgumentError('It must be an instant like 2026-11-20T00:00:00Z.');
+}

@@ -1,0 +1,49 @@
+import type { Pool } from 'pg';
+import { storableJson } from './storable-json.ts';
+
+/** A line of the audit trail, as it is exported: times in ISO 8601, the 64-bit number as text. */
+export interface AuditLine {
+  readonly id: string;
+  readonly at: string;
+  readonly principal: string;
+  readonly action: string;
+  readonly accountId: string | null;
+  readonly commandId: string | null;
+  readonly requestId: string | null;
+  readonly reason: string | null;
+  readonly detail: unknown;
+}
+
+export interface AuditQuery {
+  /** Only lines above this id. */
+  readonly after: string;
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly action?: string;
+  readonly limit: number;
+}
+
+/**
+ * Lines by id. Those of the last minute are left out: ids are given before commits, so a line of a slower transaction may still come below one that is there already,
+ * and a reader that goes on from its last id would never see it.
+ */
+export async function readAuditLog(pool: Pool, { after, since, until, action, limit }: AuditQuery): Promise<AuditLine[]> {
+  const { rows } = await pool.query<{ line: AuditLine }>(
+    `select json_build_object('id', id::text, 'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'principal', principal, 'action', action,
+       'accountId', account_id, 'commandId', command_id, 'requestId', request_id, 'reason', reason, 'detail', detail) as line
+     from public.audit_log
+     where id > $1 and recorded_at < now() - interval '1 minute' and ($2::timestamptz is null or at >= $2) and ($3::timestamptz is null or at < $3)
+       and ($4::text is null or action = $4)
+     order by id limit $5`,
+    [after, since ?? null, until ?? null, action ?? null, limit],
+  );
+  return rows.map(({ line }) => line);
+}
+
+/** What a person did by a command of the command line, under the login that the database knows: nothing there asks for a name. */
+export async function recordDeed(pool: Pool, action: string, detail: object): Promise<void> {
+  await pool.query(
+    `insert into public.audit_log (at, principal, action, detail) values (clock_timestamp(), 'database:' || session_user, $1, $2)`,
+    [action, storableJson(detail)],
+  );
+}
