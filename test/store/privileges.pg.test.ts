@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Measure } from '../../src/domain/measure-command.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
@@ -23,7 +24,7 @@ import { readSchemaVersion } from '../../src/store/schema-version.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { freshDatabase } from '../support/database.ts';
-import { answer, atMs, fence, newCancelAll, unknown } from '../support/journal-fixtures.ts';
+import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/journal-fixtures.ts';
 import { onServer } from '../support/on-server.ts';
 import { batch, quarantined } from '../support/store-rig.ts';
 import { testLog } from '../support/test-log.ts';
@@ -119,6 +120,32 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await journal.clearHalts(halted.scope, { by: 'ann', reason: 'over', atMs }, fence)).toBe(1);
     expect(await journal.takeOver({ lane: 0, epoch: 2n }, atMs, 0)).toEqual([command]);
     expect(await journal.unresolved(10)).toEqual([command]);
+
+    const measure: Measure = {
+      symbols: ['AAPL'],
+      instrument: 'equity',
+      quantity: '10',
+      notional: '1875',
+      exposure: '1875',
+      valuedByQuote: false,
+    };
+    const limits = { accountId: 'acct-1', by: 'ann', reason: 'desk', requestId: 'r', atMs };
+    const bounds = { maxQuantity: '5', ordersPerMinute: 5, maxAccountExposure: '5' };
+    expect(await journal.changeLimits({ ...limits, before: {}, bounds })).toBe(true);
+    expect(await journal.open(newPlace({ measure }), { lane: 0, epoch: 2n })).toMatchObject({ kind: 'limited' });
+    expect(await journal.changeLimits({ ...limits, before: bounds, bounds: { maxQuantity: '9' } })).toBe(true);
+    expect(await journal.changeLimits({ ...limits, before: { maxQuantity: '9' }, bounds: {} })).toBe(true);
+    const approval = {
+      approvalId: randomUUID(),
+      deed: { kind: 'resume', scope: halted.scope },
+      by: 'ann',
+      reason: 'r',
+      requestId: 'r',
+    } as const;
+    await journal.requestApproval({ ...approval, atMs, expiresAtMs: atMs + 1_000 });
+    expect(await journal.takeApproval(approval.approvalId, { by: 'bob', reason: 'agreed', requestId: 's', atMs })).toMatchObject(
+      approval,
+    );
 
     const cancelAll = newCancelAll({ atMs: Date.now() });
     const second = { lane: 0, epoch: 2n };

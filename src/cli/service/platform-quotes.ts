@@ -8,6 +8,7 @@ import type { Http } from '../../platform/http.ts';
 import { readOptionsQuotes } from '../../platform/options-quotes.ts';
 import type { ReadDeps } from '../../platform/read-platform.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { withDeadline } from '../../runtime/deadline.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { EntryAccounts } from './entry-accounts.ts';
 
@@ -59,13 +60,14 @@ export class PlatformQuotes implements Quotes {
     const { clock, log } = this.deps;
     if (this.reads.size >= mostKept) this.reads.clear();
     const abort = new AbortController();
-    const timer = clock.after(readWithinMs, () => abort.abort());
-    const quote = this.ask(accountId, of, abort.signal)
-      .catch((err: unknown) => {
+    // The deadline holds for the token as well, which the signal does not reach.
+    const quote = withDeadline(clock, readWithinMs, 'the read of a quote', this.ask(accountId, of, abort.signal)).catch(
+      (err: unknown) => {
+        abort.abort();
         log.warn({ err, symbol: of.symbol }, 'a quote could not be read');
         return undefined;
-      })
-      .finally(() => timer.cancel());
+      },
+    );
     const read = { quote, untilMs: clock.monotonicMs() + reuseMs };
     this.reads.set(key, read);
     return read;
@@ -79,7 +81,7 @@ export class PlatformQuotes implements Quotes {
     if (kind === 'option') return optionQuote(deps, this.baseUrl, symbol, signal);
     const askedAtMs = clock.nowMs();
     const answer = await readChartQuotes(deps, this.baseUrl, [symbol], signal);
-    const values = answer.ok ? answer.value.find(({ n }) => n.toUpperCase() === symbol.toUpperCase())?.v : undefined;
+    const values = answer.ok ? answer.value.find(({ s }) => s.toUpperCase() === symbol.toUpperCase())?.v : undefined;
     const price = positive(values?.lp) ?? middle(positive(values?.bid), positive(values?.ask));
     return price === undefined ? undefined : { price, madeAtMs: askedAtMs };
   }
