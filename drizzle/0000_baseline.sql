@@ -1097,6 +1097,55 @@ BEGIN
 END
 $$;
 
+-- ----- Dead man's switch -----
+
+-- One timer for each principal and account of a lane. Run out and not ended: the holder of the lane cancels the account's orders. By the database's clock alone, so that
+-- it does not matter which process is asked.
+CREATE TABLE public.cancel_timers (
+  lane integer NOT NULL,
+  principal text NOT NULL,
+  account_id text NOT NULL,
+  timer_id uuid NOT NULL,
+  fires_at timestamptz NOT NULL,
+  ended_at timestamptz,
+  CONSTRAINT cancel_timers_pk PRIMARY KEY (lane, principal, account_id),
+  CONSTRAINT cancel_timers_account CHECK (account_id <> '')
+);
+
+-- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. When they run out, in milliseconds; null: fenced.
+CREATE FUNCTION public.set_cancel_timers(p_lane integer, p_epoch bigint, p json) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_after double precision := (p ->> 'afterMs')::double precision;
+  v_fires timestamptz := clock_timestamp() + v_after * interval '1 millisecond';
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN NULL;
+  END IF;
+  IF v_after = 0 THEN
+    UPDATE public.cancel_timers t SET ended_at = clock_timestamp() FROM json_array_elements(p -> 'timers') e
+    WHERE t.lane = p_lane AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL;
+  ELSE
+    INSERT INTO public.cancel_timers (lane, principal, account_id, timer_id, fires_at)
+    SELECT p_lane, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
+    ON CONFLICT (lane, principal, account_id) DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL;
+  END IF;
+  RETURN public.time_to_ms(v_fires);
+END
+$$;
+
+-- The timer has fired, and its cancel-all is written down. Nothing where it was renewed since; false: fenced.
+CREATE FUNCTION public.end_cancel_timer(p_lane integer, p_epoch bigint, p_timer_id uuid) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN false;
+  END IF;
+  UPDATE public.cancel_timers SET ended_at = clock_timestamp() WHERE lane = p_lane AND timer_id = p_timer_id AND ended_at IS NULL;
+  RETURN true;
+END
+$$;
+
 -- ----- Halts -----
 
 CREATE TABLE public.halts (
@@ -1491,6 +1540,7 @@ GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts, public.command
 GRANT SELECT, INSERT ON public.evidence, public.audit_log TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (published_at), DELETE ON public.command_events TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (key_held, ended_at) ON public.cancel_alls TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (timer_id, fires_at, ended_at) ON public.cancel_timers TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
 -- Tokens are made and ended by people, as the owner: a service that was broken into can't let anybody in.
 GRANT SELECT ON public.principal_tokens TO tidemark_app;
@@ -1498,7 +1548,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.relay_positions, public.accounts, public.quarantine,
-  public.repair_requests, public.commands, public.attempts, public.evidence, public.command_events, public.command_fence, public.cancel_alls, public.halts,
+  public.repair_requests, public.commands, public.attempts, public.evidence, public.command_events, public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Not the hashes.
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
@@ -1509,5 +1559,6 @@ GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_j
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.mark_sending, public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
 GRANT EXECUTE ON FUNCTION public.limit_breach, public.exposure_of, public.judge_limits, public.change_limits TO tidemark_app;

@@ -12,6 +12,28 @@ table accounts
 grant insert, select, update to tidemark_app
 grant select to tidemark_reader
 
+table approvals
+  approval_id uuid not null
+  deed json not null
+  account_id text
+  requested_by text not null
+  reason text not null
+  request_id text not null
+  requested_at timestamp with time zone not null
+  expires_at timestamp with time zone not null
+  approved_by text
+  approved_reason text
+  approved_at timestamp with time zone
+  constraint approvals_in_time CHECK (((num_nulls(approved_by, approved_reason, approved_at) = ANY (ARRAY[0, 3])) AND ((approved_at IS NULL) OR (approved_at < expires_at))))
+  constraint approvals_pkey PRIMARY KEY (approval_id)
+  constraint approvals_two_principals CHECK ((approved_by <> requested_by))
+CREATE INDEX approvals_waiting ON public.approvals USING btree (expires_at) WHERE (approved_at IS NULL)
+CREATE TRIGGER approvals_guard BEFORE UPDATE ON public.approvals FOR EACH ROW EXECUTE FUNCTION approvals_guard()
+CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant insert, select to tidemark_app
+grant select to tidemark_reader
+grant update (approved_by, approved_reason, approved_at) to tidemark_app
+
 table attempts
   attempt_id text not null
   command_id uuid not null
@@ -78,6 +100,19 @@ CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls 
 grant insert, select to tidemark_app
 grant select to tidemark_reader
 grant update (key_held, ended_at) to tidemark_app
+
+table cancel_timers
+  lane integer not null
+  principal text not null
+  account_id text not null
+  timer_id uuid not null
+  fires_at timestamp with time zone not null
+  ended_at timestamp with time zone
+  constraint cancel_timers_account CHECK ((account_id <> ''::text))
+  constraint cancel_timers_pk PRIMARY KEY (lane, principal, account_id)
+grant insert, select to tidemark_app
+grant select to tidemark_reader
+grant update (timer_id, fires_at, ended_at) to tidemark_app
 
 table command_events
   id bigint not null generated always as identity
@@ -454,6 +489,22 @@ END
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.approvals_guard()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF OLD.approved_at IS NOT NULL OR
+    (OLD.approval_id, OLD.deed::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at, OLD.expires_at) IS DISTINCT FROM
+    (NEW.approval_id, NEW.deed::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at, NEW.expires_at)
+  THEN
+    RAISE EXCEPTION 'request % is approved once, and never changed otherwise', OLD.approval_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$function$
+
 CREATE OR REPLACE FUNCTION public.attempts_guard()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -599,7 +650,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.clear_halts(p_lane integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision)
+CREATE OR REPLACE FUNCTION public.clear_halts(p_lane integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -610,8 +661,12 @@ BEGIN
   IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
     RETURN NULL;
   END IF;
+  IF p_of_some AND EXISTS (SELECT FROM public.halts WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND cause = 'operator') THEN
+    RETURN -1;
+  END IF;
+  -- One that is raised behind the question above stays.
   UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
-  WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL;
+  WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND NOT (p_of_some AND cause = 'operator');
   GET DIAGNOSTICS v_rows = ROW_COUNT;
   RETURN v_rows;
 END
@@ -799,6 +854,21 @@ BEGIN
     RETURN false;
   END IF;
   UPDATE public.cancel_alls SET ended_at = public.ms_to_time(p_at_ms) WHERE cancel_all_id = p_cancel_all_id AND ended_at IS NULL;
+  RETURN true;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.end_cancel_timer(p_lane integer, p_epoch bigint, p_timer_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN false;
+  END IF;
+  UPDATE public.cancel_timers SET ended_at = clock_timestamp() WHERE lane = p_lane AND timer_id = p_timer_id AND ended_at IS NULL;
   RETURN true;
 END
 $function$
@@ -1378,6 +1448,31 @@ BEGIN
   RAISE EXCEPTION '% of % is not allowed: it only grows', TG_OP, TG_TABLE_NAME USING ERRCODE = 'TM010';
 END
 $function$
+
+CREATE OR REPLACE FUNCTION public.set_cancel_timers(p_lane integer, p_epoch bigint, p json)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_after double precision := (p ->> 'afterMs')::double precision;
+  v_fires timestamptz := clock_timestamp() + v_after * interval '1 millisecond';
+BEGIN
+  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+    RETURN NULL;
+  END IF;
+  IF v_after = 0 THEN
+    UPDATE public.cancel_timers t SET ended_at = clock_timestamp() FROM json_array_elements(p -> 'timers') e
+    WHERE t.lane = p_lane AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL;
+  ELSE
+    INSERT INTO public.cancel_timers (lane, principal, account_id, timer_id, fires_at)
+    SELECT p_lane, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
+    ON CONFLICT (lane, principal, account_id) DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL;
+  END IF;
+  RETURN public.time_to_ms(v_fires);
+END
+$function$
+grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.step_command(p_lane integer, p_epoch bigint, p json)
  RETURNS json

@@ -101,6 +101,22 @@ const commandPanels: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: "Dead man's switches",
+    description: 'Timers that are armed; overdue: run out, and the cancel-all is not written down yet.',
+    unit: 'none',
+    queries: [{ expr: `max by (state) (tidemark_cancel_timers{${job}})`, legend: '{{state}}' }],
+    runbooks: ['CancelAfterIncomplete'],
+  },
+  {
+    kind: 'lines',
+    title: "Dead man's switches that fired",
+    description: 'in_hand: each open order got its cancel. open: some may be open.',
+    unit: 'none',
+    queries: [{ expr: increaseBy('outcome', 'tidemark_cancel_after_total'), legend: '{{outcome}}' }],
+    runbooks: ['CancelAfterIncomplete'],
+  },
+  {
+    kind: 'lines',
     title: 'Refused by a limit',
     description:
       'Places and replaces that a limit refused, or could not judge. required: a real account without the limits that it must have.',

@@ -12,6 +12,7 @@ import type { AccountProbes } from './account-probes.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { CancelAlls, type CancelAllWord } from './cancel-all.ts';
+import { type CancelAfter, CancelTimers } from './cancel-timers.ts';
 import { changeLimits, readLimits } from './change-limits.ts';
 import { anotherLeads, cancelAllObjection, type Declined, declined, ending } from './check-submission.ts';
 import { CommandBook } from './command-book.ts';
@@ -23,6 +24,7 @@ import type {
   Allowance,
   ApprovalsResult,
   ApproveResult,
+  CancelAfterResult,
   CancelAllResult,
   CancelAllScope,
   Commands,
@@ -100,6 +102,7 @@ export class CommandDesk implements Commands, Service {
   private readonly reconciler: Reconciler;
   private readonly submitter: SubmitCommand;
   private readonly cancelAlls: CancelAlls;
+  private readonly cancelTimers: CancelTimers;
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
   private readonly fourEyes: FourEyes;
@@ -135,14 +138,15 @@ export class CommandDesk implements Commands, Service {
       },
       options,
     );
-    this.cancelAlls = new CancelAlls(
-      {
-        ...shared,
-        maySend: () => this.maySend(),
-        objection: (accountId) => cancelAllObjection(deps, options, accountId),
-        submit: (submission, pacing) => this.submit(submission, pacing),
-        audit: (entry) => this.audit(entry),
-      },
+    const ofAccounts = {
+      ...shared,
+      maySend: () => this.maySend(),
+      objection: (accountId: string) => cancelAllObjection(deps, options, accountId),
+      audit: (entry: Omit<AuditEntry, 'atMs'>) => this.audit(entry),
+    };
+    this.cancelAlls = new CancelAlls({ ...ofAccounts, submit: (submission, pacing) => this.submit(submission, pacing) }, options);
+    this.cancelTimers = new CancelTimers(
+      { ...ofAccounts, cancelAll: (scope, word) => this.cancelAlls.run(scope, word) },
       options,
     );
     book.onChange = (watched, before) => {
@@ -169,6 +173,7 @@ export class CommandDesk implements Commands, Service {
     this.reconciler.begin(term, taken);
     this.gauges.begin();
     this.cancelAlls.begin(term);
+    this.cancelTimers.begin(term);
     const unresolved = taken.filter(({ state }) => isUnresolved(state));
     if (unresolved.length > 0) log.warn({ commands: unresolved.length }, 'commands of the lane are unresolved');
     const swept = unresolved.filter(({ updatedAtMs }) => updatedAtMs === atMs);
@@ -180,6 +185,7 @@ export class CommandDesk implements Commands, Service {
   async end(): Promise<void> {
     this.leading?.over.abort();
     this.leading = undefined;
+    this.cancelTimers.end();
     this.cancelAlls.end();
     this.reconciler.end();
     this.book.clear();
@@ -316,6 +322,10 @@ export class CommandDesk implements Commands, Service {
 
   cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
     return this.cancelAlls.run(scope, word);
+  }
+
+  cancelAfter(asked: CancelAfter): Promise<CancelAfterResult> {
+    return this.cancelTimers.set(asked);
   }
 
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {

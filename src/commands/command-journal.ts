@@ -186,6 +186,23 @@ export interface LimitsChange extends LimitScope {
   readonly atMs: number;
 }
 
+/** A dead man's switch that is armed: the orders of the account are cancelled when it runs out. */
+export interface CancelTimer {
+  /** Another one with each renewal. */
+  readonly timerId: string;
+  readonly principal: string;
+  readonly accountId: string;
+  /** 0: it has run out. */
+  readonly leftMs: number;
+}
+
+export interface CancelTimersChange {
+  readonly principal: string;
+  /** 0: ends them. */
+  readonly afterMs: number;
+  readonly timers: readonly { readonly accountId: string; readonly timerId: string }[];
+}
+
 export interface Halt {
   readonly haltId: string;
   /** The whole service, or one account. */
@@ -289,6 +306,12 @@ export interface CommandJournal {
   cancelAllsInForce(lane: number): Promise<NewCancelAll[]>;
   /** It is in force no more. Asked again it changes nothing. False: fenced. */
   endCancelAll(cancelAllId: string, atMs: number, fence: Fence): Promise<boolean>;
+  /** Arms, renews or ends the timers of a principal on these accounts, and no others of its timers. When they run out, by the journal's own clock; undefined: fenced. */
+  setCancelTimers(change: CancelTimersChange, fence: Fence): Promise<number | undefined>;
+  /** Those of the lane that have neither been disarmed nor fired, the next one first. */
+  armedCancelTimers(lane: number): Promise<CancelTimer[]>;
+  /** It has fired. Changes nothing where it was renewed since. False: fenced. */
+  endCancelTimer(timerId: string, fence: Fence): Promise<boolean>;
   activeHalts(): Promise<Halt[]>;
   /**
    * Adds the halt unless an active one has the same scope and cause; which is returned then. Without a fence it is added whoever holds the lane: by a process

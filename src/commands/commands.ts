@@ -182,6 +182,11 @@ export type CancelAllResult =
   /** No cancel was journaled or sent by this call. */
   | Extract<SubmitResult, { kind: 'declined' }>;
 
+export type CancelAfterResult =
+  /** `firesAtMs`: wall time; absent where the timers were disarmed. */
+  | { readonly kind: 'done'; readonly accountIds: readonly string[]; readonly firesAtMs?: number }
+  | Extract<SubmitResult, { kind: 'declined' }>;
+
 /** The command side as REST and the assembly see it. No call rejects. */
 export interface Commands {
   submit(submission: Submission): Promise<SubmitResult>;
@@ -202,6 +207,13 @@ export interface Commands {
     scope: CancelAllScope,
     word: OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding },
   ): Promise<CancelAllResult>;
+  /** The dead man's switch: all open orders of these accounts are cancelled unless the principal calls again within `afterMs`. 0 disarms it. */
+  cancelAfter(asked: {
+    readonly principal: string;
+    readonly afterMs: number;
+    readonly accountIds: readonly string[];
+    readonly requestId: string;
+  }): Promise<CancelAfterResult>;
   /** Probes everything unresolved at once, within the budget; `dryRun` reads nothing. */
   reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
   allowance(accountId: string): Allowance;

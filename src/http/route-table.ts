@@ -1,5 +1,6 @@
 import type { Route } from './route.ts';
 import { approve, listApprovals } from './routes/approvals.ts';
+import { cancelAfter } from './routes/cancel-after.ts';
 import { cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
 import { cancelOrder, cancelPredictionOrder } from './routes/cancel-order.ts';
 import { haltAccount, haltService, resumeAccount, resumeService } from './routes/change-halts.ts';
@@ -45,6 +46,7 @@ export const routeTable: readonly Route[] = [
   cancelAllOfService,
   listApprovals,
   approve,
+  cancelAfter,
   listLimits,
   changeLimits,
   reconcile,

@@ -69,6 +69,18 @@ export function commandMetrics(registry: Registry) {
       labelNames: ['result'] as const,
       registers,
     }),
+    cancelTimers: new Gauge({
+      name: 'tidemark_cancel_timers',
+      help: "Timers of dead man's switches: armed; overdue (run out, and the cancel-all is not written down yet)",
+      labelNames: ['state'] as const,
+      registers,
+    }),
+    cancelAfter: new Counter({
+      name: 'tidemark_cancel_after_total',
+      help: "Dead man's switches that fired: in_hand (each order has its cancel), open (something may be open)",
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
     placingHalted: new Gauge({
       name: 'tidemark_placing_halted',
       help: 'Active halts of placing and replacing, by scope: account, service',

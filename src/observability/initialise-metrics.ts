@@ -160,6 +160,8 @@ function initialiseCommands(commands: Metrics['commands']): void {
   for (const outcome of ['complete', 'failed', 'skipped']) commands.probes.inc({ outcome }, 0);
   for (const limit of [...limitNames, 'required']) commands.limited.inc({ limit }, 0);
   for (const result of ['new', 'replayed', 'reused']) commands.idempotency.inc({ result }, 0);
+  for (const state of ['armed', 'overdue']) commands.cancelTimers.set({ state }, 0);
+  for (const outcome of ['in_hand', 'open']) commands.cancelAfter.inc({ outcome }, 0);
   for (const scope of ['account', 'service']) commands.placingHalted.set({ scope }, 0);
 }
 

@@ -30,6 +30,28 @@ export const cancelAllBody = z
   })
   .meta({ id: 'CancelAllReason', title: 'Why every open order is to be cancelled, and what becomes of those that land later' });
 
+/** `POST /v1/cancel-after`. */
+export const cancelAfterBody = z
+  .strictObject({
+    seconds: z.int().min(0).max(86_400).describe('Cancel when so long no further call has come; 0 disarms'),
+    accountIds: z
+      .array(z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters'))
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('Left out: every account of the token that is followed now'),
+  })
+  .meta({ id: 'CancelAfter', title: 'A dead man’s switch: silence cancels the open orders of these accounts' });
+
+export function parseCancelAfter(
+  body: unknown,
+): BodyResult<{ readonly seconds: number; readonly accountIds?: readonly string[] }> {
+  return parseBody(cancelAfterBody, body, ({ seconds, accountIds }) => ({
+    seconds,
+    ...(accountIds !== undefined && { accountIds: [...new Set(accountIds)] }),
+  }));
+}
+
 export function parseCancelAll(body: unknown): BodyResult<{ readonly reason: string; readonly onLanding: 'cancel' | 'leave' }> {
   return parseBody(cancelAllBody, body, ({ reason, onLanding }) => ({ reason: reason.trim(), onLanding }));
 }

@@ -228,6 +228,13 @@ const sweptPlace = z.object({
   cancel: z.object(sweptCancel).optional().describe('The cancel of that order'),
 });
 
+export const cancelAfterAnswer = z
+  .object({
+    accountIds: z.array(z.string()).describe('Whose timers were set, or ended'),
+    firesAt: z.string().optional().describe('When their open orders are cancelled unless a further call comes; absent: disarmed'),
+  })
+  .meta({ id: 'CancelAfterState', title: 'A dead man’s switch as it is set now' });
+
 export const cancelAllAnswer = z
   .object({
     open: z.boolean().describe('Something may be open that no cancel is in hand for'),

@@ -3,6 +3,8 @@ import type {
   Approval,
   AuditEntry,
   BoundOrder,
+  CancelTimer,
+  CancelTimersChange,
   ClearingWord,
   CommandJournal,
   CommandStep,
@@ -29,6 +31,7 @@ import type { Stream } from '../domain/order.ts';
 import type { CommitWitness } from '../runtime/commit-witness.ts';
 import { addAuditEntries, addEvidence } from './add-evidence.ts';
 import { readApprovals, requestApproval, takeApproval } from './approvals.ts';
+import { endCancelTimer, readArmedCancelTimers, setCancelTimers } from './cancel-timers.ts';
 import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
 import { changeLimits, readLimits } from './limits.ts';
 import { markSending } from './mark-sending.ts';
@@ -160,6 +163,22 @@ export class PostgresCommandJournal implements CommandJournal {
 
   async endCancelAll(cancelAllId: string, atMs: number, fence: Fence): Promise<boolean> {
     const held = await endCancelAll(this.deps, cancelAllId, atMs, fence);
+    if (!held) this.deps.onFenced?.();
+    return held;
+  }
+
+  async setCancelTimers(change: CancelTimersChange, fence: Fence): Promise<number | undefined> {
+    const firesAtMs = await setCancelTimers(this.deps, change, fence);
+    if (firesAtMs === undefined) this.deps.onFenced?.();
+    return firesAtMs;
+  }
+
+  armedCancelTimers(lane: number): Promise<CancelTimer[]> {
+    return this.read((pool) => readArmedCancelTimers(pool, lane));
+  }
+
+  async endCancelTimer(timerId: string, fence: Fence): Promise<boolean> {
+    const held = await endCancelTimer(this.deps, timerId, fence);
     if (!held) this.deps.onFenced?.();
     return held;
   }

@@ -200,6 +200,7 @@ export class CommandRig {
     this.clock = beside?.clock ?? new VirtualClock(Date.parse('2026-11-21T12:00:00Z'));
     this.orders = beside?.orders ?? new ToldOrders();
     this.journal = beside?.journal ?? new MemoryJournal(this.orders);
+    this.journal.nowMs = () => this.clock.nowMs();
     this.entry = new RigEntry(this.clock);
     this.probes = new RigProbes(this.clock);
     this.quotes = new RigQuotes(this.clock);

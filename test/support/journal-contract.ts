@@ -1,5 +1,6 @@
 import { approvalContract } from './journal-contract-approvals.ts';
 import { cancelAllContract } from './journal-contract-cancel-alls.ts';
+import { cancelTimerContract } from './journal-contract-cancel-timers.ts';
 import { haltContract } from './journal-contract-halts.ts';
 import { limitContract } from './journal-contract-limits.ts';
 import { openContract } from './journal-contract-opening.ts';
@@ -18,6 +19,7 @@ export function journalContract(make: () => Promise<JournalUnderTest>): void {
   rivalContract(make);
   haltContract(make);
   cancelAllContract(make);
+  cancelTimerContract(make);
   limitContract(make);
   approvalContract(make);
 }

@@ -2,6 +2,7 @@ import type { Approval, Halt } from '../../src/commands/command-journal.ts';
 import type {
   ApprovalsResult,
   ApproveResult,
+  CancelAfterResult,
   CancelAllResult,
   CancelAllScope,
   Commands,
@@ -61,6 +62,11 @@ export class MemoryCommands implements Commands {
     unread: [],
     declined: [],
   });
+  cancelAfterAnswer: (asked: Parameters<Commands['cancelAfter']>[0]) => CancelAfterResult = ({ accountIds, afterMs }) => ({
+    kind: 'done',
+    accountIds,
+    ...(afterMs > 0 && { firesAtMs: 1_700_000_000_000 + afterMs }),
+  });
   reconcileAnswer: ReconcileResult = { kind: 'done', report: { unresolved: 0, probes: 0, settled: [], plan: [] } };
 
   async submit(submission: Submission): Promise<SubmitResult> {
@@ -108,6 +114,11 @@ export class MemoryCommands implements Commands {
 
   halts(): readonly Halt[] {
     return this.inForce;
+  }
+
+  async cancelAfter(asked: Parameters<Commands['cancelAfter']>[0]): Promise<CancelAfterResult> {
+    this.words.push({ what: 'cancel-after', on: asked, word: { by: asked.principal, reason: '', requestId: asked.requestId } });
+    return this.cancelAfterAnswer(asked);
   }
 
   async cancelAll(on: CancelAllScope, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult> {

@@ -2,6 +2,8 @@ import {
   type Approval,
   type AuditEntry,
   type BoundOrder,
+  type CancelTimer,
+  type CancelTimersChange,
   type ClearingWord,
   type CommandJournal,
   type CommandStep,
@@ -64,6 +66,10 @@ export class MemoryJournal implements CommandJournal {
   /** The outbox, in the order of the steps. */
   readonly events: JournalEvent[] = [];
   readonly halts: Halt[] = [];
+  /** Those that are armed. */
+  readonly cancelTimers = new Map<string, Omit<CancelTimer, 'leftMs'> & { readonly lane: number; readonly firesAtMs: number }>();
+  /** The journal's own clock: it stands unless it is set. */
+  nowMs: () => number = () => 0;
   readonly cancelAlls: { readonly lane: number; readonly cancelAll: NewCancelAll }[] = [];
   readonly endedCancelAlls = new Set<string>();
   readonly audits: AuditEntry[] = [];
@@ -234,6 +240,39 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('endCancelAll', () => {
       if (!this.holds(fence)) return false;
       this.endedCancelAlls.add(cancelAllId);
+      return true;
+    });
+  }
+
+  setCancelTimers({ principal, afterMs, timers }: CancelTimersChange, fence: Fence): Promise<number | undefined> {
+    return this.hook('setCancelTimers', () => {
+      if (!this.holds(fence)) return undefined;
+      const firesAtMs = this.nowMs() + afterMs;
+      for (const { accountId, timerId } of timers) {
+        const key = JSON.stringify([fence.lane, principal, accountId]);
+        if (afterMs === 0) this.cancelTimers.delete(key);
+        else this.cancelTimers.set(key, { lane: fence.lane, principal, accountId, timerId, firesAtMs });
+      }
+      return firesAtMs;
+    });
+  }
+
+  armedCancelTimers(lane: number): Promise<CancelTimer[]> {
+    return this.hook('armedCancelTimers', () =>
+      [...this.cancelTimers.values()]
+        .filter((timer) => timer.lane === lane)
+        .sort((a, b) => a.firesAtMs - b.firesAtMs)
+        .map(({ timerId, principal, accountId, firesAtMs }) => ({
+          ...{ timerId, principal, accountId },
+          leftMs: Math.max(0, firesAtMs - this.nowMs()),
+        })),
+    );
+  }
+
+  endCancelTimer(timerId: string, fence: Fence): Promise<boolean> {
+    return this.hook('endCancelTimer', () => {
+      if (!this.holds(fence)) return false;
+      for (const [key, timer] of this.cancelTimers) if (timer.timerId === timerId) this.cancelTimers.delete(key);
       return true;
     });
   }

@@ -38,6 +38,7 @@ const bodies: Readonly<Record<string, object>> = {
   approve: reason,
   cancelAllOfAccount: reason,
   cancelAll: reason,
+  cancelAfter: { seconds: 30, accountIds: ['ACC-1'] },
   changeLimits: { accountId: 'ACC-1', bounds: { maxQuantity: '100' }, ...reason },
 };
 
@@ -55,7 +56,11 @@ export function sampleRequest(route: Route, options: SampleOptions = {}): { read
   const query = route.operationId.startsWith('cancel') && route.method === 'DELETE' ? `?accountId=${named['accountId']}` : '';
   const body = bodies[route.operationId];
   if (route.body !== undefined && body === undefined) throw new Error(`there is no sample body for ${route.operationId}`);
-  const own = body !== undefined && 'accountId' in body ? { ...body, accountId: named['accountId'] } : body;
+  const own = body && {
+    ...body,
+    ...('accountId' in body && { accountId: named['accountId'] }),
+    ...('accountIds' in body && { accountIds: [named['accountId']] }),
+  };
   return {
     path: `${path}${query}`,
     init: {
