@@ -9,7 +9,7 @@ export type AccountLook =
   | { readonly complete: true; readonly startedMs: number; readonly certain: boolean; readonly shown: readonly string[] }
   | { readonly complete: false; readonly error: PlatformError };
 
-/** What others may ask of an account that we follow, on one stream. Its looks wait their turn at the account's one reader, write nothing, and never reject. */
+/** What others may ask of an account that we follow, on one stream. Its looks wait for none of the account's lists, write nothing, and never reject. */
 export interface AccountAccess {
   readonly live: boolean;
   /** False while the platform's store is lost, or has a gap that no complete read has closed yet. */

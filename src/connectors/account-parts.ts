@@ -40,7 +40,7 @@ export interface AccountPartsOptions {
 }
 
 /**
- * What brings the orders of one account on one stream, joined: one way into ingest, one reader of its lists, looks at single orders beside it, and those who ask for
+ * The parts that bring the orders of one account on one stream, joined: one way into ingest, one reader of its lists, looks at single orders beside it, and those who ask for
  * them.
  */
 export class AccountParts {

@@ -210,7 +210,7 @@ export class AccountReader {
     this.wasEmpty = highest === undefined;
     if (highest === undefined) return;
     const cap = formatInstant(startedMs + this.options.timings.overlapMs);
-    // What is in doubt is to be shown again, to the process that takes over as well.
+    // Orders in doubt are to be shown again, to the process that takes over as well.
     const { oldest = highest } = this.deps.doubts;
     const next = [cap, oldest].reduce((least, each) => (compareInstants(each, least) < 0 ? each : least), highest);
     await this.save((record) => {

@@ -26,7 +26,7 @@ export interface LookWish {
 }
 
 /**
- * What the platform said of one order. `found`: its row, committed. `unclear`: a row that cannot be read, is of another order or account, or came from a store that
+ * The platform's word on one order. `found`: its row, committed. `unclear`: a row that cannot be read, is of another order or account, or came from a store that
  * was lost meanwhile. `startedMs`, wall time: what the platform knew by then is in the answer.
  */
 export type OrderLook =

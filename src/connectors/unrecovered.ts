@@ -14,7 +14,7 @@ interface Hole {
 }
 
 /**
- * What the stream of one account brought that could not be taken: frames that cannot be read, gaps that the platform reports. As long as one is open, nothing after
+ * Losses of one account's stream: frames that cannot be read, gaps that the platform reports. As long as one is open, nothing after
  * it is complete.
  *
  * States of a hole: open → closed, by a look at its order or by a complete read, whichever began after the newest frame in it and could read the order. Until then
@@ -76,7 +76,7 @@ export class Unrecovered {
     const { account } = this;
     if (account === undefined || account.newest > mark) return;
     this.account = undefined;
-    // What was lost may have been theirs.
+    // The lost frame may have been theirs.
     for (const orderId of unread) if (orderId !== undefined && !this.orders.has(orderId)) this.open(orderId, { ...account });
   }
 
