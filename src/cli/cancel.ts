@@ -14,7 +14,7 @@ Examples:
   $ tidemark cancel --all --account SIM-1001 --reason "strategy stopped"
   $ tidemark cancel --all --reason "everything stops"                every account of the token
 
-A cancel passes every halt, and is refused here only when the order is known to be closed.
+A cancel passes every halt, and is refused here only when the order is known to be closed, or above a high rate (TIDEMARK_CANCEL_RATE) that no person reaches.
 With --all the accounts are read first. It names the places whose outcome is not known and the accounts that could not be read, and ends with 75 while something
 may be open. What lands later is cancelled too.
 ${restExitCodes}`;

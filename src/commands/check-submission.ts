@@ -8,7 +8,7 @@ import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission, SubmitResult } from './commands.ts';
 import type { Halts } from './halts.ts';
-import type { RateBudget } from './rate-budget.ts';
+import { type Budgets, budgetOf } from './rate-budget.ts';
 
 export type Declined = Extract<SubmitResult, { kind: 'declined' }>;
 
@@ -17,7 +17,7 @@ export interface CheckDeps {
   readonly probes: Pick<AccountProbes, 'standing'>;
   readonly book: CommandBook;
   readonly halts: Halts;
-  readonly budget: RateBudget;
+  readonly budgets: Budgets;
 }
 
 export type CheckResult =
@@ -36,9 +36,14 @@ export type CheckResult =
 /**
  * Everything for which a command is declined before anything is journaled (reconciliation, "Sending a command" 1). Of a cancel nothing is asked but whether its account may
  * be traded and its order still lives. Called in the account's turn: nothing of the account is opened between this and the opening. Rejects when the order could not be
- * read.
+ * read. `isPaced`: a cancel of a cancel-all, whose list is ceiling enough.
  */
-export async function checkSubmission(deps: CheckDeps, options: CommandOptions, submission: Submission): Promise<CheckResult> {
+export async function checkSubmission(
+  deps: CheckDeps,
+  options: CommandOptions,
+  submission: Submission,
+  isPaced: boolean,
+): Promise<CheckResult> {
   const { request } = submission;
   const untraded = accountObjection(deps, options, request.stream, request.accountId, request.kind === 'cancel');
   if (untraded !== undefined) return untraded;
@@ -49,11 +54,11 @@ export async function checkSubmission(deps: CheckDeps, options: CommandOptions, 
   const priors = [...deps.book.ofAccount(request.accountId)].map(({ command }) => command);
   if (request.kind === 'place') {
     const refusal = checkPlace(request, priors, submission.supersedes);
-    return refusal === undefined ? takeToken(deps, request.accountId, {}) : { kind: 'declined', ...refusal };
+    return refusal === undefined ? takeToken(deps, request, {}) : { kind: 'declined', ...refusal };
   }
   const held = await deps.journal.readOrder(request.stream, request.orderId);
   if (held === undefined) return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
-  return orderObjection(submission, held, priors) ?? passed(deps, submission, held);
+  return orderObjection(submission, held, priors) ?? passed(deps, submission, held, isPaced);
 }
 
 /** Ids that are known here came from the platform; any other is as its caller wrote it. With a revision to match it is one that the caller has seen here. */
@@ -125,22 +130,22 @@ function orderObjection(
   return refusal && { kind: 'declined', ...refusal };
 }
 
-function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate): CheckResult {
+function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate, isPaced: boolean): CheckResult {
   if (request.kind === 'place') throw new Error('a place names no order');
   const named = { orderId: request.orderId, baseline: baselineOf(held), order: held.order };
-  if (request.kind === 'cancel') return { kind: 'passed', ...named, tookToken: false };
-  return takeToken(deps, request.accountId, named);
+  return isPaced ? { kind: 'passed', ...named, tookToken: false } : takeToken(deps, request, named);
 }
 
 /** The last of the checks, so that what is declined for another reason costs nothing. */
 function takeToken(
-  { budget }: CheckDeps,
-  accountId: string,
+  { budgets }: CheckDeps,
+  request: Submission['request'],
   named: Omit<Extract<CheckResult, { kind: 'passed' }>, 'kind' | 'tookToken'>,
 ): CheckResult {
-  const waitMs = budget.take(accountId);
+  const waitMs = budgetOf(budgets, request).take(request.accountId);
   if (waitMs === undefined) return { kind: 'passed', ...named, tookToken: true };
-  return declined('RATE_LIMITED', 'the account has used up its rate of commands', waitMs);
+  const what = request.kind === 'cancel' ? 'cancels' : 'commands';
+  return declined('RATE_LIMITED', `the account has used up its rate of ${what}`, waitMs);
 }
 
 function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpdate): Baseline {

@@ -44,7 +44,7 @@ import { accountScope, Halts } from './halts.ts';
 import type { OrderEntry } from './order-entry.ts';
 import type { Quotes } from './quotes.ts';
 import { RateBreaker } from './rate-breaker.ts';
-import { RateBudget } from './rate-budget.ts';
+import { type Budgets, RateBudget } from './rate-budget.ts';
 import { Reconciler } from './reconciler.ts';
 import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { settleByPerson } from './settle-by-person.ts';
@@ -96,7 +96,7 @@ export class CommandDesk implements Commands, Service {
   private readonly book: CommandBook;
   private readonly tableOfHalts: Halts;
   private readonly haltWatch: HaltWatch;
-  private readonly budget: RateBudget;
+  private readonly budgets: Budgets;
   private readonly breaker: RateBreaker;
   private readonly steps: CommandSteps;
   private readonly reconciler: Reconciler;
@@ -119,19 +119,19 @@ export class CommandDesk implements Commands, Service {
     this.book = book;
     this.tableOfHalts = halts;
     this.haltWatch = new HaltWatch(shared, options);
-    this.budget = new RateBudget(clock, options.rate);
+    this.budgets = { places: new RateBudget(clock, options.rate), cancels: new RateBudget(clock, options.cancelRate) };
     this.breaker = new RateBreaker(clock, options.breaker);
     this.steps = new CommandSteps({ ...shared, haltWatch: this.haltWatch }, options);
     this.reconciler = new Reconciler({ ...shared, steps: this.steps }, options);
     this.gauges = new CommandGauges(shared);
     this.auditTrail = new AuditTrail(deps);
     this.fourEyes = new FourEyes(deps, options);
-    const sender = new SendAttempts({ ...shared, steps: this.steps }, options);
+    const sender = new SendAttempts({ ...shared, steps: this.steps, budgets: this.budgets }, options);
     this.submitter = new SubmitCommand(
       {
         ...shared,
         sender,
-        budget: this.budget,
+        budgets: this.budgets,
         breaker: this.breaker,
         doubt: () => this.reconciler.doubt(),
         trip: (accountId) => this.trip(accountId),
@@ -334,7 +334,7 @@ export class CommandDesk implements Commands, Service {
   }
 
   allowance(accountId: string): Allowance {
-    return this.budget.allowance(accountId);
+    return this.budgets.places.allowance(accountId);
   }
 
   /** The term to send under, or why nothing may be sent. */

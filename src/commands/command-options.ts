@@ -18,7 +18,10 @@ export interface CommandOptions {
   readonly needsLive: boolean;
   /** How long attempts that were not sent are followed by others. */
   readonly deadlineMs: number;
+  /** Places and replaces of one account. */
   readonly rate: BucketOptions;
+  /** Cancels of one account, but for those of a cancel-all: a ceiling for a loop that runs away, which no person reaches. */
+  readonly cancelRate: BucketOptions;
   readonly breaker: BreakerOptions;
   /** So many unresolved commands halt the account, or the service. */
   readonly haltAt: { readonly account: number; readonly service: number };
@@ -63,6 +66,7 @@ export const commandDefaults: Omit<CommandOptions, 'lane' | 'enabled' | 'account
   needsLive: true,
   deadlineMs: 10_000,
   rate: { perSecond: 20, burst: 40 },
+  cancelRate: { perSecond: 100, burst: 1_000 },
   breaker: { count: 3_000, windowMs: 60_000 },
   haltAt: { account: 3, service: 10 },
   probes: { perSecond: 5, burst: 20 },

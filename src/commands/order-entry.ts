@@ -11,8 +11,8 @@ export type EntryResult =
     }
   /** `staleToken`: a 401 for a token that is not the current one any more, or was the current one and has now been refreshed: one further attempt is allowed. */
   | { readonly kind: 'refused'; readonly reason: Reason; readonly staleToken?: true }
-  /** `mayRepeat`: the documented 429 and 503, or a connection that could not be made: the next attempt may succeed. */
-  | { readonly kind: 'not_sent'; readonly reason: Reason; readonly mayRepeat: boolean }
+  /** `mayRepeat`: the documented 429 and 503, or a connection that could not be made: the next attempt may succeed. `retryAfterMs`: not before, says the platform. */
+  | { readonly kind: 'not_sent'; readonly reason: Reason; readonly mayRepeat: boolean; readonly retryAfterMs?: number }
   | { readonly kind: 'unknown'; readonly reason: Reason };
 
 export interface EntryOptions {

@@ -1,3 +1,4 @@
+import type { CommandRequest } from '../domain/command.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Allowance } from './commands.ts';
 import { type BucketOptions, TokenBucket } from './token-bucket.ts';
@@ -5,8 +6,18 @@ import { type BucketOptions, TokenBucket } from './token-bucket.ts';
 /** A bucket that is full again is as good as a new one, so that forgetting it loses nothing. */
 const sweepAbove = 1_000;
 
+/** What accounts may send: cancels have a budget of their own, far wider, so that no place ever stands in the way of one. */
+export interface Budgets {
+  readonly places: RateBudget;
+  readonly cancels: RateBudget;
+}
+
+export function budgetOf({ places, cancels }: Budgets, { kind }: Pick<CommandRequest, 'kind'>): RateBudget {
+  return kind === 'cancel' ? cancels : places;
+}
+
 /**
- * What each account may still place and replace. Cancels take nothing: to be unable to cancel is worse than any rate.
+ * What each account may still send of one kind.
  *
  * Invariant: an account that has sent nothing for `burst / perSecond` seconds has no memory here, once there are more than 1,000.
  */
@@ -24,6 +35,16 @@ export class RateBudget {
   take(accountId: string): number | undefined {
     const bucket = this.bucket(accountId);
     return bucket.take() ? undefined : bucket.waitMs();
+  }
+
+  /** Milliseconds until there is a token. */
+  waitMs(accountId: string): number {
+    return this.bucket(accountId).waitMs();
+  }
+
+  /** Takes one for a further attempt, there or not: what comes next waits for it. */
+  owe(accountId: string): void {
+    this.bucket(accountId).owe();
   }
 
   /** The command was a replay, or declined after all. */

@@ -11,6 +11,7 @@ import type { CommandSteps } from './command-steps.ts';
 import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-answer.ts';
 import { type Halts, haltedBecause } from './halts.ts';
 import type { EntryResult, OrderEntry } from './order-entry.ts';
+import { type Budgets, budgetOf } from './rate-budget.ts';
 import type { Term } from './term.ts';
 import type { Watched } from './watched.ts';
 import { WritePermit } from './write-permit.ts';
@@ -21,6 +22,7 @@ export interface SendAttemptsDeps {
   readonly lease: Lease;
   readonly halts: Pick<Halts, 'blocking'>;
   readonly book: CommandBook;
+  readonly budgets: Budgets;
   readonly steps: CommandSteps;
   readonly clock: Clock;
   readonly random: Random;
@@ -56,9 +58,12 @@ export interface Sending {
  * Sends the attempts of one command, one after the other, each at most once, and records what became of them.
  *
  * Invariant 12: an attempt is written only after PREPARED → SENDING is committed for it (`WritePermit`), and another one is prepared only in the step that records that the
- * one before it was not sent (or was refused for an old token, once). There is no other loop around the socket.
+ * one before it was not sent (or was refused for an old token, once). There is no other loop around the socket. Further attempts take from the account's budget, and
+ * wait for as long as the platform asks. Of the cancels of one order one at a time is in flight.
  */
 export class SendAttempts {
+  /** The last cancel of each order that has one in flight or waiting. */
+  private readonly cancels = new Map<string, Promise<void>>();
   private readonly deps: SendAttemptsDeps;
   private readonly options: CommandOptions;
 
@@ -74,15 +79,16 @@ export class SendAttempts {
     let { attemptId } = sending;
     let tokens = 1;
     for (;;) {
-      const { result, abandoned } = await this.write(sending, attemptId);
+      const { result, abandoned } = await this.writeInTurn(sending, attemptId);
       sending.pacing?.firstOver();
       const watched = await sending.opened;
       if (watched === undefined) return;
       watched.sentAtMs = clock.monotonicMs();
       const oldToken = result.kind === 'refused' && result.staleToken === true && tokens > 0;
       if (oldToken) tokens -= 1;
-      const delayMs = oldToken ? 0 : backoff.nextMs();
+      const delayMs = oldToken ? 0 : this.delayMs(sending, result, backoff);
       const mayRepeat = (oldToken || (result.kind === 'not_sent' && result.mayRepeat)) && this.mayBegin(sending, delayMs);
+      if (mayRepeat) budgetOf(this.deps.budgets, sending.request).owe(sending.request.accountId);
       const answer: Answer = {
         attemptId,
         result,
@@ -112,16 +118,43 @@ export class SendAttempts {
     waited.abort();
   }
 
+  private delayMs({ request }: Sending, result: EntryResult, backoff: Backoff): number {
+    const askedMs = result.kind === 'not_sent' ? (result.retryAfterMs ?? 0) : 0;
+    return Math.max(backoff.nextMs(), askedMs, budgetOf(this.deps.budgets, request).waitMs(request.accountId));
+  }
+
   private mayBegin(sending: Sending, delayMs: number): boolean {
     const { term, giveUp, deadlineMs, lastAttempt } = sending;
     if (term.over.aborted || giveUp.aborted || lastAttempt()) return false;
     return this.deps.clock.monotonicMs() + delayMs < deadlineMs;
   }
 
-  private async write(
-    sending: Sending,
-    attemptId: string,
-  ): Promise<{ readonly result: EntryResult; readonly abandoned: boolean }> {
+  /** A cancel waits for the one of its order before it, until its own deadline. It waits for no replace: whoever wants out must be let out. */
+  private async writeInTurn(sending: Sending, attemptId: string): Promise<Written> {
+    const { request, deadlineMs, term, giveUp } = sending;
+    if (request.kind !== 'cancel') return this.write(sending, attemptId);
+    const { clock } = this.deps;
+    const key = `${request.stream}:${request.orderId}`;
+    const before = this.cancels.get(key);
+    const { promise: mine, resolve: leave } = Promise.withResolvers<void>();
+    const last = (before ?? Promise.resolve()).then(() => mine);
+    this.cancels.set(key, last);
+    void last.then(() => this.cancels.get(key) === last && this.cancels.delete(key));
+    try {
+      if (before === undefined) return await this.write(sending, attemptId);
+      const waited = new AbortController();
+      const over = clock.sleep(deadlineMs - clock.monotonicMs(), AbortSignal.any([waited.signal, term.over, giveUp]));
+      const inTime = await Promise.race([before.then(() => true), over.then(() => false)]);
+      waited.abort();
+      if (inTime) return await this.write(sending, attemptId);
+      const reason = { code: 'ORDER_ACTION_PENDING', message: 'another cancel of the order had no answer in time' };
+      return { result: { kind: 'not_sent', reason, mayRepeat: false }, abandoned: true };
+    } finally {
+      leave();
+    }
+  }
+
+  private async write(sending: Sending, attemptId: string): Promise<Written> {
     const { entry, halts, log } = this.deps;
     const { request, opened, term, deadlineMs, giveUp } = sending;
     // Before the connection, which may never stand: the caller is to hear of the halt.
@@ -159,6 +192,12 @@ export class SendAttempts {
     });
     return undefined;
   }
+}
+
+interface Written {
+  readonly result: EntryResult;
+  /** Nothing was written, by our own doing. */
+  readonly abandoned: boolean;
 }
 
 function unknown(code: string, message: string): EntryResult {

@@ -28,7 +28,7 @@ import type { Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-unseen.ts';
 import type { Quotes } from './quotes.ts';
 import type { RateBreaker } from './rate-breaker.ts';
-import type { RateBudget } from './rate-budget.ts';
+import { type Budgets, budgetOf } from './rate-budget.ts';
 import type { Pacing, SendAttempts } from './send-attempts.ts';
 import type { Term } from './term.ts';
 import type { Watched } from './watched.ts';
@@ -39,7 +39,7 @@ export interface SubmitDeps {
   readonly quotes: Quotes;
   readonly book: CommandBook;
   readonly halts: Halts;
-  readonly budget: RateBudget;
+  readonly budgets: Budgets;
   readonly breaker: RateBreaker;
   readonly sender: SendAttempts;
   readonly clock: Clock;
@@ -158,20 +158,20 @@ export class SubmitCommand {
     calledAtMs: number,
     pacing: Pacing | undefined,
   ): Promise<Opened> {
-    const { budget } = this.deps;
+    const { request } = submission;
     const { term, draining } = under;
     if (draining()) return this.recall(submission, ending);
     if (term.over.aborted) return this.recall(submission, anotherLeads);
     try {
-      const checked = await checkSubmission(this.deps, this.options, submission);
+      const checked = await checkSubmission(this.deps, this.options, submission, pacing !== undefined);
       if (checked.kind === 'passed') {
         const opened = await this.journalIt(submission, checked, { ...under, calledAtMs, pacing });
-        if (opened.kind !== 'opened' && checked.tookToken) budget.giveBack(submission.request.accountId);
+        if (opened.kind !== 'opened' && checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
         return opened;
       }
       // Looked for only where something stands in the way, since most are new and pass.
       const known = await this.recall(submission, checked);
-      if (known === checked && known.kind === 'declined' && known.code === 'RATE_LIMITED') this.countAsked(submission.request);
+      if (known === checked && known.kind === 'declined' && known.code === 'RATE_LIMITED') this.countAsked(request);
       return known;
     } catch (err) {
       return this.uncheckable(err, submission);

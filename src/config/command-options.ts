@@ -62,6 +62,23 @@ export const commandOptions = {
     fallback: '40',
     describe: 'How many of them one account may send at once after a pause.',
   }),
+  cancelRate: integer({
+    env: 'TIDEMARK_CANCEL_RATE',
+    group: 'Commands',
+    min: 1,
+    max: 10_000,
+    fallback: '100',
+    describe:
+      'Cancels a second that one account may send over time, beside its places; above it 429 `RATE_LIMITED`. A ceiling for a loop that runs away: the cancels of a cancel-all do not count.',
+  }),
+  cancelBurst: integer({
+    env: 'TIDEMARK_CANCEL_BURST',
+    group: 'Commands',
+    min: 1,
+    max: 100_000,
+    fallback: '1000',
+    describe: 'How many cancels one account may send at once after a pause.',
+  }),
   breakerCommands: integer({
     env: 'TIDEMARK_BREAKER_COMMANDS',
     group: 'Commands',

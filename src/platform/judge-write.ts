@@ -1,6 +1,6 @@
 import type { HttpOutcome } from './http.ts';
 import { parseJson } from './parse-json.ts';
-import { errorFromAnswer, type PlatformError } from './platform-error.ts';
+import { errorFromAnswer, type PlatformError, retryAfterMsOf } from './platform-error.ts';
 import { flatError, nestedError } from './wire/error-bodies.ts';
 import type { WriteResult } from './write-result.ts';
 
@@ -31,11 +31,12 @@ export function judgeWrite<T>(outcome: HttpOutcome, reading: WriteReading<T>): W
     return failedAs('unknown', { status, code: 'BAD_ANSWER', message: read, retryable: false, sent: 'yes' });
   }
   const error = errorFromAnswer(status, body);
+  const retryAfterMs = retryAfterMsOf(outcome);
   if (status === 401 || status === 403) return failedAs('refused', error);
   if (reading.refusals.has(status) && (text === '' || isDocumented(body)) && !isOtherConflict(status, body, reading))
     return failedAs('refused', error);
   if (reading.promisesNotSent && notSentCodes[status] !== undefined && codeOf(body) === notSentCodes[status])
-    return failedAs('not_sent', error);
+    return failedAs('not_sent', { ...error, ...(retryAfterMs > 0 && { retryAfterMs }) });
   return failedAs('unknown', error);
 }
 

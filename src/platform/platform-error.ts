@@ -1,3 +1,4 @@
+import type { HttpOutcome } from './http.ts';
 import { flatError, nestedError } from './wire/error-bodies.ts';
 
 /**
@@ -17,6 +18,8 @@ export interface PlatformError {
   readonly message: string;
   /** Whether the same request may succeed later by itself. */
   readonly retryable: boolean;
+  /** `Retry-After` of the answer. */
+  readonly retryAfterMs?: number;
   /** Whether the platform may have received the request. */
   readonly sent: 'no' | 'yes' | 'maybe';
 }
@@ -40,4 +43,10 @@ export function errorFromAnswer(status: number, body: unknown): PlatformError {
     retryable: status === 408 || status === 425 || status === 429 || status >= 500,
     sent: 'yes',
   };
+}
+
+/** `Retry-After` in seconds (RFC 9110, section 10.2.3); 0 where there is none. A date is not worth parsing. */
+export function retryAfterMsOf(outcome: HttpOutcome): number {
+  const seconds = outcome.kind === 'answered' ? outcome.headers['retry-after'] : undefined;
+  return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1000 : 0;
 }

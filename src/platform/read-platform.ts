@@ -6,7 +6,7 @@ import type { ReadBudget } from '../runtime/read-budget.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { Http, HttpOutcome, HttpRequest } from './http.ts';
 import { parseJson } from './parse-json.ts';
-import { errorFromAnswer, type PlatformError } from './platform-error.ts';
+import { errorFromAnswer, type PlatformError, retryAfterMsOf } from './platform-error.ts';
 import type { AccessToken, TokenSource } from './token-source.ts';
 
 export interface ReadDeps {
@@ -112,8 +112,7 @@ function parsed(text: string, parse: (text: string) => unknown): unknown {
   }
 }
 
-/** `Retry-After` in seconds (RFC 9110, section 10.2.3), at most 10 s: beyond that our own deadline is the better judge. A date is not worth parsing. */
+/** At most 10 s: beyond that our own deadline is the better judge. */
 function retryAfterMs(outcome: HttpOutcome): number {
-  const seconds = outcome.kind === 'answered' ? outcome.headers['retry-after'] : undefined;
-  return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Math.min(10, Number(seconds)) * 1000 : 0;
+  return Math.min(10_000, retryAfterMsOf(outcome));
 }

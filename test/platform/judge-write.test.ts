@@ -10,10 +10,10 @@ const read: WriteReading<unknown>['read'] = (value) => {
 const account: WriteReading<unknown> = { refusals: new Set([400]), promisesNotSent: false, read };
 const prediction: WriteReading<unknown> = { refusals: new Set([400, 404, 409]), promisesNotSent: true, read };
 
-const answered = (status: number, body: unknown): HttpOutcome => ({
+const answered = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): HttpOutcome => ({
   kind: 'answered',
   status,
-  headers: {},
+  headers,
   text: typeof body === 'string' ? body : JSON.stringify(body),
 });
 const nested = (code: string) => ({ error: { type: 't', code, message: 'm' } });
@@ -84,5 +84,21 @@ describe('what is observed of POST /v1/orders', () => {
     ['503 even with the prediction code', answered(503, envelope('ORDER_ENTRY_UNAVAILABLE')), 'unknown'],
   ])('judges %s', (_what, outcome, verdict) => {
     expect(judgeWrite(outcome, account).verdict).toBe(verdict);
+  });
+});
+
+describe('the time that the platform asks for', () => {
+  const full = (retryAfter: string) => answered(429, envelope('ORDER_ENTRY_AT_CAPACITY'), { 'retry-after': retryAfter });
+
+  it('comes with the word that nothing was sent', () => {
+    expect(judgeWrite(full('7'), prediction)).toMatchObject({ verdict: 'not_sent', error: { retryAfterMs: 7_000 } });
+  });
+
+  it.each(['soon', '-1', 'Wed, 21 Oct 2026 07:28:00 GMT', '1.5'])('is none where it is %s', (text) => {
+    const result = judgeWrite(full(text), prediction);
+    expect(result).toMatchObject({
+      verdict: 'not_sent',
+      error: expect.not.objectContaining({ retryAfterMs: expect.anything() }),
+    });
   });
 });

@@ -85,6 +85,7 @@ export function commandOptions(config: Config): CommandOptions {
     needsLive: config.commandNeedsLive === 'on',
     deadlineMs: config.commandDeadlineMs,
     rate: { perSecond: config.commandRate, burst: config.commandBurst },
+    cancelRate: { perSecond: config.cancelRate, burst: config.cancelBurst },
     breaker: { count: config.breakerCommands, windowMs: config.breakerWindowMs },
     haltAt: { account: config.haltUnresolvedAccount, service: config.haltUnresolvedService },
     probes: { perSecond: config.probeRate, burst: config.probeBurst },

@@ -79,7 +79,8 @@ function askOnce({ mayWrite, mayStillWrite, signal }: EntryOptions): {
 
 async function failed({ verdict, error, tokenGeneration }: WriteFailure, tokens: TokenSource): Promise<EntryResult> {
   const reason = reasonOf(error);
-  if (verdict === 'not_sent') return notSent(reason, error.retryable);
+  const { retryAfterMs } = error;
+  if (verdict === 'not_sent') return { ...notSent(reason, error.retryable), ...(retryAfterMs !== undefined && { retryAfterMs }) };
   if (verdict === 'unknown') return { kind: 'unknown', reason };
   if (error.status !== 401 || tokenGeneration === undefined) return { kind: 'refused', reason };
   // At once when the token used is not the current one any more; else by the one renewal that all callers share.
