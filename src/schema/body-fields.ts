@@ -38,11 +38,13 @@ export const instantText = z
  */
 export const accountIdText = z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters');
 
+/** In the platform's case, whatever the caller's: what is limited, sent and journaled has to equal what the platform shows of the order. */
 export const symbolText = (longest: number) =>
   z
     .string()
     .regex(/^[A-Za-z0-9^$][A-Za-z0-9._:/^$+=-]*$/, 'must be a symbol: letters, digits and . _ : / ^ $ + = -')
-    .max(longest, `must have at most ${longest} characters`);
+    .max(longest, `must have at most ${longest} characters`)
+    .toUpperCase();
 
 /**
  * Text for people or for the caller's own use: stored, logged and sent on, so it has to survive Postgres (no NUL), UTF-8 (no lone surrogate) and one line of
