@@ -30,7 +30,7 @@ export interface WritePathOptions {
 }
 
 export interface WritePathRow {
-  readonly head: Omit<HeadRow, 'revision'>;
+  readonly head: Omit<HeadRow, 'revision' | 'reducedFrom'>;
   readonly update: Omit<UpdateRow, 'revision'>;
 }
 
@@ -101,7 +101,7 @@ async function measure(url: string, { seconds, orders = defaultOrders, rows = []
         const revision = (revisions[i] ?? 1) + 1;
         revisions[i] = revision;
         const orderId = `${idPrefix}${String(i).padStart(12, '0')}`;
-        heads.push({ ...text.head, orderId, revision });
+        heads.push({ ...text.head, orderId, revision, reducedFrom: revision - 1 });
         updates.push({ ...text.update, orderId, revision });
       }
       number += 1n;

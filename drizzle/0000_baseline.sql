@@ -49,6 +49,7 @@ CREATE TABLE public.orders (
   status text NOT NULL,
   is_open boolean GENERATED ALWAYS AS (status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')) STORED NOT NULL,
   revision bigint NOT NULL,
+  reduced_from bigint DEFAULT 0 NOT NULL,
   source_version bigint,
   state json NOT NULL,
   join_state json NOT NULL,
@@ -61,7 +62,7 @@ CREATE INDEX orders_by_account ON public.orders (account_id, stream, is_open, or
 CREATE SEQUENCE public.order_updates_seq AS bigint;
 
 CREATE TABLE public.order_updates (
-  seq bigint PRIMARY KEY DEFAULT nextval('public.order_updates_seq') NOT NULL,
+  seq bigint DEFAULT nextval('public.order_updates_seq') NOT NULL,
   lane integer NOT NULL,
   batch bigint NOT NULL,
   stream text NOT NULL,
@@ -69,7 +70,9 @@ CREATE TABLE public.order_updates (
   account_id text NOT NULL,
   revision bigint NOT NULL,
   payload text NOT NULL,
-  recorded_at timestamptz DEFAULT now() NOT NULL
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  -- The lane first: a lane's rows are read at a cost of their own, however many another lane has written between them.
+  CONSTRAINT order_updates_lane_seq_pk PRIMARY KEY (lane, seq)
 ) PARTITION BY RANGE (seq);
 
 CREATE TABLE public.relay_positions (
@@ -115,7 +118,7 @@ CREATE INDEX order_bindings_by_command ON public.order_bindings (command_id);
 CREATE FUNCTION public.apply_batch(
   p_lane integer, p_epoch bigint, p_number bigint,
   h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
-  h_revision bigint[], h_source_version bigint[], h_state json[], h_join_state json[],
+  h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[],
   u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[],
   q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[]
 ) RETURNS bigint
@@ -135,19 +138,21 @@ BEGIN
     v_last := currval('public.order_updates_seq');
   END IF;
 
-  -- A revision that would fall means that the caller reduced against an old head: refuse all of it, it must read the heads again.
+  -- Compare and set on the revision that the head was reduced from, 0 of one that nobody had: where another one is stored the caller reduced against an old head,
+  -- or another lane follows the account as well. All of it is refused, and the heads are read again. The revision comes in a column, because ON CONFLICT sees no other
+  -- value of the row that was to be inserted; a join of arrays and orders might be planned as a scan of all orders.
   IF cardinality(h_stream) > 0 THEN
-    INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, source_version, state, join_state)
-    SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.source_version, h.state, h.join_state
-    FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_source_version, h_state, h_join_state)
-      AS h(stream, order_id, account_id, symbol, status, revision, source_version, state, join_state)
+    INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
+    SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.reduced_from, h.source_version, h.state, h.join_state
+    FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state)
+      AS h(stream, order_id, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
     ON CONFLICT (stream, order_id) DO UPDATE SET
-      status = excluded.status, revision = excluded.revision, source_version = excluded.source_version,
+      status = excluded.status, revision = excluded.revision, reduced_from = excluded.reduced_from, source_version = excluded.source_version,
       state = excluded.state, join_state = excluded.join_state, updated_at = excluded.updated_at
-    WHERE o.revision <= excluded.revision;
+    WHERE o.revision = excluded.reduced_from;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     IF v_rows <> cardinality(h_stream) THEN
-      RAISE EXCEPTION '% of % heads are older than what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
+      RAISE EXCEPTION '% of % heads were not reduced from what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
         USING ERRCODE = 'TM003';
     END IF;
   END IF;
@@ -168,7 +173,7 @@ $$;
 CREATE FUNCTION public.apply_batch_with_bindings(
   p_lane integer, p_epoch bigint, p_number bigint,
   h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
-  h_revision bigint[], h_source_version bigint[], h_state json[], h_join_state json[],
+  h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[],
   u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[],
   q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[],
   b_stream text[], b_order_id text[], b_attempt_id text[], b_command_id text[], b_matches bigint[]
@@ -179,7 +184,7 @@ DECLARE
 BEGIN
   v_last := public.apply_batch(
     p_lane, p_epoch, p_number,
-    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_source_version, h_state, h_join_state,
+    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state,
     u_stream, u_order_id, u_account_id, u_revision, u_payload,
     q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
   -- An order is bound once: what was written first stays.
@@ -237,9 +242,18 @@ BEGIN
 END
 $$;
 
+-- The other transactions that have a lock on the log or on this partition of it.
+CREATE FUNCTION public.log_holders(p_partition text) RETURNS text[]
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce(array_agg(DISTINCT l.virtualtransaction), '{}') FROM pg_locks l
+  WHERE l.relation IN ('public.order_updates'::regclass, to_regclass(format('public.%I', p_partition))) AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+$$;
+
 -- Drops the oldest partition when its newest row is older than p_retention and no lane has rows in it that one of its cursors has not passed. Returns its name, or null.
 -- A lane that was tried once leaves its cursors where they are for good, so a cursor alone keeps nothing: rows do. The retention is asked first, since it is cheaper.
--- One partition a call, and with a short wait for its lock: DROP shuts everything else out of the log, and every later statement queues behind it.
+-- One partition a call. DROP shuts everything else out of the log, and every later statement queues behind it while it waits: so it waits shortly, and beside a transaction
+-- that goes on (a backup holds all tables until its end) not at all, or each call would stall every batch.
 CREATE FUNCTION public.drop_log_partition(p_retention interval) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $$
 DECLARE
@@ -248,6 +262,7 @@ DECLARE
   v_newest timestamptz;
   v_kept boolean;
   v_last bigint;
+  v_held text[];
   v record;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
@@ -257,7 +272,8 @@ BEGIN
   IF v_name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
     RETURN NULL;
   END IF;
-  EXECUTE format('SELECT recorded_at FROM public.%I ORDER BY seq DESC LIMIT 1', v_name) INTO v_newest;
+  EXECUTE format('SELECT max(u.recorded_at) FROM public.lanes l CROSS JOIN LATERAL (
+    SELECT recorded_at FROM public.%I p WHERE p.lane = l.lane ORDER BY p.seq DESC LIMIT 1) AS u', v_name) INTO v_newest;
   IF v_newest > clock_timestamp() - p_retention THEN
     RETURN NULL;
   END IF;
@@ -274,6 +290,11 @@ BEGIN
       RETURN NULL;
     END IF;
   END LOOP;
+  v_held := public.log_holders(v_name);
+  PERFORM pg_sleep(0.3);
+  IF v_held && public.log_holders(v_name) THEN
+    RETURN NULL;
+  END IF;
   EXECUTE format('DROP TABLE public.%I', v_name);
   RETURN v_name;
 END

@@ -9,6 +9,8 @@ export interface HeadRow {
   readonly symbol: string;
   readonly status: string;
   readonly revision: number;
+  /** The revision that it was reduced from; 0: the order was not known. Where another one is stored the batch is refused. */
+  readonly reducedFrom: number;
   /** Decimal digits, or null. */
   readonly sourceVersion: string | null;
   /** JSON of the whole normalised order: the same text that stands in the payload. */

@@ -58,7 +58,7 @@ export function prepareBatch(entries: readonly Entry[], cache: HeadCache, option
 class BatchBuilder {
   readonly outcomes: (Outcome | undefined)[] = [];
   private readonly doubts: { observation: Observation; doubt: Doubt }[] = [];
-  private readonly newest = new Map<string, { head: Head; state: string | undefined }>();
+  private readonly newest = new Map<string, { head: Head; state: string | undefined; readonly reducedFrom: number }>();
   private readonly updates: UpdateRow[] = [];
   private readonly quarantine: QuarantineRow[] = [];
   private readonly bindings: BindingRow[] = [];
@@ -121,7 +121,8 @@ class BatchBuilder {
 
   finish(): PreparedBatch {
     const heads: HeadRow[] = [];
-    for (const { head, state } of this.newest.values()) heads.push(headRow(head, state ?? encodeOrder(head.order)));
+    for (const { head, state, reducedFrom } of this.newest.values())
+      heads.push(headRow(head, state ?? encodeOrder(head.order), reducedFrom));
     const { updates, quarantine, bindings, outcomes, doubts, rows, receivedMs, streams, bytes } = this;
     const touched = [...this.newest.keys()];
     return { heads, updates, quarantine, bindings, outcomes, doubts, touched, rows, receivedMs, streams, bytes };
@@ -168,9 +169,10 @@ class BatchBuilder {
   }
 
   private remember(key: string, head: Head, state: string | undefined): void {
+    const reducedFrom = this.newest.get(key)?.reducedFrom ?? this.cache.get(key)?.revision ?? 0;
     this.cache.set(key, head);
     if (!this.newest.has(key)) this.cache.pin(key);
-    this.newest.set(key, { head, state });
+    this.newest.set(key, { head, state, reducedFrom });
   }
 
   private append(row: UpdateRow, key: string, receivedMs: number, bound?: BindingRow, commandId?: string): void {
@@ -190,7 +192,7 @@ function boundOrderOf({ attemptId, commandId, orderId, matches }: BindingRow): B
   return { attemptId, commandId, orderId, matches };
 }
 
-function headRow(head: Head, state: string): HeadRow {
+function headRow(head: Head, state: string, reducedFrom: number): HeadRow {
   const { order, revision, sourceVersion } = head;
   return {
     stream: order.stream,
@@ -199,6 +201,7 @@ function headRow(head: Head, state: string): HeadRow {
     symbol: order.instrument.symbol,
     status: order.status,
     revision,
+    reducedFrom,
     sourceVersion: sourceVersion === undefined ? null : sourceVersion.toString(),
     state,
     join: encodeHeadJoin(head),

@@ -5,10 +5,10 @@ import type { Scratch } from './scratch.ts';
 import { describeCode, isKnownToPass, isMissingPartition, isPoison, laneLost, outOfOrder, sqlstateOf } from './sqlstate.ts';
 
 const parameters = (count: number) => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ');
-const plain = { name: 'apply_batch', text: `select public.apply_batch(${parameters(24)}) as last_seq` };
+const plain = { name: 'apply_batch', text: `select public.apply_batch(${parameters(25)}) as last_seq` };
 const withBindings = {
   name: 'apply_batch_with_bindings',
-  text: `select public.apply_batch_with_bindings(${parameters(29)}) as last_seq`,
+  text: `select public.apply_batch_with_bindings(${parameters(30)}) as last_seq`,
 };
 
 /**

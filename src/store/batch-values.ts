@@ -22,6 +22,7 @@ export function batchValues(batch: Batch, allocate: Allocate): unknown[] {
     texts(heads.map((head) => head.symbol)),
     texts(heads.map((head) => head.status)),
     bigints(heads.map((head) => head.revision)),
+    bigints(heads.map((head) => head.reducedFrom)),
     bigints(heads.map((head) => head.sourceVersion)),
     jsons(heads.map((head) => head.state)),
     jsons(heads.map((head) => head.join)),

@@ -33,11 +33,11 @@ export async function readLogSlice(
 ): Promise<{ readonly rows: readonly LogSliceRow[]; readonly lastSeq: bigint }> {
   const { rows } = await pool.query<{ seq: string; stream: string; order_id: string; payload: string; last_seq: string }>(
     `with looked as materialized (
-       select seq, lane, stream, order_id, payload, recorded_at from public.order_updates where seq > $1 order by seq limit ${lookedAt}
+       select seq, stream, order_id, payload, recorded_at from public.order_updates where lane = $3 and seq > $1 order by seq limit ${lookedAt}
      ), bound as (
        select case when count(*) < ${lookedAt} then $2 else least(max(seq), $2) end as last_seq from looked
      )
-     select b.last_seq, l.seq, l.stream, l.order_id, l.payload from bound b left join looked l on l.seq <= $2 and l.lane = $3 and l.stream <> 'continuity'
+     select b.last_seq, l.seq, l.stream, l.order_id, l.payload from bound b left join looked l on l.seq <= $2 and l.stream <> 'continuity'
        and ($4::double precision is null or l.recorded_at >= to_timestamp($4 / 1000)) and ($5::text is null or (l.stream = $5 and l.order_id = $6))
      order by l.seq`,
     [afterSeq.toString(), upToSeq.toString(), lane, sinceMs ?? null, order?.stream ?? null, order?.orderId ?? null],
@@ -67,8 +67,8 @@ export async function logBounds(
   lane: number,
 ): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
   const { rows } = await pool.query<{ first: string | null; last: string | null }>(
-    `select (select seq from public.order_updates where coalesce(lane = $1, false) order by seq limit 1) as first,
-       (select seq from public.order_updates where coalesce(lane = $1, false) order by seq desc limit 1) as last`,
+    `select (select seq from public.order_updates where lane = $1 order by seq limit 1) as first,
+       (select seq from public.order_updates where lane = $1 order by seq desc limit 1) as last`,
     [lane],
   );
   const { first, last } = rows[0] ?? { first: null, last: null };

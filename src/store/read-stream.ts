@@ -21,6 +21,10 @@ interface UpdateRow {
 /** Rows of the log that one read looks at, whosever they are: a scope of one quiet account must not walk the whole log. */
 const lookedAt = 5_000;
 
+/** Rows above $2 of all lanes, $3 of each at the most, from which as many are taken in the order of seq: the key begins with the lane, so each lane's are read by themselves. */
+const newerOfAll = `public.lanes l cross join lateral (
+  select seq, lane, stream, order_id, account_id, payload from public.order_updates where lane = l.lane and seq > $2 order by seq limit $3) as u`;
+
 interface LogPage {
   readonly updates: readonly StreamedUpdate[];
   readonly lastSeq: bigint;
@@ -61,15 +65,16 @@ async function readPage(
   >(
     `with ${underWay}, found as (
        select * from (
-         select seq, stream, order_id, account_id, payload from public.order_updates where seq > $2 order by seq limit $3
+         select u.seq, u.stream, u.order_id, u.account_id, u.payload from ${newerOfAll} order by u.seq limit $3
        ) as looked
        where stream <> 'continuity' and ${inScope('account_id', 1)} and ($5::bigint is null or seq <= $5) order by seq limit $4
      ),
      bounds as materialized (
        select last_seq, (select min(from_seq) from public.log_partitions()) as oldest_seq,
-         array(select xid::text from under_way where lane <> (select u.lane from public.order_updates u where u.seq = last_seq)) as xids
+         array(select xid::text from under_way where lane <> last_lane) as xids
        from (
-         select max(seq) as last_seq from (select seq from public.order_updates where seq > $2 order by seq limit $3) as looked
+         select max(seq) as last_seq, (array_agg(lane order by seq desc))[1] as last_lane
+         from (select u.seq, u.lane from ${newerOfAll} order by u.seq limit $3) as looked
          where $5::bigint is null or seq <= $5
        ) as reached
      )
@@ -92,7 +97,8 @@ export async function readNewestSeq(deps: StreamDeps): Promise<bigint> {
   const { rows } = await deps.pool.query<{ seq: string; xids: readonly string[] }>(
     `with ${underWay}
      select seq, array(select xid::text from under_way where under_way.lane <> newest.lane) as xids
-     from (select seq, lane from public.order_updates order by seq desc limit 1) as newest`,
+     from (select u.seq, u.lane from public.lanes l cross join lateral (
+       select seq, lane from public.order_updates where lane = l.lane order by seq desc limit 1) as u order by u.seq desc limit 1) as newest`,
   );
   const [row] = rows;
   if (row !== undefined && row.xids.length > 0) await untilEnded(deps, row.xids);

@@ -13,7 +13,7 @@ export interface RelayBacklog {
 export async function relayBacklog(pool: Pool, lane: number): Promise<readonly RelayBacklog[]> {
   const { rows } = await pool.query<{ cursor: RelayCursor; passed: string; newest: string | null }>(
     `select c.cursor, coalesce(r.seq, 0) as passed,
-       (select u.seq from public.order_updates u where coalesce(u.lane = $1, false) and u.seq > coalesce(r.seq, 0) order by u.seq desc limit 1) as newest
+       (select u.seq from public.order_updates u where u.lane = $1 and u.seq > coalesce(r.seq, 0) order by u.seq desc limit 1) as newest
      from (values ('log'), ('state')) as c(cursor) left join public.relay_positions r on r.lane = $1 and r.cursor = c.cursor`,
     [lane],
   );

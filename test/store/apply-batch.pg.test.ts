@@ -73,7 +73,7 @@ describe('a batch', () => {
   it('moves the memory of the join without a revision', async () => {
     await using rig = await storeRig();
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
-    const second = batch(rig.epoch, 2, [], { heads: [head('a', 1, { join: '{"rank":3}' })] });
+    const second = batch(rig.epoch, 2, [], { heads: [head('a', 1, { reducedFrom: 1, join: '{"rank":3}' })] });
     expect((await rig.store.applyBatch(second)).kind).toBe('committed');
     expect((await rig.store.readHeads(['prediction:a'])).get('prediction:a')?.join).toEqual({ rank: 3 });
   });

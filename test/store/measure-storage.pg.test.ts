@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { encodeContinuity } from '../../src/domain/encode-continuity.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
 import { measureStorage } from '../../src/store/measure-storage.ts';
 import { sampleUpdate } from '../support/sample-update.ts';
 import { batch, head, storeRig, update } from '../support/store-rig.ts';
@@ -35,4 +37,34 @@ it('an update and an order take what docs/sizing.md says, within a fifth', async
     expect(measured / figure(name), name).toBeLessThan(1.2);
   }
   expect(after.databaseBytes).toBeGreaterThan(after.logBytes);
+});
+
+it('a heartbeat takes what docs/sizing.md says, within a fifth', async () => {
+  await using rig = await storeRig();
+  const before = await measureStorage(rig.pool);
+  const [batches, marks] = [20, 500];
+  for (let number = 1; number <= batches; number += 1) {
+    const updates = Array.from({ length: marks }, () => {
+      const markId = systemRandom.uuid();
+      const mark = {
+        kind: 'continuity',
+        markId,
+        stream: 'prediction',
+        accountId: 'SIM-1001',
+        event: 'heartbeat',
+        atMs: 0,
+      } as const;
+      return {
+        stream: 'continuity',
+        orderId: markId,
+        accountId: 'SIM-1001',
+        revision: 1,
+        payload: encodeContinuity(mark),
+      } as const;
+    });
+    expect((await rig.store.applyBatch(batch(rig.epoch, number, [], { updates }))).kind).toBe('committed');
+  }
+  const measured = ((await measureStorage(rig.pool)).logBytes - before.logBytes) / (batches * marks);
+  expect(measured / figure('a heartbeat in the log'), String(measured)).toBeGreaterThan(0.8);
+  expect(measured / figure('a heartbeat in the log'), String(measured)).toBeLessThan(1.2);
 });

@@ -84,6 +84,7 @@ export function head(orderId: string, revision: number, over: Partial<HeadRow> =
     symbol: 'FED-CUT',
     status: 'new',
     revision,
+    reducedFrom: revision - 1,
     sourceVersion: String(9_007_199_254_740_992n + BigInt(revision)),
     state: JSON.stringify({ stream: 'prediction', orderId, status: 'new', updatedAt: '2026-11-21T14:31:07.654321Z' }),
     join: '{"rank":2}',

@@ -11,7 +11,7 @@ export async function checkLanes(pool: Pool): Promise<Finding[]> {
 async function abandoned(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ lane: number; rows: boolean }>(
     `select l.lane, exists (
-       select from public.order_updates u where coalesce(u.lane = l.lane, false) and u.seq > (
+       select from public.order_updates u where u.lane = l.lane and u.seq > (
          select min(coalesce(r.seq, 0)) from (values ('log'), ('state')) as c(cursor)
          left join public.relay_positions r on r.lane = l.lane and r.cursor = c.cursor)
      ) as rows
@@ -28,14 +28,15 @@ async function abandoned(pool: Pool): Promise<Finding[]> {
     );
 }
 
-/** Of the log, newest first: at a thousand updates a second a minute, in which each account that is followed has a mark of continuity. */
+/** Of each lane's log, newest first: at a thousand updates a second a minute, in which each account that is followed has a mark of continuity. */
 const looked = 60_000;
 
 /** An account that two lanes follow: both count its revisions, and each refuses what the other has written. */
 async function shared(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ account_id: string; lanes: string }>(
     `select account_id, string_agg(distinct lane::text, ', ') as lanes
-     from (select account_id, lane, recorded_at from public.order_updates order by seq desc limit ${looked}) as newest
+     from (select u.* from public.lanes l cross join lateral (
+       select account_id, lane, recorded_at from public.order_updates where lane = l.lane order by seq desc limit ${looked}) as u) as newest
      where recorded_at > clock_timestamp() - interval '1 minute' and (select count(*) from public.lanes) > 1
      group by account_id having count(distinct lane) > 1 order by account_id`,
   );

@@ -22,6 +22,8 @@ export const orders = pgTable(
       .generatedAlwaysAs(sql`status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')`),
     /** Ours, 1, 2, 3 … without a hole. */
     revision: bigint({ mode: 'number' }).notNull(),
+    /** The revision that was stored before: what `apply_batch` compares, so that two writers never build on the same one. */
+    reducedFrom: bigint('reduced_from', { mode: 'number' }).notNull().default(0),
     /** The platform's version, int64; null on account orders. */
     sourceVersion: bigint('source_version', { mode: 'bigint' }),
     state: json().notNull(),
