@@ -290,7 +290,7 @@ table order_updates range (seq)
   revision bigint not null
   payload text not null
   recorded_at timestamp with time zone not null default now()
-  constraint order_updates_pkey PRIMARY KEY (seq)
+  constraint order_updates_lane_seq_pk PRIMARY KEY (lane, seq)
 grant select to tidemark_app
 grant select to tidemark_reader
 
@@ -303,6 +303,7 @@ table orders with (fillfactor=80)
   status text not null
   is_open boolean not null generated always as ((status <> ALL (ARRAY['filled'::text, 'replaced'::text, 'canceled'::text, 'expired'::text, 'rejected'::text]))) stored
   revision bigint not null
+  reduced_from bigint not null default 0
   source_version bigint
   state json not null
   join_state json not null
@@ -415,7 +416,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.apply_batch(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_source_version bigint[], h_state json[], h_join_state json[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[])
+CREATE OR REPLACE FUNCTION public.apply_batch(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[])
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -436,19 +437,21 @@ BEGIN
     v_last := currval('public.order_updates_seq');
   END IF;
 
-  -- A revision that would fall means that the caller reduced against an old head: refuse all of it, it must read the heads again.
+  -- Compare and set on the revision that the head was reduced from, 0 of one that nobody had: where another one is stored the caller reduced against an old head,
+  -- or another lane follows the account as well. All of it is refused, and the heads are read again. The revision comes in a column, because ON CONFLICT sees no other
+  -- value of the row that was to be inserted; a join of arrays and orders might be planned as a scan of all orders.
   IF cardinality(h_stream) > 0 THEN
-    INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, source_version, state, join_state)
-    SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.source_version, h.state, h.join_state
-    FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_source_version, h_state, h_join_state)
-      AS h(stream, order_id, account_id, symbol, status, revision, source_version, state, join_state)
+    INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
+    SELECT h.stream, h.order_id, p_lane, h.account_id, h.symbol, h.status, h.revision, h.reduced_from, h.source_version, h.state, h.join_state
+    FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state)
+      AS h(stream, order_id, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
     ON CONFLICT (stream, order_id) DO UPDATE SET
-      status = excluded.status, revision = excluded.revision, source_version = excluded.source_version,
+      status = excluded.status, revision = excluded.revision, reduced_from = excluded.reduced_from, source_version = excluded.source_version,
       state = excluded.state, join_state = excluded.join_state, updated_at = excluded.updated_at
-    WHERE o.revision <= excluded.revision;
+    WHERE o.revision = excluded.reduced_from;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     IF v_rows <> cardinality(h_stream) THEN
-      RAISE EXCEPTION '% of % heads are older than what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
+      RAISE EXCEPTION '% of % heads were not reduced from what is stored', cardinality(h_stream) - v_rows, cardinality(h_stream)
         USING ERRCODE = 'TM003';
     END IF;
   END IF;
@@ -465,7 +468,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.apply_batch_with_bindings(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_source_version bigint[], h_state json[], h_join_state json[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[], b_stream text[], b_order_id text[], b_attempt_id text[], b_command_id text[], b_matches bigint[])
+CREATE OR REPLACE FUNCTION public.apply_batch_with_bindings(p_lane integer, p_epoch bigint, p_number bigint, h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[], h_revision bigint[], h_reduced_from bigint[], h_source_version bigint[], h_state json[], h_join_state json[], u_stream text[], u_order_id text[], u_account_id text[], u_revision bigint[], u_payload text[], q_stream text[], q_account_id text[], q_order_id text[], q_reason text[], q_detail text[], q_raw text[], q_observed_ms bigint[], b_stream text[], b_order_id text[], b_attempt_id text[], b_command_id text[], b_matches bigint[])
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -476,7 +479,7 @@ DECLARE
 BEGIN
   v_last := public.apply_batch(
     p_lane, p_epoch, p_number,
-    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_source_version, h_state, h_join_state,
+    h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state,
     u_stream, u_order_id, u_account_id, u_revision, u_payload,
     q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
   -- An order is bound once: what was written first stays.
@@ -812,6 +815,7 @@ DECLARE
   v_newest timestamptz;
   v_kept boolean;
   v_last bigint;
+  v_held text[];
   v record;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
@@ -821,7 +825,8 @@ BEGIN
   IF v_name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
     RETURN NULL;
   END IF;
-  EXECUTE format('SELECT recorded_at FROM public.%I ORDER BY seq DESC LIMIT 1', v_name) INTO v_newest;
+  EXECUTE format('SELECT max(u.recorded_at) FROM public.lanes l CROSS JOIN LATERAL (
+    SELECT recorded_at FROM public.%I p WHERE p.lane = l.lane ORDER BY p.seq DESC LIMIT 1) AS u', v_name) INTO v_newest;
   IF v_newest > clock_timestamp() - p_retention THEN
     RETURN NULL;
   END IF;
@@ -838,6 +843,11 @@ BEGIN
       RETURN NULL;
     END IF;
   END LOOP;
+  v_held := public.log_holders(v_name);
+  PERFORM pg_sleep(0.3);
+  IF v_held && public.log_holders(v_name) THEN
+    RETURN NULL;
+  END IF;
   EXECUTE format('DROP TABLE public.%I', v_name);
   RETURN v_name;
 END
@@ -1183,6 +1193,16 @@ BEGIN
 END
 $function$
 grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.log_holders(p_partition text)
+ RETURNS text[]
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT coalesce(array_agg(DISTINCT l.virtualtransaction), '{}') FROM pg_locks l
+  WHERE l.relation IN ('public.order_updates'::regclass, to_regclass(format('public.%I', p_partition))) AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+$function$
 
 CREATE OR REPLACE FUNCTION public.log_partitions()
  RETURNS TABLE(name text, from_seq bigint, until_seq bigint)
