@@ -1,4 +1,4 @@
-import { awaitsVenue, type Command, isFinal } from '../domain/command.ts';
+import { awaitsVenue, type Command, isFinal, isUnresolved } from '../domain/command.ts';
 import { orderKey } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Watched, watchedFrom } from './watched.ts';
@@ -12,6 +12,13 @@ export interface BookOptions {
 export type OnChange = (watched: Watched, before: Command) => void;
 
 const maxRecent = 10_000;
+
+/** What was sent and is unresolved. */
+export interface SentAndUnresolved {
+  readonly unresolved: number;
+  /** Wall time of the last possible send of the oldest of them. */
+  readonly oldestUnresolvedMs: number | undefined;
+}
 
 /**
  * The commands of this term that are not over, in memory: what checks, reconciler and waiting callers look at. The journal is the truth; a version seen later wins.
@@ -230,6 +237,16 @@ export class CommandBook {
   private indexOrder(entry: Watched): void {
     const key = orderKeyOf(entry.command);
     if (key !== undefined) add(this.byOrder, key, entry);
+  }
+
+  sentAndUnresolved(): SentAndUnresolved {
+    const { clock } = this;
+    const sent = [...this.all()].filter(({ command }) => isUnresolved(command.state) && command.state !== 'open');
+    const sentAtMs = Math.min(...sent.map((watched) => watched.sentAtMs));
+    return {
+      unresolved: sent.length,
+      oldestUnresolvedMs: sent.length === 0 ? undefined : clock.nowMs() - (clock.monotonicMs() - sentAtMs),
+    };
   }
 }
 

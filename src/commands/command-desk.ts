@@ -15,7 +15,7 @@ import { CancelAlls, type CancelAllWord } from './cancel-all.ts';
 import { type CancelAfter, CancelTimers } from './cancel-timers.ts';
 import { changeLimits, readLimits } from './change-limits.ts';
 import { anotherLeads, cancelAllObjection, type Declined, declined, ending } from './check-submission.ts';
-import { CommandBook } from './command-book.ts';
+import { CommandBook, type SentAndUnresolved } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
 import type { AuditEntry, CommandJournal, Halt } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -38,9 +38,9 @@ import type {
   SubmitResult,
 } from './commands.ts';
 import type { PersonsOutcome } from './decide-person.ts';
-import { FourEyes } from './four-eyes.ts';
+import { FourEyes, secondOf } from './four-eyes.ts';
 import { HaltWatch } from './halt-watch.ts';
-import { accountScope, Halts } from './halts.ts';
+import { accountScope, Halts, haltedForEveryAccount } from './halts.ts';
 import type { OrderEntry } from './order-entry.ts';
 import type { Quotes } from './quotes.ts';
 import { RateBreaker } from './rate-breaker.ts';
@@ -66,13 +66,10 @@ export interface CommandDeskDeps {
 }
 
 /** The command side at a glance, for `/status`. */
-export interface DeskStatus {
+export interface DeskStatus extends SentAndUnresolved {
   readonly enabled: boolean;
   /** Holding the lane. Standing by, nothing is known of what is unresolved. */
   readonly leading: boolean;
-  readonly unresolved: number;
-  /** Wall time of the last possible send of the oldest of them. */
-  readonly oldestUnresolvedMs: number | undefined;
 }
 
 /** How far back a takeover returns commands that are final: one that came to nothing may have landed while nobody held the lane. */
@@ -309,15 +306,7 @@ export class CommandDesk implements Commands, Service {
   }
 
   status(): DeskStatus {
-    const unresolved = [...this.book.all()].filter(({ command }) => isUnresolved(command.state) && command.state !== 'open');
-    const { clock } = this.deps;
-    const sentAtMs = Math.min(...unresolved.map((watched) => watched.sentAtMs));
-    return {
-      enabled: this.options.enabled,
-      leading: this.leading !== undefined,
-      unresolved: unresolved.length,
-      oldestUnresolvedMs: unresolved.length === 0 ? undefined : clock.nowMs() - (clock.monotonicMs() - sentAtMs),
-    };
+    return { enabled: this.options.enabled, leading: this.leading !== undefined, ...this.book.sentAndUnresolved() };
   }
 
   cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
@@ -407,12 +396,4 @@ export class CommandDesk implements Commands, Service {
   }
 }
 
-function secondOf({ approvedBy }: OperatorWord): { readonly approvedBy?: string } {
-  return approvedBy === undefined ? {} : { approvedBy };
-}
-
-const haltedForEveryAccount = {
-  code: 'EVERY_ACCOUNT_NEEDED',
-  message: 'an operator for every account has halted this, and the token names only some: it stays halted',
-} as const;
 const notLeader = { code: 'NOT_LEADER', message: 'another process holds the lane' } as const;

@@ -104,3 +104,8 @@ const samePrincipal = {
   code: 'SECOND_PRINCIPAL_NEEDED',
   message: 'the principal that asked for it cannot approve it, whichever of its tokens signs in',
 } as const;
+
+/** What the audit trail says of the second principal. */
+export function secondOf({ approvedBy }: OperatorWord): { readonly approvedBy?: string } {
+  return approvedBy === undefined ? {} : { approvedBy };
+}

@@ -31,6 +31,12 @@ export function haltedBecause(halts: Pick<Halts, 'blocking'>, { kind, accountId 
   return halt && { code: 'PLACING_HALTED', message: `placing was halted (${halt.cause}): ${halt.reason}`.slice(0, 500) };
 }
 
+/** Why a token of some accounts does not resume. */
+export const haltedForEveryAccount = {
+  code: 'EVERY_ACCOUNT_NEEDED',
+  message: 'an operator for every account has halted this, and the token names only some: it stays halted',
+} as const;
+
 /** One halt in memory. */
 interface Held {
   halt: Halt;
