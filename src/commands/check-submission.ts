@@ -57,7 +57,9 @@ export async function checkSubmission(
     return refusal === undefined ? takeToken(deps, request, {}) : { kind: 'declined', ...refusal };
   }
   const held = await deps.journal.readOrder(request.stream, request.orderId);
-  if (held === undefined) return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
+  // One of another account is asked for like one that was never seen: neither the answer nor its time tells which of them it is.
+  if (held === undefined || held.order.accountId !== request.accountId)
+    return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
   return orderObjection(submission, held, priors) ?? passed(deps, submission, held, isPaced);
 }
 
@@ -123,7 +125,6 @@ function orderObjection(
   priors: readonly Command[],
 ): Declined | undefined {
   const { request, ifRevision } = submission;
-  if (order.accountId !== request.accountId) return orderNotFound;
   if (ifRevision !== undefined && ifRevision !== revision)
     return declined('REVISION_MISMATCH', `the order is at revision ${revision}`);
   const refusal = request.kind === 'replace' ? checkReplace(request, order, priors) : checkCancel(order);
