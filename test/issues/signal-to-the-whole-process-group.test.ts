@@ -28,7 +28,7 @@ async function launched() {
   const { hostname, port, pathname } = new URL(sandbox.stream);
   const { authorization } = await signedIn(sandbox);
   const reader = connect({ host: hostname, port: Number(port) });
-  onTestFinished(() => reader.destroy());
+  onTestFinished(() => void reader.destroy());
   reader.on('error', () => undefined);
   const received: Buffer[] = [];
   reader.on('data', (bytes) => received.push(bytes));
