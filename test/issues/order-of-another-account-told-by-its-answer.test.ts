@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import type { ProbeResult } from '../../src/commands/account-probes.ts';
 import { CommandRig, cancelWorking, replaceWorking, workingOrder } from '../support/command-rig.ts';
 
+const foreign = '0b8f6c1e-3f5e-4a55-9d0a-7c1b2f3a4d5e';
+const missing = '5d4a3f2b-1c7a-4a0d-955a-4a5e3f1e6c0b';
 const away: ProbeResult = { kind: 'failed', reason: { code: 'HTTP_503', message: 'away' } };
 
 // A known order of another account was answered 404 at once, and a random id otherwise: ids could be tried.
@@ -11,11 +13,11 @@ it.each([
 ])('an order of another account is answered like one that does not exist while the platform %s', async (_what, answer) => {
   const rig = await CommandRig.leading();
   if (answer !== undefined) rig.probes.answer = () => answer;
-  rig.commit({ ...workingOrder, orderId: 'foreign', accountId: 'acct-2' });
+  rig.commit({ ...workingOrder, orderId: foreign, accountId: 'acct-2' });
   for (const request of [cancelWorking, replaceWorking])
     for (const over of [{}, { ifRevision: 1 }]) {
       const told = [];
-      for (const orderId of ['foreign', 'missing']) {
+      for (const orderId of [foreign, missing]) {
         const readBefore = rig.probes.asked.length;
         const beganMs = rig.clock.monotonicMs();
         const result = await rig.submit({ ...request, orderId }, over);
