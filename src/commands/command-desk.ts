@@ -1,6 +1,5 @@
 import { isUnresolved } from '../domain/command.ts';
 import type { CommittedBatch } from '../domain/committed-batch.ts';
-import type { BoundsChange, LimitScope } from '../domain/limits.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
@@ -13,41 +12,31 @@ import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { CancelAlls, type CancelAllWord } from './cancel-all.ts';
 import { type CancelAfter, CancelTimers } from './cancel-timers.ts';
-import { changeLimits, readLimits } from './change-limits.ts';
 import { anotherLeads, cancelAllObjection, type Declined, declined, ending } from './check-submission.ts';
 import { CommandBook, type SentAndUnresolved } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
-import type { AuditEntry, CommandJournal, Halt } from './command-journal.ts';
+import type { AuditEntry, CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import { CommandSteps } from './command-steps.ts';
 import type {
   Allowance,
-  ApprovalsResult,
-  ApproveResult,
   CancelAfterResult,
   CancelAllResult,
   CancelAllScope,
   Commands,
-  HaltResult,
-  LimitsResult,
-  OperatorWord,
   ReconcileResult,
-  Requested,
-  SettleResult,
   Submission,
   SubmitResult,
 } from './commands.ts';
-import type { PersonsOutcome } from './decide-person.ts';
-import { FourEyes, secondOf } from './four-eyes.ts';
 import { HaltWatch } from './halt-watch.ts';
-import { accountScope, Halts, haltedForEveryAccount } from './halts.ts';
+import { accountScope, Halts } from './halts.ts';
+import { notLeader, OperatorDesk } from './operator-desk.ts';
 import type { OrderEntry } from './order-entry.ts';
 import type { Quotes } from './quotes.ts';
 import { RateBreaker } from './rate-breaker.ts';
 import { type Budgets, RateBudget } from './rate-budget.ts';
 import { Reconciler } from './reconciler.ts';
 import { type Pacing, SendAttempts } from './send-attempts.ts';
-import { settleByPerson } from './settle-by-person.ts';
 import { type SendingTerm, SubmitCommand } from './submit-command.ts';
 import type { Term } from './term.ts';
 
@@ -86,12 +75,13 @@ const lookAtHaltsEveryMs = 5_000;
  */
 export class CommandDesk implements Commands, Service {
   readonly name = 'commands';
+  readonly operator: OperatorDesk;
   private leading: { readonly term: Term; readonly over: AbortController } | undefined;
   private draining = false;
   private readonly giveUp = new AbortController();
   private readonly stopped = new AbortController();
   private readonly book: CommandBook;
-  private readonly tableOfHalts: Halts;
+  private readonly halts: Halts;
   private readonly haltWatch: HaltWatch;
   private readonly budgets: Budgets;
   private readonly breaker: RateBreaker;
@@ -102,7 +92,6 @@ export class CommandDesk implements Commands, Service {
   private readonly cancelTimers: CancelTimers;
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
-  private readonly fourEyes: FourEyes;
   private readonly deps: CommandDeskDeps;
   private readonly options: CommandOptions;
 
@@ -114,7 +103,7 @@ export class CommandDesk implements Commands, Service {
     const halts = new Halts(deps);
     const shared = { ...deps, book, halts, onStep };
     this.book = book;
-    this.tableOfHalts = halts;
+    this.halts = halts;
     this.haltWatch = new HaltWatch(shared, options);
     this.budgets = { places: new RateBudget(clock, options.rate), cancels: new RateBudget(clock, options.cancelRate) };
     this.breaker = new RateBreaker(clock, options.breaker);
@@ -122,7 +111,6 @@ export class CommandDesk implements Commands, Service {
     this.reconciler = new Reconciler({ ...shared, steps: this.steps }, options);
     this.gauges = new CommandGauges(shared);
     this.auditTrail = new AuditTrail(deps);
-    this.fourEyes = new FourEyes(deps, options);
     const sender = new SendAttempts({ ...shared, steps: this.steps, budgets: this.budgets }, options);
     this.submitter = new SubmitCommand(
       {
@@ -135,11 +123,14 @@ export class CommandDesk implements Commands, Service {
       },
       options,
     );
+    const audit = (entry: Omit<AuditEntry, 'atMs'>) => this.audit(entry);
+    const { steps, breaker } = this;
+    this.operator = new OperatorDesk({ ...shared, steps, breaker, audit, term: () => this.leading?.term }, options);
     const ofAccounts = {
       ...shared,
+      audit,
       maySend: () => this.maySend(),
       objection: (accountId: string) => cancelAllObjection(deps, options, accountId),
-      audit: (entry: Omit<AuditEntry, 'atMs'>) => this.audit(entry),
     };
     this.cancelAlls = new CancelAlls({ ...ofAccounts, submit: (submission, pacing) => this.submit(submission, pacing) }, options);
     this.cancelTimers = new CancelTimers(
@@ -165,7 +156,7 @@ export class CommandDesk implements Commands, Service {
     const term: Term = { fence: { lane: this.options.lane, epoch }, over: over.signal };
     const atMs = clock.nowMs();
     const taken = await journal.takeOver(term.fence, atMs, takeOverRecentMs);
-    await this.tableOfHalts.load();
+    await this.halts.load();
     this.leading = { term, over };
     this.reconciler.begin(term, taken);
     this.gauges.begin();
@@ -223,88 +214,6 @@ export class CommandDesk implements Commands, Service {
     return awaitCommand({ ...this.deps, book: this.book }, commandId, waitMs);
   }
 
-  async settle(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
-    const command = this.options.fourEyes ? await this.deps.journal.find(commandId).catch(() => undefined) : undefined;
-    const deed = { kind: 'settle', commandId, outcome } as const;
-    // What is not found, or can't be read, is told by the settlement itself.
-    const waits = command && (await this.fourEyes.request(deed, command.request.accountId, word));
-    return waits ?? this.settleNow(commandId, outcome, word);
-  }
-
-  private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
-    const { journal, clock } = this.deps;
-    const term = this.leading?.term;
-    if (term === undefined) return { kind: 'declined', ...notLeader };
-    const deps = { journal, steps: this.steps, nowMs: () => clock.nowMs() };
-    const result = await settleByPerson(deps, commandId, outcome, word, term);
-    const { by: principal, reason, requestId } = word;
-    if (result.kind === 'settled') {
-      const { accountId } = result.command.request;
-      this.audit({
-        principal,
-        action: 'settle',
-        accountId,
-        commandId,
-        requestId,
-        reason,
-        detail: { outcome, ...secondOf(word) },
-      });
-    }
-    return result;
-  }
-
-  async halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    return this.operate('halt', scope, word, async (term) => {
-      const cause = word.ofSomeAccounts ? 'account_operator' : 'operator';
-      return (await this.tableOfHalts.raise(scope, cause, word, term)) === undefined ? notLeader : undefined;
-    });
-  }
-
-  async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    const waits = await this.fourEyes.request(
-      { kind: 'resume', scope },
-      scope.kind === 'account' ? scope.accountId : undefined,
-      word,
-    );
-    return waits ?? this.resumeNow(scope, word);
-  }
-
-  private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    return this.operate('resume', scope, word, async (term) => {
-      const cleared = await this.tableOfHalts.clear(scope, word, term);
-      if (cleared === 'over') return notLeader;
-      if (cleared === 'kept') return haltedForEveryAccount;
-      this.breaker.reset(scope.kind === 'account' ? scope.accountId : undefined);
-      return undefined;
-    });
-  }
-
-  halts(): readonly Halt[] {
-    return this.tableOfHalts.list();
-  }
-
-  limits(): Promise<LimitsResult> {
-    return readLimits(this.deps);
-  }
-
-  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested> {
-    const deed = { kind: 'change_limits', scope, change } as const;
-    return changeLimits(this.deps, scope, change, word, () => this.fourEyes.request(deed, scope.accountId, word));
-  }
-
-  approvals(): Promise<ApprovalsResult> {
-    return this.fourEyes.list();
-  }
-
-  approve(approvalId: string, word: OperatorWord): Promise<ApproveResult> {
-    return this.fourEyes.approve(approvalId, word, (deed, asked) => {
-      const both = { ...asked, ...(word.ofSomeAccounts && { ofSomeAccounts: word.ofSomeAccounts }) };
-      if (deed.kind === 'resume') return this.resumeNow(deed.scope, both);
-      if (deed.kind === 'settle') return this.settleNow(deed.commandId, deed.outcome, both);
-      return changeLimits(this.deps, deed.scope, deed.change, both, async () => undefined);
-    });
-  }
-
   status(): DeskStatus {
     return { enabled: this.options.enabled, leading: this.leading !== undefined, ...this.book.sentAndUnresolved() };
   }
@@ -335,41 +244,12 @@ export class CommandDesk implements Commands, Service {
     return { term: leading.term, giveUp: giveUp.signal, draining: () => this.draining };
   }
 
-  /** `work` says why it was not done. */
-  private async operate(
-    action: 'halt' | 'resume',
-    scope: Halt['scope'],
-    word: OperatorWord,
-    work: (term: Term) => Promise<Omit<Extract<HaltResult, { kind: 'declined' }>, 'kind'> | undefined>,
-  ): Promise<HaltResult> {
-    const term = this.leading?.term;
-    if (term === undefined) return { kind: 'declined', ...notLeader };
-    try {
-      const objection = await work(term);
-      if (objection !== undefined) return { kind: 'declined', ...objection };
-      const { by: principal, reason, requestId } = word;
-      const detail = word.approvedBy === undefined ? {} : { detail: secondOf(word) };
-      this.audit({
-        principal,
-        action,
-        requestId,
-        reason,
-        ...detail,
-        ...(scope.kind === 'account' && { accountId: scope.accountId }),
-      });
-      return { kind: 'done', halts: this.halts() };
-    } catch (err) {
-      this.deps.log.warn({ err, action }, 'a halt could not be written');
-      return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: 'the database could not be reached' };
-    }
-  }
-
   private trip(accountId: string): void {
     const term = this.leading?.term;
     if (term === undefined) return;
     const { count, windowMs } = this.options.breaker;
     const reason = `${count} places and replaces were asked for within ${windowMs / 1000} s`;
-    this.notWaitingFor(this.tableOfHalts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term));
+    this.notWaitingFor(this.halts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term));
   }
 
   /** A halt holds in memory at once. Where the database does not take it, `lookAfterHalts` writes it later. */
@@ -378,16 +258,16 @@ export class CommandDesk implements Commands, Service {
   }
 
   private async lookAfterHalts(): Promise<void> {
-    const { tableOfHalts } = this;
+    const { halts } = this;
     const { clock, random } = this.deps;
     const backoff = new Backoff(random, this.options.journalBackoff);
     while (!this.stopped.signal.aborted) {
       const { leading } = this;
       const still = () => this.leading === leading;
-      const look = tableOfHalts.keepDurable(leading?.term).then(() => tableOfHalts.refresh(still));
+      const look = halts.keepDurable(leading?.term).then(() => halts.refresh(still));
       await look.catch(() => undefined);
-      if (!tableOfHalts.lacksOne) backoff.reset();
-      await clock.sleep(tableOfHalts.lacksOne ? backoff.nextMs() : lookAtHaltsEveryMs, this.stopped.signal);
+      if (!halts.lacksOne) backoff.reset();
+      await clock.sleep(halts.lacksOne ? backoff.nextMs() : lookAtHaltsEveryMs, this.stopped.signal);
     }
   }
 
@@ -395,5 +275,3 @@ export class CommandDesk implements Commands, Service {
     this.auditTrail.record({ atMs: this.deps.clock.nowMs(), ...entry });
   }
 }
-
-const notLeader = { code: 'NOT_LEADER', message: 'another process holds the lane' } as const;

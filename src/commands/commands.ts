@@ -187,11 +187,8 @@ export type CancelAfterResult =
   | { readonly kind: 'done'; readonly accountIds: readonly string[]; readonly firesAtMs?: number }
   | Extract<SubmitResult, { kind: 'declined' }>;
 
-/** The command side as REST and the assembly see it. No call rejects. */
-export interface Commands {
-  submit(submission: Submission): Promise<SubmitResult>;
-  /** Resolves with the command once it is final, or with what it is after `waitMs`. Undefined: there is none. */
-  wait(commandId: string, waitMs: number): Promise<Command | undefined>;
+/** What an operator may do at the command side. No call rejects. */
+export interface OperatorActs {
   settle(commandId: string, outcome: 'applied' | 'rejected' | 'not_sent' | 'moot', word: OperatorWord): Promise<SettleResult>;
   halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
@@ -202,6 +199,14 @@ export interface Commands {
   approvals(): Promise<ApprovalsResult>;
   /** Approves what another principal has asked for, and does it. */
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult>;
+}
+
+/** The command side as REST and the assembly see it. No call rejects. */
+export interface Commands {
+  readonly operator: OperatorActs;
+  submit(submission: Submission): Promise<SubmitResult>;
+  /** Resolves with the command once it is final, or with what it is after `waitMs`. Undefined: there is none. */
+  wait(commandId: string, waitMs: number): Promise<Command | undefined>;
   /** Cancels every open order of the scope, a command each, and stays in force until what was unresolved is settled. The same key again is about the same orders, and about none that came later. */
   cancelAll(
     scope: CancelAllScope,

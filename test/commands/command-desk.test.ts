@@ -187,7 +187,7 @@ describe('a key', () => {
     const rig = await CommandRig.leading({ rate: { perSecond: 0.001, burst: 1 } });
     await rig.send(placeEquity, { idempotencyKey: 'k' });
     expect(await rig.submit(placeEquity, { idempotencyKey: 'k' })).toMatchObject({ replayed: true });
-    await rig.during(rig.desk.halt({ kind: 'service' }, { by: 'olga', reason: 'drill', requestId: 'r' }));
+    await rig.during(rig.desk.operator.halt({ kind: 'service' }, { by: 'olga', reason: 'drill', requestId: 'r' }));
     rig.probes.now = { ...rig.probes.now, live: false };
     expect(await rig.submit(placeEquity, { idempotencyKey: 'k' })).toMatchObject({ replayed: true });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');

@@ -31,7 +31,7 @@ describe('the figures of commands', () => {
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 1');
     const oldest = (await lines(rig)).find((line) => line.startsWith('tidemark_commands_oldest_unresolved'));
     expect(Math.abs(Number(oldest?.split(' ')[1]) - sentAt)).toBeLessThanOrEqual(1);
-    await rig.during(rig.desk.settle(commandId, 'rejected', word));
+    await rig.during(rig.desk.operator.settle(commandId, 'rejected', word));
     await rig.clock.advance(6_000);
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
     expect(await lines(rig)).toContain('tidemark_commands_oldest_unresolved_timestamp_seconds 0');
@@ -63,9 +63,9 @@ describe('the figures of commands', () => {
 
   it('show halts by their scope', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.halt({ kind: 'service' }, word));
+    await rig.during(rig.desk.operator.halt({ kind: 'service' }, word));
     expect(await lines(rig)).toContain('tidemark_placing_halted{scope="service"} 1');
-    await rig.during(rig.desk.resume({ kind: 'service' }, word));
+    await rig.during(rig.desk.operator.resume({ kind: 'service' }, word));
     expect(await lines(rig)).toContain('tidemark_placing_halted{scope="service"} 0');
   });
 });

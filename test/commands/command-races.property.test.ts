@@ -40,7 +40,7 @@ describe('whatever comes first', () => {
         expect(rig.entry.sent.length).toBeLessThanOrEqual(1);
         expect(states).toEqual(rig.entry.sent.length === 1 ? ['applied'] : states.filter((state) => state === 'not_sent'));
         // The platform denied an order that we have seen: whichever came first, a person hears of it.
-        if (rig.entry.sent.length === 1) expect(rig.desk.halts().length).toBe(result.kind === 'refused' ? 1 : 0);
+        if (rig.entry.sent.length === 1) expect(rig.desk.operator.halts().length).toBe(result.kind === 'refused' ? 1 : 0);
       }),
       { numRuns: 150 },
     );

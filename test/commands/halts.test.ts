@@ -20,9 +20,9 @@ describe('unresolved commands', () => {
     rig.commit(workingOrder);
     await doubtful(rig, 1);
     await doubtful(rig, 2);
-    expect(rig.desk.halts()).toEqual([]);
+    expect(rig.desk.operator.halts()).toEqual([]);
     await doubtful(rig, 3);
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'unresolved', scope: account }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'unresolved', scope: account }]);
     expect(await rig.declined(placeOf(4))).toBe('PLACING_HALTED');
     expect((await rig.send(placeOf(4, 'acct-2'))).state).toBe('accepted');
     expect((await rig.send(cancelWorking)).state).toBe('accepted');
@@ -31,9 +31,9 @@ describe('unresolved commands', () => {
   it('halt the service at the tenth', async () => {
     const rig = await CommandRig.leading();
     for (let i = 1; i <= 9; i += 1) await doubtful(rig, i, `acct-${i}`);
-    expect(rig.desk.halts()).toEqual([]);
+    expect(rig.desk.operator.halts()).toEqual([]);
     await doubtful(rig, 10, 'acct-10');
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'unresolved', scope: service }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'unresolved', scope: service }]);
     expect(await rig.declined(placeOf(1, 'acct-11'))).toBe('PLACING_HALTED');
   });
 
@@ -41,13 +41,13 @@ describe('unresolved commands', () => {
     const rig = await CommandRig.leading();
     for (let i = 0; i < 3; i += 1) rig.entry.scripts.push({ result: unknown });
     await rig.during(Promise.all([1, 2, 3].map((qty) => rig.desk.submit(rig.submission(placeOf(qty))))));
-    expect(rig.desk.halts()).toHaveLength(1);
+    expect(rig.desk.operator.halts()).toHaveLength(1);
   });
 
   it('that are only in flight do not halt', async () => {
     const rig = await CommandRig.leading();
     await rig.during(Promise.all([1, 2, 3, 4].map((qty) => rig.desk.submit(rig.submission(placeOf(qty))))));
-    expect(rig.desk.halts()).toEqual([]);
+    expect(rig.desk.operator.halts()).toEqual([]);
   });
 
   it('that a takeover finds halt too', async () => {
@@ -58,7 +58,7 @@ describe('unresolved commands', () => {
     }
     await rig.clock.advance(100);
     const next = await CommandRig.leading({}, rig);
-    expect(next.desk.halts()).toMatchObject([{ cause: 'unresolved', scope: account }]);
+    expect(next.desk.operator.halts()).toMatchObject([{ cause: 'unresolved', scope: account }]);
     await rig.clock.advance(10);
     expect(rig.journal.halts).toHaveLength(1);
   });
@@ -66,13 +66,13 @@ describe('unresolved commands', () => {
   it('do not overrule a person by a restart, but by a fourth', async () => {
     const rig = await CommandRig.leading();
     for (const qty of [1, 2, 3]) await doubtful(rig, qty);
-    await rig.during(rig.desk.resume(account, word));
+    await rig.during(rig.desk.operator.resume(account, word));
     await rig.clock.advance(100);
     await rig.desk.end();
     const next = await CommandRig.leading({}, rig);
-    expect(next.desk.halts()).toEqual([]);
+    expect(next.desk.operator.halts()).toEqual([]);
     await doubtful(next, 4);
-    expect(next.desk.halts()).toHaveLength(1);
+    expect(next.desk.operator.halts()).toHaveLength(1);
   });
 
   it('that settle do not end a halt: only a person does', async () => {
@@ -81,7 +81,7 @@ describe('unresolved commands', () => {
     for (const id of ids) rig.land(id);
     await rig.clock.advance(1_000);
     expect(ids.map((id) => rig.state(id))).toEqual(['applied', 'applied', 'applied']);
-    expect(rig.desk.halts()).toHaveLength(1);
+    expect(rig.desk.operator.halts()).toHaveLength(1);
   });
 
   it('are not recorded as such before their halt is durable', async () => {
@@ -107,11 +107,11 @@ describe('the breaker', () => {
     const rig = await CommandRig.leading({ breaker: { count: 5, windowMs: 1_000 }, rate: { perSecond: 100, burst: 100 } });
     rig.commit(workingOrder);
     for (let qty = 1; qty <= 5; qty += 1) await rig.send(placeOf(qty));
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'rate', scope: account }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'rate', scope: account }]);
     await rig.clock.advance(60_000);
     expect(await rig.declined(placeOf(6))).toBe('PLACING_HALTED');
     expect((await rig.send(cancelWorking)).state).toBe('accepted');
-    await rig.during(rig.desk.resume(account, word));
+    await rig.during(rig.desk.operator.resume(account, word));
     expect((await rig.send(placeOf(6))).state).toBe('accepted');
   });
 });
@@ -119,14 +119,14 @@ describe('the breaker', () => {
 describe('an operator', () => {
   it('halts and resumes with a reason, on record, over a restart', async () => {
     const rig = await CommandRig.leading();
-    expect(await rig.during(rig.desk.halt(service, word))).toMatchObject({
+    expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({
       kind: 'done',
       halts: [{ cause: 'operator', by: 'olga' }],
     });
     await rig.desk.end();
     const next = await CommandRig.leading({}, rig);
     expect(await next.declined(placeEquity)).toBe('PLACING_HALTED');
-    expect(await next.during(next.desk.resume(service, word))).toEqual({ kind: 'done', halts: [] });
+    expect(await next.during(next.desk.operator.resume(service, word))).toEqual({ kind: 'done', halts: [] });
     expect((await next.send(placeEquity)).state).toBe('accepted');
     expect(rig.journal.audits.map(({ action, principal }) => [action, principal])).toEqual([
       ['halt', 'olga'],
@@ -137,17 +137,19 @@ describe('an operator', () => {
 
   it('resumes an account without touching a halt of the service', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.halt(service, word));
-    await rig.during(rig.desk.halt(account, word));
-    await rig.during(rig.desk.resume(account, word));
-    expect(rig.desk.halts()).toMatchObject([{ scope: service }]);
+    await rig.during(rig.desk.operator.halt(service, word));
+    await rig.during(rig.desk.operator.halt(account, word));
+    await rig.during(rig.desk.operator.resume(account, word));
+    expect(rig.desk.operator.halts()).toMatchObject([{ scope: service }]);
   });
 
   it('is told of every halt that is in force then, not of the one that was asked for alone', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.halt(service, word));
-    expect(await rig.during(rig.desk.halt(account, word))).toMatchObject({ halts: [{ scope: service }, { scope: account }] });
-    expect(await rig.during(rig.desk.resume(account, word))).toMatchObject({ halts: [{ scope: service }] });
+    await rig.during(rig.desk.operator.halt(service, word));
+    expect(await rig.during(rig.desk.operator.halt(account, word))).toMatchObject({
+      halts: [{ scope: service }, { scope: account }],
+    });
+    expect(await rig.during(rig.desk.operator.resume(account, word))).toMatchObject({ halts: [{ scope: service }] });
   });
 
   it('is told when the database is away, and a halt holds all the same', async () => {
@@ -156,20 +158,20 @@ describe('an operator', () => {
       if (operation === 'raiseHalt' || operation === 'clearHalts') throw new Error('no database');
       return transact();
     };
-    expect(await rig.during(rig.desk.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
-    expect(await rig.during(rig.desk.resume(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(await rig.during(rig.desk.operator.resume(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
   });
 
   it('sees the halts of the holder on a process that stands by', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.halt(service, word));
+    await rig.during(rig.desk.operator.halt(service, word));
     const standby = new CommandRig({}, rig);
     await standby.desk.start();
     await standby.clock.advance(10);
-    expect(standby.desk.halts()).toHaveLength(1);
-    expect(await standby.desk.halt(service, word)).toMatchObject({ code: 'NOT_LEADER' });
+    expect(standby.desk.operator.halts()).toHaveLength(1);
+    expect(await standby.desk.operator.halt(service, word)).toMatchObject({ code: 'NOT_LEADER' });
     await standby.desk.drain(new AbortController().signal);
   });
 
@@ -178,12 +180,12 @@ describe('an operator', () => {
     async (outcome) => {
       const rig = await CommandRig.leading();
       const id = await doubtful(rig, 1);
-      expect(await rig.during(rig.desk.settle(id, outcome, word))).toMatchObject({
+      expect(await rig.during(rig.desk.operator.settle(id, outcome, word))).toMatchObject({
         kind: 'settled',
         command: { state: outcome },
       });
       expect(rig.evidence(id).at(-1)).toMatchObject({ kind: 'person', detail: { outcome, by: 'olga', reason: word.reason } });
-      expect(await rig.during(rig.desk.settle(id, 'moot', word))).toMatchObject({ code: 'ALREADY_SETTLED' });
+      expect(await rig.during(rig.desk.operator.settle(id, 'moot', word))).toMatchObject({ code: 'ALREADY_SETTLED' });
       expect(rig.journal.audits.at(-1)).toMatchObject({ action: 'settle', commandId: id });
     },
   );
@@ -191,16 +193,16 @@ describe('an operator', () => {
   it('who settled a place as never sent is told when it lands after all', async () => {
     const rig = await CommandRig.leading();
     const id = await doubtful(rig, 1);
-    await rig.during(rig.desk.settle(id, 'not_sent', word));
+    await rig.during(rig.desk.operator.settle(id, 'not_sent', word));
     rig.land(id);
     await rig.clock.advance(10);
     expect(rig.state(id)).toBe('applied');
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('settles nothing that is not there', async () => {
     const rig = await CommandRig.leading();
-    expect(await rig.during(rig.desk.settle('nope', 'applied', word))).toMatchObject({ code: 'COMMAND_NOT_FOUND' });
+    expect(await rig.during(rig.desk.operator.settle('nope', 'applied', word))).toMatchObject({ code: 'COMMAND_NOT_FOUND' });
   });
 });
 
@@ -210,7 +212,7 @@ describe('cancel-all', () => {
     for (const orderId of ['a', 'b', 'c']) rig.commit({ ...workingOrder, orderId });
     rig.commit({ ...workingOrder, orderId: 'd', status: 'filled' });
     rig.commit({ ...workingOrder, orderId: 'e', accountId: 'acct-2' });
-    await rig.during(rig.desk.halt(service, word));
+    await rig.during(rig.desk.operator.halt(service, word));
     const all = () => rig.during(rig.desk.cancelAll(account, { ...word, idempotencyKey: 'all' }));
     const first = await all();
     if (first.kind !== 'done') throw new Error(first.message);

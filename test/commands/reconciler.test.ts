@@ -213,7 +213,7 @@ describe('presumed absent', () => {
     const order = rig.land(id);
     await rig.clock.advance(10);
     expect(rig.command(id)).toMatchObject({ state: 'applied', orderId: order.orderId, presumedAbsent: false });
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'late_landing', scope: { kind: 'account', accountId: 'acct-1' } }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing', scope: { kind: 'account', accountId: 'acct-1' } }]);
     expect(await rig.declined(placePrediction)).toBe('PLACING_HALTED');
   });
 });
@@ -226,7 +226,7 @@ describe('a late landing', () => {
     rig.land(commandId);
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('of a command that was not sent, hours ago, whose hand-over was missed', async () => {
@@ -237,7 +237,7 @@ describe('a late landing', () => {
     rig.commit(rig.landed(commandId), { commandId, handed: false });
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('is none when the order of a rejected place shows up as rejected', async () => {
@@ -247,7 +247,7 @@ describe('a late landing', () => {
     rig.land(commandId, { status: 'rejected', leavesQty: '0' });
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('rejected');
-    expect(rig.desk.halts()).toEqual([]);
+    expect(rig.desk.operator.halts()).toEqual([]);
   });
 
   it('halts before it is recorded: while the halt cannot be written, the command waits', async () => {
@@ -366,7 +366,7 @@ describe('a replace', () => {
     await rig.clock.advance(10 * minute);
     expect(rig.state(commandId)).toBe('unknown');
     expect(rig.codes(commandId).filter((code) => code === 'source_epoch_changed')).toHaveLength(1);
-    expect(await rig.during(rig.desk.settle(commandId, 'applied', word))).toMatchObject({ kind: 'settled' });
+    expect(await rig.during(rig.desk.operator.settle(commandId, 'applied', word))).toMatchObject({ kind: 'settled' });
   });
 });
 
@@ -503,7 +503,7 @@ describe('a takeover', () => {
     await CommandRig.leading({}, rig);
     const { version } = rig.command(id);
     rig.desk.hand({ number: 1n, lastSeq: 1n, rows: [], receivedMs: [], streams: [], committedMs: 0, bytes: 0 });
-    const settled = await rig.during(rig.desk.settle(id, 'rejected', word));
+    const settled = await rig.during(rig.desk.operator.settle(id, 'rejected', word));
     expect(settled).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
     expect(rig.command(id).version).toBe(version);
   });

@@ -50,13 +50,13 @@ it('a loop that asks for far more than its budget trips the breaker, though the 
   const rig = await CommandRig.leading({ rate: { perSecond: 2, burst: 2 }, breaker: { count: 20, windowMs: 1_000 } });
   for (let qty = 1; qty <= 19; qty += 1) await rig.submit({ ...placeEquity, terms: { ...placeEquity.terms, qty: String(qty) } });
   expect(rig.entry.sent).toHaveLength(2);
-  expect(rig.desk.halts()).toEqual([]);
+  expect(rig.desk.operator.halts()).toEqual([]);
   await rig.submit({ ...placeEquity, terms: { ...placeEquity.terms, qty: '20' } });
-  expect(rig.desk.halts()).toMatchObject([{ cause: 'rate', scope: account }]);
+  expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'rate', scope: account }]);
 });
 
 it('the same key again and again is no loop of orders', async () => {
   const rig = await CommandRig.leading({ rate: { perSecond: 100, burst: 100 }, breaker: { count: 20, windowMs: 1_000 } });
   for (let times = 0; times < 40; times += 1) await rig.submit(placeEquity, { idempotencyKey: 'one' });
-  expect(rig.desk.halts()).toEqual([]);
+  expect(rig.desk.operator.halts()).toEqual([]);
 });

@@ -74,7 +74,7 @@ describe('a cancel-all beside an unresolved place', () => {
   it('ends when the place came to nothing, and cancels nothing of what is placed later', async () => {
     const { rig, commandId } = await withUnresolvedPlace();
     await cancelAll(rig);
-    await rig.during(rig.desk.settle(commandId, 'not_sent', word));
+    await rig.during(rig.desk.operator.settle(commandId, 'not_sent', word));
     await rig.clock.advance(1_000);
     expect(await cancelAll(rig)).toMatchObject({ open: false, inForce: false });
     const { commandId: later } = await rig.send(placeEquity);

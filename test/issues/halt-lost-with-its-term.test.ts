@@ -28,14 +28,14 @@ async function haltedWithoutJournal() {
 // The halts of a term were in its memory alone while the database was away; the next begin of a term read the journal and forgot them.
 it('holds in the next term of the same process', async () => {
   const { rig, back } = await haltedWithoutJournal();
-  expect(await rig.during(rig.desk.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
   await rig.desk.end();
   await rig.begin(2n);
   expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
   back();
   await rig.clock.advance(6_000);
   expect(rig.journal.halts).toMatchObject([{ cause: 'operator', reason: word.reason }]);
-  expect(rig.desk.halts()).toHaveLength(1);
+  expect(rig.desk.operator.halts()).toHaveLength(1);
 });
 
 it('reaches the journal, and so the new holder, from a process that stands by', async () => {
@@ -43,7 +43,7 @@ it('reaches the journal, and so the new holder, from a process that stands by', 
   rig.entry.scripts.push({ result: unknown });
   void rig.desk.submit(rig.submission(placeEquity));
   await rig.clock.advance(3_000);
-  expect(rig.desk.halts()).toMatchObject([{ cause: 'unresolved' }]);
+  expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'unresolved' }]);
   await rig.desk.end();
   back();
   const next = await CommandRig.leading({ haltAt: { account: 100, service: 100 } }, rig);
@@ -52,15 +52,15 @@ it('reaches the journal, and so the new holder, from a process that stands by', 
   await rig.clock.advance(11_000);
   expect(rig.journal.halts).toMatchObject([{ cause: 'unresolved' }]);
   expect(await next.declined(placeEquity)).toBe('PLACING_HALTED');
-  await next.during(next.desk.resume({ kind: 'account', accountId: 'acct-1' }, word));
+  await next.during(next.desk.operator.resume({ kind: 'account', accountId: 'acct-1' }, word));
   await rig.clock.advance(11_000);
-  expect([rig.desk.halts(), next.desk.halts()], 'a person has cleared it, for both').toEqual([[], []]);
+  expect([rig.desk.operator.halts(), next.desk.operator.halts()], 'a person has cleared it, for both').toEqual([[], []]);
 });
 
 it('is cleared by a person before it is durable, and does not come back', async () => {
   const { rig, back } = await haltedWithoutJournal();
-  await rig.during(rig.desk.halt(service, word));
-  expect(await rig.during(rig.desk.resume(service, word))).toMatchObject({ kind: 'done', halts: [] });
+  await rig.during(rig.desk.operator.halt(service, word));
+  expect(await rig.during(rig.desk.operator.resume(service, word))).toMatchObject({ kind: 'done', halts: [] });
   back();
   await rig.clock.advance(11_000);
   expect(rig.journal.halts).toEqual([]);

@@ -28,7 +28,7 @@ describe('after a halt was acknowledged', () => {
     for (let attempt = 0; attempt < 20; attempt += 1) rig.entry.scripts.push({ result: atCapacity });
     const placing = rig.desk.submit(rig.submission(placePrediction));
     await rig.clock.advance(1_500);
-    expect(await rig.during(rig.desk.halt(scope, kill))).toMatchObject({ kind: 'done' });
+    expect(await rig.during(rig.desk.operator.halt(scope, kill))).toMatchObject({ kind: 'done' });
     const before = rig.entry.sent.length;
     rig.entry.scripts.length = 0;
     const placed = await rig.during(placing);
@@ -44,7 +44,7 @@ describe('after a halt was acknowledged', () => {
     for (let attempt = 0; attempt < 50; attempt += 1) rig.entry.scripts.push({ ...noLine, result: unknown });
     const placing = rig.desk.submit(rig.submission(placePrediction));
     await rig.clock.advance(1_500);
-    await rig.during(rig.desk.halt(account, kill));
+    await rig.during(rig.desk.operator.halt(account, kill));
     expect(await rig.during(placing)).toMatchObject({ command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } } });
     expect(rig.clock.monotonicMs()).toBeLessThan(5_000);
   });
@@ -56,7 +56,7 @@ describe('after a halt was acknowledged', () => {
     const replacing = rig.desk.submit(rig.submission(replaceWorking));
     const canceling = rig.desk.submit(rig.submission(cancelWorking));
     await rig.clock.advance(10);
-    await rig.during(rig.desk.halt(account, kill));
+    await rig.during(rig.desk.operator.halt(account, kill));
     expect(await rig.during(replacing)).toMatchObject({ command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } } });
     expect(await rig.during(canceling)).toMatchObject({ command: { state: 'accepted' } });
   });
@@ -77,7 +77,7 @@ describe('after a halt was acknowledged', () => {
     await rig.clock.advanceUntil(() => rig.journal.commands.size > 0, 1_000);
     await rig.clock.advance(5);
     await committing.promise;
-    await rig.during(rig.desk.halt(account, kill));
+    await rig.during(rig.desk.operator.halt(account, kill));
     committed.resolve();
     expect(await rig.during(placing)).toMatchObject({ command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } } });
     expect(rig.entry.sent).toEqual([]);
@@ -85,15 +85,15 @@ describe('after a halt was acknowledged', () => {
 
   it('a process that takes the lane over sends nothing of it either', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.halt(service, kill));
+    await rig.during(rig.desk.operator.halt(service, kill));
     const next = await CommandRig.leading({}, rig);
     expect(await next.declined(placePrediction)).toBe('PLACING_HALTED');
   });
 
   it('placing goes on once a person has resumed', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.halt(account, kill));
-    await rig.during(rig.desk.resume(account, word));
+    await rig.during(rig.desk.operator.halt(account, kill));
+    await rig.during(rig.desk.operator.resume(account, word));
     expect((await rig.send(placePrediction)).state).toBe('accepted');
   });
 });
@@ -128,7 +128,7 @@ it('a halt that another lane was given reaches what is journaled here within fiv
   await one.desk.start();
   for (let attempt = 0; attempt < 200; attempt += 1) one.entry.scripts.push({ result: atCapacity });
   const placing = one.desk.submit(one.submission(placePrediction));
-  await zero.during(zero.desk.halt(service, kill));
+  await zero.during(zero.desk.operator.halt(service, kill));
   await zero.clock.advance(5_000);
   const before = one.entry.sent.length;
   expect(await one.during(placing)).toMatchObject({ command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } } });

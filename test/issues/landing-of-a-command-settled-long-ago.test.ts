@@ -8,7 +8,7 @@ async function settledLongAgo(how: 'refused' | 'person'): Promise<{ rig: Command
   const rig = await CommandRig.leading();
   rig.entry.scripts.push({ result: how === 'refused' ? refused(400) : unknown });
   const { commandId } = await rig.send(placeEquity);
-  if (how === 'person') await rig.during(rig.desk.settle(commandId, 'rejected', word));
+  if (how === 'person') await rig.during(rig.desk.operator.settle(commandId, 'rejected', word));
   await rig.desk.end();
   await rig.clock.advance(5 * hour);
   return { rig, commandId };
@@ -22,7 +22,7 @@ describe('an order of a place that came to nothing long ago', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(1_000);
     expect(rig.command(commandId)).toMatchObject({ state: 'applied', orderId: `of-${commandId}` });
-    expect(next.desk.halts()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
+    expect(next.desk.operator.halts()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
   });
 
   it('is found by the sweep where it was bound unheard later, also while the journal fails', async () => {
@@ -37,7 +37,7 @@ describe('an order of a place that came to nothing long ago', () => {
     };
     await next.clock.advance(hour);
     expect(rig.state(commandId)).toBe('applied');
-    expect(next.desk.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(next.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('that agrees with the outcome is no landing', async () => {
@@ -49,7 +49,7 @@ describe('an order of a place that came to nothing long ago', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(2 * hour);
     expect(rig.state(commandId)).toBe('rejected');
-    expect(next.desk.halts()).toEqual([]);
+    expect(next.desk.operator.halts()).toEqual([]);
   });
 
   it('is looked for by nobody whose term is over', async () => {

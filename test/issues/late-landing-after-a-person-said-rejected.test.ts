@@ -10,7 +10,7 @@ async function cameToNothing(
   const rig = await CommandRig.leading();
   rig.entry.scripts.push({ result: how === 'answered' ? rejected : unknown });
   const { commandId } = await rig.send(placeEquity);
-  if (how !== 'answered') await rig.during(rig.desk.settle(commandId, how, word));
+  if (how !== 'answered') await rig.during(rig.desk.operator.settle(commandId, how, word));
   await rig.clock.advance(60_000);
   return { rig, commandId };
 }
@@ -23,7 +23,7 @@ describe('an order that lands after its place came to nothing', () => {
       const { rig, commandId } = await cameToNothing(how);
       rig.land(commandId, { status: 'pending_new' });
       await rig.clock.advance(10);
-      expect(rig.desk.halts()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
+      expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
       expect(rig.command(commandId)).toMatchObject({ state: 'accepted', orderId: `of-${commandId}` });
 
       rig.commit(rig.landed(commandId, { status: 'new' }));
@@ -38,10 +38,10 @@ describe('an order that lands after its place came to nothing', () => {
     const { rig, commandId } = await cameToNothing('answered');
     rig.land(commandId, { status: 'pending_new' });
     await rig.clock.advance(10);
-    expect(rig.desk.halts()).toEqual([]);
+    expect(rig.desk.operator.halts()).toEqual([]);
     rig.commit(rig.landed(commandId, { status: 'new' }));
     await rig.clock.advance(10);
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
     expect(rig.state(commandId)).toBe('applied');
   });
 
@@ -54,7 +54,7 @@ describe('an order that lands after its place came to nothing', () => {
     expect(rig.state(commandId)).toBe('rejected');
     rig.commit(rig.landed(commandId, { status: 'filled', cumQty: '10', leavesQty: '0' }));
     await rig.clock.advance(10);
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
     expect(rig.state(commandId)).toBe('applied');
   });
 
@@ -67,7 +67,7 @@ describe('an order that lands after its place came to nothing', () => {
       const next = await CommandRig.leading({}, rig);
       next.commit(rig.landed(commandId, { status: 'pending_new' }), { commandId, handed: how === 'handed over' });
       await next.clock.advance(600_000);
-      expect(next.desk.halts()).toMatchObject([{ cause: 'late_landing' }]);
+      expect(next.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
       next.commit(rig.landed(commandId, { status: 'rejected' }));
       await next.clock.advance(10);
       expect(rig.state(commandId)).toBe('rejected');

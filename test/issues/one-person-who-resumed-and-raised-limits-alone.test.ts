@@ -9,7 +9,7 @@ const account = accountScope('acct-1');
 const second = { ...word, by: 'bob', reason: 'agreed' };
 
 async function waiting(rig: CommandRig): Promise<Approval> {
-  const result = await rig.during(rig.desk.approvals());
+  const result = await rig.during(rig.desk.operator.approvals());
   const [first] = result.kind === 'done' ? result.approvals : [];
   if (first === undefined) throw new Error('nothing waits');
   return first;
@@ -19,14 +19,14 @@ async function waiting(rig: CommandRig): Promise<Approval> {
 describe('with four eyes', () => {
   it('a resume waits for a second principal, and is done once that has approved it', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });
-    await rig.during(rig.desk.halt(account, word));
-    expect(await rig.during(rig.desk.resume(account, word))).toMatchObject({ kind: 'requested' });
+    await rig.during(rig.desk.operator.halt(account, word));
+    expect(await rig.during(rig.desk.operator.resume(account, word))).toMatchObject({ kind: 'requested' });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
     const { approvalId } = await waiting(rig);
-    expect(await rig.during(rig.desk.approve(approvalId, word))).toMatchObject({ code: 'SECOND_PRINCIPAL_NEEDED' });
-    expect(await rig.during(rig.desk.approve(approvalId, second))).toMatchObject({ kind: 'done' });
-    expect(rig.desk.halts()).toEqual([]);
-    expect(await rig.during(rig.desk.approve(approvalId, second))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    expect(await rig.during(rig.desk.operator.approve(approvalId, word))).toMatchObject({ code: 'SECOND_PRINCIPAL_NEEDED' });
+    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
+    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
     await rig.clock.advance(10);
     expect(rig.journal.audits.map(({ action, principal, detail }) => [action, principal, detail?.['approvedBy']])).toEqual([
       ['halt', 'olga', undefined],
@@ -40,24 +40,24 @@ describe('with four eyes', () => {
     const rig = await CommandRig.leading({ fourEyes: true });
     rig.entry.scripts.push({ result: unknown });
     const { commandId } = await rig.send(placeEquity);
-    expect(await rig.during(rig.desk.settle(commandId, 'rejected', word))).toMatchObject({ kind: 'requested' });
+    expect(await rig.during(rig.desk.operator.settle(commandId, 'rejected', word))).toMatchObject({ kind: 'requested' });
     expect(rig.state(commandId)).toBe('unknown');
     const { approvalId, accountId } = await waiting(rig);
     expect(accountId).toBe('acct-1');
-    expect(await rig.during(rig.desk.approve(approvalId, second))).toMatchObject({ kind: 'done' });
+    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
     expect(rig.state(commandId)).toBe('rejected');
   });
 
   it('a limit that lets more through waits for a second principal, one that lets less through does not', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });
-    const change = (bounds: object) => rig.during(rig.desk.changeLimits({ accountId: 'acct-1' }, bounds, word));
+    const change = (bounds: object) => rig.during(rig.desk.operator.changeLimits({ accountId: 'acct-1' }, bounds, word));
     expect(await change({ maxQuantity: '5', allowedSymbols: ['AAPL'] })).toMatchObject({ kind: 'done' });
     expect(await change({ maxQuantity: '4' })).toMatchObject({ kind: 'done' });
     for (const looser of [{ maxQuantity: '5' }, { maxQuantity: null }, { allowedSymbols: ['AAPL', 'MSFT'] }])
       expect(await change(looser), JSON.stringify(looser)).toMatchObject({ kind: 'requested' });
     expect(await rig.declined(placeEquity)).toBe('LIMIT_EXCEEDED');
     const { approvalId } = await waiting(rig);
-    expect(await rig.during(rig.desk.approve(approvalId, second))).toMatchObject({ kind: 'done' });
+    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
     expect(await rig.journal.limits()).toMatchObject([
       { bounds: { maxQuantity: '5', allowedSymbols: ['AAPL'] }, changedBy: 'olga' },
     ]);
@@ -65,18 +65,18 @@ describe('with four eyes', () => {
 
   it('a request that nobody has approved within the hour is gone', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });
-    await rig.during(rig.desk.resume(account, word));
+    await rig.during(rig.desk.operator.resume(account, word));
     const { approvalId } = await waiting(rig);
     await rig.clock.advance(3_600_000);
-    expect(await rig.during(rig.desk.approvals())).toEqual({ kind: 'done', approvals: [] });
-    expect(await rig.during(rig.desk.approve(approvalId, second))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    expect(await rig.during(rig.desk.operator.approvals())).toEqual({ kind: 'done', approvals: [] });
+    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
   });
 
   it('without them, everything is done at once', async () => {
     const rig = await CommandRig.leading();
-    await rig.during(rig.desk.halt(account, word));
-    expect(await rig.during(rig.desk.resume(account, word))).toEqual({ kind: 'done', halts: [] });
-    expect(await rig.during(rig.desk.approvals())).toEqual({ kind: 'done', approvals: [] });
+    await rig.during(rig.desk.operator.halt(account, word));
+    expect(await rig.during(rig.desk.operator.resume(account, word))).toEqual({ kind: 'done', halts: [] });
+    expect(await rig.during(rig.desk.operator.approvals())).toEqual({ kind: 'done', approvals: [] });
   });
 });
 

@@ -51,7 +51,7 @@ describe.each([
       orderStatus: 'rejected',
       reason: { code: 'RISK', message: 'insufficient buying power' },
     });
-    expect(rig.desk.halts()).toEqual([]);
+    expect(rig.desk.operator.halts()).toEqual([]);
     expect(recomputed(rig, commandId)).toEqual({ state: 'rejected', because: 'venue_refused', agrees: true });
   });
 
@@ -116,7 +116,7 @@ describe('a place that waits for the venue alone', () => {
       rig.land(commandId, pending);
       await rig.clock.advance(10);
     }
-    expect(rig.desk.halts()).toEqual([]);
+    expect(rig.desk.operator.halts()).toEqual([]);
   });
 
   it.each([
@@ -129,7 +129,7 @@ describe('a place that waits for the venue alone', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(1_000);
     expect(rig.state(commandId)).toBe(state);
-    expect(next.desk.halts()).toEqual([]);
+    expect(next.desk.operator.halts()).toEqual([]);
   });
 
   it('is still followed by who takes the lane, and settled by what comes then', async () => {
@@ -159,7 +159,7 @@ describe('a place that waits for the venue alone', () => {
     rig.land(commandId, pending);
     await rig.during(sending);
     expect(rig.state(commandId)).toBe('accepted');
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
     rig.commit(rig.landed(commandId, working));
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
@@ -167,7 +167,7 @@ describe('a place that waits for the venue alone', () => {
 
   it('may be settled by a person, whom only an order that works contradicts', async () => {
     const { rig, commandId } = await pendingPlace();
-    await rig.during(rig.desk.settle(commandId, 'rejected', word));
+    await rig.during(rig.desk.operator.settle(commandId, 'rejected', word));
     expect(recomputed(rig, commandId)).toMatchObject({ state: 'rejected', because: 'person', agrees: true });
     rig.commit(rig.landed(commandId, { ...pending, leavesQty: '10' }));
     await rig.clock.advance(10);
@@ -175,7 +175,7 @@ describe('a place that waits for the venue alone', () => {
     rig.commit(rig.landed(commandId, working));
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
-    expect(rig.desk.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
     expect(recomputed(rig, commandId)).toMatchObject({ state: 'applied', agrees: true });
   });
 });

@@ -20,10 +20,10 @@ async function twoLanes() {
 
 it('a halt of the service that one holder is given holds in the other lane within five seconds, and so does its end', async () => {
   const { zero, one, pass } = await twoLanes();
-  await zero.during(zero.desk.halt(service, word));
+  await zero.during(zero.desk.operator.halt(service, word));
   await pass(5_000);
   expect(await one.declined(placeEquity)).toBe('PLACING_HALTED');
-  await zero.during(zero.desk.resume(service, word));
+  await zero.during(zero.desk.operator.resume(service, word));
   await pass(5_000);
   expect((await one.send(placeEquity)).state).toBe('accepted');
 });
@@ -34,7 +34,7 @@ it('a halt that the journal could not be told yet is kept', async () => {
     if (operation === 'raiseHalt') throw new Error('no database');
     return transact();
   };
-  expect(await one.during(one.desk.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  expect(await one.during(one.desk.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
   await pass(30_000);
   expect(await one.declined(placeEquity)).toBe('PLACING_HALTED');
   expect((await zero.send(placeEquity)).state).toBe('accepted');
@@ -54,7 +54,7 @@ it('a look at the halts that a write overtook changes nothing', async () => {
   };
   await pass(5_000);
   await asked.promise;
-  await zero.during(zero.desk.halt(service, word));
+  await zero.during(zero.desk.operator.halt(service, word));
   late.resolve();
   await pass(100);
   expect(await zero.declined(placeEquity)).toBe('PLACING_HALTED');
@@ -79,9 +79,9 @@ it('who settles a command at the holder of another lane is told whom to ask', as
   const { zero, one } = await twoLanes();
   one.entry.scripts.push({ result: unknown });
   const { commandId } = await one.send(placeEquity);
-  expect(await zero.during(zero.desk.settle(commandId, 'moot', word))).toMatchObject({
+  expect(await zero.during(zero.desk.operator.settle(commandId, 'moot', word))).toMatchObject({
     code: 'NOT_LEADER',
     message: 'the command is of lane 1: ask its holder',
   });
-  expect(await one.during(one.desk.settle(commandId, 'moot', word))).toMatchObject({ kind: 'settled' });
+  expect(await one.during(one.desk.operator.settle(commandId, 'moot', word))).toMatchObject({ kind: 'settled' });
 });

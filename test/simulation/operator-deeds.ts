@@ -27,13 +27,13 @@ export class OperatorDeeds {
     const dice = random.next();
     const word = this.word();
     const run = (what: string, deed: () => Promise<unknown>) => this.run(host, what, JSON.stringify(scope), deed);
-    if (dice < 0.5) run('resumes', () => commands.resume(scope, word));
+    if (dice < 0.5) run('resumes', () => commands.operator.resume(scope, word));
     else if (dice < 0.6) run('halts', () => this.halt(commands, scope));
     else if (dice < 0.7) run('cancels all', () => this.cancelAll(commands, account));
     else if (dice < 0.85) run('reconciles', () => commands.reconcile({ dryRun: random.next() < 0.3 }));
     else {
       const known = this.drawKnown();
-      if (known !== undefined) run('settles', () => commands.settle(known.commandId, known.outcome, word));
+      if (known !== undefined) run('settles', () => commands.operator.settle(known.commandId, known.outcome, word));
     }
   }
 
@@ -54,7 +54,7 @@ export class OperatorDeeds {
   }
 
   private async halt(commands: Commands, scope: Halt['scope']): Promise<void> {
-    const result = await commands.halt(scope, this.word());
+    const result = await commands.operator.halt(scope, this.word());
     if (result.kind === 'done') this.world.haltOracle.answered(result.halts, scope);
   }
 

@@ -8,6 +8,7 @@ import type {
   Commands,
   HaltResult,
   LimitsResult,
+  OperatorActs,
   OperatorWord,
   ReconcileResult,
   Requested,
@@ -35,7 +36,8 @@ export const sampleApproval: Approval = {
 };
 
 /** What REST asks of the command side, noted; what it answers, told beforehand. It judges nothing. */
-export class MemoryCommands implements Commands {
+export class MemoryCommands implements Commands, OperatorActs {
+  readonly operator: OperatorActs = this;
   readonly submissions: Submission[] = [];
   readonly words: { readonly what: string; readonly on: unknown; readonly word: OperatorWord }[] = [];
   readonly reconciled: { readonly accountId?: string; readonly dryRun: boolean }[] = [];

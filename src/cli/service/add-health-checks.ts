@@ -76,7 +76,7 @@ function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): 
 
 /** A halt takes nothing but placing away, and a person has to look at it. */
 function commandsCheck(desk: CommandDesk): CheckResult {
-  const [first, ...others] = desk.halts();
+  const [first, ...others] = desk.operator.halts();
   const { enabled, leading, unresolved } = desk.status();
   if (first !== undefined) {
     const [where, whom] =

@@ -33,7 +33,7 @@ export function statusDocument(parts: StatusParts): Record<string, unknown> {
     ingest: { queued: ingest.depth, paused: ingest.full },
     relay: relay.status(),
     commands: commandRow(desk),
-    halts: desk.halts().map(({ scope, cause, reason, by, sinceMs }) => ({
+    halts: desk.operator.halts().map(({ scope, cause, reason, by, sinceMs }) => ({
       scope: scope.kind === 'service' ? 'service' : scope.accountId,
       cause,
       since: iso(sinceMs),

@@ -21,7 +21,7 @@ export const listApprovals: Route = {
   answers: { 200: { describe: 'What the token may approve, or has asked for, oldest first', schema: approvalList } },
   problems: { 503: ['STORE_UNAVAILABLE'] },
   handle: async ({ commands }, { reply, principal }) => {
-    const result = await commands.approvals();
+    const result = await commands.operator.approvals();
     if (result.kind === 'declined') return sendDecline(reply, result);
     return sendJson(reply, 200, {
       items: result.approvals.filter((each) => concerns(each, principal.accounts)).map(approvalBody),
@@ -49,11 +49,11 @@ export const approve: Route = {
   handle: async ({ commands }, { request, reply, principal, params: { approvalId = '' } }) => {
     const body = parseReason(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-    const waiting = await commands.approvals();
+    const waiting = await commands.operator.approvals();
     if (waiting.kind === 'declined') return sendDecline(reply, waiting);
     const asked = waiting.approvals.find((each) => each.approvalId === approvalId);
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
-    const result = await commands.approve(approvalId, operatorWord(principal, body.reason, request.id));
+    const result = await commands.operator.approve(approvalId, operatorWord(principal, body.reason, request.id));
     if (result.kind === 'declined') return sendDecline(reply, result);
     return sendJson(reply, 200, { approval: approvalBody(result.approval) });
   },

@@ -51,7 +51,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       if (refused !== undefined) return refused;
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const result = await parts.commands[verb](scope, operatorWord(principal, body.reason, request.id));
+      const result = await parts.commands.operator[verb](scope, operatorWord(principal, body.reason, request.id));
       if (result.kind === 'requested') return sendRequested(reply, result.approval);
       if (result.kind === 'declined') return sendDecline(reply, result);
       return sendJson(reply, 200, haltBody(result.halts, principal.accounts));

@@ -21,7 +21,7 @@ export const listLimits: Route = {
   answers: { 200: { describe: 'Those of the accounts of the token, and those that are of no account', schema: limitList } },
   problems: { 503: ['STORE_UNAVAILABLE'] },
   handle: async ({ commands }, { reply, principal }) => {
-    const result = await commands.limits();
+    const result = await commands.operator.limits();
     return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
   },
 };
@@ -50,7 +50,7 @@ export const changeLimits: Route = {
     const refused = refuseScope({ reply, principal }, scopeOfPath(accountId === undefined ? {} : { accountId }));
     if (refused !== undefined) return refused;
     const word = operatorWord(principal, body.reason, request.id);
-    const result = await parts.commands.changeLimits(body.scope, body.change, word);
+    const result = await parts.commands.operator.changeLimits(body.scope, body.change, word);
     if (result.kind === 'requested') return sendRequested(reply, result.approval);
     return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
   },

@@ -11,5 +11,5 @@ export const listHalts: Route = {
   tag: 'operations',
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Those of the service and of the accounts of the token', schema: haltList } },
-  handle: ({ commands }, { reply, principal }) => sendJson(reply, 200, haltBody(commands.halts(), principal.accounts)),
+  handle: ({ commands }, { reply, principal }) => sendJson(reply, 200, haltBody(commands.operator.halts(), principal.accounts)),
 };

@@ -35,7 +35,7 @@ export const settleCommand: Route = {
     const found = await readStore(reads.findCommand(principal.accounts, commandId));
     if (found === undefined) return sendMissing(reply, 'COMMAND_NOT_FOUND');
     const word = operatorWord(principal, body.reason, request.id);
-    const result = await commands.settle(commandId, body.outcome, word);
+    const result = await commands.operator.settle(commandId, body.outcome, word);
     if (result.kind === 'requested') return sendRequested(reply, result.approval);
     return result.kind === 'settled' ? sendCommandState(reply, result.command) : sendDecline(reply, result);
   },
