@@ -223,6 +223,14 @@ const resync: readonly Panel[] = [
     ],
     runbooks: ['FramesUnrecovered', 'OrdersAbsent'],
   },
+  {
+    kind: 'lines',
+    title: 'Memory for notes of orders',
+    description:
+      'What all accounts keep of orders: notes of audits, orders in doubt, absent orders, frames that wait for a lost store. At TIDEMARK_NOTES_MAX_BYTES audits count as incomplete and are made again.',
+    unit: 'bytes',
+    queries: [{ expr: `sum(tidemark_source_note_bytes{${job}})`, legend: 'bytes' }],
+  },
 ];
 
 /** One update's way, step by step: where it is held up. */

@@ -358,6 +358,16 @@ export const optionTable = {
     fallback: '7',
     describe: 'How far back closed orders are read when an account is seen for the first time.',
   }),
+  notesMaxBytes: integer({
+    env: 'TIDEMARK_NOTES_MAX_BYTES',
+    group: 'Streams and audit',
+    unit: 'bytes',
+    min: 65_536,
+    max: gibibyte,
+    fallback: '67108864',
+    describe:
+      'What all accounts together may keep of orders: what streams bring during audits, orders in doubt, orders that the platform does not know, frames that wait for a lost store. About 200 bytes an order. When it is used up audits count as incomplete and are made again.',
+  }),
   continuityIntervalMs: integer({
     env: 'TIDEMARK_CONTINUITY_INTERVAL_MS',
     group: 'Streams and audit',

@@ -1,5 +1,6 @@
 import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
+import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { OpenOrder } from './account-registry.ts';
 import type { RowIntake } from './row-intake.ts';
@@ -27,22 +28,28 @@ const longestRestMs = 3_600_000;
 /** Asked for at 0, 1, 3, 7 and 15 minutes. */
 const answersUntilForgotten = 5;
 const named = 20;
-/** Some 20 MB. Those beyond are asked for by every read. */
-const maxRemembered = 100_000;
-
 /**
  * Orders that we hold open and that the platform says it does not know. That proves nothing and changes nothing of them; but each is asked for at growing intervals
- * (one minute, doubling, to an hour) instead of with every read, and shown. It is forgotten here as soon as any row of it comes, from wherever.
+ * (one minute, doubling, to an hour) instead of with every read, and shown. It is forgotten here as soon as any row of it comes, from wherever. Those for which there is
+ * no room are asked for by every read.
  */
 export class AbsentOrders {
   private readonly orders = new Map<string, Absent>();
   private readonly counts: Record<AbsenceCause, number> = { store_lost: 0, forgotten: 0 };
-  private readonly deps: { readonly clock: Clock; readonly log: Log; readonly intake: Pick<RowIntake, 'sourceEpoch'> };
+  private readonly room: ByteShare;
+  private readonly deps: {
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly intake: Pick<RowIntake, 'sourceEpoch'>;
+    readonly budget: ByteBudget;
+  };
   private readonly options: { readonly stream: Stream; readonly accountId: string };
 
-  constructor(deps: AbsentOrders['deps'], options: { stream: Stream; accountId: string }) {
+  constructor(deps: AbsentOrders['deps'], options: { stream: Stream; accountId: string; signal: AbortSignal }) {
+    const { signal, ...about } = options;
     this.deps = deps;
-    this.options = options;
+    this.options = about;
+    this.room = deps.budget.share({ signal, lasting: true });
   }
 
   /** Whether a read is to ask for the order. */
@@ -57,7 +64,7 @@ export class AbsentOrders {
     const { clock, intake, log } = this.deps;
     for (const { orderId, sourceEpoch = 0 } of absent) {
       const known = this.orders.get(orderId);
-      if (known === undefined && this.orders.size >= maxRemembered) continue;
+      if (known === undefined && !this.room.take(entryBytes(orderId))) continue;
       const order = known ?? { answers: 0, nextMs: 0, lostWithStore: sourceEpoch < intake.sourceEpoch };
       if (known !== undefined) this.count(known, -1);
       order.nextMs = clock.monotonicMs() + Math.min(firstRestMs * 2 ** order.answers, longestRestMs);
@@ -79,6 +86,7 @@ export class AbsentOrders {
     if (known === undefined) return;
     this.count(known, -1);
     this.orders.delete(orderId);
+    this.room.giveBack(entryBytes(orderId));
   }
 
   get shown(): readonly Absence[] {

@@ -3,6 +3,7 @@ import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { OrderReads } from '../platform/order-reads.ts';
+import type { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AbsentOrders } from './absent-orders.ts';
 import { AccountReader } from './account-reader.ts';
@@ -30,6 +31,8 @@ export interface AccountPartsDeps {
   readonly troubledGate: Window;
   readonly auditGate: Window;
   readonly doubtPace: Pace;
+  /** Shared by all accounts of the process. */
+  readonly budget: ByteBudget;
 }
 
 export interface AccountPartsOptions {
@@ -60,7 +63,7 @@ export class AccountParts {
     const intake = new RowIntake(deps, { ...about, sourceEpoch });
     const looks = new OrderLooks({ ...deps, intake }, { ...about, signal });
     const unrecovered = new Unrecovered({ ...deps, looks }, { signal });
-    const absent = new AbsentOrders({ ...deps, intake }, about);
+    const absent = new AbsentOrders({ ...deps, intake }, { ...about, signal });
     const doubts = new Doubts({ ...deps, intake, looks }, { signal, about });
     const onAudited = (observation: Observation, outcome: Outcome) => this.audit.judge(observation, outcome);
     const reader = new AccountReader(
@@ -76,7 +79,7 @@ export class AccountParts {
     this.absent = absent;
     this.doubts = doubts;
     this.reader = reader;
-    this.audit = new Audit({ ...deps, reader }, { about, source: stream });
-    this.storeLost = new StoreLost({ ...deps, reader, intake });
+    this.audit = new Audit({ ...deps, reader }, { about, source: stream, signal });
+    this.storeLost = new StoreLost({ ...deps, reader, intake }, { signal });
   }
 }

@@ -28,7 +28,7 @@ export interface AccountReaderDeps {
   readonly intake: RowIntake;
   readonly looks: OrderLooks;
   readonly absent: AbsentOrders;
-  readonly doubts: Pick<Doubts, 'oldest'>;
+  readonly doubts: Pick<Doubts, 'oldest' | 'mark' | 'readComplete'>;
   readonly unrecovered: Unrecovered;
   readonly clock: Clock;
   readonly log: Log;
@@ -111,6 +111,7 @@ export class AccountReader {
     const { clock, unrecovered, reads, sink, intake } = this.deps;
     const beganMs = clock.monotonicMs();
     const { mark } = unrecovered;
+    const doubtMark = this.deps.doubts.mark;
     const progress = this.begun(kind, signal, budget);
     for (const request of this.requests(progress, sinceMs)) {
       const list = await reads.listOrders(request, (page) => this.page(page, progress), signal, budget);
@@ -128,6 +129,7 @@ export class AccountReader {
     if (progress.asked !== intake.mark) return incomplete(storeIsLost);
     if (kind === 'probe' && progress.unread.size > 0) return incomplete(unclear);
     await this.remember(progress);
+    this.deps.doubts.readComplete(doubtMark);
     unrecovered.readComplete(mark, progress.unread);
     this.completeSinceMs = Math.max(beganMs, this.completeSinceMs ?? beganMs);
     const { rows, startedMs, certain, shown } = progress;

@@ -1,8 +1,10 @@
 import type { Observation, Outcome } from '../domain/observation.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccountReader } from './account-reader.ts';
+import { noRoom } from './read-errors.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import { SilentLossWatch } from './silent-loss-watch.ts';
 import type { Window } from './window.ts';
@@ -14,6 +16,7 @@ export interface AuditDeps {
   readonly reader: AccountReader;
   /** One account is audited at a time. */
   readonly auditGate: Window;
+  readonly budget: ByteBudget;
 }
 
 /**
@@ -24,14 +27,18 @@ export class Audit {
   private readonly losses: SilentLossWatch;
   private readonly deps: AuditDeps;
 
-  constructor(deps: AuditDeps, options: { about: object; source: string }) {
+  constructor(deps: AuditDeps, options: { about: object; source: string; signal: AbortSignal }) {
     this.deps = deps;
-    this.losses = new SilentLossWatch(deps, {
-      onLoss: (orderId) => {
-        deps.metrics.silentLosses.inc({ source: options.source });
-        deps.log.warn({ ...options.about, orderId }, 'the stream lost a change that the audit found');
+    const room = deps.budget.share(options);
+    this.losses = new SilentLossWatch(
+      { ...deps, room },
+      {
+        onLoss: (orderId) => {
+          deps.metrics.silentLosses.inc({ source: options.source });
+          deps.log.warn({ ...options.about, orderId }, 'the stream lost a change that the audit found');
+        },
       },
-    });
+    );
   }
 
   /** Its turn may be long in coming. Nothing of the account waits with it, and nothing that the stream brings meanwhile is noted. */
@@ -39,8 +46,9 @@ export class Audit {
     return this.deps.auditGate.run(async () => {
       this.losses.begin();
       const outcome = await this.deps.reader.read('audit', signal);
+      const { gaveUp } = this.losses;
       this.losses.end();
-      return outcome;
+      return gaveUp && outcome.complete ? { complete: false, error: noRoom } : outcome;
     });
   }
 

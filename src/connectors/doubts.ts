@@ -2,6 +2,7 @@ import type { Doubt } from '../domain/head.ts';
 import { compareInstants } from '../domain/instant.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { Log } from '../observability/log.ts';
+import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { OrderLook, OrderLooks } from './order-looks.ts';
 import type { Pace } from './pace.ts';
@@ -14,6 +15,7 @@ export interface DoubtsDeps {
   readonly intake: RowIntake;
   /** Of the looks at doubted orders of all accounts. */
   readonly doubtPace: Pace;
+  readonly budget: ByteBudget;
 }
 
 /** The second read of a correction comes this long after the first. */
@@ -23,9 +25,6 @@ const retryMs = 5_000;
 const maxUndecided = 20;
 /** Two reads and the time between them take two seconds: ten at once need the whole pace. */
 const atOnce = 10;
-/** Some 20,000 orders of one account. Those beyond raise the doubt again in the next audit, whose list begins before the oldest that is kept. */
-const maxBytes = 4 * 1024 * 1024;
-const bytesBesideId = 160;
 
 interface Candidate {
   readonly orderId: string;
@@ -41,29 +40,43 @@ interface Candidate {
  * has to agree; then it is offered as a correction, the one way for cumQty to fall (docs/settling.md).
  *
  * States of a candidate: waiting → checked, ten at a time, at the pace of all accounts → done, or waiting again where the platform did not answer or nothing was
- * decided. Invariant: a candidate is kept until it is done, and no complete read is remembered past it, so that another process meets it again.
+ * decided. Invariant: a candidate is kept until it is done, and no complete read is remembered past it, so that another process meets it again. Neither is one remembered
+ * past a doubt for which there was no room: the next audit meets it again.
  */
 export class Doubts {
   private readonly candidates = new Map<string, Candidate>();
   private readonly waiting: Candidate[] = [];
   private checking = 0;
-  private bytes = 0;
-  private overflowed = false;
+  /** Doubts for which there was no room: the earliest of their instants, and how many there were up to the newest of them. */
+  private refused: { updatedAt: string; newest: number } | undefined;
+  private refusals = 0;
+  private readonly room: ByteShare;
   private readonly deps: DoubtsDeps;
   private readonly options: { readonly signal: AbortSignal; readonly about: object };
 
   constructor(deps: DoubtsDeps, options: { signal: AbortSignal; about: object }) {
     this.deps = deps;
     this.options = options;
+    this.room = deps.budget.share({ signal: options.signal, lasting: true });
   }
 
   get count(): number {
     return this.candidates.size;
   }
 
-  /** The earliest `updatedAt` that raised a doubt which is still there. */
+  /** Taken before a read begins, and handed back when it was complete. */
+  get mark(): number {
+    return this.refusals;
+  }
+
+  /** A complete read that began at `mark` was remembered: what had been refused by then was raised again by it. */
+  readComplete(mark: number): void {
+    if (this.refused !== undefined && this.refused.newest <= mark) this.refused = undefined;
+  }
+
+  /** The earliest `updatedAt` that raised a doubt which is still there, or for which there was no room. */
   get oldest(): string | undefined {
-    let oldest: string | undefined;
+    let oldest = this.refused?.updatedAt;
     for (const { updatedAt } of this.candidates.values())
       if (oldest === undefined || compareInstants(updatedAt, oldest) < 0) oldest = updatedAt;
     return oldest;
@@ -80,13 +93,12 @@ export class Doubts {
     }
     // A conflict that REST itself shows has been read from it.
     if (this.options.signal.aborted || correction === true || (fromRest && doubt === 'conflict')) return;
-    if (this.bytes >= maxBytes) {
-      this.overflow();
+    if (!this.room.take(entryBytes(orderId))) {
+      this.refuse(updatedAt);
       return;
     }
     const candidate: Candidate = { orderId, updatedAt, undecided: 0, takenBack: false };
     this.candidates.set(orderId, candidate);
-    this.bytes += orderId.length + bytesBesideId;
     this.waiting.push(candidate);
     if (this.checking < atOnce) void this.checkWaiting();
   }
@@ -97,14 +109,13 @@ export class Doubts {
     for (let next = this.waiting.shift(); next !== undefined && !signal.aborted; next = this.waiting.shift()) {
       if (await this.isDone(next)) {
         this.candidates.delete(next.orderId);
-        this.bytes -= next.orderId.length + bytesBesideId;
+        this.room.giveBack(entryBytes(next.orderId));
         continue;
       }
       await this.deps.clock.sleep(retryMs, signal);
       this.waiting.push(next);
     }
     this.checking -= 1;
-    if (this.candidates.size === 0) this.overflowed = false;
   }
 
   private async isDone(candidate: Candidate): Promise<boolean> {
@@ -137,13 +148,16 @@ export class Doubts {
     this.deps.intake.take(row, { cause: 'snapshot', receivedMs, bytes, raw: () => JSON.stringify(row), correction: true });
   }
 
-  private overflow(): void {
-    if (this.overflowed) return;
-    this.overflowed = true;
-    this.deps.log.warn(
-      { ...this.options.about, waiting: this.count },
-      'more orders are in doubt than are kept: audits meet the others again',
-    );
+  private refuse(updatedAt: string): void {
+    this.refusals += 1;
+    const before = this.refused?.updatedAt ?? updatedAt;
+    const isFirst = this.refused === undefined;
+    this.refused = { updatedAt: compareInstants(updatedAt, before) < 0 ? updatedAt : before, newest: this.refusals };
+    if (isFirst)
+      this.deps.log.warn(
+        { ...this.options.about, waiting: this.count },
+        'there is no room for more orders in doubt (TIDEMARK_NOTES_MAX_BYTES): audits meet the others again',
+      );
   }
 }
 

@@ -23,6 +23,14 @@ export const unclear: PlatformError = {
   sent: 'yes',
 };
 
+export const noRoom: PlatformError = {
+  code: 'NO_ROOM',
+  message:
+    'no memory was left to note what the stream brought meanwhile (TIDEMARK_NOTES_MAX_BYTES): silent losses were not looked for',
+  retryable: true,
+  sent: 'yes',
+};
+
 /** The lane ended, or the database could not be asked. What was read is safe to read again. */
 export function notSettled(error: unknown): PlatformError {
   const message = error instanceof Error ? error.message : String(error);

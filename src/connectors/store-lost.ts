@@ -2,6 +2,7 @@ import { compareInstants } from '../domain/instant.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
+import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccountReader } from './account-reader.ts';
 import { notSettled } from './read-errors.ts';
@@ -22,8 +23,8 @@ interface Teller {
 }
 
 const maxHeld = 1_000;
-/** Beyond it only instants tell an old word from a new one: at the worst the account is read once more. */
-const maxTellers = 100_000;
+/** A frame is kept as its text and as the row that was read from it. */
+const heldBytesOf = ({ text }: HeldFrame) => 4 * text.length;
 /** Between two complete reads for two losses: a platform that loses its store again and again is not helped by readers. */
 const restMs = 60_000;
 
@@ -31,7 +32,7 @@ const restMs = 60_000;
  * `unknown_store_lost` (docs/settling.md, "A lost store"): the platform's versions may have restarted, so nothing of the account may be compared by version
  * until the whole of it was read again under the next source epoch.
  *
- * States: watching → frozen (told of a loss; frames wait, at most 1,000, what comes beyond is dropped and read again) → reading (rows go into the next epoch)
+ * States: watching → frozen (told of a loss; frames wait, at most 1,000 and as long as there is room; what comes beyond is dropped and read again) → reading (rows go into the next epoch)
  * → watching, or → frozen when a further loss is told of: the rows read so far may be of two stores, and one more epoch follows.
  * Invariant: a loss that was told of is never forgotten. The next epoch is saved as soon as the account freezes, so a process that ends before the list could be
  * read leaves it to the next one, and before the first row is given it, or a crash in between would leave orders in an epoch that no later row reaches.
@@ -51,10 +52,15 @@ export class StoreLost {
     readonly reader: AccountReader;
     readonly intake: RowIntake;
     readonly clock: Clock;
+    readonly budget: ByteBudget;
   };
+  private readonly heldRoom: ByteShare;
+  private readonly tellerRoom: ByteShare;
 
-  constructor(deps: { reads: OrderReads; reader: AccountReader; intake: RowIntake; clock: Clock }) {
+  constructor(deps: StoreLost['deps'], { signal }: { signal: AbortSignal }) {
     this.deps = deps;
+    this.heldRoom = deps.budget.share({ signal });
+    this.tellerRoom = deps.budget.share({ signal, lasting: true });
     this.handledUpTo = deps.reader.record.readUpTo;
   }
 
@@ -80,7 +86,8 @@ export class StoreLost {
     if (!saysLost && before === undefined) return false;
     // A loss told of before the complete read has begun is followed by it. Later, such a word is an old one or goes on, and covers nothing.
     if (saysLost && this.state === 'frozen') this.noteHandled(view.updatedAt);
-    if (before !== undefined || this.tellers.size < maxTellers)
+    // Without room for it only instants tell an old word from a new one: at the worst the account is read once more.
+    if (before !== undefined || this.tellerRoom.take(entryBytes(view.orderId)))
       this.tellers.set(view.orderId, { updatedAt: view.updatedAt, version: sourceVersion, saysLost });
     return false;
   }
@@ -93,6 +100,7 @@ export class StoreLost {
     intake.suspended = true;
     intake.outdate();
     this.tellers.clear();
+    this.tellerRoom.giveBackAll();
     this.isNews(cause);
     this.epochOpened = false;
     void this.openEpoch();
@@ -100,13 +108,14 @@ export class StoreLost {
 
   /** A frame that came while frozen. */
   hold(frame: HeldFrame): void {
-    if (this.held.length < maxHeld) this.held.push(frame);
+    if (this.held.length < maxHeld && this.heldRoom.take(heldBytesOf(frame))) this.held.push(frame);
     else this.overflowed = true;
   }
 
   /** Frames of the connection that was closed say nothing about the new store. */
   forgetHeld(): void {
     this.held = [];
+    this.heldRoom.giveBackAll();
     this.overflowed = false;
   }
 
@@ -135,6 +144,7 @@ export class StoreLost {
     this.handledMs = clock.monotonicMs();
     const frames = this.held;
     this.held = [];
+    this.heldRoom.giveBackAll();
     return { ...outcome, frames, resync: this.overflowed };
   }
 

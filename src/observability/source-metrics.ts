@@ -77,6 +77,11 @@ export function sourceMetrics(registry: Registry) {
       labelNames: ['source', 'cause'] as const,
       registers,
     }),
+    noteBytes: new Gauge({
+      name: 'tidemark_source_note_bytes',
+      help: 'Bytes that all accounts keep of orders: notes of audits, orders in doubt, absent orders, frames that wait for a lost store; at most TIDEMARK_NOTES_MAX_BYTES',
+      registers,
+    }),
     silentLosses: new Counter({
       name: 'tidemark_source_silent_losses_total',
       help: 'Changes that the audit found and the stream had not delivered 5 s later',

@@ -9,6 +9,7 @@ import { MemoryTokenStore } from '../../src/platform/memory-token-store.ts';
 import { PlatformReads } from '../../src/platform/platform-reads.ts';
 import { RefreshingTokenSource } from '../../src/platform/refreshing-token-source.ts';
 import { UndiciHttp } from '../../src/platform/undici-http.ts';
+import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
@@ -44,8 +45,9 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
     { platformUrl: description.platform, stagingUrl: description.staging },
   );
   const openSocket = wsSocketFactory(clock);
+  const budget = new ByteBudget({ maxBytes: 64_000_000 });
   const connectors = new Connectors(
-    { clock, random, reads, registry: sink, sink, metrics: metrics.source, log: silentLog, openSocket, tokens },
+    { clock, random, reads, registry: sink, sink, metrics: metrics.source, log: silentLog, openSocket, tokens, budget },
     {
       streamUrl: description.stream,
       predictionStreamUrl: description.stagingStream,

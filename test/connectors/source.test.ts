@@ -6,6 +6,7 @@ import { type StreamTimings, streamTimingDefaults } from '../../src/connectors/s
 import { Window } from '../../src/connectors/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../src/connectors/ws-socket.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { MemoryPlatform } from '../support/memory-platform.ts';
@@ -58,6 +59,7 @@ async function following(
       troubledGate: new Window(2),
       auditGate: new Window(1),
       doubtPace: new Pace({ clock: systemClock }, { everyMs: 100 }),
+      budget: new ByteBudget({ maxBytes: 64_000_000 }),
     },
     {
       stream: 'account',

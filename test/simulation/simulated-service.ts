@@ -22,6 +22,7 @@ import type { Publisher, StatePublisher } from '../../src/relay/publisher.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import { StateWriter } from '../../src/relay/state-writer.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
+import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { Supervisor } from '../../src/runtime/supervisor.ts';
@@ -222,6 +223,7 @@ export class SimulatedService {
         openSocket: platform.stream.socketFactory(host),
         sink: this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest),
         metrics: this.metrics.source,
+        budget: new ByteBudget({ maxBytes: 64_000_000 }),
       },
       {
         streamUrl: 'ws://account',

@@ -2,6 +2,7 @@ import { Connectors, type ConnectorsOptions } from '../../src/connectors/connect
 import type { AccountState } from '../../src/connectors/source-status.ts';
 import type { Stream } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { MemoryPlatform } from './memory-platform.ts';
 import { MemoryRegistry } from './memory-registry.ts';
@@ -10,7 +11,7 @@ import { testLog } from './test-log.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** The real connectors on a virtual clock, between a platform, a registry and a sink in memory. */
-export function connectorsRig(options: Partial<ConnectorsOptions> = {}) {
+export function connectorsRig(options: Partial<ConnectorsOptions> = {}, budget = new ByteBudget({ maxBytes: 64_000_000 })) {
   const clock = new VirtualClock();
   const platform = new MemoryPlatform(clock);
   platform.accounts = [{ accountId: 'acct-1', isOpen: true, isSim: true }];
@@ -28,6 +29,7 @@ export function connectorsRig(options: Partial<ConnectorsOptions> = {}) {
       log: testLog.child({}, { level: process.env['LOG_LEVEL'] ?? 'silent' }),
       openSocket: platform.openSocket,
       tokens: platform,
+      budget,
     },
     { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', ...options },
   );

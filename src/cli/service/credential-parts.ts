@@ -5,6 +5,7 @@ import { SourceGauges } from '../../connectors/source-gauges.ts';
 import { wsSocketFactory } from '../../connectors/ws-socket.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import { ByteBudget } from '../../runtime/byte-budget.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { CredentialSources } from './credential-sources.ts';
@@ -29,7 +30,12 @@ const lookEveryMs = 2_000;
 export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
   const { store, platform, ingest, ...shared } = deps;
   const metrics = shared.metrics.source;
-  const common = { gauges: new SourceGauges(metrics), registry: store.accounts, openSocket: wsSocketFactory(shared.clock) };
+  const common = {
+    gauges: new SourceGauges(metrics),
+    registry: store.accounts,
+    openSocket: wsSocketFactory(shared.clock),
+    budget: new ByteBudget({ maxBytes: config.notesMaxBytes, onUse: (bytes) => metrics.noteBytes.set(bytes) }),
+  };
   const options = {
     streamUrl: config.platformStreamUrl,
     ...predictionStream(config),

@@ -8,6 +8,7 @@ import type { Http } from '../../../src/platform/http.ts';
 import { MemoryTokenStore } from '../../../src/platform/memory-token-store.ts';
 import { RefreshingTokenSource } from '../../../src/platform/refreshing-token-source.ts';
 import type { StoredCredential } from '../../../src/platform/token-store.ts';
+import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { MemoryPlatform } from '../../support/memory-platform.ts';
@@ -37,7 +38,14 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
   const stored: StoredCredential[] = [{ credential: login, generation: 1 }];
   const platforms = new Map<string, MemoryPlatform>();
   const tokens = new Map<string, RefreshingTokenSource>();
-  const shared = { clock, random, log: silentLog, registry: new MemoryRegistry(), sink };
+  const shared = {
+    clock,
+    random,
+    log: silentLog,
+    registry: new MemoryRegistry(),
+    sink,
+    budget: new ByteBudget({ maxBytes: 64_000_000 }),
+  };
   const options = { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', claims: new AccountClaims() };
   const sources = new CredentialSources(
     {

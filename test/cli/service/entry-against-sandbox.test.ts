@@ -9,6 +9,7 @@ import { orderKey } from '../../../src/domain/order.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { PlatformReads } from '../../../src/platform/platform-reads.ts';
 import { SocketWriteLines } from '../../../src/platform/socket-write-lines.ts';
+import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { enrolled, limitOrder, orderDesk, predictionOrder } from '../../support/order-entry.ts';
@@ -36,6 +37,7 @@ async function tradingDesk() {
       log: silentLog,
       openSocket: wsSocketFactory(systemClock),
       tokens,
+      budget: new ByteBudget({ maxBytes: 64_000_000 }),
     },
     { streamUrl: stream, predictionStreamUrl: stagingStream },
   );

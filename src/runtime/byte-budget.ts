@@ -1,0 +1,70 @@
+/** What one holder has of a budget. */
+export interface ByteShare {
+  /** False: there is no room, and nothing was taken. */
+  take(bytes: number): boolean;
+  giveBack(bytes: number): void;
+  giveBackAll(): void;
+}
+
+export interface ShareOptions {
+  /** When it aborts all is given back, and nothing can be taken any more. */
+  readonly signal: AbortSignal;
+  /**
+   * It may be held for hours: taken only while less than half of the budget is in use, so that the other half is left to those who give back soon. Otherwise orders that
+   * are remembered for long would end the audits for as long.
+   */
+  readonly lasting?: boolean;
+}
+
+/**
+ * Bytes of memory that many holders take from together. They are estimates: a text and what an entry of a map costs beside it.
+ *
+ * Invariant: what all shares hold never passes `maxBytes`. Nothing waits for room: the holder gives up what it was about to keep, in a way that is seen or made again.
+ */
+export class ByteBudget {
+  private used = 0;
+  private readonly options: { readonly maxBytes: number; readonly onUse?: (usedBytes: number) => void };
+
+  constructor(options: { maxBytes: number; onUse?: (usedBytes: number) => void }) {
+    this.options = options;
+  }
+
+  get usedBytes(): number {
+    return this.used;
+  }
+
+  share({ signal, lasting = false }: ShareOptions): ByteShare {
+    const most = lasting ? this.options.maxBytes / 2 : this.options.maxBytes;
+    let held = 0;
+    const giveBack = (bytes: number) => {
+      const given = Math.min(bytes, held);
+      held -= given;
+      this.use(-given);
+    };
+    const share: ByteShare = {
+      take: (bytes) => {
+        if (signal.aborted || this.used + bytes > most) return false;
+        held += bytes;
+        this.use(bytes);
+        return true;
+      },
+      giveBack,
+      giveBackAll: () => giveBack(held),
+    };
+    signal.addEventListener('abort', share.giveBackAll, { once: true });
+    return share;
+  }
+
+  private use(bytes: number): void {
+    if (bytes === 0) return;
+    this.used += bytes;
+    this.options.onUse?.(this.used);
+  }
+}
+
+/** About what an entry of a map costs beside its name: its object, two instants or counters, its place in the table. */
+const besideName = 160;
+
+export function entryBytes(name: string): number {
+  return name.length + besideName;
+}
