@@ -1,7 +1,16 @@
 import { type Command, isFinal } from '../domain/command.ts';
 import { Backoff } from '../runtime/backoff.ts';
-import type { CancelAllOptions, CancelAllsDeps } from './cancel-all.ts';
-import { keyOfCancel, type NewCancelAll, type OrderOfAccount, type PlaceOfAccount } from './command-journal.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { CommandBook } from './command-book.ts';
+import {
+  type CommandJournal,
+  keyOfCancel,
+  type NewCancelAll,
+  type OrderOfAccount,
+  type PlaceOfAccount,
+} from './command-journal.ts';
+import type { CommandOptions } from './command-options.ts';
 import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from './commands.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Pacing } from './send-attempts.ts';
@@ -16,6 +25,17 @@ const passing: ReadonlySet<DeclineCode> = new Set([
   'RATE_LIMITED',
 ]);
 const againAfter = { firstMs: 500, maxMs: 5_000 };
+
+/** The parts of `CancelAlls` that a single run needs. */
+export interface CancelAllRunDeps {
+  readonly journal: CommandJournal;
+  readonly book: Pick<CommandBook, 'listen'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly submit: (submission: Submission, pacing?: Pacing) => Promise<SubmitResult>;
+}
+
+type CancelAllRunOptions = Pick<CommandOptions, 'cancelAllWindow' | 'journalBackoff'>;
 
 interface Followed {
   command: Command | undefined;
@@ -39,13 +59,13 @@ export class CancelAllRun {
   /** Orders, by their place on the list, and commands of which nothing can be told yet. */
   private readonly unknown: Set<number | string>;
   private markAnswered: () => void = () => {};
-  private readonly deps: CancelAllsDeps;
+  private readonly deps: CancelAllRunDeps;
   private readonly record: NewCancelAll;
   private readonly term: Term | undefined;
-  private readonly options: CancelAllOptions;
+  private readonly options: CancelAllRunOptions;
 
   /** `term`: left out where this process may send nothing; then it only tells what became of it. */
-  constructor(deps: CancelAllsDeps, record: NewCancelAll, term: Term | undefined, options: CancelAllOptions) {
+  constructor(deps: CancelAllRunDeps, record: NewCancelAll, term: Term | undefined, options: CancelAllRunOptions) {
     this.deps = deps;
     this.record = record;
     this.term = term;

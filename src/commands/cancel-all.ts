@@ -1,32 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '../observability/log.ts';
 import { Backoff } from '../runtime/backoff.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Random } from '../runtime/random.ts';
 import type { AccountProbes } from './account-probes.ts';
-import { CancelAllRun } from './cancel-all-run.ts';
+import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
 import { anotherLeads, type Declined, declined } from './check-submission.ts';
-import type { CommandBook } from './command-book.ts';
-import type { AuditEntry, CommandJournal, NewCancelAll, OnLanding } from './command-journal.ts';
+import type { AuditEntry, NewCancelAll, OnLanding } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { CancelAllResult, CancelAllScope, OperatorWord, Submission, SubmitResult } from './commands.ts';
+import type { CancelAllResult, CancelAllScope, OperatorWord } from './commands.ts';
 import { listCancelAll } from './list-cancel-all.ts';
-import type { Pacing } from './send-attempts.ts';
 import type { SendingTerm } from './submit-command.ts';
 import type { Term } from './term.ts';
 
-export interface CancelAllsDeps {
-  readonly journal: CommandJournal;
+export interface CancelAllsDeps extends CancelAllRunDeps {
   readonly probes: AccountProbes;
-  readonly book: Pick<CommandBook, 'listen'>;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly log: Log;
   /** The term to send under, or why nothing may be sent. */
   readonly maySend: () => SendingTerm | Declined;
   /** Why the account may not be traded, on neither stream. */
   readonly objection: (accountId: string) => Declined | undefined;
-  readonly submit: (submission: Submission, pacing?: Pacing) => Promise<SubmitResult>;
   readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
 }
 

@@ -1,9 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import type { LoopShare } from '../runtime/loop-share.ts';
-import { maySee } from './auth/principal.ts';
+import { maySee, type Principal } from './auth/principal.ts';
 import type { Cursors } from './cursor.ts';
 import type { Page } from './order-reads.ts';
-import type { Call } from './route.ts';
 import { sendJsonText, sendMissing, sendProblem } from './send-answer.ts';
 
 interface Asked {
@@ -28,7 +27,7 @@ export class Pages {
 
   /** One page of a list, and the cursor of the next. A cursor belongs to its list and its filters: with others it would skip rows in silence. */
   async send<T>(
-    { reply, principal }: Call,
+    { reply, principal }: { readonly reply: FastifyReply; readonly principal: Principal },
     { list, filter, cursor }: Asked,
     read: (after: readonly string[] | undefined) => Promise<Page<T>>,
     textOf: (item: T) => string,
