@@ -33,7 +33,7 @@ export function logCommand(io: CliIo): Command {
     .option('--after <id>', 'only what came after this line', lineId, '0')
     .option('--since <instant>', 'only what was done from this instant on (ISO 8601)', instant)
     .option('--until <instant>', 'only what was done before this instant', instant)
-    .option('--action <word>', 'only this: place, cancel, halt, resume, settle, denied, token_add, link …')
+    .option('--action <word>', 'only this: place, cancel, halt, resume, settle, denied, token_add, link, configuration …')
     .action((flags: ExportFlags) => exportLines(io, flags));
   return command;
 }

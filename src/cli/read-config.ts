@@ -1,4 +1,4 @@
-import type { ConfigFault, ConfigWith } from '../config/config.ts';
+import type { ConfigFault, ConfigWith, EffectiveValue } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { OptionName } from '../config/option-table.ts';
 import { CliError, exitCodes } from './cli-error.ts';
@@ -9,10 +9,18 @@ import type { CliIo } from './io.ts';
  * told at once.
  */
 export function readConfig<K extends OptionName = never>(io: CliIo, needed: readonly K[] = []): ConfigWith<K> {
+  return readSettings(io, needed).config;
+}
+
+/** The same, with where each value came from and how it may be printed. */
+export function readSettings<K extends OptionName = never>(
+  io: CliIo,
+  needed: readonly K[] = [],
+): { readonly config: ConfigWith<K>; readonly effective: readonly EffectiveValue[] } {
   const result = loadConfig(io.env, io.readFile, needed);
   for (const warning of result.warnings) io.stderr.write(`tidemark: warning: ${warning}\n`);
   if (!result.ok) throw configError(result.faults);
-  return result.config;
+  return result;
 }
 
 /** One line for each fault. */

@@ -3,7 +3,7 @@ import type { Config, ConfigFault } from '../config/config.ts';
 import { optionTable } from '../config/option-table.ts';
 import { unencryptedAddresses } from '../config/unencrypted.ts';
 import type { CliIo } from './io.ts';
-import { configError, readConfig } from './read-config.ts';
+import { configError, readSettings } from './read-config.ts';
 import { assembleService } from './service/assemble-service.ts';
 import { serviceLog } from './start-log.ts';
 
@@ -43,7 +43,13 @@ function requireCredential({ platformCredentials, platformClientSecret, encrypti
 }
 
 async function runServe(io: CliIo): Promise<void> {
-  const config = readConfig(io, ['databaseUrl', 'kafkaBrokers', 'platformUrl', 'platformStreamUrl', 'platformClientId']);
+  const { config, effective } = readSettings(io, [
+    'databaseUrl',
+    'kafkaBrokers',
+    'platformUrl',
+    'platformStreamUrl',
+    'platformClientId',
+  ]);
   requireCredential(config);
   const log = serviceLog(io, config);
   const unencrypted = unencryptedAddresses(config);
@@ -53,7 +59,7 @@ async function runServe(io: CliIo): Promise<void> {
       'platform addresses are neither encrypted nor on loopback: others on the way can read tokens',
     );
   const { clock, random, version, fetch } = io;
-  const supervisor = assembleService({ clock, random, log, version, fetch }, config);
+  const supervisor = assembleService({ clock, random, log, version, fetch, effective }, config);
   const unsubscribe = io.onSignal((signal) => supervisor.stop(signal));
   const forget = io.onCrash((error) => log.fatal({ err: error }, 'an error that nobody caught'));
   io.exit(await supervisor.run());

@@ -47,3 +47,16 @@ export async function recordDeed(pool: Pool, action: string, detail: object): Pr
     [action, storableJson(detail)],
   );
 }
+
+/** Settings by the name of their variable, as they may be printed. */
+export type SettingTexts = Readonly<Record<string, string>>;
+
+/** The settings of the lane that were recorded last; empty where none were. */
+export async function newestConfiguration(pool: Pool, lane: number): Promise<SettingTexts> {
+  const { rows } = await pool.query<{ settings: SettingTexts }>(
+    `select detail -> 'settings' as settings from public.audit_log
+     where action = 'configuration' and (detail ->> 'lane')::int = $1 order by id desc limit 1`,
+    [lane],
+  );
+  return rows[0]?.settings ?? {};
+}

@@ -1,4 +1,4 @@
-import type { ConfigWith } from '../../config/config.ts';
+import type { ConfigWith, EffectiveValue } from '../../config/config.ts';
 import { AdminServer } from '../../http/admin-server.ts';
 import { Ingest } from '../../ingest/ingest.ts';
 import { LaneKeeper } from '../../ingest/lane-keeper.ts';
@@ -19,6 +19,7 @@ import { kafkaOptions } from '../kafka-options.ts';
 import { addHealthChecks } from './add-health-checks.ts';
 import { closing } from './closing.ts';
 import { commandParts } from './command-parts.ts';
+import { ConfigDeed } from './config-deed.ts';
 import { credentialSources } from './credential-parts.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { kafkaParts } from './kafka-parts.ts';
@@ -39,6 +40,8 @@ export interface AssembleDeps {
   readonly random: Random;
   readonly log: Log;
   readonly version: string;
+  /** The settings as they may be printed, for the audit trail. */
+  readonly effective: readonly EffectiveValue[];
 }
 
 const hourMs = 3_600_000;
@@ -47,7 +50,10 @@ const hourMs = 3_600_000;
  * The whole service from its configuration: the only place where the rooms meet. Reads from the end of the way to its start, because each part is
  * given the next one. Nothing is connected yet; `run` of the supervisor does that, and resolves with the exit code.
  */
-export function assembleService({ clock, random, log, version, fetch }: AssembleDeps, config: ServeConfig): Supervisor {
+export function assembleService(
+  { clock, random, log, version, fetch, effective }: AssembleDeps,
+  config: ServeConfig,
+): Supervisor {
   const metrics = createMetrics();
   initialiseMetrics(metrics, version);
   const holder = holderName(random);
@@ -135,6 +141,7 @@ export function assembleService({ clock, random, log, version, fetch }: Assemble
   const tenant = new LaneParts({
     checkSchema: () => schema.assertFits(),
     lossCheck,
+    configDeed: new ConfigDeed({ pool: store.pool, log }, { config, effective, lane, instance: holder }),
     sources,
     ingest,
     relay,

@@ -28,6 +28,8 @@ export interface LanePartsDeps {
   readonly checkSchema: () => Promise<void>;
   /** Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is published. */
   readonly lossCheck?: { begin(): Promise<void>; end(): void };
+  /** Records the configuration, beside the work. */
+  readonly configDeed?: { begin(): void };
   readonly sources: Sources;
   readonly ingest: Ingest;
   readonly relay: Relay;
@@ -49,7 +51,7 @@ export class LaneParts implements LaneTenant {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, lossCheck, sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
+    const { checkSchema, lossCheck, configDeed, sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
     await checkSchema();
     await lossCheck?.begin();
     relay.begin(hold.batch);
@@ -59,6 +61,7 @@ export class LaneParts implements LaneTenant {
     await sources.begin();
     // Last: what it finds out, it finds out through the sources.
     await commands?.begin(hold);
+    configDeed?.begin();
   }
 
   async end(): Promise<void> {

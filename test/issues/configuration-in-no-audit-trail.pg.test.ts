@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { ConfigDeed } from '../../src/cli/service/config-deed.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { storeRig } from '../support/store-rig.ts';
+
+const secret = 'a-secret-of-the-platform';
+const key = Buffer.alloc(32, 7).toString('base64');
+
+it('a term whose configuration differs from the one recorded last writes what differs, and no secret', async () => {
+  await using rig = await storeRig();
+  const term = async (env: Record<string, string>, lane = 0) => {
+    const loaded = loadConfig(env, () => '');
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
+    const deed = new ConfigDeed({ pool: rig.pool, log: silentLog }, { ...loaded, lane, instance: 'one' });
+    deed.begin();
+    await deed.drained();
+  };
+  const deeds = () =>
+    rig.rows<{ principal: string; detail: { lane: number; changed: Record<string, unknown> } }>(
+      `select principal, detail from audit_log where action = 'configuration' order by id`,
+    );
+  const env = { TIDEMARK_ENCRYPTION_KEY: key, PLATFORM_CLIENT_SECRET: secret, TIDEMARK_AUDIT_INTERVAL_MS: '60000' };
+  await term(env);
+  await term(env);
+  expect(await deeds()).toMatchObject([
+    {
+      principal: expect.stringMatching(/^database:/),
+      detail: {
+        lane: 0,
+        instance: 'one',
+        changed: { PLATFORM_CLIENT_SECRET: 'changed', TIDEMARK_AUDIT_INTERVAL_MS: { from: null, to: '60000' } },
+      },
+    },
+  ]);
+  await term({ ...env, TIDEMARK_AUDIT_INTERVAL_MS: '30000' });
+  await term({ ...env, TIDEMARK_AUDIT_INTERVAL_MS: '30000', PLATFORM_CLIENT_SECRET: 'another' });
+  await term({ TIDEMARK_ENCRYPTION_KEY: key, TIDEMARK_AUDIT_INTERVAL_MS: '30000' });
+  await term({ TIDEMARK_ENCRYPTION_KEY: key, TIDEMARK_AUDIT_INTERVAL_MS: '30000' }, 1);
+  const all = await deeds();
+  expect(all.slice(1, 4).map(({ detail }) => detail.changed)).toEqual([
+    { TIDEMARK_AUDIT_INTERVAL_MS: { from: '60000', to: '30000' } },
+    { PLATFORM_CLIENT_SECRET: 'changed' },
+    { PLATFORM_CLIENT_SECRET: 'changed' },
+  ]);
+  expect(all.map(({ detail }) => detail.lane)).toEqual([0, 0, 0, 0, 1]);
+  expect(JSON.stringify(all)).not.toMatch(new RegExp(`${secret}|another|${key.slice(0, 20)}`));
+});
