@@ -45,3 +45,8 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [16563, 'as 2297, with a second handover before the dead connection had ended: its goodbye was taken for that of both'],
   [11997, 'a subscription counted before its process had read so (a fault of the simulator)'],
 ]);
+
+/** The same, of runs in which the database loses its last commits. */
+export const keptLosingSeeds: ReadonlyMap<number, string> = new Map([
+  [335, 'the row of a single order, read beside a list, was counted as one of the list (a fault of the simulator)'],
+]);
