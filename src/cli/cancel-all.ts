@@ -16,24 +16,30 @@ export interface CancelFlags extends SendFlags {
   readonly reason?: string;
   readonly ifRevision?: number;
   readonly leaveLanding?: true;
+  readonly symbol?: string;
+  readonly side?: 'buy' | 'sell';
+  readonly principal?: string;
+  readonly ref?: string;
 }
 
+/** They choose among the open orders. */
+export const selectingFlags = ['symbol', 'side', 'principal', 'ref'] as const;
+
 /**
- * `cancel --all`: a command for each open order of the account, or of every account. The key names the sweep: the same one again sends nothing twice, and tells what has
+ * `cancel --all`: a command for each open order of the account, or of every account, that the flags select. The key names the sweep: the same one again sends nothing twice, and tells what has
  * come of it.
  */
 export async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlags): Promise<void> {
   if (order !== undefined) throw usage('give an order or --all, not both');
   if (flags.reason === undefined) throw usage('--all needs --reason: it is recorded');
-  refuseFlags(
-    flags,
-    ['prediction', 'ifRevision', 'wait'],
-    'does not go with --all: every open order is cancelled, on both streams',
-  );
+  refuseFlags(flags, ['prediction', 'ifRevision', 'wait'], 'does not go with --all: open orders are cancelled on both streams');
   const key = flags.idempotencyKey ?? io.random.uuid();
   if (flags.idempotencyKey === undefined) io.stderr.write(`idempotency key ${key}\n`);
   const asked = { ...flags, reason: reasonText(flags.reason) };
-  const also = flags.leaveLanding ? { onLanding: 'leave' } : {};
+  const { symbol, side, principal, ref: reference } = flags;
+  // What is undefined is not in the JSON.
+  const also = { ...(flags.leaveLanding && { onLanding: 'leave' }), symbol, side, principal, reference };
+  const isSelective = selectingFlags.some((name) => flags[name] !== undefined);
   const sent = { headers: { 'idempotency-key': key }, waitMs: longestHoldMs, also };
   const { body } = await askOperator(io, asked, 'cancel-all', sent).catch((error: unknown) => {
     throw withKey(error, key);
@@ -41,7 +47,7 @@ export async function cancelAll(io: CliIo, order: string | undefined, flags: Can
   const [orders, declined] = [rows(body['orders']), rows(body['declined'])];
   const [places, unread] = [rows(body['places']), rows(body['unread'])];
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, idempotencyKey: key })}\n`);
-  else io.stdout.write(tableOf([...orders, ...places, ...unread, ...declined]));
+  else io.stdout.write(tableOf([...orders, ...places, ...unread, ...declined], isSelective));
   if (body['open'] === true && !flags.json)
     io.stderr.write('something may still be open; the same line with its key tells more\n');
   const outcomes = [...orders, ...declined].map(({ outcome }) => outcome);
@@ -61,8 +67,8 @@ function rows(value: unknown): readonly Row[] {
 }
 
 /** Orders, then unresolved places, then accounts that were not read or of which no order was cancelled, with the reason. */
-function tableOf(all: readonly Row[]): string {
-  if (all.length === 0) return 'No order is open.\n';
+function tableOf(all: readonly Row[], isSelective: boolean): string {
+  if (all.length === 0) return isSelective ? 'No open order matches.\n' : 'No order is open.\n';
   const lines = all.map(({ accountId, stream, orderId, outcome, code, commandId }) =>
     [accountId, stream ?? '-', orderId ?? '-', outcome ?? code, commandId ?? '-'].map((cell) => printable(String(cell))),
   );

@@ -80,8 +80,13 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'cancel',
-    summary: 'cancel an order, or all of an account',
+    summary: 'cancel an order, or all that match',
     load: async () => (await import('./cancel.ts')).cancelCommand,
+  },
+  {
+    name: 'cancel-after',
+    summary: 'cancel all orders on silence: the dead man’s switch',
+    load: async () => (await import('./cancel-after.ts')).cancelAfterCommand,
   },
   {
     name: 'command',

@@ -4,7 +4,7 @@ import { Backoff } from '../runtime/backoff.ts';
 import type { AccountProbes } from './account-probes.ts';
 import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
 import { anotherLeads, type Declined, declined } from './check-submission.ts';
-import type { AuditEntry, NewCancelAll, OnLanding } from './command-journal.ts';
+import type { AuditEntry, CancelAllSelection, NewCancelAll, OnLanding } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CancelAllResult, CancelAllScope, OperatorWord } from './commands.ts';
 import { listCancelAll } from './list-cancel-all.ts';
@@ -30,7 +30,7 @@ export type CancelAllOptions = Pick<
 >;
 
 /**
- * Cancels every open order of the account, or of all accounts, a command each.
+ * Cancels every open order of the account, or of all accounts, or those that are selected, a command each.
  *
  * States of a cancel-all: written down → in force (carried out by the holder of its lane, whoever that is) → ended, once each of its orders has its cancel and each of its
  * places is settled.
@@ -109,8 +109,8 @@ export class CancelAlls {
     const { cancelAll: record } = result;
     const replayed = result.kind === 'replayed';
     if (!replayed) {
-      const { accountId } = record.selection;
-      const detail = { orders: record.orders.length, places: record.places.length, unread: record.unread.length };
+      const { accountId, ...only } = record.selection;
+      const detail = { ...only, orders: record.orders.length, places: record.places.length, unread: record.unread.length };
       audit({ principal, action: 'cancel_all', requestId, reason, detail, ...(accountId !== undefined && { accountId }) });
     }
     return { record, replayed };
@@ -146,8 +146,16 @@ export class CancelAlls {
 
 const keyReused = declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another cancel-all');
 
-function selectionOf(scope: CancelAllScope): NewCancelAll['selection'] {
-  return scope.kind === 'account' ? { accountId: scope.accountId } : {};
+/** Its fields in one order: a part of the hash. */
+function selectionOf(scope: CancelAllScope): CancelAllSelection {
+  const { symbol, side, principal, reference } = scope.only ?? {};
+  return {
+    ...(scope.kind === 'account' && { accountId: scope.accountId }),
+    ...(symbol !== undefined && { symbol }),
+    ...(side !== undefined && { side }),
+    ...(principal !== undefined && { principal }),
+    ...(reference !== undefined && { reference }),
+  };
 }
 
 function hashOf(scope: CancelAllScope, { reason, onLanding = 'cancel' }: CancelAllWord): string {

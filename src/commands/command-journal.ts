@@ -2,6 +2,7 @@ import type { AttemptState, Baseline, Command, CommandRequest, CommandState, Evi
 import type { Bounds, BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Measure } from '../domain/measure-command.ts';
 import type { Stream } from '../domain/order.ts';
+import type { OrderSelection, Selectable } from '../domain/select-orders.ts';
 import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
 
 export type { BoundOrder, SettlingUpdate };
@@ -117,8 +118,8 @@ export interface OrderOfAccount extends OpenOrder {
   readonly accountId: string;
 }
 
-/** Which orders a cancel-all is about. A further field narrows it. */
-export interface CancelAllSelection {
+/** Which orders a cancel-all is about. */
+export interface CancelAllSelection extends OrderSelection {
   /** Absent: every account of the lane. */
   readonly accountId?: string;
 }
@@ -295,9 +296,9 @@ export interface CommandJournal {
   /** The order as it is stored, with what a baseline needs. */
   readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined>;
   /** Open orders of one account, both streams, by (stream, orderId), from above `after`. */
-  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]>;
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<(OpenOrder & Selectable)[]>;
   /** Places of these accounts that are not final and whose order nobody has seen. */
-  unseenPlaces(accountIds: readonly string[]): Promise<PlaceOfAccount[]>;
+  unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]>;
   /** One cancel-all with its list. Its key is one of the lane's cancel-alls alone, and held until it is in force no more, its cancels are final, and it is seven days old. */
   openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult>;
   /** The one of the lane that holds this key as `openCancelAll` sees it. */

@@ -1,6 +1,7 @@
 import type { Command, CommandOutcome, CommandRequest, Evidence } from '../domain/command.ts';
 import type { BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
+import type { OrderSelection } from '../domain/select-orders.ts';
 import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from './command-journal.ts';
 
 export interface Submission {
@@ -142,10 +143,11 @@ export type ReconcileResult =
   | { readonly kind: 'done'; readonly report: ReconcileReport }
   | { readonly kind: 'declined'; readonly code: 'NOT_LEADER'; readonly message: string };
 
-/** One account, or all that are followed, by their ids. */
-export type CancelAllScope =
+/** One account, or all that are followed, by their ids. `only`: the orders that it selects, no others. */
+export type CancelAllScope = (
   | { readonly kind: 'account'; readonly accountId: string }
-  | { readonly kind: 'service'; readonly accountIds: readonly string[] };
+  | { readonly kind: 'service'; readonly accountIds: readonly string[] }
+) & { readonly only?: OrderSelection };
 
 export interface CancelAllEntry {
   readonly accountId: string;
@@ -207,7 +209,7 @@ export interface Commands {
   submit(submission: Submission): Promise<SubmitResult>;
   /** Resolves with the command once it is final, or with what it is after `waitMs`. Undefined: there is none. */
   wait(commandId: string, waitMs: number): Promise<Command | undefined>;
-  /** Cancels every open order of the scope, a command each, and stays in force until what was unresolved is settled. The same key again is about the same orders, and about none that came later. */
+  /** Cancels every open order that the scope selects, a command each, and stays in force until what was unresolved is settled. The same key again is about the same orders, and about none that came later. */
   cancelAll(
     scope: CancelAllScope,
     word: OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding },

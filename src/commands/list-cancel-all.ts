@@ -1,4 +1,5 @@
 import type { Stream } from '../domain/order.ts';
+import { isSelected, type Selectable } from '../domain/select-orders.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { AccountProbes } from './account-probes.ts';
 import type { Declined } from './check-submission.ts';
@@ -28,7 +29,7 @@ const readsAtOnce = 32;
 
 /**
  * All that a cancel-all has to be about: the accounts are read first, since a stream may have lost an order, then come the places that nobody has seen and the open orders.
- * Of the service, an account that may not be traded is told beside the others. Rejects when the journal can't be read.
+ * `scope.only` chooses among both. Of the service, an account that may not be traded is told beside the others. Rejects when the journal can't be read.
  */
 export async function listCancelAll(
   deps: ListDeps,
@@ -46,10 +47,16 @@ export async function listCancelAll(
   }
   const unread = await readAccounts(deps, accountIds, limits);
   // In this order: a place that lands between the two is on both lists. The other way round it would be on none.
-  const places = await journal.unseenPlaces(accountIds);
+  const unseen = await journal.unseenPlaces(accountIds);
+  const places = unseen
+    .filter((place) => isSelected(place, scope.only))
+    .map(({ accountId, stream, commandId }) => ({ accountId, stream, commandId }));
   const orders: OrderOfAccount[] = [];
   for (const accountId of accountIds) {
-    for await (const { stream, orderId } of openOrders(journal, accountId)) orders.push({ accountId, stream, orderId });
+    for await (const order of openOrders(journal, accountId)) {
+      const { stream, orderId } = order;
+      if (isSelected(order, scope.only)) orders.push({ accountId, stream, orderId });
+    }
   }
   return { orders, places, unread, declined };
 }
@@ -91,7 +98,7 @@ async function readAccount(
     : { code: 'NOT_LIVE', message: 'its order stream is not live: what opened since the read is not known' };
 }
 
-async function* openOrders(journal: ListDeps['journal'], accountId: string): AsyncGenerator<OpenOrder> {
+async function* openOrders(journal: ListDeps['journal'], accountId: string): AsyncGenerator<OpenOrder & Selectable> {
   for (let after: OpenOrder | undefined; ; ) {
     const page = await journal.openOrders(accountId, after, pageSize);
     yield* page;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { plainText } from './body-fields.ts';
+import type { OrderSelection } from '../domain/select-orders.ts';
+import { plainText, symbolText } from './body-fields.ts';
 import { type BodyResult, parseBody } from './parse-body.ts';
 
 /** Recorded with who said it and when. Blank text is no reason. */
@@ -27,8 +28,19 @@ export const cancelAllBody = z
       .enum(['cancel', 'leave'])
       .default('cancel')
       .describe('What becomes of the order of a place that is unresolved now, should it land later'),
+    symbol: symbolText(64).optional().describe('Only orders of this symbol'),
+    side: z
+      .enum(['buy', 'sell'])
+      .optional()
+      .describe(
+        'Only orders of this side, on both streams; SELL_SHORT sells and BUY_TO_COVER buys, an order of several legs has the side of its first',
+      ),
+    principal: plainText(1, 300).optional().describe('Only orders that this principal has placed here'),
+    reference: plainText(1, 64)
+      .optional()
+      .describe('Only orders with this reference: that of their caller (`callerRef`), or the one that the platform has of them'),
   })
-  .meta({ id: 'CancelAllReason', title: 'Why every open order is to be cancelled, and what becomes of those that land later' });
+  .meta({ id: 'CancelAll', title: 'Why open orders are to be cancelled, which, and what becomes of those that land later' });
 
 /** `POST /v1/cancel-after`. */
 export const cancelAfterBody = z
@@ -52,8 +64,23 @@ export function parseCancelAfter(
   }));
 }
 
-export function parseCancelAll(body: unknown): BodyResult<{ readonly reason: string; readonly onLanding: 'cancel' | 'leave' }> {
-  return parseBody(cancelAllBody, body, ({ reason, onLanding }) => ({ reason: reason.trim(), onLanding }));
+export interface CancelAllBody {
+  readonly reason: string;
+  readonly onLanding: 'cancel' | 'leave';
+  /** Absent: every order. */
+  readonly only?: OrderSelection;
+}
+
+export function parseCancelAll(body: unknown): BodyResult<CancelAllBody> {
+  return parseBody(cancelAllBody, body, ({ reason, onLanding, symbol, side, principal, reference }) => {
+    const only = {
+      ...(symbol !== undefined && { symbol }),
+      ...(side !== undefined && { side }),
+      ...(principal !== undefined && { principal }),
+      ...(reference !== undefined && { reference }),
+    };
+    return { reason: reason.trim(), onLanding, ...(Object.keys(only).length > 0 && { only }) };
+  });
 }
 
 export function parseSettlement(body: unknown): BodyResult<{ readonly outcome: SettledOutcome; readonly reason: string }> {

@@ -28,6 +28,7 @@ import type {
 import type { Command, Evidence } from '../domain/command.ts';
 import type { LimitRow } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
+import type { Selectable } from '../domain/select-orders.ts';
 import type { CommitWitness } from '../runtime/commit-witness.ts';
 import { addAuditEntries, addEvidence } from './add-evidence.ts';
 import { readApprovals, requestApproval, takeApproval } from './approvals.ts';
@@ -141,11 +142,11 @@ export class PostgresCommandJournal implements CommandJournal {
     return this.read((pool) => readSettlingOrder(pool, stream, orderId));
   }
 
-  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]> {
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<(OpenOrder & Selectable)[]> {
     return this.read((pool) => readOpenOrders(pool, accountId, after, limit));
   }
 
-  unseenPlaces(accountIds: readonly string[]): Promise<PlaceOfAccount[]> {
+  unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
     return this.read((pool) => readUnseenPlaces(pool, accountIds));
   }
 

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { NewCancelAll, PlaceOfAccount } from '../commands/command-journal.ts';
 import type { Stream } from '../domain/order.ts';
+import type { Selectable } from '../domain/select-orders.ts';
 
 /** The cancel-all that holds the key, as `open_cancel_all` sees it. */
 export async function readCancelAll(
@@ -28,13 +29,28 @@ export async function readCancelAllsInForce(pool: Pool, lane: number): Promise<N
   return rows.map(({ cancelAll }) => cancelAll);
 }
 
+interface PlaceRow {
+  readonly account_id: string;
+  readonly stream: Stream;
+  readonly command_id: string;
+  readonly symbol: string;
+  readonly side: string;
+  readonly principal: string;
+  readonly refs: string[];
+}
+
 /** Places of these accounts that are not final and whose order nobody has seen. By the index of what is not final. */
-export async function readUnseenPlaces(pool: Pool, accountIds: readonly string[]): Promise<PlaceOfAccount[]> {
-  const { rows } = await pool.query<{ account_id: string; stream: Stream; command_id: string }>(
-    `select account_id, stream, command_id from public.commands
+export async function readUnseenPlaces(pool: Pool, accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
+  const { rows } = await pool.query<PlaceRow>(
+    `select account_id, stream, command_id, symbol, side, principal,
+       array_remove(array_prepend(c.caller_ref, array(select a.attempt_id from public.attempts a where a.command_id = c.command_id)), null) as refs
+     from public.commands c
      where settled_at is null and account_id = any($1) and kind = 'place' and order_id is null
      order by account_id, created_at, command_id`,
     [accountIds],
   );
-  return rows.map(({ account_id, stream, command_id }) => ({ accountId: account_id, stream, commandId: command_id }));
+  return rows.map(({ account_id, stream, command_id, symbol, side, principal, refs }) => ({
+    ...{ accountId: account_id, stream, commandId: command_id },
+    ...{ symbol, side, principal, references: refs },
+  }));
 }

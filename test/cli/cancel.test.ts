@@ -95,6 +95,24 @@ describe('cancel --all', () => {
     },
   );
 
+  it('sends what selects the orders, and says that nothing matches', async () => {
+    const answer = { open: false, inForce: false, orders: [], places: [], unread: [], declined: [] };
+    const rest = await restServer((_request, response) => json(response, 200, answer));
+    const flags = ['--symbol', 'AAPL', '--side', 'buy', '--principal', 'robot', '--ref', 'grid-7'];
+    const { code, out } = await runAgainst(rest.url, ['cancel', '--all', '--account', 'A', '--reason', 'stop', ...flags]);
+    expect([code, out]).toEqual([0, 'No open order matches.\n']);
+    const only = { symbol: 'AAPL', side: 'buy', principal: 'robot', reference: 'grid-7' };
+    expect(JSON.parse(rest.received[0]?.body ?? '')).toEqual({ reason: 'stop', ...only });
+  });
+
+  it.each([
+    [['cancel', '--all', '--reason', 'stop', '--side', 'BUY_TO_COVER'], 'Allowed choices are buy, sell'],
+    [['cancel', 'o-1', '--account', 'A', '--symbol', 'AAPL'], '--symbol goes with --all only'],
+  ])('refuses %j', async (argv, why) => {
+    const { code, err } = await runAgainst('http://127.0.0.1:1', argv);
+    expect([code, err]).toEqual([64, expect.stringContaining(why)]);
+  });
+
   it('that is cut off ends with 75 and the line that may be given again', async () => {
     const rest = await restServer((_request, response) => void response.destroy());
     const { code, err } = await runAgainst(rest.url, ['cancel', '--all', '--reason', 'stop', '--idempotency-key', 'k-7']);

@@ -441,6 +441,24 @@ describe('what operators do', () => {
     expect(await post(path, { reason: 'because', onLanding: 'keep' }, { 'idempotency-key': 'l' })).toMatchObject({ status: 400 });
   });
 
+  it('takes what selects the orders, in the platform’s case, and no field that it does not know', async () => {
+    rig.commands.cancelAllAnswer = () => nothingOpen;
+    const path = '/v1/accounts/ACC-1/cancel-all';
+    const only = { symbol: 'AAPL', side: 'buy', principal: 'robot', reference: 'grid-7' };
+    const key = { 'idempotency-key': 'k' };
+    const { status, body } = await post(path, { reason: 'because', ...only, symbol: 'aapl' }, key);
+    expect([status, body]).toMatchObject([200, { open: false, orders: [], places: [] }]);
+    await post('/v1/cancel-all', { reason: 'because', side: 'sell' }, key);
+    expect(rig.commands.words.map(({ on }) => on)).toMatchObject([
+      { kind: 'account', accountId: 'ACC-1', only },
+      { kind: 'service', only: { side: 'sell' } },
+    ]);
+    for (const wrong of [{ side: 'BUY_TO_COVER' }, { symbol: '' }, { symbols: ['AAPL'] }, { reference: '' }])
+      expect(await post(path, { reason: 'because', ...wrong }, key)).toMatchObject({ status: 400 });
+    expect((await post(path, { reason: 'because', symbols: ['AAPL'] }, key)).body).toMatchObject({ code: 'UNKNOWN_FIELD' });
+    expect(rig.commands.words).toHaveLength(2);
+  });
+
   it('cancels every order of every account, and tells which account refused', async () => {
     const row = { isSim: true, openOrders: 1 };
     rig.reads.accountRows = [

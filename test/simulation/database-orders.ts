@@ -1,7 +1,7 @@
 import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/commands/command-journal.ts';
 import { decodeHead } from '../../src/domain/decode-head.ts';
 import { decodeUpdate } from '../../src/domain/decode-update.ts';
-import { orderKey, type Stream } from '../../src/domain/order.ts';
+import { type Order, orderKey, type Stream } from '../../src/domain/order.ts';
 import { isTerminal } from '../../src/domain/terminal.ts';
 import { type JournaledOrders, pageOf } from '../support/journaled-orders.ts';
 import type { MemoryDatabase } from './memory-database.ts';
@@ -31,9 +31,13 @@ export class DatabaseOrders implements JournaledOrders {
     return this.updatesAfter(stream, orderId, head.revision - 1, 1)[0];
   }
 
-  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): OpenOrder[] {
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Order[] {
     const heads = [...this.database.heads.values()].filter((head) => head.accountId === accountId);
-    const open = heads.filter((head) => !isTerminal(decodeHead(head).order.status));
-    return pageOf(open, after, limit);
+    const orders = heads.map((head) => decodeHead(head).order);
+    return pageOf(
+      orders.filter(({ status }) => !isTerminal(status)),
+      after,
+      limit,
+    );
   }
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { keyOfCancel, type NewCancelAll } from '../../src/commands/command-journal.ts';
+import type { Order } from '../../src/domain/order.ts';
+import { equityView, predictionView } from './arbitrary-orders.ts';
 import { atMs, fence, type JournalUnderTest, newCancel, newCancelAll, newPlace, unknown } from './journal-fixtures.ts';
 
 const dayMs = 86_400_000;
@@ -10,7 +12,8 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
     it('is kept with its list, and found by its key', async () => {
       await using rig = await make();
       const first = newCancelAll({ atMs: Date.now() });
-      const ofService = newCancelAll({ atMs: Date.now(), selection: {}, onLanding: 'leave' });
+      const selection = { symbol: 'AAPL', side: 'buy', principal: 'robot "7"', reference: 'grid-7' } as const;
+      const ofService = newCancelAll({ atMs: Date.now(), selection, onLanding: 'leave' });
       for (const cancelAll of [first, ofService]) {
         expect(await rig.journal.openCancelAll(cancelAll, fence)).toEqual({ kind: 'opened', cancelAll });
         expect(await rig.journal.findCancelAll(0, 'desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
@@ -82,9 +85,9 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.cancelAllsInForce(0)).toEqual([second]);
     });
 
-    it('finds the places whose order nobody has seen', async () => {
+    it('finds the places whose order nobody has seen, with what they are selected by', async () => {
       await using rig = await make();
-      const [open, doubtful, seen, absent] = [newPlace(), newPlace(), newPlace(), newPlace()];
+      const [open, doubtful, seen, absent] = [newPlace({ callerRef: 'grid-7' }), newPlace(), newPlace(), newPlace()];
       const elsewhere = newPlace({ request: { ...newPlace().request, accountId: 'acct-9' } });
       for (const each of [open, elsewhere]) await rig.journal.open(each, fence);
       await unknown(rig.journal, doubtful);
@@ -94,7 +97,28 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       const found = await rig.journal.unseenPlaces(['acct-1', 'acct-2']);
       const { accountId, stream } = open.request;
       expect(new Set(found.map(({ commandId }) => commandId))).toEqual(new Set([open.commandId, doubtful.commandId]));
-      expect(found[0]).toMatchObject({ accountId, stream });
+      expect(found.find(({ commandId }) => commandId === open.commandId)).toEqual({
+        ...{ accountId, stream, commandId: open.commandId },
+        ...{ symbol: 'AAPL', side: 'buy', principal: 'desk', references: ['grid-7', open.attemptId] },
+      });
+    });
+
+    it('finds the open orders of an account, with what they are selected by', async () => {
+      await using rig = await make();
+      const place = newPlace({ principal: 'robot', callerRef: 'grid-7' });
+      await unknown(rig.journal, place);
+      const ours: Order = { ...equityView, orderId: 'a', origin: 'tidemark', commandId: place.commandId, callerRef: 'grid-7' };
+      await rig.show(ours, place);
+      await rig.show({ ...predictionView, orderId: 'b', side: 'sell', clientOrderRef: 'theirs' });
+      await unknown(rig.journal, newPlace({ principal: 'grid', callerRef: 'grid-8' }), { to: 'accepted', orderId: 'c' });
+      const { clOrdId: _clOrdId, ...withoutReference } = equityView;
+      await rig.show({ ...withoutReference, orderId: 'c' });
+      await rig.show({ ...equityView, orderId: 'over', status: 'canceled' });
+      expect(await rig.journal.openOrders('acct-1', undefined, 10)).toEqual([
+        { stream: 'account', orderId: 'a', symbol: 'AAPL', side: 'BUY', principal: 'robot', references: ['grid-7', 'client-1'] },
+        { stream: 'account', orderId: 'c', symbol: 'AAPL', side: 'BUY', principal: 'grid', references: ['grid-8'] },
+        { stream: 'prediction', orderId: 'b', symbol: 'FED-CUT', side: 'sell', references: ['theirs'] },
+      ]);
     });
 
     it('is not begun by a holder that was overtaken', async () => {

@@ -1,5 +1,5 @@
 import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/commands/command-journal.ts';
-import { orderKey, type Stream } from '../../src/domain/order.ts';
+import { type Order, orderKey, type Stream } from '../../src/domain/order.ts';
 import { isTerminal } from '../../src/domain/terminal.ts';
 
 /** The side of the journal that reads what ingest has committed. All answers are of this instant. */
@@ -7,14 +7,13 @@ export interface JournaledOrders {
   boundOrders(commandIds: ReadonlySet<string>): BoundOrder[];
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): SettlingUpdate[];
   readOrder(stream: Stream, orderId: string): SettlingUpdate | undefined;
-  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): OpenOrder[];
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Order[];
 }
 
 /** As the port sorts them, a page of them. */
-export function pageOf(orders: readonly OpenOrder[], after: OpenOrder | undefined, limit: number): OpenOrder[] {
+export function pageOf(orders: readonly Order[], after: OpenOrder | undefined, limit: number): Order[] {
   const place = ({ stream, orderId }: OpenOrder) => `${stream} ${orderId}`;
   return orders
-    .map(({ stream, orderId }) => ({ stream, orderId }))
     .filter((order) => after === undefined || place(order) > place(after))
     .sort((a, b) => (place(a) < place(b) ? -1 : 1))
     .slice(0, limit);
@@ -47,7 +46,7 @@ export class ToldOrders implements JournaledOrders {
   readOrder(stream: Stream, orderId: string): SettlingUpdate | undefined {
     return this.updates.get(orderKey(stream, orderId))?.at(-1);
   }
-  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): OpenOrder[] {
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Order[] {
     const newest = [...this.updates.values()].flatMap((updates) => updates.at(-1)?.order ?? []);
     const open = newest.filter((order) => order.accountId === accountId && !isTerminal(order.status));
     return pageOf(open, after, limit);

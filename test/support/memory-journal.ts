@@ -28,6 +28,7 @@ import {
 import { type Attempt, type Command, type Evidence, isFinal } from '../../src/domain/command.ts';
 import type { LimitRow } from '../../src/domain/limits.ts';
 import type { Stream } from '../../src/domain/order.ts';
+import type { Selectable } from '../../src/domain/select-orders.ts';
 import { venueDecision } from '../../src/domain/settle-place.ts';
 import { MemoryLimits } from './journal-limits.ts';
 import { must, mustBeWellFormed, mustHoldAttempts, mustMoveAttempt, mustMoveCommand } from './journal-rules.ts';
@@ -198,17 +199,30 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('readOrder', () => this.orders.readOrder(stream, orderId));
   }
 
-  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<OpenOrder[]> {
-    return this.hook('openOrders', () => this.orders.openOrders(accountId, after, limit));
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<(OpenOrder & Selectable)[]> {
+    return this.hook('openOrders', () =>
+      this.orders.openOrders(accountId, after, limit).map((order) => {
+        const { stream, orderId, side, commandId = '', clOrdId, clientOrderRef } = order;
+        const placed = this.commands.get(commandId) ?? this.placeOf(order);
+        const callerRef = order.callerRef ?? placed?.callerRef;
+        return {
+          ...{ stream, orderId, side, symbol: order.instrument.symbol },
+          ...(placed !== undefined && { principal: placed.principal }),
+          references: [callerRef, clOrdId, clientOrderRef].filter((each) => each !== undefined),
+        };
+      }),
+    );
   }
 
-  unseenPlaces(accountIds: readonly string[]): Promise<PlaceOfAccount[]> {
+  unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
     return this.hook('unseenPlaces', () =>
-      this.oldestFirst()
-        .filter(({ state, orderId, request: { kind, accountId } }) => {
-          return kind === 'place' && orderId === undefined && !isFinal(state) && accountIds.includes(accountId);
-        })
-        .map(({ commandId, request: { accountId, stream } }) => ({ accountId, stream, commandId })),
+      this.oldestFirst().flatMap(({ commandId, state, orderId, request, principal, callerRef, attempts }) => {
+        const { kind, accountId, stream } = request;
+        if (kind !== 'place' || orderId !== undefined || isFinal(state) || !accountIds.includes(accountId)) return [];
+        const { symbol, side } = request.terms;
+        const references = [...(callerRef === undefined ? [] : [callerRef]), ...attempts.map(({ attemptId }) => attemptId)];
+        return [{ accountId, stream, commandId, symbol, side, principal, references }];
+      }),
     );
   }
 
@@ -372,6 +386,11 @@ export class MemoryJournal implements CommandJournal {
       if (command !== undefined) found.set(attemptId, command);
     }
     return found;
+  }
+
+  private placeOf({ stream, orderId }: OpenOrder): Command | undefined {
+    const commands = [...this.commands.values()];
+    return commands.find(({ request, ...of }) => request.kind === 'place' && request.stream === stream && of.orderId === orderId);
   }
 
   private cancelAllOfKey(lane: number, principal: string, key: string): NewCancelAll | undefined {

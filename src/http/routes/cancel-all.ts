@@ -12,9 +12,9 @@ import { readIdempotencyKey, sendDecline, sendKeyMissing, submitResultBody } fro
 export const cancelAllOfAccount = cancelAllRoute(
   '/v1/accounts/{accountId}/cancel-all',
   'cancelAllOfAccount',
-  'Cancel every open order of an account',
+  'Cancel the open orders of an account, all or those selected',
 );
-export const cancelAllOfService = cancelAllRoute('/v1/cancel-all', 'cancelAll', 'Cancel every open order');
+export const cancelAllOfService = cancelAllRoute('/v1/cancel-all', 'cancelAll', 'Cancel the open orders, all or those selected');
 
 function cancelAllRoute(path: string, operationId: string, summary: string): Route {
   const ofAccount = path.includes('{accountId}');
@@ -24,7 +24,7 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
     operationId,
     summary,
     describe:
-      'A command for each order that is open now, after the accounts were read. It stays in force until the places that are unresolved now are settled: what lands is cancelled, unless `onLanding` is `leave`. The same request under the same key is about the same orders and places, however late it comes, and tells what became of each. `open` says whether something may still be open.',
+      'A command for each order that is open now, after the accounts were read. `symbol`, `side`, `principal` and `reference` select: an order has to match each that is given, and one that matches none is left alone. It stays in force until the places that are unresolved now are settled: what lands is cancelled, unless `onLanding` is `leave`. The same request under the same key is about the same orders and places, however late it comes, and tells what became of each. `open` says whether something may still be open.',
     tag: 'operations',
     scopes: ['ops:write'],
     ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
@@ -45,9 +45,10 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       if (idempotencyKey === undefined) return sendKeyMissing(reply);
       const body = parseCancelAll(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const { reason, onLanding } = body;
+      const { reason, onLanding, only } = body;
       const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
-      const result = await parts.commands.cancelAll(await scopeOf(parts, principal, params), word);
+      const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
+      const result = await parts.commands.cancelAll(scope, word);
       if (result.kind === 'declined') return sendDecline(reply, result);
       if (result.replayed) reply.header('idempotent-replayed', 'true');
       return sendJson(reply, 200, answerOf(result));
