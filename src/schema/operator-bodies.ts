@@ -64,7 +64,7 @@ export function parseCancelAfter(
   }));
 }
 
-export interface CancelAllBody {
+interface CancelAllBody {
   readonly reason: string;
   readonly onLanding: 'cancel' | 'leave';
   /** Absent: every order. */
