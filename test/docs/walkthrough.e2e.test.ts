@@ -28,6 +28,7 @@ function steady(text: string, topicPrefix: string): string {
       .replace(/\d+ orders and \d+ records/g, '10 orders and 29 records')
       .replace(/\d+ orders? read/g, '9 orders read')
       .replace(/\d+ updates? written/g, '3 updates written')
+      .replace(/\d+ observations? on the way/g, '0 observations on the way')
       // Whether the service had anything under way just then, and whether the venue's word came before the answer, is chance.
       .replace(/^waiting for what is under way …\n/gm, '')
       .replace(/^(SIM-\d+ +prediction +\S+ +)applied /gm, '$1accepted')

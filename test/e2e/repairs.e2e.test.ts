@@ -43,7 +43,7 @@ it('accounts are read whole, and quarantined orders again, by the service that r
   });
 
   const there = await quarantine(world, known);
-  const gone = await quarantine(world, { ...known, order: 'no-such-order' });
+  const gone = await quarantine(world, { ...known, order: '00000000-0000-4000-8000-000000000000' });
   const nameless = await quarantine(world, { ...known, order: null });
   const retried = await run('quarantine', 'retry', String(there), String(gone), String(nameless), '999999', '--json');
   expect(retried.code).toBe(1);
