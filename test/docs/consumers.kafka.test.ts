@@ -58,7 +58,11 @@ function start([program = '', ...args]: string[], topics: TopicNames): ChildProc
     },
   });
   if (started.stdout !== null) createInterface(started.stdout).on('line', (line) => said.push(line));
-  if (started.stderr !== null) createInterface(started.stderr).on('line', (line) => warned.push(line));
+  if (started.stderr !== null)
+    createInterface(started.stderr).on('line', (line) => {
+      // kafkajs's own lines, such as that of a coordinator which is still waking up, are not the consumer's.
+      if (!line.includes('"logger":"kafkajs"')) warned.push(line);
+    });
   return started;
 }
 
@@ -146,7 +150,9 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
       everyMs: 100,
     });
     const passedOver = (topic: string) => warned.filter((line) => line.startsWith(topic) && line.endsWith('is no update'));
-    expect([passedOver(topics.state).length, passedOver(topics.updates).length, warned.length]).toEqual([4, 4, 8]);
+    expect([passedOver(topics.state).length, passedOver(topics.updates).length, warned.length], warned.join('\n')).toEqual([
+      4, 4, 8,
+    ]);
     expect(said).toEqual(['account:o-1 1.1 partially_filled 40', 'account:o-1 1.2 partially_filled 40']);
     await publisher.close();
   }, 240_000);
