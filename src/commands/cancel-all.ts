@@ -62,17 +62,22 @@ export class CancelAlls {
   async run(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
     const { journal, log, maySend } = this.deps;
     const { by, requestId, idempotencyKey } = word;
+    let term: Term | undefined;
     try {
       const known = await journal.findCancelAll(this.options.lane, by, idempotencyKey);
       if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
       const under = maySend();
       // What became of a known one is in the journal, for a process that may send nothing too.
       if ('code' in under) return known === undefined ? under : this.tell(known, true);
-      const opened = known === undefined ? await this.open(scope, word, under.term) : { record: known, replayed: true };
-      return 'code' in opened ? opened : this.tell(opened.record, opened.replayed, under.term);
+      term = under.term;
+      const opened = known === undefined ? await this.open(scope, word, term) : { record: known, replayed: true };
+      return 'code' in opened ? opened : this.tell(opened.record, opened.replayed, term);
     } catch (err) {
-      log.warn({ err, requestId }, 'a cancel-all could not be written down');
-      return declined('STORE_UNAVAILABLE', 'the database could not be reached; nothing was sent by this request', 1_000);
+      log.warn({ err, requestId }, 'a cancel-all could not be written down, or the answer was lost');
+      // The journal may have it all the same: then it is in force, and no other process carries it out during this term.
+      if (term !== undefined) void this.takeUp(term);
+      const message = 'the database could not be reached: nothing was sent so far, and the same key tells what became of it';
+      return declined('STORE_UNAVAILABLE', message, 1_000);
     }
   }
 
