@@ -40,6 +40,23 @@ describe('a cancel-all beside an unresolved place', () => {
     expect(canceled(rig)).toHaveLength(1);
   });
 
+  it('cancels it also when the answer to its own journaling was lost', async () => {
+    const { rig, commandId } = await withUnresolvedPlace();
+    rig.journal.hook = async (operation, transact) => {
+      const result = await transact();
+      if (operation === 'openCancelAll') throw new Error('the answer was lost');
+      return result;
+    };
+    expect(await rig.during(rig.desk.cancelAll(account, { ...word, idempotencyKey: 'all' }))).toMatchObject({
+      kind: 'declined',
+      code: 'STORE_UNAVAILABLE',
+    });
+    await rig.clock.advance(6_000);
+    const order = rig.land(commandId);
+    await rig.clock.advance(1_000);
+    expect(canceled(rig)).toEqual([order.orderId]);
+  });
+
   it('stays in force over a takeover, and cancels once', async () => {
     const { rig, commandId } = await withUnresolvedPlace();
     await cancelAll(rig);

@@ -17,6 +17,7 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [438, 'a list showed rows from before the loss of its store (a fault of the simulator)'],
   [588, 'one stream of an account was followed, the other never'],
   [602, 'more commands than fit in memory, all of them unknown: those behind them are not looked at'],
+  [632, 'the answer to the journaling of a cancel-all was lost: it was in force, and no process carried it out'],
   [641, 'two cancels of one order: the refusal of the first was taken for that of the second'],
   [898, 'a replace of what nothing shows, never seen pending, stays unknown (a fault of the simulator)'],
   [1023, 'our clock was fast when an empty list was marked as read: what came later was never seen'],
