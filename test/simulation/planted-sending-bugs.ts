@@ -73,7 +73,8 @@ export const sends: readonly PlantedBug[] = [
     shows: /writes .* which is (prepared|not)/,
     deps: () => ({
       wrapEntry: (entry) => ({
-        send: (request, attemptId, options) => entry.send(request, attemptId, { ...options, mayWrite: async () => true }),
+        send: (request, attemptId, options) =>
+          entry.send(request, attemptId, { ...options, mayWrite: async () => true, mayStillWrite: () => true }),
       }),
     }),
   },
@@ -84,7 +85,7 @@ export const sends: readonly PlantedBug[] = [
       wrapEntry: (entry) => ({
         send: (request, attemptId, options) => {
           const mayWrite = () => options.mayWrite().then(() => true);
-          return entry.send(request, attemptId, { ...options, mayWrite });
+          return entry.send(request, attemptId, { ...options, mayWrite, mayStillWrite: () => true });
         },
       }),
     }),
