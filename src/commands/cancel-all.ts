@@ -62,21 +62,18 @@ export class CancelAlls {
   async run(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
     const { journal, log, maySend } = this.deps;
     const { by, requestId, idempotencyKey } = word;
-    let term: Term | undefined;
     try {
       const known = await journal.findCancelAll(this.options.lane, by, idempotencyKey);
       if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
       const under = maySend();
       // What became of a known one is in the journal, for a process that may send nothing too.
       if ('code' in under) return known === undefined ? under : this.tell(known, true);
-      term = under.term;
-      const opened = known === undefined ? await this.open(scope, word, term) : { record: known, replayed: true };
-      return 'code' in opened ? opened : this.tell(opened.record, opened.replayed, term);
+      const opened = known === undefined ? await this.open(scope, word, under.term) : { record: known, replayed: true };
+      return 'code' in opened ? opened : this.tell(opened.record, opened.replayed, under.term);
     } catch (err) {
       log.warn({ err, requestId }, 'a cancel-all could not be written down, or the answer was lost');
-      // The journal may have it all the same: then it is in force, and no other process carries it out during this term.
-      if (term !== undefined) void this.takeUp(term);
-      const message = 'the database could not be reached: nothing was sent so far, and the same key tells what became of it';
+      const message =
+        'the database could not be reached: nothing was sent so far, it is tried again, and the same key tells what became of it';
       return declined('STORE_UNAVAILABLE', message, 1_000);
     }
   }
@@ -99,16 +96,17 @@ export class CancelAlls {
     const { by: principal, reason, requestId, idempotencyKey, onLanding = 'cancel' } = word;
     const list = await listCancelAll(this.deps, scope, { ...this.options, over: term.over });
     if ('code' in list) return list;
-    const result = await journal.openCancelAll(
-      {
-        cancelAllId: random.uuid(),
-        ...{ principal, idempotencyKey, requestHash: hashOf(scope, word), reason, onLanding },
-        selection: selectionOf(scope),
-        ...list,
-        atMs: clock.nowMs(),
-      },
-      term.fence,
-    );
+    const wanted: NewCancelAll = {
+      cancelAllId: random.uuid(),
+      ...{ principal, idempotencyKey, requestHash: hashOf(scope, word), reason, onLanding },
+      selection: selectionOf(scope),
+      ...list,
+      atMs: clock.nowMs(),
+    };
+    const result = await journal.openCancelAll(wanted, term.fence).catch((error: unknown) => {
+      void this.openLater(wanted, term);
+      throw error;
+    });
     if (result.kind === 'fenced') return anotherLeads;
     if (result.kind === 'key_reused') return keyReused;
     const { cancelAll: record } = result;
@@ -119,6 +117,26 @@ export class CancelAlls {
       audit({ principal, action: 'cancel_all', requestId, reason, detail, ...(accountId !== undefined && { accountId }) });
     }
     return { record, replayed };
+  }
+
+  /**
+   * Whether it was written down is not known, and may be decided later than any read of it: the same key is written again until the journal answers. So it is carried out in
+   * this term, and the caller who repeats it finds it.
+   */
+  private async openLater(wanted: NewCancelAll, term: Term): Promise<void> {
+    const { journal, clock, random } = this.deps;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    while (!term.over.aborted) {
+      await clock.sleep(backoff.nextMs(), term.over);
+      if (term.over.aborted) return;
+      try {
+        const result = await journal.openCancelAll(wanted, term.fence);
+        if ('cancelAll' in result) this.carryOut(result.cancelAll, term);
+        return;
+      } catch {
+        // The next try.
+      }
+    }
   }
 
   private carryOut(record: NewCancelAll, term: Term | undefined): CancelAllRun {

@@ -45,6 +45,7 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [14001, 'as 13654'],
   [16563, 'as 2297, with a second handover before the dead connection had ended: its goodbye was taken for that of both'],
   [11997, 'a subscription counted before its process had read so (a fault of the simulator)'],
+  [10683, 'as 632, and the commit came after the journal was read again'],
 ]);
 
 /** The same, of runs in which the database loses its last commits. */

@@ -3,7 +3,7 @@ import type { Random } from '../../src/runtime/random.ts';
 import { Exchange } from '../../src/sandbox/exchange/exchange.ts';
 import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-account.ts';
 import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
-import { correctFill, regainSight } from '../../src/sandbox/exchange/venue-steps.ts';
+import { correctFill } from '../../src/sandbox/exchange/venue-steps.ts';
 import { whole } from '../../src/sandbox/exchange/wire-text.ts';
 import { Uncertainty } from '../../src/sandbox/faults/uncertainty.ts';
 import { below, happens, oneOf } from '../../src/sandbox/market/draw.ts';
@@ -149,7 +149,7 @@ export class MemoryPlatform {
     if (happens(lossRandom, 0.5)) return;
     // Mostly within the second or two in which the first is dealt with.
     const gapMs = 2 * againWithinMs ** lossRandom.next();
-    if (happens(lossRandom, 0.5)) clock.after(gapMs / 2, () => this.regainSightOf(account));
+    // Not certain again in between: where no order is left to tell of the second loss, nothing would tell of the first either.
     clock.after(gapMs, () => {
       if (!this.healed) this.loseStoreOf(account);
     });
@@ -169,12 +169,6 @@ export class MemoryPlatform {
     for (const order of open) if (!this.exchange.orders.has(order.terms.orderId)) this.market.release(order);
     this.trace.add('platform', 'loses the store of', account.id);
     return true;
-  }
-
-  /** The first loss is over before the second: those that the reader has not heard of are told of by the second. */
-  private regainSightOf(account: ExchangeAccount): void {
-    if (this.healed) return;
-    for (const order of this.lostOrders()) if (order.terms.account === account) regainSight(this.exchange, order);
   }
 
   /** Orders that say that their store was lost. */
