@@ -35,7 +35,7 @@ export type CancelAllOptions = Pick<
  * States of a cancel-all: written down → in force (carried out by the holder of its lane, whoever that is) → ended, once each of its orders has its cancel and each of its
  * places is settled.
  * Invariant: a key is about the orders that were open, and the places that were unresolved, when it was first heard; they are in the journal before the first cancel.
- * Again it cancels nothing else, however late it comes. What it answers names everything of the scope that it knows may be open (invariant 32).
+ * Again it cancels nothing else, however late it comes. What it answers names everything of the scope that it knows may be open.
  */
 export class CancelAlls {
   private readonly runs = new Map<string, CancelAllRun>();

@@ -34,7 +34,7 @@ export type CheckResult =
   | Declined;
 
 /**
- * Everything for which a command is declined before anything is journaled (reconciliation, "Sending a command" 1). Of a cancel nothing is asked but whether its account may
+ * Everything for which a command is declined before anything is journaled (docs/settling.md, "Outcome of a write"). Of a cancel nothing is asked but whether its account may
  * be traded and its order still lives. Called in the account's turn: nothing of the account is opened between this and the opening. Rejects when the order could not be
  * read. `isPaced`: a cancel of a cancel-all, whose list is ceiling enough.
  */

@@ -67,7 +67,7 @@ const takeOverRecentMs = 120_000;
 const lookAtHaltsEveryMs = 5_000;
 
 /**
- * The command side: takes commands, sends them, and has them followed until they are settled (reconciliation). The parts do the work; this joins them and keeps the term.
+ * The command side: takes commands, sends them, and has them followed until they are settled (docs/settling.md). The parts do the work; this joins them and keeps the term.
  *
  * States: standing by → leading (between `begin` and `end`) → standing by …; draining, from `drain` on, in both.
  * Invariant: whatever is written or sent belongs to the term under which it began, and nothing of a term is begun once it is over or its lease is not certain. Standing by,

@@ -23,7 +23,7 @@ const roomEveryMs = 500;
 const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
 
 /**
- * The platform refused a cancel by 404 or 409: one look at the order, which may have ended by other means (reconciliation, "Settling unknown", cancel). Whatever it shows
+ * The platform refused a cancel by 404 or 409: one look at the order, which may have ended by other means (docs/settling.md, "Settling unknown", cancel). Whatever it shows
  * says nothing about the place. Never rejects.
  */
 export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<void> {

@@ -71,7 +71,7 @@ type Opened =
 const confirmDelaysMs = [0, 100, 400] as const;
 
 /**
- * A command from the caller's word to its answer (reconciliation, "Sending a command").
+ * A command from the caller's word to its answer (docs/settling.md, "Outcome of a write").
  *
  * Invariant: declined means that this call has sent nothing and will send nothing; a known key is answered whatever stands in the way of a new command. The checks and the
  * opening of one account's places and replaces never interleave, nor do those of its cancels. A command that was opened is answered with a state that is committed.

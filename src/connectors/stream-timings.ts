@@ -1,4 +1,4 @@
-/** Deadlines and intervals of a source, milliseconds. The defaults are those of reconciliation.md and invariants.md. */
+/** Deadlines and intervals of a source, milliseconds. The defaults are those of docs/settling.md. */
 export interface StreamTimings {
   /** We ping this often … */
   readonly pingMs: number;

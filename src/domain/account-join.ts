@@ -17,7 +17,7 @@ export interface Priced {
 }
 
 /**
- * The join of all views of one account order (reconciliation.md, "Account orders"). Every component is a maximum or a union, so that merging is commutative,
+ * The join of all views of one account order (docs/settling.md, "Account orders"). Every component is a maximum or a union, so that merging is commutative,
  * associative and idempotent: neither the order of arrival nor repetition can matter. What consumers see is a function of it (`present-account.ts`).
  */
 export interface AccountJoin {

@@ -8,7 +8,7 @@ import { isTerminal } from './terminal.ts';
 type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
 type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
-/** Why a command is declined by what we know of its order and account: nothing is journaled, nothing was sent (reconciliation.md, "Sending a command" 1). */
+/** Why a command is declined by what we know of its order and account: nothing is journaled, nothing was sent (docs/settling.md, "Outcome of a write"). */
 export interface LocalRefusal {
   readonly code:
     | 'UNRESOLVED_PRIOR_COMMAND'

@@ -116,7 +116,7 @@ export function stateOf(standing: Standing): CommandState {
 }
 
 /**
- * Where an event takes a command (reconciliation.md, "Sending a command", "Settling unknown"). The only judge of that: every step of the journal asks here first.
+ * Where an event takes a command (docs/settling.md, "Outcome of a write", "Settling unknown"). The only judge of that: every step of the journal asks here first.
  * The same event again is ignored or leads to where the command is already, so hearing something twice never matters.
  */
 export function commandTransition(kind: CommandKind, standing: Standing, event: CommandEvent): Transition {

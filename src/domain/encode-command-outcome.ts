@@ -9,7 +9,7 @@ export function outcomeOf({ state }: Pick<Command, 'state'>): CommandOutcome {
 }
 
 /**
- * The command as it was after one step: the text that goes to `tidemark.command-outcomes.v1` (design, "Kafka"). `version` rises by one with every step, so
+ * The command as it was after one step: the text that goes to `tidemark.command-outcomes.v1` (docs/consuming.md). `version` rises by one with every step, so
  * (commandId, version) tells a repeat and a hole. int64 and decimals are strings; who asked, and under which key, stays with us.
  */
 export function encodeCommandOutcome(command: Command): string {

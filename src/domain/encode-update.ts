@@ -19,7 +19,7 @@ export interface UpdateParts {
   readonly fill?: Fill;
 }
 
-/** The payload of one accepted change: the exact text of the log row and of the Kafka record (design, "Kafka"). Versions are strings, as int64 is on every wire. */
+/** The payload of one accepted change: the exact text of the log row and of the Kafka record (docs/consuming.md). Versions are strings, as int64 is on every wire. */
 export function encodeUpdate(parts: UpdateParts): string {
   const { head, orderJson, generation, cause, changed, fill } = parts;
   const { order, revision, sourceVersion } = head;

@@ -14,7 +14,7 @@ export interface Observation {
   readonly view: OrderView;
   /** The platform's `version`, int64. Absent on account orders and where the platform left it out. */
   readonly sourceVersion?: bigint;
-  /** Prediction orders: the source epoch of the connection or read that brought it (reconciliation: store lost). 0 on account orders. */
+  /** Prediction orders: the source epoch of the connection or read that brought it (docs/settling.md: store lost). 0 on account orders. */
   readonly sourceEpoch: number;
   /** A complete GET that was confirmed by a second, newer than what we hold and with a lower cumQty: the one way for cumQty to fall. */
   readonly correction?: true;

@@ -2,7 +2,7 @@ import type { Command } from './command.ts';
 import { parseVersion } from './version.ts';
 
 /**
- * Where an accepted replace or cancel counts as seen pending: at the version of the platform's 202 (reconciliation.md, "Sending a command"). The stream may have told
+ * Where an accepted replace or cancel counts as seen pending: at the version of the platform's 202 (docs/settling.md, "Outcome of a write"). The stream may have told
  * a later version before the reply came; without this, that one would show old terms that were never seen pending, and prove nothing.
  *
  * Undefined where the reply names no version, and where it names none above the baseline: then it was given under another source epoch, and can't be compared.

@@ -8,7 +8,7 @@ export interface CompleteRead {
   readonly certain: boolean;
 }
 
-/** How long after the claim of an attempt its one write may still begin (reconciliation.md, "Sending a command" 3). */
+/** How long after the claim of an attempt its one write may still begin (docs/settling.md, "Outcome of a write"). */
 const writeWindowMs = 1_000;
 
 /** Reconciliation.md, "Settling unknown", place. */

@@ -15,7 +15,7 @@ interface PredictionMemory {
 }
 
 /**
- * Prediction orders (reconciliation.md): the highest (source epoch, version) stays, and everything at or below it is ignored. An observation without a
+ * Prediction orders (docs/settling.md): the highest (source epoch, version) stays, and everything at or below it is ignored. An observation without a
  * version is below every versioned one, of any epoch: an unversioned reply must not open an epoch, or the complete list read before it would be refused.
  */
 export function reducePrediction(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {

@@ -9,7 +9,7 @@ const skewMs = 60_000;
 /**
  * Whether an order could be that of an unknown place, had the platform lost our reference: nobody's that we know of, equal terms, made in the time in which a write
  * of the place may have arrived. Shown to people beside `unknown` as a hint. Never a verdict, and nothing may be bound by it: somebody else may have placed the same
- * (reconciliation.md, "Settling unknown", place).
+ * (docs/settling.md, "Settling unknown", place).
  */
 export function resembles(command: Command, order: Order): boolean {
   const { request, state } = command;

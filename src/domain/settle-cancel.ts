@@ -13,7 +13,7 @@ import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict
 import { isTerminal } from './terminal.ts';
 
 /**
- * A cancel (reconciliation.md, "Settling unknown"), judged update by update above the baseline. Nothing but an observed end of the order is an end of the cancel:
+ * A cancel (docs/settling.md, "Settling unknown"), judged update by update above the baseline. Nothing but an observed end of the order is an end of the cancel:
  * that the order can't be found, and that time passes, prove nothing.
  *
  * With a rival, another cancel of the order that may have been out at the same time, nobody can tell whose is seen pending, unless this one was seen so before: then it is

@@ -13,7 +13,7 @@ import {
 } from './settling.ts';
 
 /**
- * A place (reconciliation.md, "Settling unknown"): an order that carries one of its attempt ids, with account, symbol and side as ours, is it, whatever became of
+ * A place (docs/settling.md, "Settling unknown"): an order that carries one of its attempt ids, with account, symbol and side as ours, is it, whatever became of
  * its price and quantity. Never bound by terms alone, and absence says nothing: somebody else may have placed the same, and lists are late.
  *
  * The order ends the doubt, and the venue settles the place: `applied` once it has taken the order, `rejected` when it refused it without a fill, `accepted` until then.

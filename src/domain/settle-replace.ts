@@ -14,7 +14,7 @@ import { type Finding, nothing, type Settling, type SettlingUpdate } from './set
 import { isTerminal } from './terminal.ts';
 
 /**
- * A replace (reconciliation.md, "Settling unknown"), judged version by version above the baseline; the first that proves something is the verdict, so that
+ * A replace (docs/settling.md, "Settling unknown"), judged version by version above the baseline; the first that proves something is the verdict, so that
  * what happens to the order later can't reverse it.
  *
  * While the command is open its write may not have left: what was seen pending, refused or changed to other terms may be somebody else's, and nothing but its own

@@ -1,6 +1,6 @@
 import type { OrderStatus, TerminalStatus } from './order.ts';
 
-/** Which terminal status is shown when several were seen (reconciliation, "Account orders"): the first of these. */
+/** Which terminal status is shown when several were seen (docs/settling.md, "Account orders"): the first of these. */
 export const terminalPrecedence = [
   'filled',
   'replaced',

@@ -9,7 +9,7 @@ const mostHints = 5;
 
 /**
  * Ids of orders with the terms of an unknown place that nobody's reference explains, for the person who has to settle it. The platform may have lost our reference, or
- * somebody may have placed the same: nothing is concluded from it (reconciliation.md, "Settling unknown").
+ * somebody may have placed the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
  */
 export async function findHints(
   reads: Pick<OrderReads, 'listOrders'>,

@@ -24,7 +24,7 @@ export function referenceToBind(head: Head | undefined, view: OrderView): string
 /**
  * What the revision of an order is given which first shows the id of an attempt: the row that ties the two, and what only we know of the order. An order whose
  * account, symbol or side are not those of the attempt keeps its row, for a person to look at, and stays `external`: the platform does not promise that references
- * are unique, and anybody may send one that looks like ours (reconciliation, "Settling `unknown`").
+ * are unique, and anybody may send one that looks like ours (docs/settling.md, "Settling unknown").
  *
  * Mostly that is its first revision; a later one where a list or an event left the reference out at first. The attempt is committed before its first byte leaves, so no
  * order of ours can be observed before its binding can be read; unless the database was restored to a moment in between: such an order stays `external`.

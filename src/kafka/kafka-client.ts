@@ -23,7 +23,7 @@ export interface KafkaClient {
 }
 
 /**
- * kafkajs as we use it (design, "Kafka"): none of its own retries (its retry loop loses data silently; a retry needs a new client), every
+ * kafkajs as we use it (docs/decisions/002-kafkajs-without-its-retries.md): none of its own retries (its retry loop loses data silently; a retry needs a new client), every
  * request under a deadline, and sockets of our own making. kafkajs can't abandon a request that hangs, but a destroyed socket rejects everything on it.
  *
  * `attempt` rotates the list of brokers: without retries kafkajs only ever asks the first one, and a new client would ask it again.

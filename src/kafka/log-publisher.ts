@@ -36,7 +36,7 @@ interface Connected {
 }
 
 /**
- * The log topics over kafkajs (design, "Kafka").
+ * The log topics over kafkajs (docs/decisions/002-kafkajs-without-its-retries.md).
  *
  * States: no producer → connected → (any error, or our own deadline) retired: no producer. A retired one is never used again: the records that it still holds can't
  * reach a broker, so a row that is sent again can't be overtaken by its older self from there.

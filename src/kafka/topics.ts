@@ -32,7 +32,7 @@ const sevenDays = String(7 * 24 * 60 * 60 * 1000);
 /** Kafka's default, said aloud: what a smaller one refuses stops the lane. */
 const maxMessageBytes = '1048588';
 
-/** The topics of design, "Kafka". */
+/** The topics (docs/consuming.md). */
 export function topicSpecs(names: TopicNames): readonly TopicSpec[] {
   const kept = { 'cleanup.policy': 'delete', 'retention.ms': sevenDays, 'max.message.bytes': maxMessageBytes };
   const compacted = { 'cleanup.policy': 'compact', 'min.compaction.lag.ms': '60000', 'max.message.bytes': maxMessageBytes };

@@ -59,7 +59,7 @@ const notFoundYet = 'KafkaJSGroupCoordinatorNotFound';
 const askAgainMs = 25;
 
 /**
- * The state topic over kafkajs transactions (design, "Kafka").
+ * The state topic over kafkajs transactions (docs/decisions/002-kafkajs-without-its-retries.md).
  *
  * States: not a writer → (takeOver) the only writer → (any error, or a deadline) retired, not a writer. A transaction that was left open by a retired
  * writer is aborted by the next take-over, ours or another's, so the records of an interrupted flush are never seen.

@@ -5,7 +5,7 @@ import { ordersPath } from './wire/order-pages.ts';
 import { notSendable, type WriteDeps, type WriteOptions, writePlatform } from './write-platform.ts';
 import type { WriteResult } from './write-result.ts';
 
-/** `DELETE /v1/orders/{ordId}?accountId=` (contract). `accepted`: the cancel was asked for; whether it happens is seen on the order. */
+/** `DELETE /v1/orders/{ordId}?accountId=` (docs/platform-assumptions.md). `accepted`: the cancel was asked for; whether it happens is seen on the order. */
 export async function cancelOrder(
   deps: WriteDeps,
   baseUrl: string,

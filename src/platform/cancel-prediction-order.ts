@@ -5,7 +5,7 @@ import type { PredictionOrderWire } from './wire/prediction-order.ts';
 import { notSendable, type WriteDeps, type WriteOptions, writePlatform } from './write-platform.ts';
 import type { WriteResult } from './write-result.ts';
 
-/** `DELETE /v1/predictions/orders/{orderId}?accountId=` (contract), on staging. `accepted`: the cancel awaits the venue. */
+/** `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md), on staging. `accepted`: the cancel awaits the venue. */
 export async function cancelPredictionOrder(
   deps: WriteDeps,
   baseUrl: string,

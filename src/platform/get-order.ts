@@ -6,7 +6,7 @@ import { rawPredictionAnswer } from './wire/prediction-envelope.ts';
 
 const notAnId = { code: 'INVALID_REQUEST', message: 'no order can have this id', retryable: false, sent: 'no' } as const;
 
-/** One order (contract: `GET /v1/orders/{ordId}`, `GET /v1/predictions/orders/{orderId}`). */
+/** One order (docs/platform-assumptions.md: `GET /v1/orders/{ordId}`, `GET /v1/predictions/orders/{orderId}`). */
 export async function getOrder(
   deps: ReadDeps,
   baseUrl: string,

@@ -5,7 +5,7 @@ import type { Fetched } from './read-shape.ts';
 import { health, healthPath } from './wire/health.ts';
 
 /**
- * The platform's own word on its health (contract, "The rest": `GET /v1/health`). One attempt and no token: it is asked for the state of this moment, also
+ * The platform's own word on its health (docs/platform-assumptions.md, "Data": `GET /v1/health`). One attempt and no token: it is asked for the state of this moment, also
  * when no one can sign in.
  */
 export async function readHealth(deps: { readonly http: Http }, baseUrl: string, signal: AbortSignal): Promise<Fetched<string>> {

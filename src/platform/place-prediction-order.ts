@@ -9,7 +9,7 @@ import type { WriteResult } from './write-result.ts';
 /** Writes carry a reference, by which their order is found again. */
 export type ReferencedPredictionOrder = PredictionOrderRequest & { readonly clientOrderRef: string };
 
-/** `POST /v1/predictions/orders` (contract), on staging. `accepted`: `pending_new`, the venue has not answered. */
+/** `POST /v1/predictions/orders` (docs/platform-assumptions.md), on staging. `accepted`: `pending_new`, the venue has not answered. */
 export async function placePredictionOrder(
   deps: WriteDeps,
   baseUrl: string,

@@ -7,7 +7,7 @@ export type Identity = Partial<
   Pick<PredictionOrderWire, 'orderId' | 'accountId' | 'clientOrderRef' | 'symbol' | 'outcome' | 'side'>
 >;
 
-/** The answers of the three writes of prediction orders (specification, "Prediction order errors"; contract: place and cancel answer alike). */
+/** The answers of the three writes of prediction orders (specification, "Prediction order errors"; docs/platform-assumptions.md: place and cancel answer alike). */
 export function predictionReading(identity: Identity): WriteReading<PredictionOrderWire> {
   return {
     refusals: new Set([400, 404, 409]),

@@ -16,7 +16,7 @@ export type SignInStep =
   | { readonly kind: 'mfa' | 'confirm'; readonly nextStepAuthId: Secret }
   | { readonly kind: 'failed'; readonly error: PlatformError };
 
-/** User name and password, for a program that is itself the sign-in screen (contract, "OAuth2"). On the address of the screen. */
+/** User name and password, for a program that is itself the sign-in screen (docs/platform-assumptions.md, "OAuth2"). On the address of the screen. */
 export async function signIn(
   deps: SignInDeps,
   authUrl: string,

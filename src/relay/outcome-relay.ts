@@ -47,7 +47,7 @@ interface Term {
 }
 
 /**
- * Steps of commands → Kafka, by the outbox `command_events` (design, "Kafka"): each at least once, those of one command in order.
+ * Steps of commands → Kafka, by the outbox `command_events` (docs/decisions/002-kafkajs-without-its-retries.md): each at least once, those of one command in order.
  *
  * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a wake or the next poll, for more steps to gather, for a lease young
  * enough to act on, for the backoff after a failure. One publish at a time, also across terms.

@@ -34,7 +34,7 @@ export interface RelayDeps {
 }
 
 /**
- * Committed updates → Kafka (design, "Kafka"): every row of the lane's log, in order, at least once.
+ * Committed updates → Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row of the lane's log, in order, at least once.
  *
  * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to `reading` after any failure, gap or overflow (see `Seam`).
  * In both it may be waiting: for a lease young enough to act on, or for the backoff after a failure. One publish at a time, also across terms.

@@ -4,7 +4,7 @@ import { predictionMarkets } from './market/instruments.ts';
 import type { Cast } from './seat-cast.ts';
 import { defaultSettings } from './users/user-records.ts';
 
-/** The first line of `tidemark sandbox --json`: all that a stranger's client needs (contract, "The sandbox's first line"). */
+/** The first line of `tidemark sandbox --json`: all that a stranger's client needs (docs/platform-assumptions.md, "The sandbox's first line"). */
 export interface SandboxDescription {
   readonly platform: string;
   readonly staging: string;

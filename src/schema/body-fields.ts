@@ -23,7 +23,7 @@ export const decimalText = z.string(decimalWords).regex(decimalPattern, decimalW
 /** Quantities and prices: "greater than zero" (specification, "Limits"). */
 export const positiveDecimal = decimalText.refine((text) => isBetween(text, '0'), 'must be greater than zero');
 
-/** Price of a prediction contract: in (0, 1) (contract, "Prediction orders"). */
+/** Price of a prediction contract: in (0, 1) (docs/platform-assumptions.md, "Prediction orders"). */
 export const probability = decimalText.refine((text) => isBetween(text, '0', '1'), 'must lie between 0 and 1');
 
 /** A real instant: `2026-02-30` is none, nor is a year of six digits. */

@@ -22,7 +22,7 @@ const legBody = z.strictObject({
   positionEffect: z.enum(['OPEN', 'CLOSE']),
 });
 
-/** `POST /v1/orders`: specification, "Equity or option order request" and the rules beside the endpoint; legs by the contract. */
+/** `POST /v1/orders`: specification, "Equity or option order request" and the rules beside the endpoint; legs by docs/platform-assumptions.md. */
 export const placeAccountBody = z
   .strictObject({
     accountId: accountIdText.optional().describe('Required, unless tradingAccountId is given'),
@@ -49,7 +49,7 @@ export const placeAccountBody = z
   .superRefine(checkAccountRules)
   .meta({ id: 'PlaceOrder', title: 'Equity or option order request' });
 
-/** `POST /v1/predictions/orders` (contract, "Prediction orders"). */
+/** `POST /v1/predictions/orders` (docs/platform-assumptions.md, "Prediction orders"). */
 export const placePredictionBody = z
   .strictObject({
     accountId: accountIdText,

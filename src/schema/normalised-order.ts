@@ -36,7 +36,7 @@ const working = z
   .describe('What the venue works on; the submitted terms never change');
 
 /**
- * The normalised order (design, "Normalised order"), as it stands in Postgres, on Kafka and in REST answers. Optional means absent at the source: never zero,
+ * The normalised order (docs/consuming.md), as it stands in Postgres, on Kafka and in REST answers. Optional means absent at the source: never zero,
  * never empty. Objects are open: a field that a later minor version adds must not break a reader of this one.
  */
 export const normalisedOrder = z

@@ -6,7 +6,7 @@ const fill = z
   .object({ quantity: decimal, price: decimal.optional(), inferred: z.boolean() })
   .describe('What cumQty rose by since the revision before; inferred where several fills may be merged or a gap lies between');
 
-/** One accepted change, as it stands in the log and on the order-updates and order-state topics (design, "Kafka"). */
+/** One accepted change, as it stands in the log and on the order-updates and order-state topics (docs/consuming.md). */
 export const updateRecord = z
   .object({
     eventId: z.string().describe('<stream>:<orderId>:<revision>'),

@@ -24,7 +24,7 @@ const waits = [undefined, undefined, 0, 500, 3_000] as const;
 
 /**
  * Whoever sends commands: places, replaces and cancels, over and over with the same key when no answer comes, to either process; sometimes many at once, sometimes
- * with another body. Holds what is answered against what was answered before and against the journal (invariants.md 15 and 18).
+ * with another body. Holds what is answered against what was answered before and against the journal (docs/guarantees.md 15 and 18).
  */
 export class Callers {
   readonly breaches: string[] = [];

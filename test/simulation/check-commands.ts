@@ -8,7 +8,7 @@ import type { LedgerWrite } from './write-ledger.ts';
 const most = 5;
 
 /**
- * What must hold of commands once the faults are over and some time has passed (invariants.md 14, 15, "an unknown is never forgotten"): nothing is on its way any
+ * What must hold of commands once the faults are over and some time has passed (docs/guarantees.md 14, 15, "an unknown is never forgotten"): nothing is on its way any
  * more, what can be known is settled, and what can't be is unknown and visible. Returns where that fails.
  */
 export function unsettled(world: World): string[] {

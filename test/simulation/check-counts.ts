@@ -1,7 +1,7 @@
 import type { SimulatedService } from './simulated-service.ts';
 import type { World } from './world.ts';
 
-/** Everything that was offered in this term has ended, and each as one outcome (invariants.md 4); queues are empty and within their bounds (23). */
+/** Everything that was offered in this term has ended, and each as one outcome (docs/guarantees.md 4); queues are empty and within their bounds (23). */
 export function checkCounts({ services }: World): string[] {
   return services.flatMap((service) => [...offersAddUp(service)]);
 }

@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 const most = 5;
 
 /**
- * What must hold once the faults are over and some time has passed (invariants.md 1, 3, 7, 8, 10, 22): the topics, the log, the state and the platform's
+ * What must hold once the faults are over and some time has passed (docs/guarantees.md 1, 3, 7, 8, 10, 22): the topics, the log, the state and the platform's
  * truth tell the same story, nothing is pending, every account is live. Returns where they differ, a few sentences a hop.
  */
 export function disagreements(world: World): string[] {
@@ -65,7 +65,7 @@ function stateAgainstTruth({ platform, database }: World): string[] {
 
 /**
  * An order that had ended, was corrected, and had filled beyond what was taken back before anybody read it: the join keeps the end that it saw, and says
- * `conflict` for a person to look (reconciliation.md, "Account orders").
+ * `conflict` for a person to look (docs/settling.md, "Account orders").
  */
 function outrun(order: Order, truth: ExchangeOrder, corrected: ReadonlySet<ExchangeOrder>): boolean {
   return corrected.has(truth) && order.conflict !== undefined && order.cumQty === expectedOrder(truth)['cumQty'];

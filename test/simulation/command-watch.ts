@@ -23,7 +23,7 @@ const settledByPerson = (command: Command, journal: MemoryJournal) =>
 const cameToNothing: ReadonlySet<CommandState> = new Set(['rejected', 'refused', 'not_sent']);
 
 /**
- * What must hold of commands at every instant, faults or not (invariants.md 12, 13, 14, 16): looked at with every byte that leaves, with all that the platform does, and
+ * What must hold of commands at every instant, faults or not (docs/guarantees.md 12, 13, 14, 16): looked at with every byte that leaves, with all that the platform does, and
  * with every commit of the journal. The platform's ledger is the oracle.
  */
 export class CommandWatch {

@@ -16,7 +16,7 @@ interface Account {
 }
 
 /**
- * One process's claims of completeness held against what it did (invariants.md 4 and 5): `live` only after a list that began behind the subscription was
+ * One process's claims of completeness held against what it did (docs/guarantees.md 4 and 5): `live` only after a list that began behind the subscription was
  * read to its end and everything in it is settled; everything offered ends once.
  */
 export class CoverageWatch {

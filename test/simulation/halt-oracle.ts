@@ -3,7 +3,7 @@ import type { MemoryJournal } from '../support/memory-journal.ts';
 import type { LedgerWrite } from './write-ledger.ts';
 
 /**
- * After a halt was acknowledged no write but a cancel leaves, of whatever attempt, until a person resumes (invariants.md 28). Acknowledged is what an operator was answered,
+ * After a halt was acknowledged no write but a cancel leaves, of whatever attempt, until a person resumes (docs/guarantees.md 28). Acknowledged is what an operator was answered,
  * and what the journal took from the holder of the lane by itself: it held there in memory before.
  */
 export class HaltOracle {

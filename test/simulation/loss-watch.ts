@@ -16,7 +16,7 @@ interface Loss {
 const ofOthers: readonly string[] = ['unknown_message', 'unknown_event'];
 
 /**
- * Frames that one process could not read, held against what it then calls complete (invariants.md 30): no mark passes one before its order was asked for, or its
+ * Frames that one process could not read, held against what it then calls complete (docs/guarantees.md 30): no mark passes one before its order was asked for, or its
  * account was read to the end, by requests that began after it.
  */
 export class LossWatch {

@@ -26,7 +26,7 @@ const heartbeatMs = 15_000;
 const foreignAccount = 'acct-foreign';
 
 /**
- * The order stream of the platform in memory (contract, "Order stream"): upgrade, subscriptions, events, heartbeats, and everything that goes wrong on the
+ * The order stream of the platform in memory (docs/platform-assumptions.md, "Order stream"): upgrade, subscriptions, events, heartbeats, and everything that goes wrong on the
  * way. No replay, no sequence number.
  *
  * Invariant: a subscription is in force from before its acknowledgement is sent; without faults every change of a subscribed account is sent once.

@@ -82,7 +82,7 @@ export class OperatorDeeds {
     if (asked.orders !== orders) this.breach(`cancel-all ${asked.key} was about ${asked.orders}, and is now about ${orders}`);
   }
 
-  /** Places whose order nobody has seen (invariants.md 32). */
+  /** Places whose order nobody has seen (docs/guarantees.md 32). */
   private unseenPlaces(accountId: string): Set<string> {
     const all = [...this.world.journal.commands.values()];
     const unseen = all.filter(

@@ -44,7 +44,7 @@ type Position = Pick<Logged, 'generation' | 'revision'>;
 const before: Position = { generation: 0, revision: 0 };
 
 /**
- * What must hold at every instant, faults or not (invariants.md 2, 3, 7, 8, 9, 24): looked at with every commit and every record. Each breach is a sentence;
+ * What must hold at every instant, faults or not (docs/guarantees.md 2, 3, 7, 8, 9, 24): looked at with every commit and every record. Each breach is a sentence;
  * the run goes on to its end, so that the first one can be read in its surroundings.
  */
 export class SafetyWatch {
@@ -158,7 +158,7 @@ export class SafetyWatch {
     this.firstSeen.set(row.key, logged);
   }
 
-  /** Within a generation a revision has one content for ever (invariants.md 29). */
+  /** Within a generation a revision has one content for ever (docs/guarantees.md 29). */
   private giveOnce(row: PublishRow, { generation, revision }: Logged, from: string): void {
     const position = `${row.key} revision ${revision} of generation ${generation}`;
     const given = this.given.get(position);

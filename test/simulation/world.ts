@@ -271,7 +271,7 @@ export class World {
     platform.stream.onLeft = (socket) => this.serviceOf(socket)?.coverage.left(socket);
   }
 
-  /** Who sends has been told lately that the lane is its own (invariants.md 24), by the database's account and not by its own. */
+  /** Who sends has been told lately that the lane is its own (docs/guarantees.md 24), by the database's account and not by its own. */
   private mustHold(from: string): void {
     const service = this.services.find(({ host }) => host.name === from);
     if (service === undefined) return;

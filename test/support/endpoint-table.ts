@@ -23,7 +23,7 @@ const symbol = fc.constantFrom(...stocks.map((stock) => stock.symbol));
 const contract = fc.constantFrom('O:AAPL261218C00200000', 'O:KO270115P00064000', 'O:BRKB261218C00460000');
 if (optionContract('KO270115P00064000') === undefined) throw new Error('not listed');
 
-/** The lists' queries (contract); `cursor` is made by the platform, so none can be made up. */
+/** The lists' queries (docs/platform-assumptions.md); `cursor` is made by the platform, so none can be made up. */
 const listQuery = {
   accountId: z.string().min(1),
   updatedAfter: z.iso.datetime().optional(),

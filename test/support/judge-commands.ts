@@ -90,7 +90,7 @@ function tookEffect({ kind, quantity }: JournaledCommand, writes: readonly Ledge
 }
 
 /**
- * The platform took it, the venue refused it, and both were over before anybody looked: old terms that were never seen pending prove nothing (reconciliation, "Settling
+ * The platform took it, the venue refused it, and both were over before anybody looked: old terms that were never seen pending prove nothing (docs/settling.md, "Settling
  * unknown"), so `accepted` is all that can be said, and it is alarmed.
  */
 function isRefusedUnseen(

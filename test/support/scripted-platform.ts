@@ -39,7 +39,7 @@ interface Stored {
 }
 
 /**
- * A platform that knows nothing of our code: plain `http` and `ws`, written from platform-contract.md. It does what the test says, and remembers what it was
+ * A platform that knows nothing of our code: plain `http` and `ws`, written from docs/platform-assumptions.md. It does what the test says, and remembers what it was
  * asked. Its lists show what `put` gave them; the stream sends what `emit` and the followers' sockets are given, whether the lists agree or not.
  */
 export class ScriptedPlatform {

@@ -17,7 +17,7 @@ export interface OrderEntryDeps {
 }
 
 /**
- * The port `OrderEntry` over the platform's writes: one call is at most one request, judged by the table "observed → outcome" (reconciliation, "Sending a
+ * The port `OrderEntry` over the platform's writes: one call is at most one request, judged by the table "observed → outcome" (docs/settling.md, "Sending a
  * command"; `platform/judge-write.ts`). An order that the answer shows goes to ingest by the account's own intake, like every other row of it.
  */
 export class PlatformOrderEntry implements OrderEntry {

@@ -32,7 +32,7 @@ export interface ControlAppDeps {
   readonly onStop: () => void;
 }
 
-/** The control port: loopback only, no authentication, never a part of the platform (contract, "The sandbox's first line"). */
+/** The control port: loopback only, no authentication, never a part of the platform (docs/platform-assumptions.md, "The sandbox's first line"). */
 export function createControlApp(deps: ControlAppDeps): FastifyInstance {
   const app = Fastify({ logger: false, forceCloseConnections: true });
   // Only JSON: a web page that a developer has open cannot send that to us without asking first.

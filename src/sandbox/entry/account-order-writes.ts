@@ -12,7 +12,7 @@ import type { OrderRequestTerms } from './read-order-request.ts';
 import { nestedRefusal } from './refusals.ts';
 import type { Write } from './write.ts';
 
-/** `POST /v1/orders`: 200 with the order response, also when the order is rejected (contract, "Equity and option orders"). */
+/** `POST /v1/orders`: 200 with the order response, also when the order is rejected (docs/platform-assumptions.md, "Equity and option orders"). */
 export function placeAccountOrder(deps: EntryDeps, account: ExchangeAccount, request: OrderRequestTerms): Write {
   return {
     refused: false,
@@ -66,7 +66,7 @@ function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRe
   return { reason: 'CONTRACT_EXPIRED', text: `${dead.symbol} has expired` };
 }
 
-/** Specification, "Equity or option order response". All fields are there but `text` and `ordRejReason` (contract, "Orders"). */
+/** Specification, "Equity or option order response". All fields are there but `text` and `ordRejReason` (docs/platform-assumptions.md, "Equity and option orders"). */
 function encodeOrderResponse(order: ExchangeOrder): string {
   const { terms } = order;
   const average = formatFixed(averagePrice(order.notional, order.cumQty));
@@ -76,7 +76,7 @@ function encodeOrderResponse(order: ExchangeOrder): string {
   return `${text},"transactTime":"${instantText(order.updatedAt)}"}`;
 }
 
-/** `DELETE /v1/orders/{ordId}?accountId=` asks for a cancel: `202`, body the order (contract, "Equity and option orders"). */
+/** `DELETE /v1/orders/{ordId}?accountId=` asks for a cancel: `202`, body the order (docs/platform-assumptions.md, "Equity and option orders"). */
 export function cancelAccountOrder(deps: EntryDeps, account: ExchangeAccount, ordId: string): Write {
   return {
     refused: false,

@@ -16,7 +16,7 @@ const predictionAnswer = {
   body: (order: ExchangeOrder) => `{"success":true,"data":${encodePredictionOrder(order)}}`,
 } as const;
 
-/** `POST /v1/predictions/orders`: `pending_new` until the venue answers (contract, "Prediction orders (staging)"). */
+/** `POST /v1/predictions/orders`: `pending_new` until the venue answers (docs/platform-assumptions.md, "Prediction orders"). */
 export function placePredictionOrder(
   deps: EntryDeps,
   account: ExchangeAccount,
@@ -85,7 +85,7 @@ export function replacePredictionOrder(
   return { ...write, by };
 }
 
-/** `DELETE /v1/predictions/orders/{orderId}?accountId=` (contract): `pendingAction` = `cancel` until the venue answers. */
+/** `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md): `pendingAction` = `cancel` until the venue answers. */
 export function cancelPredictionOrder(deps: EntryDeps, account: ExchangeAccount, orderId: string): Write {
   return change(deps, account, orderId, 'cancel', (order) => {
     deps.venue.ask(order, 'cancel');
@@ -130,7 +130,7 @@ function notActionable(order: ExchangeOrder): Refusal | undefined {
   return undefined;
 }
 
-/** The terms that really change, or why the amend is refused. Equal by value is no change (contract: `0.020` = `0.02`). */
+/** The terms that really change, or why the amend is refused. Equal by value is no change (docs/platform-assumptions.md: `0.020` = `0.02`). */
 function changedTerms(order: ExchangeOrder, asked: ReplaceTerms): AskedTerms | Refusal {
   const refuse = (why: string) => predictionRefusal('INVALID_ORDER', why);
   const working = workingTermsOf(order);

@@ -5,7 +5,7 @@ import { mediaTypeOf } from '../rest/read-request.ts';
 type BodyFault = 'EMPTY_BODY' | 'INVALID_JSON' | 'INVALID_ORDER';
 
 /**
- * The members of a JSON object, or the fault of the bytes (specification, "Prediction order errors"; contract: `[]` and `null` are `INVALID_ORDER`).
+ * The members of a JSON object, or the fault of the bytes (specification, "Prediction order errors"; docs/platform-assumptions.md: `[]` and `null` are `INVALID_ORDER`).
  * Assumption: a body that does not call itself `application/json` is `INVALID_JSON`.
  */
 type BodyResult =

@@ -23,7 +23,7 @@ const words: Readonly<Record<OrderState, string>> = {
 
 const pendingWords = { none: undefined, cancel: 'PENDING_CANCEL', replace: 'PENDING_REPLACE' } as const;
 
-/** `ordStatus` (contract, "Equity and option orders"). */
+/** `ordStatus` (docs/platform-assumptions.md, "Equity and option orders"). */
 export function accountStatus(order: ExchangeOrder): string {
   return pendingWords[order.pendingAction] ?? words[order.state];
 }

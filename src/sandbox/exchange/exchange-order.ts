@@ -21,7 +21,7 @@ export type Certainty = 'certain' | 'unknown_unacked' | 'unknown_gap' | 'unknown
 
 const closedStates: ReadonlySet<OrderState> = new Set(['filled', 'canceled', 'rejected', 'expired', 'replaced']);
 
-/** `done_for_day`, `suspended` and `unknown` count as open (contract, "Predictions"). */
+/** `done_for_day`, `suspended` and `unknown` count as open (docs/platform-assumptions.md, "Prediction orders"). */
 export function isClosed(state: OrderState): boolean {
   return closedStates.has(state);
 }

@@ -26,7 +26,7 @@ interface ListNames {
   readonly state: 'status' | 'state';
 }
 
-/** Reads the query of an order list (contract, "Prediction orders" and "Equity and option orders"), or says why it is wrong. */
+/** Reads the query of an order list (docs/platform-assumptions.md, "Prediction orders" and "Equity and option orders"), or says why it is wrong. */
 export function readListQuery(
   query: Readonly<Record<string, unknown>>,
   names: ListNames,

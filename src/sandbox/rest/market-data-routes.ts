@@ -154,7 +154,7 @@ function narrower(range: QuoteRange, by: Partial<QuoteRange>): QuoteRange {
   return { after: after > range.after ? after : range.after, before: before < range.before ? before : range.before };
 }
 
-/** A nanosecond is itself; a date is the whole New York day (contract, "Data"). */
+/** A nanosecond is itself; a date is the whole New York day (docs/platform-assumptions.md, "Data"). */
 function instantsOf(text: string): [first: bigint, last: bigint] {
   const day = parseDay(text);
   if (day === undefined) return [BigInt(text), BigInt(text)];

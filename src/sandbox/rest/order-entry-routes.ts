@@ -9,7 +9,7 @@ import type { SandboxParts } from '../sandbox-parts.ts';
 import { noteTurnedAway, performWrite } from './perform-write.ts';
 import { requireAccount, requireScope } from './require-scope.ts';
 
-/** `POST /v1/orders` (specification) and `DELETE /v1/orders/{ordId}?accountId=` (contract): equities and options. */
+/** `POST /v1/orders` (specification) and `DELETE /v1/orders/{ordId}?accountId=` (docs/platform-assumptions.md): equities and options. */
 export function orderEntryRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.post(ordersPath, (request, reply) => placeOrder(parts, request, reply));
   app.delete<{ Params: { ordId: string }; Querystring: Record<string, unknown> }>(

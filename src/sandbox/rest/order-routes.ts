@@ -6,7 +6,7 @@ import { forbidden, sendNested, sendPredictionError } from './error-bodies.ts';
 import { getOrder, listOrders, readListQuery } from './list-orders.ts';
 import { requireAccount, requireScope } from './require-scope.ts';
 
-/** Reading equity and option orders (contract, "Equity and option orders"). */
+/** Reading equity and option orders (docs/platform-assumptions.md, "Equity and option orders"). */
 export function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get<{ Querystring: Record<string, unknown> }>(ordersPath, async (request, reply) => {
     const principal = await requireScope(parts.tokens, request, reply, 'order:information', 'nested');
@@ -31,7 +31,7 @@ export function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
   });
 }
 
-/** Reading prediction orders: staging only, enrolled accounts only (contract, "Prediction orders (staging)"). */
+/** Reading prediction orders: staging only, enrolled accounts only (docs/platform-assumptions.md, "Prediction orders"). */
 export function predictionRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get<{ Querystring: Record<string, unknown> }>(predictionOrdersPath, async (request, reply) => {
     const query = readListQuery(request.query, { reference: 'clientOrderRef', state: 'state' });

@@ -23,7 +23,7 @@ const maxHeadBytes = 16 * 1024;
 
 /**
  * One listener of the platform, not listening yet. `staging` serves all that production does, and the prediction orders, which production answers with 404
- * (contract, "The sandbox's first line"); `auth` is the address of the sign-in screen.
+ * (docs/platform-assumptions.md, "The sandbox's first line"); `auth` is the address of the sign-in screen.
  */
 export function createPlatformApp(listener: PlatformListener, parts: SandboxParts): FastifyInstance {
   const app = Fastify({

@@ -19,7 +19,7 @@ interface Understood {
   readonly write: (account: ExchangeAccount) => Write | Refusal;
 }
 
-/** Writing prediction orders: staging only, enrolled accounts only (specification, "Prediction orders"; contract for place and cancel). */
+/** Writing prediction orders: staging only, enrolled accounts only (specification, "Prediction orders"; docs/platform-assumptions.md for place and cancel). */
 export function predictionEntryRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const one = `${predictionOrdersPath}/:orderId`;
   app.post(predictionOrdersPath, (request, reply) => enter(parts, request, reply, place(parts)));

@@ -32,7 +32,7 @@ export async function requireScope(
   return principal;
 }
 
-/** The account, when the caller may see it; a foreign one and one that does not exist look the same (contract, "Orders"). */
+/** The account, when the caller may see it; a foreign one and one that does not exist look the same (docs/platform-assumptions.md, "Equity and option orders"). */
 export function requireAccount(
   directory: Directory,
   principal: Principal,

@@ -14,7 +14,7 @@ import { mediaTypeOf } from './read-request.ts';
 import { htmlAnswers, jsonAnswers, type SignInAnswers, sendPage } from './sign-in-answers.ts';
 import { signInPage } from './sign-in-page.ts';
 
-/** The sign-in screen and where it posts to (specification, "OAuth2"; contract, "OAuth2"). On the address of the screen. */
+/** The sign-in screen and where it posts to (specification, "OAuth2"; docs/platform-assumptions.md, "OAuth2"). On the address of the screen. */
 export function signInRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get(authorizeScreenPath, async (request, reply) => {
     closeUp(reply);

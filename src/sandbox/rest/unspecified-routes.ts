@@ -23,7 +23,7 @@ const groups = [
   'market-status',
 ];
 
-/** They answer 501: there is nothing to implement (contract, "The rest"). */
+/** They answer 501: there is nothing to implement (docs/platform-assumptions.md, "Data"). */
 export function unspecifiedRoutes(app: FastifyInstance): void {
   for (const group of groups) {
     for (const url of [`/v1/${group}`, `/v1/${group}/*`]) {

@@ -10,7 +10,7 @@ type Subscription = Exclude<ClientMessage, { type: 'bad' }>;
 
 const lateAckMs = 3000;
 
-/** Carries out one message of a client, and answers it (contract, "Order stream"; "Settled besides", "Stream"). */
+/** Carries out one message of a client, and answers it (docs/platform-assumptions.md, "Order stream"). */
 export function answerClient(
   parts: SandboxParts,
   subscriptions: Subscriptions,

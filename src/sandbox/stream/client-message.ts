@@ -5,7 +5,7 @@ export type ClientMessage =
   | { readonly type: 'subscribe' | 'unsubscribe'; readonly id: string; readonly topic: StreamTopic; readonly accountId: string }
   | { readonly type: 'bad'; readonly id?: string; readonly message: string };
 
-/** Reads one message of a client (contract, "Order stream"). */
+/** Reads one message of a client (docs/platform-assumptions.md, "Order stream"). */
 export function readClientMessage(data: Buffer, isBinary: boolean): ClientMessage {
   if (isBinary) return { type: 'bad', message: 'Messages are text' };
   let parsed: unknown;

@@ -34,7 +34,7 @@ export class UserRecords {
     return this.emails.get(subject) ?? `${encodeURIComponent(subject)}@sandbox.example`;
   }
 
-  /** The sign-in name stays what it is (contract, "OAuth2"). */
+  /** The sign-in name stays what it is (docs/platform-assumptions.md, "OAuth2"). */
   changeEmail(subject: Subject, email: string): void {
     this.emails.set(subject, email);
   }

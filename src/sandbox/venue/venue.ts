@@ -57,7 +57,7 @@ export class Venue {
     this.deps.engine.depth = this.options.depth;
   }
 
-  /** A new order arrived. Account orders are acknowledged at once, prediction orders later (contract: 202, `pending_new`). */
+  /** A new order arrived. Account orders are acknowledged at once, prediction orders later (docs/platform-assumptions.md: 202, `pending_new`). */
   submit(order: ExchangeOrder): void {
     if (this.options.answerMs === 'manual') this.awaitAnswer(order);
     else if (order.terms.stream === 'prediction') {
