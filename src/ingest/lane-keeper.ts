@@ -88,7 +88,10 @@ export class LaneKeeper implements Service, LaneControl {
     this.stopping = true;
     this.wakeup.wake();
     await this.running;
-    if (this.current === 'held') await this.giveBack();
+    if (this.current === 'held') {
+      await this.lookOnceMore();
+      await this.giveBack();
+    }
     this.current = 'stopped';
   }
 
@@ -233,6 +236,20 @@ export class LaneKeeper implements Service, LaneControl {
     await this.inTurn(() => this.deps.store.release(this.options.lane, epoch)).catch((error: unknown) => {
       this.deps.log.warn({ err: error }, 'the lane could not be given back; a standby has to wait until the lease expires');
     });
+  }
+
+  /** Where the database lost commits while this process drained, it may be the last one that knows of them: the generation begins before the lane is free. */
+  private async lookOnceMore(): Promise<void> {
+    const { store, lease } = this.deps;
+    const { lane, holder, expireAfterMs } = this.options;
+    try {
+      if ((await this.inTurn(() => this.renew())) || this.lost !== 'forgotten') return;
+      const answer = await store.acquire(lane, holder, expireAfterMs, lease.witness.newest);
+      if (answer.foundLoss !== undefined) this.foundLoss(answer.foundLoss);
+      if (answer.kind === 'held') await store.release(lane, answer.epoch);
+    } catch (error) {
+      this.notAsked(error);
+    }
   }
 
   private async renew(): Promise<boolean> {

@@ -71,7 +71,7 @@ export class Position {
     if (seq <= this.savedSeq || this.fenced) return;
     try {
       if (await this.confirm()) this.savedSeq = seq;
-      else this.deps.logger.warn({ cursor: this.cursor, seq: String(seq) }, 'position refused: the lane has another epoch');
+      else this.deps.logger.warn({ cursor: this.cursor, seq: String(seq) }, 'position refused: the lane has another epoch, or the database lacks what was published');
       if (this.failing) this.deps.logger.info({ cursor: this.cursor }, 'position saved again');
       this.failing = false;
     } catch (err) {

@@ -3,17 +3,26 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import type { AccountRecord, AccountRegistry, OpenOrder } from '../connectors/account-registry.ts';
 import type { Stream } from '../domain/order.ts';
+import { type CommitWitness, encodeWitnessed } from '../runtime/commit-witness.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 import { accounts } from './schema/accounts.ts';
 import { orders } from './schema/orders.ts';
 
+export interface AccountRegistryDeps extends RetryDeps {
+  readonly pool: Pool;
+  /** What this process knows to be committed. Left out: nothing is held against the database. */
+  readonly witness?: CommitWitness;
+}
+
 /** The port `AccountRegistry` in Postgres. */
 export class PostgresAccountRegistry implements AccountRegistry {
-  private readonly deps: RetryDeps;
+  private readonly deps: AccountRegistryDeps;
+  private readonly lane: number;
   private readonly db: NodePgDatabase;
 
-  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+  constructor(deps: AccountRegistryDeps, { lane = 0 }: { readonly lane?: number } = {}) {
     this.deps = deps;
+    this.lane = lane;
     this.db = drizzle(deps.pool);
   }
 
@@ -30,19 +39,27 @@ export class PostgresAccountRegistry implements AccountRegistry {
     }));
   }
 
-  /** What a process writes that still believes in an older source epoch is not taken. */
+  /**
+   * What a process writes that still believes in an older source epoch is not taken. Rejects where the database came back without commits that this process knows of: how far
+   * an account was read says that what it showed is committed.
+   */
   async save({ stream, accountId, isSim, sourceEpoch, readUpTo }: AccountRecord): Promise<void> {
-    const row = { stream, accountId, isSim, sourceEpoch, readUpTo: readUpTo ?? null, updatedAt: sql`now()` };
-    await retryTransaction(this.deps, () =>
-      this.db
-        .insert(accounts)
-        .values(row)
-        .onConflictDoUpdate({
-          target: [accounts.stream, accounts.accountId],
-          set: row,
-          setWhere: sql`${accounts.sourceEpoch} <= excluded.source_epoch`,
-        }),
+    const { pool, witness } = this.deps;
+    const seen = witness?.newest === undefined ? null : encodeWitnessed(witness.newest);
+    const { rows } = await retryTransaction(this.deps, () =>
+      pool.query<{ lacks: boolean }>(
+        `with look as (select public.lacks_commits($1, $2::json) as lacks), saved as (
+           insert into public.accounts as a (stream, account_id, is_sim, source_epoch, read_up_to, updated_at)
+           select $3, $4, $5, $6, $7, now() from look where not lacks
+           on conflict (stream, account_id) do update set is_sim = excluded.is_sim, source_epoch = excluded.source_epoch,
+             read_up_to = excluded.read_up_to, updated_at = excluded.updated_at
+           where a.source_epoch <= excluded.source_epoch
+         )
+         select lacks from look`,
+        [this.lane, seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null],
+      ),
     );
+    if (rows[0]?.lacks === true) throw new Error('the database lost commits: how far the account was read is not kept');
   }
 
   openOrders(

@@ -69,10 +69,13 @@ export class PostgresUpdateLog implements UpdateLog {
   }
 
   async savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean> {
-    // The lane's row is not locked: a batch holds it most of the time, and a position is true whoever saves it, once Kafka acknowledged it.
+    // The lane's row is not locked: a batch holds it most of the time, and a position is true whoever saves it, once Kafka acknowledged it. Beyond the log it is not: a
+    // database that came back without its newest rows gives their numbers again, and those rows would never be sent.
     const rows = await this.query(
       `insert into public.relay_positions as p (lane, cursor, seq)
-       select lane, $3, $4 from public.lanes where lane = $1 and epoch = $2
+       select lane, $3, $4 from public.lanes where lane = $1 and epoch = $2 and $4 <= coalesce(greatest(
+         (select seq from public.relay_positions where lane = $1 and cursor = $3),
+         (select seq from public.order_updates where lane = $1 order by seq desc limit 1)), 0)
        on conflict (lane, cursor) do update set seq = greatest(p.seq, excluded.seq), saved_at = now()
        returning seq`,
       [lane, epoch.toString(), cursor, seq.toString()],

@@ -85,7 +85,7 @@ it('a partition that is due waits for a backup to end, and no batch waits for th
   const log = new PostgresUpdateLog(rig.deps);
   await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
   await rig.pool.query("select setval('order_updates_seq', 12000000)");
-  for (const cursor of ['log', 'state'] as const) await log.savePosition(0, rig.epoch, cursor, 12_000_000n);
+  for (const cursor of ['log', 'state'] as const) await log.savePosition(0, rig.epoch, cursor, 1n);
   const backup = await rig.rival();
   await backup.query('begin');
   await backup.query('select count(*) from order_updates');

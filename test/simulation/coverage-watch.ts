@@ -10,7 +10,7 @@ interface Account {
   /** Subscribed since: one socket may have taken over from another, unless that one was dead already. */
   coveredSinceMs: number | undefined;
   readonly sockets: Set<MemorySocket>;
-  /** When the first request of the list began that has been answered to its end. */
+  /** When the first request began of the newest list that was answered to its end. */
   listBeganMs: number | undefined;
   unsettledRows: number;
 }
@@ -92,6 +92,7 @@ export class CoverageWatch {
   }
 
   private watched(item: IngestItem): IngestItem {
+    this.losses.lookAtClock();
     if (item.kind === 'continuity') {
       this.losses.mark(item);
       if (item.event === 'live') this.live(`${item.stream}:${item.accountId}`);
@@ -139,7 +140,9 @@ export class CoverageWatch {
       this.losses.answered(stream, accountId, beganMs, orderId);
     } else if (next !== undefined) this.listsBegan.set(`${list} ${next}`, beganMs);
     else if (text.includes('"orders"')) {
-      this.account(`${stream}:${accountId}`).listBeganMs = beganMs;
+      // Two lists of one account may be read side by side: one that began earlier may end later (seed 10875).
+      const account = this.account(`${stream}:${accountId}`);
+      account.listBeganMs = Math.max(account.listBeganMs ?? beganMs, beganMs);
       this.losses.answered(stream, accountId, beganMs);
     }
   }

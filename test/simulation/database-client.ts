@@ -2,6 +2,7 @@ import type { AccountRegistry } from '../../src/connectors/account-registry.ts';
 import type { LaneStore } from '../../src/ingest/lane-store.ts';
 import type { OrderStore } from '../../src/ingest/order-store.ts';
 import type { UpdateLog } from '../../src/relay/update-log.ts';
+import type { CommitWitness } from '../../src/runtime/commit-witness.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { laneSession } from './database-rows.ts';
 import type { Host } from './host.ts';
@@ -12,7 +13,7 @@ export interface DatabaseClient {
   readonly orders: OrderStore;
   readonly lanes: LaneStore;
   readonly updates: UpdateLog;
-  readonly accounts: AccountRegistry;
+  readonly accounts: (lane: number, witness: CommitWitness) => AccountRegistry;
 }
 
 /** One process's connections. Its batches have one of their own; when it crashes, those that had not left yet are lost, and the others go on without it. */
@@ -40,10 +41,10 @@ export function databaseClient(database: MemoryDatabase, host: Host, random: Ran
       savePosition: (...call) => host.answer(database.savePosition(...call)),
       pendingAfter: (...call) => host.answer(database.pendingAfter(...call)),
     },
-    accounts: {
+    accounts: (lane, witness) => ({
       load: () => host.answer(database.load()),
-      save: (record) => host.answer(database.save(record)),
+      save: (record) => host.answer(database.save(record, lane, witness.newest)),
       openOrders: (...call) => host.answer(database.openOrders(...call)),
-    },
+    }),
   };
 }

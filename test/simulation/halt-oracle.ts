@@ -9,13 +9,18 @@ import type { LedgerWrite } from './write-ledger.ts';
 export class HaltOracle {
   readonly breaches: string[] = [];
   private readonly acknowledged = new Set<string>();
+  /** By scope: when a person let it place again. */
+  private readonly resumedAtMs = new Map<string, number>();
   private readonly journal: MemoryJournal;
 
   constructor(journal: MemoryJournal) {
     this.journal = journal;
-    journal.onHalted = ({ haltId }, fence) => {
-      if (fence !== undefined) this.acknowledged.add(haltId);
+    journal.onHalted = ({ haltId, scope, sinceMs }, fence) => {
+      // A write whose answer was lost may arrive behind the resume of its own halt: the halt holds again once the holder reads it (seed 15207).
+      const isOld = sinceMs <= (this.resumedAtMs.get(JSON.stringify(scope)) ?? Number.NEGATIVE_INFINITY);
+      if (fence !== undefined && !isOld) this.acknowledged.add(haltId);
     };
+    journal.onResumed = (scope, atMs) => this.resumedAtMs.set(JSON.stringify(scope), atMs);
   }
 
   /** An operator was answered that these are in force. */

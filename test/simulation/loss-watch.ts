@@ -17,15 +17,26 @@ const ofOthers: readonly string[] = ['unknown_message', 'unknown_event'];
 
 /**
  * Frames that one process could not read, held against what it then calls complete (docs/guarantees.md 30): no mark passes one before its order was asked for, or its
- * account was read to the end, by requests that began after it.
+ * account was read to the end, by requests that began after it. Both are wall times, so nothing is held against a process whose wall clock was set: an hour of its day
+ * may have come twice (seed 2437).
  */
 export class LossWatch {
   readonly breaches: string[] = [];
   private losses: Loss[] = [];
+  private clockWasSet = false;
+  /** Wall time less monotonic time, milliseconds. */
+  private readonly clockSetAt: number;
   private readonly clock: Clock;
 
   constructor(clock: Clock) {
     this.clock = clock;
+    this.clockSetAt = clock.nowMs() - clock.monotonicMs();
+  }
+
+  /** To be called with everything that the process does: a clock that is set and set back shows only between the two. */
+  lookAtClock(): void {
+    const { clock } = this;
+    if (Math.abs(clock.nowMs() - clock.monotonicMs() - this.clockSetAt) > 1) this.clockWasSet = true;
   }
 
   unreadable({ cause, stream, accountId, orderId, reason }: Unreadable): void {
@@ -44,7 +55,7 @@ export class LossWatch {
   }
 
   mark({ event, stream, accountId, atMs }: ContinuityMark): void {
-    if (event === 'lost') return;
+    if (event === 'lost' || this.clockWasSet) return;
     for (const loss of this.losses) {
       const concerns = loss.stream === stream && (loss.accountId ?? accountId) === accountId && !loss.readBy.has(accountId);
       if (concerns && atMs >= loss.atMs)

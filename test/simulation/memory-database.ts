@@ -32,7 +32,7 @@ import {
  *
  * Invariant: everything inside `locked` happens in one turn of the lock; a batch is checked against epoch and number only then, as `enter_lane` does.
  */
-export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, AccountRegistry {
+export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<AccountRegistry, 'save'> {
   faults: DatabaseFaults = noDatabaseFaults;
   /** No call gets through while true. */
   down = false;
@@ -282,7 +282,9 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     await this.call();
     if (this.laneRow(lane).epoch !== epoch) return false;
     const saved = this.positions.get(`${lane} ${cursor}`) ?? 0n;
-    if (seq > saved) this.positions.set(`${lane} ${cursor}`, seq);
+    if (seq <= saved) return true;
+    if (seq > (this.log.findLast((row) => row.lane === lane)?.seq ?? 0n)) return false;
+    this.positions.set(`${lane} ${cursor}`, seq);
     return true;
   }
 
@@ -297,8 +299,9 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Account
     return [...this.accounts.values()];
   }
 
-  async save(record: AccountRecord): Promise<void> {
+  async save(record: AccountRecord, lane: number, witnessed: Witnessed | undefined): Promise<void> {
     await this.call();
+    if (this.lacks(lane, witnessed)) throw new Error('the database lost commits');
     this.accounts.set(`${record.stream} ${record.accountId}`, record);
   }
 

@@ -213,7 +213,7 @@ const cancels: readonly PlantedBug[] = [
   },
   {
     name: 'a cancel that somebody else asked for of an order that is theirs is taken for ours',
-    seed: 28,
+    seed: 1131,
     seeds: 'sweeping',
     shows: /\(cancel\) becomes rejected: it is still on its way/,
     plant: judging('cancel', (_finding, command, entry) => {

@@ -160,7 +160,7 @@ async function end(world: World): Promise<string[]> {
   const { clock, services, platform } = world;
   world.end();
   for (const service of services) service.stop();
-  await clock.advanceUntil(() => services.every(({ exitCode }) => exitCode !== undefined), 15_000);
+  await clock.advanceUntil(() => services.every(({ exitCode }) => exitCode !== undefined), 30_000);
   await clock.advance(5_000);
   return [
     ...services.flatMap(({ host, exitCode }) => {

@@ -145,7 +145,7 @@ export class SimulatedService {
     this.supervisor = new Supervisor(shared, {
       startOrder: [this.relay, stateWriter, outcomes, ingestStep, this.connectors, this.commands, this.keeper],
       drainOrder: [this.commands, this.connectors, ingestStep, this.relay, stateWriter, outcomes, this.keeper],
-      drainDeadlineMs: 10_000,
+      drainDeadlineMs: 25_000,
     });
   }
 
@@ -219,7 +219,7 @@ export class SimulatedService {
         log,
         reads,
         tokens,
-        registry: database.accounts,
+        registry: database.accounts(settings.ingest.lane, this.lease.witness),
         openSocket: platform.stream.socketFactory(host),
         sink: this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest),
         metrics: this.metrics.source,

@@ -81,6 +81,8 @@ export class MemoryJournal implements CommandJournal {
   onCommitted: (command: Command, before: Command | undefined) => void = () => {};
   /** The same of each halt that it took. */
   onHalted: (halt: Halt, fence: Fence | undefined) => void = () => {};
+  /** The same of each scope that a person let place again. */
+  onResumed: (scope: Halt['scope'], atMs: number) => void = () => {};
   private readonly epochs = new Map<number, bigint>();
   private readonly byKey = new Map<string, string>();
   private readonly byAttempt = new Map<string, string>();
@@ -321,6 +323,7 @@ export class MemoryJournal implements CommandJournal {
         this.halts[i] = { ...halt, clearedAtMs: atMs, clearedBy: by, clearedReason: reason };
         cleared += 1;
       }
+      this.onResumed(scope, atMs);
       return cleared;
     });
   }

@@ -56,8 +56,8 @@ export class MemoryUpdateLog implements UpdateLog {
 
   async savePosition(_lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean> {
     if (this.down) throw new Error('the database is down');
-    const ours = epoch === this.epoch;
     const before = this.positions.get(cursor) ?? 0n;
+    const ours = epoch === this.epoch && (seq <= before || seq <= (this.rows.at(-1)?.seq ?? 0n));
     if (ours && seq > before) this.positions.set(cursor, seq);
     return this.answer(ours);
   }

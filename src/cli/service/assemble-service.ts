@@ -66,6 +66,7 @@ export function assembleService(
     { ...shared, onFenced: () => keeper.reportFenced(), witness: lease.witness },
     {
       url: config.databaseUrl.reveal(),
+      lane,
       poolSize: config.databasePoolSize,
       generationFloor: config.generation,
       ...(config.encryptionKey === undefined ? {} : { encryptionKey: config.encryptionKey }),

@@ -30,6 +30,8 @@ export interface StorePartsDeps {
 export interface StorePartsOptions {
   readonly url: string;
   readonly poolSize: number;
+  /** Left out: 0. */
+  readonly lane?: number;
   /** Left out: 1. */
   readonly generationFloor?: number;
   /** Without it tokens live in memory. */
@@ -68,7 +70,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     credentials: durable,
     lanes: new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor }),
     updates: new PostgresUpdateLog(shared),
-    accounts: new PostgresAccountRegistry(shared),
+    accounts: new PostgresAccountRegistry(shared, options),
     journal: new PostgresCommandJournal({ ...deps, pool: commandPool }),
     outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
     reads: new PostgresOrderReads({ ...deps, pool: readPool }),
