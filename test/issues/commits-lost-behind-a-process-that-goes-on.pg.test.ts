@@ -16,7 +16,7 @@ it('takes no position of the relay beyond the end of the log', async () => {
   await using rig = await storeRig();
   await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
   await rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]]));
-  const updates = new PostgresUpdateLog({ ...rig.deps, log });
+  const updates = new PostgresUpdateLog(rig.deps);
   const [first, second] = await updates.readAfter(0, 0n, 10);
   const rival = await rig.rival();
   await rival.query('delete from order_updates where revision = 2');
