@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GuardedProcess } from '../src/devstack/guarded-process.ts';
 import { systemClock } from '../src/runtime/clock.ts';
-import { withDeadline } from '../src/runtime/deadline.ts';
+import { withDeadline } from '../src/runtime/waiting.ts';
 import type { Cleanup } from './cleanup.ts';
 
 export interface Child {

@@ -1,7 +1,6 @@
-import { applyTopics } from '../src/kafka/apply-topics.ts';
-import { kafkaDefaults } from '../src/kafka/kafka-options.ts';
-import { planTopics } from '../src/kafka/plan-topics.ts';
-import { withAdmin } from '../src/kafka/with-admin.ts';
+import { kafkaDefaults } from '../src/publish/kafka-options.ts';
+import { applyTopics, planTopics } from '../src/publish/plan-topics.ts';
+import { withAdmin } from '../src/publish/with-admin.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
 import { type Child, startChild } from './child.ts';

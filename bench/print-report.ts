@@ -1,4 +1,4 @@
-import { formatTable } from '../src/cli/format-table.ts';
+import { formatTable } from '../src/cli/format-text.ts';
 import type { Quantile } from './histogram.ts';
 import { meanRate } from './measure-bare.ts';
 import { judge, type Report, slowerBare } from './report.ts';

@@ -4,13 +4,13 @@ import { pino } from 'pino';
 import { startPostgres } from '../src/devstack/start-postgres.ts';
 import { encodeHeadJoin, encodeOrder, encodeUpdate } from '../src/domain/encode-update.ts';
 import type { Head } from '../src/domain/head.ts';
-import type { HeadRow, UpdateRow } from '../src/ingest/order-store.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
 import { PostgresLaneStore } from '../src/store/lane-store.ts';
 import { migrate } from '../src/store/migrate.ts';
-import { PostgresOrderStore } from '../src/store/order-store.ts';
+import type { HeadRow, UpdateRow } from '../src/store/order-store.ts';
 import { createPool } from '../src/store/pool.ts';
+import { PostgresOrderStore } from '../src/store/postgres-orders.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
 const batchRows = 500;

@@ -531,7 +531,7 @@ $$;
 
 -- ----- What needs a second principal -----
 
--- `deed` is a Deed (commands/command-journal.ts), as it was asked for. `account_id` null: it concerns every account.
+-- `deed` is a Deed (store/command-journal.ts), as it was asked for. `account_id` null: it concerns every account.
 CREATE TABLE public.approvals (
   approval_id uuid PRIMARY KEY,
   deed json NOT NULL,
@@ -771,7 +771,7 @@ END
 $$;
 
 -- Sets the bounds of one scope, with its line of the audit trail, unless they are not any more what the change was decided on. `p` is a LimitsChange
--- (commands/command-journal.ts). False: they are not, and nothing was written.
+-- (store/command-journal.ts). False: they are not, and nothing was written.
 CREATE FUNCTION public.change_limits(p json) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -804,7 +804,7 @@ BEGIN
 END
 $$;
 
--- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (commands/command-journal.ts) with place terms' symbol and side.
+-- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (store/command-journal.ts) with place terms' symbol and side.
 -- Of many with one key at once, one inserts, the others wait at the unique index and find it.
 CREATE FUNCTION public.open_command(p_lane integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1064,7 +1064,7 @@ BEGIN
 END
 $$;
 
--- One cancel-all with its list, unless the key is known: then the one of that key. `p` is a NewCancelAll (commands/command-journal.ts).
+-- One cancel-all with its list, unless the key is known: then the one of that key. `p` is a NewCancelAll (store/command-journal.ts).
 CREATE FUNCTION public.open_cancel_all(p_lane integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1301,7 +1301,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     'the database was restored: commands made since the copy are not in the journal', p_by)
 $$;
 
--- True: the database lacks what a process knows to have been committed (p_seen, a `Witnessed` of runtime/commit-witness.ts). Epochs, batch numbers and versions never
+-- True: the database lacks what a process knows to have been committed (p_seen, a `Witnessed` of runtime/lease.ts). Epochs, batch numbers and versions never
 -- fall, and commands never go, so that each of them is a proof. Under a higher generation than the process knew the loss was noticed before.
 CREATE FUNCTION public.lacks_commits(p_lane integer, p_seen json) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { exitCodes } from './cli/cli-error.ts';
 import type { CliIo } from './cli/io.ts';
 import { runProgram } from './cli/program.ts';
-import { reportError } from './cli/report-error.ts';
 import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
 import { systemClock } from './runtime/clock.ts';
+import { exitCodes, reportError } from './runtime/program-error.ts';
 import { systemRandom } from './runtime/random.ts';
 
 // The one place that knows the process: arguments, environment, streams, signals, exit code.

@@ -1,18 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { ConfigWith } from '../config/config.ts';
-import { highestGeneration } from '../kafka/highest-generation.ts';
-import { topicNames } from '../kafka/topics.ts';
-import { type AfterRestore, afterRestore } from '../store/after-restore.ts';
+import { kafkaOptions } from '../publish/kafka-options.ts';
+import { highestGeneration } from '../publish/newest-records.ts';
+import { topicNames } from '../publish/topics.ts';
+import { plural } from '../runtime/plural.ts';
+import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { type AfterRestore, afterRestore } from '../store/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
-import { sqlstateOf } from '../store/sqlstate.ts';
-import { CliError, exitCodes } from './cli-error.ts';
+import { sqlstateOf } from '../store/retry-transaction.ts';
 import type { CliIo } from './io.ts';
-import { kafkaOptions } from './kafka-options.ts';
-import { plural } from './plural.ts';
-import { readConfig } from './read-config.ts';
-import { sentenceOf } from './report-error.ts';
-import { requireTopics } from './require-topics.ts';
-import { commandLog } from './start-log.ts';
+import { commandLog, readConfig, requireTopics } from './read-config.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `

@@ -1,11 +1,9 @@
 import { Command } from 'commander';
-import { CliError, exitCodes } from './cli-error.ts';
-import { formatTable } from './format-table.ts';
+import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { addReasonFlag } from './operator-call.ts';
-import { printable } from './printable.ts';
 import type { RestAnswer } from './rest-client.ts';
-import { addRestFlags, type RestFlags, restClient, restExitCodes, segment } from './rest-flags.ts';
+import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes, segment } from './rest-flags.ts';
 
 const examples = `
 Examples:

@@ -1,19 +1,19 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { plannedPartitions, topicNames } from '../kafka/topics.ts';
-import { TransactionalPublisher, transactionalPublisherDefaults } from '../kafka/transactional-publisher.ts';
+import type { Pool } from 'pg';
 import { createMetrics } from '../observability/metrics.ts';
+import { kafkaOptions } from '../publish/kafka-options.ts';
+import { PublishError, type StatePublisher } from '../publish/publisher.ts';
+import { plannedPartitions, topicNames } from '../publish/topics.ts';
+import { TransactionalPublisher, transactionalPublisherDefaults } from '../publish/transactional-publisher.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { plural } from '../runtime/plural.ts';
+import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { newestPayloads } from '../store/audit-reads.ts';
 import type { AuditFinding, Hop } from './audit/judge-order.ts';
-import { repairState } from './audit/repair-state.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
-import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
-import { kafkaOptions } from './kafka-options.ts';
-import { plural } from './plural.ts';
-import { readConfig } from './read-config.ts';
-import { lightLoad } from './repair/light-load.ts';
-import { ProgressBar } from './repair/progress-bar.ts';
-import { requireTopics } from './require-topics.ts';
-import { commandLog } from './start-log.ts';
+import { commandLog, readConfig, requireTopics } from './read-config.ts';
+import { lightLoad, ProgressBar } from './repair/repair-run.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `
@@ -152,4 +152,52 @@ function describe({ orders, records, findings }: AuditResult, repaired: number, 
 
 function findingLine({ key, detail }: AuditFinding): string {
   return `  ${key === undefined ? '' : `${key}  `}${detail}`;
+}
+
+interface RepairDeps {
+  readonly pool: Pool;
+  /** With the transactional id of the lane's own writer. */
+  readonly publisher: StatePublisher;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly onProgress: (written: number) => void;
+}
+
+const ordersAtOnce = 500;
+const mostTries = 10;
+/** A service that runs takes its topic back after a failure within a second or two; both would do nothing else than take turns. */
+const pauseMs = 1_500;
+
+/**
+ * Writes the newest state of orders to the compacted topic, beside a service that may run. The orders are read only once we are the topic's one writer: what is newer
+ * was not written before that, and who writes after it has fenced us, so our transaction fails. So an older state never lands behind a newer one, as with the
+ * service's own writer. Resolves with the number of orders written; rejects with `PublishError` when it did not get through.
+ * Ends early, between two transactions, when the signal aborts: what is written by then counts.
+ */
+export async function repairState(
+  { pool, publisher, clock, signal, onProgress }: RepairDeps,
+  keys: readonly string[],
+): Promise<number> {
+  let written = 0;
+  let owner = false;
+  for (let from = 0; from < keys.length && !signal.aborted; from += ordersAtOnce) {
+    const some = keys.slice(from, from + ordersAtOnce);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        if (!owner) await publisher.takeOver();
+        owner = true;
+        const payloads = await newestPayloads(pool, some);
+        await publisher.flush([...payloads].map(([key, payload]) => ({ topic: 'updates', key, payload })));
+        written += payloads.size;
+        onProgress(written);
+        break;
+      } catch (error) {
+        owner = false;
+        if (!(error instanceof PublishError) || tries === mostTries) throw error;
+        await clock.sleep(pauseMs, signal);
+        if (signal.aborted) return written;
+      }
+    }
+  }
+  return written;
 }

@@ -1,12 +1,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
-import { readAccountStreams } from '../store/read-account-streams.ts';
-import { CliError, exitCodes } from './cli-error.ts';
+import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { readAccountStreams } from '../store/account-registry.ts';
 import type { CliIo } from './io.ts';
-import { repairBy } from './repair/await-answer.ts';
-import { ProgressBar } from './repair/progress-bar.ts';
-import { withRepairPool } from './repair/with-repair-pool.ts';
+import { ProgressBar, repairBy, withRepairPool } from './repair/repair-run.ts';
 
 const examples = `
 Examples:

@@ -76,7 +76,7 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'replace',
     summary: 'change terms of a working prediction order',
-    load: async () => (await import('./replace.ts')).replaceCommand,
+    load: async () => (await import('./cancel.ts')).replaceCommand,
   },
   {
     name: 'cancel',
@@ -86,7 +86,7 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'cancel-after',
     summary: 'cancel all orders on silence: the dead man’s switch',
-    load: async () => (await import('./cancel-after.ts')).cancelAfterCommand,
+    load: async () => (await import('./cancel.ts')).cancelAfterCommand,
   },
   {
     name: 'command',

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { configDocs } from '../config/config-docs.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { formatTable } from './format-table.ts';
+import { formatTable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import { configError } from './read-config.ts';
 

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import type { DemoFlags } from './demo/demo-flags.ts';
+import type { DemoFlags } from './demo/run-demo.ts';
 import { runDemo } from './demo/run-demo.ts';
 import type { CliIo } from './io.ts';
 

@@ -3,20 +3,17 @@ import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { wsSocketFactory } from '../connectors/ws-socket.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
-import { withDeadline } from '../runtime/deadline.ts';
-import { exitCodes } from './cli-error.ts';
-import { checkCallers } from './doctor/check-callers.ts';
+import { exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { withDeadline } from '../runtime/waiting.ts';
+import { checkCallers, checkEncryption, checkSignInScreen } from './doctor/check-callers.ts';
 import { checkDatabase } from './doctor/check-database.ts';
-import { checkEncryption } from './doctor/check-encryption.ts';
 import { checkKafka } from './doctor/check-kafka.ts';
 import { checkLogins } from './doctor/check-logins.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
-import { checkSignInScreen } from './doctor/check-sign-in-screen.ts';
 import { checkStreams } from './doctor/check-streams.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
 import type { CliIo } from './io.ts';
-import { sentenceOf } from './report-error.ts';
-import { commandLog } from './start-log.ts';
+import { commandLog } from './read-config.ts';
 
 const examples = `
 Examples:

@@ -1,10 +1,8 @@
 import { Command } from 'commander';
 import { expectDone } from './approvals.ts';
-import { formatTable } from './format-table.ts';
+import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { addReasonFlag, askOperator, type OperatorFlags } from './operator-call.ts';
-import { printable } from './printable.ts';
-import { restExitCodes } from './rest-flags.ts';
+import { addReasonFlag, askOperator, type OperatorFlags, restExitCodes } from './rest-flags.ts';
 
 const haltExamples = `
 Examples:

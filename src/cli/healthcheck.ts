@@ -1,10 +1,8 @@
 import { Command } from 'commander';
-import { fetchWithin } from '../runtime/fetch-within.ts';
-import { adminAddress } from './admin-address.ts';
-import { CliError } from './cli-error.ts';
+import { CliError, sentenceOf } from '../runtime/program-error.ts';
+import { fetchWithin } from '../runtime/waiting.ts';
 import type { CliIo } from './io.ts';
-import { sentenceOf } from './report-error.ts';
-import { adminPortMend } from './which-port.ts';
+import { adminAddress, adminPortMend } from './rest-client.ts';
 
 const examples = `
 Examples:

@@ -1,12 +1,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type LimitName, limitNames } from '../domain/limits.ts';
+import { CliError, exitCodes } from '../runtime/program-error.ts';
 import { expectDone } from './approvals.ts';
-import { CliError, exitCodes } from './cli-error.ts';
-import { formatTable } from './format-table.ts';
+import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { addReasonFlag } from './operator-call.ts';
-import { printable } from './printable.ts';
-import { addRestFlags, type RestFlags, restClient, restExitCodes } from './rest-flags.ts';
+import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes } from './rest-flags.ts';
 
 const examples = `
 Examples:

@@ -1,19 +1,16 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
-import type { CredentialList, Token } from '../platform/token-store.ts';
-import { loginPrefix } from '../platform/token-store.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
+import { CliError } from '../runtime/program-error.ts';
+import type { CredentialList, Token } from '../runtime/token-store.ts';
+import { loginPrefix } from '../runtime/token-store.ts';
+import { holderName } from '../service/platform-parts.ts';
 import { recordDeed } from '../store/audit-log.ts';
-import { PostgresCredentialList } from '../store/credential-list.ts';
-import { PostgresTokenStore } from '../store/token-store.ts';
-import { CliError } from './cli-error.ts';
+import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
 import type { CliIo } from './io.ts';
-import { type LinkDeps, linkLogin } from './link/link-login.ts';
-import { listAccountsWith } from './link/list-accounts-with.ts';
-import { openBrowser } from './link/open-browser.ts';
+import { type LinkDeps, linkLogin, listAccountsWith, openBrowser } from './link/link-login.ts';
 import { readConfig } from './read-config.ts';
-import { holderName } from './service/platform-parts.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `

@@ -1,12 +1,10 @@
 import { Command } from 'commander';
+import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
-import { sqlstateOf } from '../store/sqlstate.ts';
-import { CliError, exitCodes } from './cli-error.ts';
+import { sqlstateOf } from '../store/retry-transaction.ts';
 import type { CliIo } from './io.ts';
-import { readConfig } from './read-config.ts';
-import { sentenceOf } from './report-error.ts';
-import { commandLog } from './start-log.ts';
+import { commandLog, readConfig } from './read-config.ts';
 import { unreachable } from './with-database.ts';
 
 const examples = `

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import type { CliIo } from './io.ts';
-import { refuseFlags } from './refuse-flags.ts';
-import { restExitCodes } from './rest-flags.ts';
+import { refuseFlags, restExitCodes } from './rest-flags.ts';
 import { addSendFlags, type SendFlags, sendCommand } from './send-command.ts';
 
 const examples = `

@@ -1,8 +1,7 @@
 import { Command, CommanderError } from 'commander';
-import { exitCodes } from './cli-error.ts';
+import { exitCodes, reportError } from '../runtime/program-error.ts';
 import { type CommandEntry, commandEntries } from './commands.ts';
 import type { CliIo } from './io.ts';
-import { reportError } from './report-error.ts';
 
 const examples = `
 Examples:

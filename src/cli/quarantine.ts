@@ -1,14 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
+import { CliError, exitCodes } from '../runtime/program-error.ts';
 import { recordDeed } from '../store/audit-log.ts';
 import { countQuarantined, findQuarantined, listQuarantined, markDealt, type QuarantinedRow } from '../store/quarantine.ts';
 import { waitSeconds } from './backfill.ts';
-import { CliError, exitCodes } from './cli-error.ts';
-import { formatTable } from './format-table.ts';
+import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { printable } from './printable.ts';
-import { repairBy } from './repair/await-answer.ts';
-import { withRepairPool } from './repair/with-repair-pool.ts';
+import { repairBy, withRepairPool } from './repair/repair-run.ts';
 
 const examples = `
 Examples:

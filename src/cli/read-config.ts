@@ -1,7 +1,12 @@
-import type { ConfigFault, ConfigWith, EffectiveValue } from '../config/config.ts';
+import type { Config, ConfigFault, ConfigWith, EffectiveValue } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { OptionName } from '../config/option-table.ts';
-import { CliError, exitCodes } from './cli-error.ts';
+import type { Log } from '../observability/log.ts';
+import { createLog } from '../observability/log.ts';
+import { kafkaOptions } from '../publish/kafka-options.ts';
+import { type AdminDeps, withAdmin } from '../publish/with-admin.ts';
+import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { Secret } from '../runtime/secret.ts';
 import type { CliIo } from './io.ts';
 
 /**
@@ -31,4 +36,41 @@ export function configError(faults: readonly ConfigFault[]): CliError {
     exitCode: exitCodes.config,
     mend: faults.map(({ name, problem }) => `${name} ${problem}`).join('\n'),
   });
+}
+
+const ofOurs = 'Run `tidemark topics apply`, or set TIDEMARK_TOPIC_PREFIX as the service has it.';
+
+/** Throws what to do where the brokers do not answer, or one of the topics is not there, before anything else is begun. */
+export async function requireTopics(
+  deps: AdminDeps,
+  config: ConfigWith<'kafkaBrokers'>,
+  topics: readonly string[],
+  mend: string = ofOurs,
+): Promise<void> {
+  const there = await withAdmin(deps, kafkaOptions(config), (admin) => admin.listTopics()).catch((error: unknown) => {
+    throw new CliError(`Kafka does not answer: ${sentenceOf(error)}`, {
+      code: 'KAFKA',
+      exitCode: exitCodes.unavailable,
+      mend: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}); \`tidemark doctor\` asks each broker.`,
+      cause: error,
+    });
+  });
+  const missing = topics.find((topic) => !there.includes(topic));
+  if (missing === undefined) return;
+  throw new CliError(`the topic ${missing} does not exist`, { code: 'NO_TOPIC', exitCode: exitCodes.unavailable, mend });
+}
+
+/** The log of a long-lived process: stdout is its only output. */
+export function serviceLog(io: CliIo, config: Config): Log {
+  return logTo(io, config, 'stdout', config.logLevel);
+}
+
+/** The log of a command that ends: on stderr, so that stdout holds the result alone, and only what went wrong unless more was asked for. */
+export function commandLog(io: CliIo, config: Config): Log {
+  return logTo(io, config, 'stderr', config.logLevel === 'info' ? 'warn' : config.logLevel);
+}
+
+function logTo(io: CliIo, config: Config, output: 'stdout' | 'stderr', level: Config['logLevel']): Log {
+  const secrets = Object.values(config).filter((value) => value instanceof Secret);
+  return createLog({ destination: io[output] }, { level, version: io.version, pretty: io.isTerminal, secrets });
 }

@@ -1,8 +1,7 @@
 import { Command } from 'commander';
-import { formatTable } from './format-table.ts';
+import { plural } from '../runtime/plural.ts';
+import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { plural } from './plural.ts';
-import { printable } from './printable.ts';
 import { longestHoldMs } from './rest-client.ts';
 import { addRestFlags, query, type RestFlags, restClient, restExitCodes } from './rest-flags.ts';
 

@@ -1,22 +1,18 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
-import { LogPublisher, logPublisherDefaults } from '../kafka/log-publisher.ts';
-import { topicNames } from '../kafka/topics.ts';
 import { createMetrics } from '../observability/metrics.ts';
+import { kafkaOptions } from '../publish/kafka-options.ts';
+import { LogPublisher, logPublisherDefaults } from '../publish/log-publisher.ts';
+import { topicNames } from '../publish/topics.ts';
 import { Backoff } from '../runtime/backoff.ts';
+import { plural } from '../runtime/plural.ts';
+import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
 import { isInLog, logBounds } from '../store/read-log-slice.ts';
-import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
-import { kafkaOptions } from './kafka-options.ts';
-import { plural } from './plural.ts';
-import { readConfig } from './read-config.ts';
-import { lightLoad } from './repair/light-load.ts';
-import { ProgressBar } from './repair/progress-bar.ts';
+import { commandLog, readConfig, requireTopics } from './read-config.ts';
+import { lightLoad, ProgressBar } from './repair/repair-run.ts';
 import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
-import { sentenceOf } from './report-error.ts';
-import { requireTopics } from './require-topics.ts';
-import { commandLog } from './start-log.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `

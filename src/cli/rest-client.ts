@@ -1,10 +1,37 @@
-import { DeadlineError, withDeadline } from '../runtime/deadline.ts';
+import { optionTable } from '../config/option-table.ts';
+import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
-import { CliError, exitCodes } from './cli-error.ts';
+import { DeadlineError, withDeadline } from '../runtime/waiting.ts';
+import { printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { printable } from './printable.ts';
-import { sentenceOf } from './report-error.ts';
-import { restPortMend } from './which-port.ts';
+import { readConfig } from './read-config.ts';
+
+/** `http://host:port` of the admin port: as given, or that of the service of this configuration. Throws a `CliError` for what is no address. */
+export function adminAddress(io: CliIo, given: string | undefined): string {
+  if (given !== undefined) return checkedAddress(given);
+  const { adminHost, adminPort } = readConfig(io);
+  // One that listens everywhere is asked on loopback.
+  const host = adminHost === '0.0.0.0' ? '127.0.0.1' : adminHost === '::' ? '::1' : adminHost;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${adminPort}`;
+}
+
+function checkedAddress(text: string): string {
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol)) return url.origin;
+  throw new CliError(`${text} is not an address`, {
+    code: 'USAGE',
+    exitCode: exitCodes.usage,
+    mend: 'Write it as http://127.0.0.1:9464',
+  });
+}
+
+const rest = `the port of REST (${optionTable.httpPort.fallback} unless ${optionTable.httpPort.env} says otherwise)`;
+const admin = `the admin port (${optionTable.adminPort.fallback} unless ${optionTable.adminPort.env} says otherwise)`;
+
+/** For a command that speaks REST. Both ports answer HTTP, so a wrong one is not seen by the connection. */
+const restPortMend = `name ${rest} with --url or ${optionTable.restUrl.env}, not ${admin}.`;
+/** For a command that asks the admin port. */
+export const adminPortMend = `name ${admin} with --url, not ${rest}.`;
 
 export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';

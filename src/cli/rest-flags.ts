@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { idKinds } from '../http/path-ids.ts';
+import { idKinds } from '../http/request-fields.ts';
+import { CliError, exitCodes } from '../runtime/program-error.ts';
 import { Secret } from '../runtime/secret.ts';
-import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
-import { RestClient } from './rest-client.ts';
+import { type RestAnswer, RestClient, type RestRequest } from './rest-client.ts';
 
 /** What every command that speaks REST takes. */
 export interface RestFlags {
@@ -58,4 +58,61 @@ export function query(parameters: Readonly<Record<string, string | undefined>>):
 export function waitSeconds(text: string): number {
   if (/^([12]?\d|30)$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a whole number of seconds, at most 30.');
+}
+
+/** A flag that a call would not heed is a wrong call: whoever gave it relies on it. `names` as commander has them, `ifRevision` for `--if-revision`. */
+export function refuseFlags<Flags extends object>(flags: Flags, names: readonly (keyof Flags & string)[], why: string): void {
+  const given = names.find((name) => flags[name] !== undefined);
+  if (given === undefined) return;
+  const option = `--${given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  throw new CliError(`${option} ${why}`, { code: 'USAGE', exitCode: exitCodes.usage });
+}
+
+/**
+ * The error of a request that carried the key, for whoever has to go on. A problem says that nothing was journaled, and stays as it is. Where nothing of ours answered,
+ * the request may have arrived: that is told with the one line that is safe to give, and with its own exit code.
+ */
+export function withKey(error: unknown, key: string): unknown {
+  if (!(error instanceof CliError) || (error.code !== 'NO_ANSWER' && error.code !== 'NOT_TIDEMARK')) return error;
+  return new CliError(error.message, {
+    code: error.code,
+    exitCode: exitCodes.unresolved,
+    mend: [
+      'Whether the service took it is not known. Give the same line again with',
+      `  --idempotency-key ${key}`,
+      'which tells what became of it, and sends it only if it had not arrived.',
+    ].join('\n'),
+    cause: error,
+  });
+}
+
+/** What `halt`, `resume` and `cancel --all` take: whom it concerns, and why. */
+export interface OperatorFlags extends RestFlags {
+  readonly account?: string;
+  readonly reason: string;
+}
+
+export function addReasonFlag(command: Command): Command {
+  return addRestFlags(command.requiredOption('--reason <text>', 'why: recorded in the audit trail', reasonText));
+}
+
+export function reasonText(text: string): string {
+  if (text.trim() !== '' && text.length <= 500) return text.trim();
+  throw new InvalidArgumentError('It must say why, in at most 500 characters.');
+}
+
+/** An act of an operator on one account, or on the service where no account is named. */
+export function askOperator(
+  io: CliIo,
+  flags: RestFlags & { readonly account?: string; readonly reason?: string },
+  verb: 'halt' | 'resume' | 'cancel-all',
+  { also, ...sent }: Pick<RestRequest, 'headers' | 'waitMs'> & { readonly also?: object } = {},
+): Promise<RestAnswer> {
+  const whom = flags.account === undefined ? '' : `/accounts/${segment(flags.account)}`;
+  return restClient(io, flags).ask({
+    method: 'POST',
+    path: `/v1${whom}/${verb}`,
+    ...sent,
+    body: { reason: flags.reason, ...also },
+  });
 }

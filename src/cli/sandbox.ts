@@ -1,12 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { createLog } from '../observability/create-log.ts';
+import { createLog } from '../observability/log.ts';
+import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
 import type { SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
-import { CliError, exitCodes } from './cli-error.ts';
 import type { CliIo } from './io.ts';
-import { sentenceOf } from './report-error.ts';
 
 const examples = `
 Examples:

@@ -1,10 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { exitCodes } from './cli-error.ts';
+import { exitCodes } from '../runtime/program-error.ts';
+import { printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { printable } from './printable.ts';
 import { mendOfCode, type RestAnswer, type RestRequest } from './rest-client.ts';
-import { addRestFlags, type RestFlags, restClient, waitSeconds } from './rest-flags.ts';
-import { withKey } from './with-key.ts';
+import { addRestFlags, type RestFlags, restClient, waitSeconds, withKey } from './rest-flags.ts';
 
 /** What `place`, `replace` and `cancel` take besides their terms. */
 export interface SendFlags extends RestFlags {

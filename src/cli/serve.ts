@@ -2,10 +2,9 @@ import { Command } from 'commander';
 import type { Config, ConfigFault } from '../config/config.ts';
 import { optionTable } from '../config/option-table.ts';
 import { unencryptedAddresses } from '../config/unencrypted.ts';
+import { assembleService } from '../service/assemble-service.ts';
 import type { CliIo } from './io.ts';
-import { configError, readSettings } from './read-config.ts';
-import { assembleService } from './service/assemble-service.ts';
-import { serviceLog } from './start-log.ts';
+import { configError, readSettings, serviceLog } from './read-config.ts';
 
 const examples = `
 Examples:

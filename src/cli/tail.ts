@@ -1,15 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { readTopic } from '../kafka/read-topic.ts';
-import { topicNames } from '../kafka/topics.ts';
+import { kafkaOptions } from '../publish/kafka-options.ts';
+import { readTopic } from '../publish/read-topic.ts';
+import { topicNames } from '../publish/topics.ts';
+import { sentenceOf } from '../runtime/program-error.ts';
 import type { CliIo } from './io.ts';
-import { kafkaOptions } from './kafka-options.ts';
-import { readConfig } from './read-config.ts';
-import { sentenceOf } from './report-error.ts';
-import { requireTopics } from './require-topics.ts';
-import { commandLog } from './start-log.ts';
-import { FirstOccurrences } from './tail/first-occurrences.ts';
-import { formatUpdate } from './tail/format-update.ts';
-import { parseUpdate, type TailFilter, wanted } from './tail/parse-update.ts';
+import { commandLog, readConfig, requireTopics } from './read-config.ts';
+import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './tail/tail-records.ts';
 
 const examples = `
 Examples:

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import { scopes } from '../http/auth/principal.ts';
+import { CliError, exitCodes } from '../runtime/program-error.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
-import { CliError, exitCodes } from './cli-error.ts';
-import { formatTable } from './format-table.ts';
+import { formatTable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
 import { withDatabase } from './with-database.ts';

@@ -1,15 +1,12 @@
 import { Command } from 'commander';
-import { applyTopics } from '../kafka/apply-topics.ts';
-import { planTopics, type TopicPlan } from '../kafka/plan-topics.ts';
-import { topicNames, topicSpecs } from '../kafka/topics.ts';
-import { withAdmin } from '../kafka/with-admin.ts';
-import { CliError, exitCodes } from './cli-error.ts';
+import { kafkaOptions } from '../publish/kafka-options.ts';
+import { applyTopics, planTopics, type TopicPlan } from '../publish/plan-topics.ts';
+import { topicNames, topicSpecs } from '../publish/topics.ts';
+import { withAdmin } from '../publish/with-admin.ts';
+import { plural } from '../runtime/plural.ts';
+import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
 import type { CliIo } from './io.ts';
-import { kafkaOptions } from './kafka-options.ts';
-import { plural } from './plural.ts';
-import { readConfig } from './read-config.ts';
-import { sentenceOf } from './report-error.ts';
-import { commandLog } from './start-log.ts';
+import { commandLog, readConfig } from './read-config.ts';
 
 const examples = `
 Examples:

@@ -1,12 +1,11 @@
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
+import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { createPool, type PoolOptions } from '../store/pool.ts';
-import { sqlstateOf } from '../store/sqlstate.ts';
-import { CliError, exitCodes } from './cli-error.ts';
+import { sqlstateOf } from '../store/retry-transaction.ts';
 import type { CliIo } from './io.ts';
-import { sentenceOf } from './report-error.ts';
-import { commandLog } from './start-log.ts';
+import { commandLog } from './read-config.ts';
 
 /** Runs `work` with a pool to the service's database, which is ended after it. What the database says no with is told as what it means, and what mends it. */
 export async function withDatabase<T>(

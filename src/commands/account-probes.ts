@@ -1,6 +1,6 @@
 import type { Reason } from '../domain/command.ts';
 import type { Stream } from '../domain/order.ts';
-import type { ReadBudget } from '../runtime/read-budget.ts';
+import type { ReadBudget } from '../platform/order-reads.ts';
 
 /**
  * How a read ended. Absence can be read off a `complete` one only, and only for what was done before `startedAtMs`; everything it showed has gone through ingest

@@ -1,13 +1,12 @@
 import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { ReadBudget } from '../platform/order-reads.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { ReadBudget } from '../runtime/read-budget.ts';
 import type { AccountProbes, ProbeResult } from './account-probes.ts';
 import type { CommandOptions } from './command-options.ts';
-import { runProbe } from './run-probe.ts';
-import { TokenBucket } from './token-bucket.ts';
+import { TokenBucket } from './rate-budget.ts';
 
-export interface AccountReadsDeps {
+interface AccountReadsDeps {
   readonly probes: AccountProbes;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['commands'], 'probes'>;
@@ -150,4 +149,40 @@ export class AccountReads {
     this.deps.metrics.probes.inc({ outcome: result.kind });
     return result;
   }
+}
+
+interface ProbeDeps {
+  readonly clock: Clock;
+}
+
+/**
+ * One read, which ends with its deadline, with the term, or with `stop`: whatever comes of it later is not listened to. Never rejects, never hangs; what did not
+ * end well is `failed`, which counts for nothing.
+ */
+export async function runProbe(
+  { clock }: ProbeDeps,
+  read: (signal: AbortSignal) => Promise<ProbeResult>,
+  limits: { readonly deadlineMs: number; readonly stop: AbortSignal },
+): Promise<ProbeResult> {
+  const { deadlineMs, stop } = limits;
+  const over = new AbortController();
+  const giveUp = () => over.abort();
+  if (stop.aborted) return failed('STOPPED', 'nobody waits for it any more');
+  stop.addEventListener('abort', giveUp, { once: true });
+  const timer = clock.after(deadlineMs, giveUp);
+  const ended = new Promise<ProbeResult>((resolve) => {
+    over.signal.addEventListener('abort', () => resolve(failed('DEADLINE', 'the read did not end in time')), { once: true });
+  });
+  try {
+    return await Promise.race([read(over.signal), ended]);
+  } catch (error) {
+    return failed('PROBE_FAILED', String(error));
+  } finally {
+    timer.cancel();
+    stop.removeEventListener('abort', giveUp);
+  }
+}
+
+function failed(code: string, message: string): ProbeResult {
+  return { kind: 'failed', reason: { code, message } };
 }

@@ -1,5 +1,5 @@
 import type { Log } from '../observability/log.ts';
-import type { AuditEntry, CommandJournal } from './command-journal.ts';
+import type { AuditEntry, CommandJournal } from '../store/command-journal.ts';
 
 /** More than this would mean that the database does not answer; the journal itself still says who asked for each command. */
 const maxPending = 1_000;

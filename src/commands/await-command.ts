@@ -1,7 +1,7 @@
 import { type Command, isFinal } from '../domain/command.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { CommandJournal } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
-import type { CommandJournal } from './command-journal.ts';
 
 export interface AwaitDeps {
   readonly journal: Pick<CommandJournal, 'find'>;

@@ -2,19 +2,19 @@ import { type Command, isFinal } from '../domain/command.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { CommandBook } from './command-book.ts';
+import { inParallel } from '../runtime/waiting.ts';
+import type { Term } from '../store/command-journal.ts';
 import {
   type CommandJournal,
   keyOfCancel,
   type NewCancelAll,
   type OrderOfAccount,
   type PlaceOfAccount,
-} from './command-journal.ts';
+} from '../store/command-journal.ts';
+import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from './commands.ts';
-import { inParallel } from './in-parallel.ts';
 import type { Pacing } from './send-attempts.ts';
-import type { Term } from './term.ts';
 
 /** What stands in the way now may be gone by the next try. */
 const passing: ReadonlySet<DeclineCode> = new Set([

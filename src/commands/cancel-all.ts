@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '../observability/log.ts';
 import { Backoff } from '../runtime/backoff.ts';
+import type { AuditEntry, CancelAllSelection, NewCancelAll, OnLanding, Term } from '../store/command-journal.ts';
 import type { AccountProbes } from './account-probes.ts';
 import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
 import { anotherLeads, type Declined, declined } from './check-submission.ts';
-import type { AuditEntry, CancelAllSelection, NewCancelAll, OnLanding } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CancelAllResult, CancelAllScope, OperatorWord } from './commands.ts';
 import { listCancelAll } from './list-cancel-all.ts';
 import type { SendingTerm } from './submit-command.ts';
-import type { Term } from './term.ts';
 
 export interface CancelAllsDeps extends CancelAllRunDeps {
   readonly probes: AccountProbes;

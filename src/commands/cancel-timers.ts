@@ -3,13 +3,12 @@ import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { AuditEntry, CancelTimer, CommandJournal, Term } from '../store/command-journal.ts';
 import type { CancelAllWord } from './cancel-all.ts';
 import { anotherLeads, type Declined, declined } from './check-submission.ts';
-import type { AuditEntry, CancelTimer, CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CancelAfterResult, CancelAllResult, CancelAllScope } from './commands.ts';
 import type { SendingTerm } from './submit-command.ts';
-import type { Term } from './term.ts';
 
 export interface CancelTimersDeps {
   readonly journal: Pick<CommandJournal, 'setCancelTimers' | 'armedCancelTimers' | 'endCancelTimer'>;

@@ -6,7 +6,8 @@ import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Service } from '../runtime/service.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import type { AuditEntry, CommandJournal, Term } from '../store/command-journal.ts';
 import type { AccountProbes } from './account-probes.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
@@ -15,7 +16,6 @@ import { type CancelAfter, CancelTimers } from './cancel-timers.ts';
 import { anotherLeads, cancelAllObjection, type Declined, declined, ending } from './check-submission.ts';
 import { CommandBook, type SentAndUnresolved } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
-import type { AuditEntry, CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import { CommandSteps } from './command-steps.ts';
 import type {
@@ -31,14 +31,12 @@ import type {
 import { HaltWatch } from './halt-watch.ts';
 import { accountScope, Halts } from './halts.ts';
 import { notLeader, OperatorDesk } from './operator-desk.ts';
-import type { OrderEntry } from './order-entry.ts';
-import type { Quotes } from './quotes.ts';
+import type { OrderEntry, Quotes } from './order-entry.ts';
 import { RateBreaker } from './rate-breaker.ts';
 import { type Budgets, RateBudget } from './rate-budget.ts';
 import { Reconciler } from './reconciler.ts';
 import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { type SendingTerm, SubmitCommand } from './submit-command.ts';
-import type { Term } from './term.ts';
 
 export interface CommandDeskDeps {
   readonly journal: CommandJournal;

@@ -1,6 +1,6 @@
 import type { BackoffOptions } from '../runtime/backoff.ts';
 import type { BreakerOptions } from './rate-breaker.ts';
-import type { BucketOptions } from './token-bucket.ts';
+import type { BucketOptions } from './rate-budget.ts';
 
 export interface CommandOptions {
   readonly lane: number;

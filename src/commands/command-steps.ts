@@ -4,12 +4,11 @@ import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { CommandJournal, Term } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
-import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { Decide, Decision } from './decision.ts';
+import type { Decide, Decision } from './decide-step.ts';
 import type { HaltWatch } from './halt-watch.ts';
-import type { Term } from './term.ts';
 
 export interface CommandStepsDeps {
   readonly journal: CommandJournal;

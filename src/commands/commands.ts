@@ -1,8 +1,8 @@
-import type { Command, CommandOutcome, CommandRequest, Evidence } from '../domain/command.ts';
+import type { Command, CommandOutcome, CommandRequest } from '../domain/command.ts';
 import type { BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
 import type { OrderSelection } from '../domain/select-orders.ts';
-import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from './command-journal.ts';
+import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from '../store/command-journal.ts';
 
 export interface Submission {
   readonly principal: string;
@@ -224,9 +224,4 @@ export interface Commands {
   /** Probes everything unresolved at once, within the budget; `dryRun` reads nothing. */
   reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
   allowance(accountId: string): Allowance;
-}
-
-export interface CommandWithEvidence {
-  readonly command: Command;
-  readonly evidence: readonly Evidence[];
 }

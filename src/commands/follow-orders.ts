@@ -1,6 +1,6 @@
 import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
+import type { CommandJournal } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
-import type { CommandJournal } from './command-journal.ts';
 import type { Watched } from './watched.ts';
 
 /** A page of the log. */

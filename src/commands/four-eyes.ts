@@ -1,7 +1,7 @@
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Approval, CommandJournal, Deed } from './command-journal.ts';
+import type { Approval, CommandJournal, Deed } from '../store/command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { ApprovalsResult, ApproveResult, OperatorWord, Requested } from './commands.ts';
 

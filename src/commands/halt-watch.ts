@@ -1,9 +1,9 @@
 import type { Command, CommandState } from '../domain/command.ts';
+import type { Term } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { Decision } from './decision.ts';
+import type { Decision } from './decide-step.ts';
 import { accountScope, type Halts, service } from './halts.ts';
-import type { Term } from './term.ts';
 
 export interface HaltWatchDeps {
   readonly halts: Halts;

@@ -3,9 +3,8 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { CommandJournal, Halt } from './command-journal.ts';
+import type { CommandJournal, Halt, Term } from '../store/command-journal.ts';
 import type { OperatorWord } from './commands.ts';
-import type { Term } from './term.ts';
 
 /** `operator`: of a person whose token is for every account; `account_operator`: of one whose token names some. */
 export type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'account_operator' | 'commits_lost';

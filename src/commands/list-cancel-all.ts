@@ -1,12 +1,12 @@
 import type { Stream } from '../domain/order.ts';
 import { isSelected, type Selectable } from '../domain/select-orders.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { inParallel } from '../runtime/waiting.ts';
+import type { CommandJournal, NewCancelAll, OpenOrder, OrderOfAccount, UnreadAccount } from '../store/command-journal.ts';
 import type { AccountProbes } from './account-probes.ts';
+import { runProbe } from './account-reads.ts';
 import type { Declined } from './check-submission.ts';
-import type { CommandJournal, NewCancelAll, OpenOrder, OrderOfAccount, UnreadAccount } from './command-journal.ts';
 import type { CancelAllScope } from './commands.ts';
-import { inParallel } from './in-parallel.ts';
-import { runProbe } from './run-probe.ts';
 
 export interface ListDeps {
   readonly journal: Pick<CommandJournal, 'openOrders' | 'unseenPlaces'>;

@@ -1,9 +1,10 @@
-import type { BoundsChange, LimitScope } from '../domain/limits.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Command } from '../domain/command.ts';
+import { type Bounds, type BoundsChange, changedBounds, type LimitRow, type LimitScope, loosens } from '../domain/limits.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import { changeLimits, readLimits } from './change-limits.ts';
-import type { AuditEntry, CommandJournal, Halt } from './command-journal.ts';
+import type { AuditEntry, CommandJournal, Halt, Term } from '../store/command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import type {
@@ -16,14 +17,110 @@ import type {
   Requested,
   SettleResult,
 } from './commands.ts';
-import type { PersonsOutcome } from './decide-person.ts';
+import { decidePerson, type PersonsOutcome } from './decide-step.ts';
 import { FourEyes, secondOf } from './four-eyes.ts';
 import { type Halts, haltedForEveryAccount } from './halts.ts';
 import type { RateBreaker } from './rate-breaker.ts';
-import { settleByPerson } from './settle-by-person.ts';
-import type { Term } from './term.ts';
 
-export interface OperatorDeskDeps {
+interface ChangeLimitsDeps {
+  readonly journal: Pick<CommandJournal, 'limits' | 'changeLimits'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** People who change the same row at the same moment. */
+const mostTries = 5;
+
+/** Every row of limits as it is now. Never rejects. */
+async function readLimits({ journal, log }: Pick<ChangeLimitsDeps, 'journal' | 'log'>): Promise<LimitsResult> {
+  return journal.limits().then(
+    (limits): LimitsResult => ({ kind: 'done', limits }),
+    (err: unknown) => {
+      log.warn({ err }, 'the limits could not be read');
+      return unreachable;
+    },
+  );
+}
+
+/**
+ * Changes the bounds of one scope that `change` names and leaves the others. In force for each command that is journaled once this has answered, in every process: none keeps a
+ * copy. `secondOf` is asked where the change lets more through: its answer, if any, is that of the call, and nothing is changed. Never rejects.
+ */
+async function changeLimits(
+  { journal, clock, log }: ChangeLimitsDeps,
+  scope: LimitScope,
+  change: BoundsChange,
+  word: OperatorWord,
+  secondOf: () => Promise<Requested | Extract<LimitsResult, { kind: 'declined' }> | undefined>,
+): Promise<LimitsResult | Requested> {
+  try {
+    for (let left = mostTries; left > 0; left -= 1) {
+      const rows = await journal.limits();
+      const before = boundsOf(rows, scope);
+      const bounds = changedBounds(before, change);
+      if (isDeepStrictEqual(before, bounds)) return { kind: 'done', limits: rows };
+      const waits = loosens(before, bounds) ? await secondOf() : undefined;
+      if (waits !== undefined) return waits;
+      const { ofSomeAccounts: _of, ...said } = word;
+      if (await journal.changeLimits({ ...scope, before, bounds, ...said, atMs: clock.nowMs() })) {
+        log.warn({ ...scope, before, bounds, by: word.by, reason: word.reason }, 'limits were changed');
+        return { kind: 'done', limits: await journal.limits() };
+      }
+    }
+  } catch (err) {
+    log.warn({ err, ...scope }, 'limits could not be changed');
+  }
+  return unreachable;
+}
+
+function boundsOf(rows: readonly LimitRow[], { principal, accountId }: LimitScope): Bounds {
+  return rows.find((row) => row.principal === principal && row.accountId === accountId)?.bounds ?? {};
+}
+
+const unreachable = {
+  kind: 'declined',
+  code: 'STORE_UNAVAILABLE',
+  message: 'the database could not be reached; ask for the limits to learn whether they were changed',
+} as const;
+
+interface SettleByPersonDeps {
+  readonly journal: Pick<CommandJournal, 'find'>;
+  readonly steps: CommandSteps;
+  readonly nowMs: () => number;
+}
+
+/** An operator says what became of a command. Recorded as evidence and as its reason; of what is settled already nothing is changed. Never rejects. */
+async function settleByPerson(
+  { journal, steps, nowMs }: SettleByPersonDeps,
+  commandId: string,
+  outcome: PersonsOutcome,
+  word: OperatorWord,
+  term: Term,
+): Promise<SettleResult> {
+  try {
+    const command = await journal.find(commandId);
+    if (command === undefined) return declined('COMMAND_NOT_FOUND', 'no such command');
+    if (command.lane !== term.fence.lane) return declined('NOT_LEADER', `the command is of lane ${command.lane}: ask its holder`);
+    const atMs = nowMs();
+    const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
+    if (result.kind === 'over') return declined('NOT_LEADER', 'another process holds the lane');
+    if (result.kind === 'stepped') return { kind: 'settled', command: result.command };
+    return settledAlready(result.command);
+  } catch {
+    return declined('STORE_UNAVAILABLE', 'the database could not be reached; ask again to learn whether it was settled');
+  }
+}
+
+function settledAlready({ state }: Command): SettleResult {
+  const message = state === 'open' ? 'its attempt is still under way' : `the command is ${state} already`;
+  return declined('ALREADY_SETTLED', message);
+}
+
+function declined(code: Extract<SettleResult, { kind: 'declined' }>['code'], message: string): SettleResult {
+  return { kind: 'declined', code, message };
+}
+
+interface OperatorDeskDeps {
   readonly journal: CommandJournal;
   readonly clock: Clock;
   readonly random: Random;

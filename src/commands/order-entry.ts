@@ -1,4 +1,5 @@
 import type { CommandRequest, Reason } from '../domain/command.ts';
+import type { Quote, Quoted } from '../domain/measure-command.ts';
 
 /** What became of one attempt (table "observed → outcome"). The platform's own reply, where it shows an order, has gone to ingest by then. */
 export type EntryResult =
@@ -30,4 +31,10 @@ export interface EntryOptions {
 export interface OrderEntry {
   /** The command's accounts are asked for by the token that reaches them; `not_sent` with code `NO_CREDENTIAL` where there is none. */
   send(request: CommandRequest, attemptId: string, options: EntryOptions): Promise<EntryResult>;
+}
+
+/** The platform's last quotes, as limits need them. Read before the journal's transaction: none waits for the platform. */
+export interface Quotes {
+  /** With the tokens of the credential that follows the account. Undefined: there is none to be had within 2 s. Never rejects. */
+  lastQuote(accountId: string, of: Quoted): Promise<Quote | undefined>;
 }

@@ -1,33 +1,29 @@
-import { type Command, isFinal } from '../domain/command.ts';
+import { type Command, type CommandOutcome, isFinal, isUnresolved } from '../domain/command.ts';
 import type { CommittedBatch, LogRow } from '../domain/committed-batch.ts';
-import { decodeUpdate } from '../domain/decode-update.ts';
+import { decodeUpdate } from '../domain/encode-update.ts';
 import { orderKey, type Stream } from '../domain/order.ts';
 import { lastPossibleSendMs } from '../domain/presumed-absent.ts';
 import type { SettlingUpdate } from '../domain/settling.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import { inParallel } from '../runtime/waiting.ts';
+import type { CommandJournal, Term } from '../store/command-journal.ts';
 import type { AccountProbes } from './account-probes.ts';
 import { AccountReads } from './account-reads.ts';
 import type { CommandBook } from './command-book.ts';
-import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import type { ReconcileReport } from './commands.ts';
-import { countMiss } from './count-miss.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
-import { inParallel } from './in-parallel.ts';
-import { JournalSweep } from './journal-sweep.ts';
-import { LandingSweep } from './landing-sweep.ts';
+import { JournalSweep, LandingSweep } from './journal-sweep.ts';
 import { lookAfterRefusal, lookForSuccessor } from './look-at-order.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
-import { reconcileNow } from './reconcile-now.ts';
-import { SettleWatched } from './settle-watched.ts';
+import { countMiss, SettleWatched } from './settle-watched.ts';
 import { Strays } from './strays.ts';
-import type { Term } from './term.ts';
 import { isFollowed, type Watched } from './watched.ts';
 
-export interface ReconcilerDeps {
+interface ReconcilerDeps {
   readonly journal: CommandJournal;
   readonly probes: AccountProbes;
   readonly book: CommandBook;
@@ -226,4 +222,40 @@ export class Reconciler {
       this.deps.log.warn({ err, commandId }, 'a read that did not show a command could not be recorded');
     }
   }
+}
+
+/** The budget may make many accounts wait for minutes; whoever asked is told by then what has come of it so far. */
+const longestMs = 20_000;
+
+/** Probes everything that is followed at once, within the budget; `dryRun` reads nothing. Never rejects. */
+async function reconcileNow(
+  { book, clock, watch }: { readonly book: CommandBook; readonly clock: Clock; readonly watch: ProbeWatch },
+  { accountId, dryRun }: { readonly accountId?: string; readonly dryRun: boolean },
+): Promise<ReconcileReport> {
+  const entries = [...(accountId === undefined ? book.all() : book.ofAccount(accountId))];
+  const followed = entries.filter(({ command }) => isFollowed(command));
+  const groups = new Map<string, { stream: Stream; accountId: string; entries: Watched[] }>();
+  for (const entry of followed) {
+    const { stream, accountId: account } = entry.command.request;
+    const key = `${stream}:${account}`;
+    const group = groups.get(key) ?? { stream, accountId: account, entries: [] };
+    group.entries.push(entry);
+    groups.set(key, group);
+  }
+  const plan = [...groups.values()].map((group) => ({
+    accountId: group.accountId,
+    stream: group.stream,
+    read: 'changes of the account',
+    commands: group.entries.map(({ command }) => command.commandId),
+  }));
+  const unresolved = entries.filter(({ command }) => isUnresolved(command.state)).length;
+  if (dryRun) return { unresolved, probes: plan.length, settled: [], plan };
+  const over = new AbortController();
+  const all = Promise.all([...groups.values()].map((group) => watch.readAccount(group.stream, group.accountId)));
+  await Promise.race([all, clock.sleep(longestMs, over.signal)]);
+  over.abort();
+  const settled = followed
+    .filter(({ command }) => isFinal(command.state))
+    .map(({ command }) => ({ commandId: command.commandId, outcome: command.state as CommandOutcome }));
+  return { unresolved, probes: plan.length, settled, plan };
 }

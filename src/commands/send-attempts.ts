@@ -4,15 +4,14 @@ import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
+import type { CommandJournal, Term } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
-import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
-import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-answer.ts';
+import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-step.ts';
 import { type Halts, haltedBecause } from './halts.ts';
 import type { EntryResult, OrderEntry } from './order-entry.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
-import type { Term } from './term.ts';
 import type { Watched } from './watched.ts';
 import { WritePermit } from './write-permit.ts';
 

@@ -3,11 +3,10 @@ import type { Log } from '../observability/log.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { CommandJournal, Term } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
-import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { SettleWatched } from './settle-watched.ts';
-import type { Term } from './term.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
 export interface StraysDeps {

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { attemptPrefix, type Command, type CommandRequest } from '../domain/command.ts';
+import { canonicalRequest } from '../domain/command-checks.ts';
 import { describeBreach, type LimitBreach } from '../domain/limits.ts';
 import { type Measure, measurePlace, measureReplace, type Quote, quotedBy } from '../domain/measure-command.ts';
 import type { Order } from '../domain/order.ts';
-import { canonicalRequest } from '../domain/request-text.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { CommandJournal, NewCommand, OpenResult, Term } from '../store/command-journal.ts';
 import type { AccountProbes } from './account-probes.ts';
 import { AccountTurns } from './account-turns.ts';
 import { awaitCommand } from './await-command.ts';
@@ -21,16 +22,14 @@ import {
   orderNotFound,
 } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
-import type { CommandJournal, NewCommand, OpenResult } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission, SubmitResult } from './commands.ts';
 import type { Halts } from './halts.ts';
-import { UnseenOrders } from './look-at-unseen.ts';
-import type { Quotes } from './quotes.ts';
+import { UnseenOrders } from './look-at-order.ts';
+import type { Quotes } from './order-entry.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
 import type { Pacing, SendAttempts } from './send-attempts.ts';
-import type { Term } from './term.ts';
 import type { Watched } from './watched.ts';
 
 export interface SubmitDeps {

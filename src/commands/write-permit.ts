@@ -1,11 +1,10 @@
 import type { Command, CommandRequest, Reason } from '../domain/command.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
+import type { CommandJournal, Term } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
-import type { CommandJournal } from './command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import { type Halts, haltedBecause } from './halts.ts';
-import type { Term } from './term.ts';
 import type { Watched } from './watched.ts';
 
 export interface WritePermitDeps {

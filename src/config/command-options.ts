@@ -1,4 +1,4 @@
-import { integer, list, oneOf } from './option-kinds.ts';
+import { integer, list, oneOf } from './option.ts';
 
 const hour = 3_600_000;
 

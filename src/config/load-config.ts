@@ -1,11 +1,10 @@
 import { checkNames, type Environment } from './check-names.ts';
-import type { ConfigFault, ConfigWith, EffectiveValue } from './config.ts';
-import { checkRules } from './config-rules.ts';
-import type { Option } from './option.ts';
+import type { Config, ConfigFault, ConfigWith, EffectiveValue } from './config.ts';
+import type { Option, OptionKind, OptionText } from './option.ts';
 import { type OptionName, optionTable } from './option-table.ts';
-import { readOptionText } from './read-option-text.ts';
+import { isLoopback, isUnencrypted } from './unencrypted.ts';
 
-export type LoadResult<K extends OptionName> =
+type LoadResult<K extends OptionName> =
   | {
       readonly ok: true;
       readonly config: ConfigWith<K>;
@@ -18,7 +17,7 @@ export type LoadResult<K extends OptionName> =
 const entries = Object.entries<Option<unknown>>(optionTable);
 
 /** Every variable that means something to us. */
-export const knownNames: readonly string[] = entries.flatMap(([, option]) => [
+const knownNames: readonly string[] = entries.flatMap(([, option]) => [
   option.env,
   ...(option.secret ? [`${option.env}_FILE`] : []),
 ]);
@@ -69,4 +68,179 @@ function readOption(option: Option<unknown>, env: Environment, readFile: (path: 
   if (!parsed.ok) return { name, problem: parsed.problem };
   const source = read.kind === 'text' ? read.source : 'default';
   return { effective: { env: name, source, shown: parsed.shown, secret }, value: parsed.value };
+}
+
+type OptionSource = 'environment' | 'file';
+
+type ReadText =
+  | { readonly kind: 'unset' }
+  | { readonly kind: 'text'; readonly text: string; readonly source: OptionSource }
+  | { readonly kind: 'fault'; readonly name: string; readonly problem: string };
+
+/** The text of one option, trimmed: from its variable or, for a secret, from the file that `<env>_FILE` names. */
+function readOptionText(
+  option: OptionText & Pick<OptionKind<unknown>, 'secret' | 'refusesBlank'>,
+  env: Environment,
+  readFile: (path: string) => string,
+): ReadText {
+  const { env: name } = option;
+  const direct = env[name];
+  const fileName = `${name}_FILE`;
+  const path = option.secret ? env[fileName] : undefined;
+  if (path === undefined) return direct === undefined ? { kind: 'unset' } : given(option, name, direct, 'environment');
+  if (direct !== undefined) return { kind: 'fault', name, problem: `is set twice: here and by ${fileName}; keep one` };
+  if (path.trim() === '') return { kind: 'fault', name: fileName, problem: 'is set but blank' };
+  try {
+    return given(option, fileName, readFile(path.trim()), 'file');
+  } catch (error) {
+    return { kind: 'fault', name: fileName, problem: `names a file that can't be read: ${sentenceOfErrno(error)}` };
+  }
+}
+
+/** A blank value counts as none, except where that would widen a choice that it was meant to narrow, or sign in without a secret. */
+function given(option: Pick<OptionKind<unknown>, 'refusesBlank'>, name: string, value: string, source: OptionSource): ReadText {
+  const text = value.trim();
+  if (text !== '') return { kind: 'text', text, source };
+  if (!option.refusesBlank) return { kind: 'unset' };
+  return {
+    kind: 'fault',
+    name,
+    problem: source === 'file' ? 'names a file that is blank' : 'is set but blank; give it a value or unset it',
+  };
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'no permission',
+  EISDIR: 'it is a folder',
+};
+
+/** Why a file can't be read, without the path: a secret written into a `_FILE` variable by mistake would be printed with it. */
+function sentenceOfErrno(error: unknown): string {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason';
+  return sentences[code] ?? code;
+}
+
+type Draft = Partial<Config>;
+type Rule = (config: Draft, env: Environment) => ConfigFault | undefined;
+
+const fault = (option: OptionName, problem: string): ConfigFault => ({ name: optionTable[option].env, problem });
+
+/** Faults that no option can see by itself. A rule looks only at options that are valid, so that one mistake is reported once. */
+const rules: readonly Rule[] = [
+  below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
+  below('leaseRenewMs', 'leaseActMs', 'the holder would stop sending between two renewals'),
+  below('leaseActMs', 'leaseExpireMs', 'a standby would take the lane while the holder still sends'),
+  together('kafkaSslCert', 'kafkaSslKey'),
+  together('kafkaSslKey', 'kafkaSslCert'),
+  together('kafkaSaslMechanism', 'kafkaSaslUsername'),
+  together('kafkaSaslMechanism', 'kafkaSaslPassword'),
+  together('kafkaSaslUsername', 'kafkaSaslMechanism'),
+  together('kafkaSaslPassword', 'kafkaSaslMechanism'),
+  together('authIssuer', 'authAudience'),
+  together('authIssuer', 'authJwksUrl'),
+  together('authAudience', 'authIssuer'),
+  together('authJwksUrl', 'authIssuer'),
+  notAbove('haltUnresolvedAccount', 'haltUnresolvedService', 'the whole service would halt before the account'),
+  breakerAboveBudget,
+  (config) =>
+    config.httpHost === undefined || isLoopback(urlHost(config.httpHost)) || signsIn(config)
+      ? undefined
+      : fault(
+          'httpHost',
+          `(${config.httpHost}) is not loopback, and nobody would have to sign in: set ${optionTable.authPrincipals.env}=on (tokens by \`tidemark token add\`), ${optionTable.authTokens.env} or ${optionTable.authIssuer.env}, or keep 127.0.0.1`,
+        ),
+  (config) =>
+    config.fourEyes !== 'on' || signsIn(config)
+      ? undefined
+      : fault(
+          'fourEyes',
+          `(on) needs sign-in: without ${optionTable.authIssuer.env}, ${optionTable.authTokens.env} or ${optionTable.authPrincipals.env} there is one principal`,
+        ),
+  encrypted('authIssuer'),
+  encrypted('authJwksUrl'),
+  encrypted('restUrl'),
+  encrypted('platformUrl'),
+  encrypted('platformStagingUrl'),
+  encrypted('platformAuthUrl'),
+  encrypted('platformStreamUrl'),
+  encrypted('platformStagingStreamUrl'),
+  (config, env) =>
+    config.environment === 'production' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
+      ? { name: 'NODE_TLS_REJECT_UNAUTHORIZED', problem: 'must not be 0 in production: it lets anybody pose as the platform' }
+      : undefined,
+];
+
+/** Every broken rule, in the order of the rules. */
+function checkRules(config: Draft, env: Environment): ConfigFault[] {
+  return rules.map((rule) => rule(config, env)).filter((found) => found !== undefined);
+}
+
+type NumberOption = { [K in OptionName]: Config[K] extends number ? K : never }[OptionName];
+
+function below(lower: NumberOption, upper: NumberOption, why: string): Rule {
+  return (config) => {
+    const [low, high] = [config[lower], config[upper]];
+    if (low === undefined || high === undefined || low < high) return undefined;
+    return fault(lower, `(${low}) must be below ${optionTable[upper].env} (${high}): ${why}`);
+  };
+}
+
+function notAbove(lower: NumberOption, upper: NumberOption, why: string): Rule {
+  return (config) => {
+    const [low, high] = [config[lower], config[upper]];
+    if (low === undefined || high === undefined || low <= high) return undefined;
+    return fault(lower, `(${low}) must not be above ${optionTable[upper].env} (${high}): ${why}`);
+  };
+}
+
+/** How much further back than its window the breaker may count (`RateBreaker`, invariant). */
+const breakerReach = 1.05;
+
+/** Else an account that keeps to its rate is halted by it. */
+function breakerAboveBudget({ breakerCommands, breakerWindowMs, commandRate, commandBurst }: Draft): ConfigFault | undefined {
+  if (breakerCommands === undefined || breakerWindowMs === undefined) return undefined;
+  if (commandRate === undefined || commandBurst === undefined) return undefined;
+  const allowed = Math.ceil(commandBurst + (commandRate * breakerWindowMs * breakerReach) / 1000);
+  if (breakerCommands > allowed) return undefined;
+  const { commandRate: rate, commandBurst: burst, breakerWindowMs: window } = optionTable;
+  return fault(
+    'breakerCommands',
+    `(${breakerCommands}) must be above ${allowed}: the budget (${rate.env}=${commandRate}, ${burst.env}=${commandBurst}) allows as many within ${window.env} (${breakerWindowMs}), and an account that keeps to it would be halted`,
+  );
+}
+
+function signsIn({ authIssuer, authTokens, authPrincipals }: Draft): boolean {
+  return authIssuer !== undefined || authTokens !== undefined || authPrincipals === 'on';
+}
+
+function together(option: OptionName, needs: OptionName): Rule {
+  return (config) =>
+    config[option] !== undefined && config[needs] === undefined
+      ? fault(option, `needs ${optionTable[needs].env} as well`)
+      : undefined;
+}
+
+type UrlOption =
+  | 'platformUrl'
+  | 'platformStagingUrl'
+  | 'platformAuthUrl'
+  | 'platformStreamUrl'
+  | 'platformStagingStreamUrl'
+  | 'authIssuer'
+  | 'authJwksUrl'
+  | 'restUrl';
+
+/** The specification calls the token endpoints over HTTPS ("Authentication" 9); the tokens themselves go to every other address. */
+function encrypted(option: UrlOption): Rule {
+  return (config) => {
+    const address = config[option];
+    if (config.environment !== 'production' || address === undefined || !isUnencrypted(address)) return undefined;
+    const wanted = /^ws:/i.test(address) ? 'wss://' : 'https://';
+    return fault(option, `must begin with ${wanted} in production; only loopback addresses may go unencrypted`);
+  };
+}
+
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }

@@ -1,5 +1,5 @@
 import { commandOptions } from './command-options.ts';
-import { baseUrl, integer, list, oneOf, secret, secretUrl, text, url } from './option-kinds.ts';
+import { baseUrl, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
 import { restOptions } from './rest-options.ts';
 
 const pem = { shape: 'PEM text', pattern: /^-----BEGIN [A-Z0-9 ]+-----/ };

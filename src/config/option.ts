@@ -1,3 +1,5 @@
+import { Secret } from '../runtime/secret.ts';
+
 /** Where an option stands in the documentation, in this order. */
 export const optionGroups = [
   'Process',
@@ -12,7 +14,7 @@ export const optionGroups = [
   'Command line',
 ] as const;
 
-export type OptionGroup = (typeof optionGroups)[number];
+type OptionGroup = (typeof optionGroups)[number];
 
 /** The table's data of an option, beside its kind. */
 export interface OptionText {
@@ -25,7 +27,7 @@ export interface OptionText {
   readonly fallback?: string;
 }
 
-export type Parsed<T> =
+type Parsed<T> =
   /** `shown` may be printed: the value as it would be written, masked where it is secret. */
   { readonly ok: true; readonly value: T; readonly shown: string } | { readonly ok: false; readonly problem: string };
 
@@ -41,3 +43,196 @@ export interface OptionKind<T> {
 }
 
 export type Option<T> = OptionText & OptionKind<T>;
+
+/** Who may use REST by a token that is written down in the configuration: by the hash of it, so that the configuration gives no token away. */
+interface StaticToken {
+  /** The name of the principal: in the journal, in the audit trail. Several tokens of one name are one caller, which owns its idempotency keys. */
+  readonly name: string;
+  /** SHA-256 of the token, 64 hexadecimal digits in lower case. */
+  readonly sha256: string;
+  readonly scopes: readonly string[];
+  readonly accounts: 'all' | readonly string[];
+  /** Absent: it has no end. */
+  readonly expiresAtMs?: number;
+}
+
+const scope = '(?:orders|ops):(?:read|write)';
+const account = '[\\x21-\\x29\\x2b\\x2d-\\x3a\\x3c-\\x7e]{1,50}';
+const entry = new RegExp(
+  `^(?<name>[A-Za-z0-9._-]{1,64})(?:@(?<ends>\\d{4}-\\d{2}-\\d{2}))?:(?<sha256>[0-9A-Fa-f]{64}):(?<scopes>${scope}(?:,${scope})*):(?<accounts>\\*|${account}(?:,${account})*)$`,
+);
+
+/**
+ * `name:sha256:scopes:accounts`, or `name@2027-01-31:…` for one that ends as that day begins (UTC); several separated by blanks, line ends or semicolons. Returns the
+ * number of the first entry that is wrong, is named `loopback`, or uses a hash again.
+ */
+export function parseStaticTokens(text: string): readonly StaticToken[] | { readonly wrong: number; readonly count: number } {
+  const entries = text.split(/[\s;]+/).filter((part) => part !== '');
+  const tokens: StaticToken[] = [];
+  for (const [index, part] of entries.entries()) {
+    const token = parseEntry(part);
+    const taken = tokens.some(({ sha256 }) => sha256 === token?.sha256);
+    if (token === undefined || taken) return { wrong: index + 1, count: entries.length };
+    tokens.push(token);
+  }
+  return Object.freeze(tokens);
+}
+
+function parseEntry(text: string): StaticToken | undefined {
+  const { name = '', ends, sha256 = '', scopes = '', accounts = '' } = entry.exec(text)?.groups ?? {};
+  // `loopback` is the name of every caller where there is no sign-in.
+  if (name === '' || name === 'loopback') return undefined;
+  const expiresAtMs = ends === undefined ? undefined : Date.parse(ends);
+  if (Number.isNaN(expiresAtMs)) return undefined;
+  return {
+    name,
+    sha256: sha256.toLowerCase(),
+    scopes: scopes.split(','),
+    accounts: accounts === '*' ? 'all' : accounts.split(','),
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+  };
+}
+
+/** `S` keeps whether a fallback is given, which decides whether the value can be absent. */
+type Built<S extends OptionText, T> = S & OptionKind<T>;
+
+const refused = (problem: string) => ({ ok: false, problem }) as const;
+const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, shown });
+
+/** A value that looks like a number is quoted in a fault, since a person who sees it can fix it; anything else may be a secret in the wrong variable. */
+function quoted(text: string): string {
+  return /^[+-]?[\d.]\w{0,9}$/.test(text) ? `; "${text}" is not one` : '';
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+  /** Plural: `milliseconds`, `days`, `bytes`. Absent for ports and counts that name themselves. */
+  readonly unit?: string;
+}
+
+/** A whole number in a range. A unit is never written with it: `5000`, not `5s`. */
+export function integer<const S extends OptionText & Range>(spec: S): Built<S, number> {
+  const unit = spec.unit === undefined ? '' : ` of ${spec.unit}`;
+  const parse = (text: string): Parsed<number> => {
+    if (!/^(0|[1-9]\d{0,14})$/.test(text)) {
+      return refused(`must be a whole number${unit}, digits only${quoted(text)}`);
+    }
+    const value = Number(text);
+    if (value < spec.min || value > spec.max) return refused(`must be from ${spec.min} to ${spec.max}${unit}; it is ${value}`);
+    return accepted(value, text);
+  };
+  return { ...spec, kind: `whole number${unit}, ${spec.min} to ${spec.max}`, secret: false, refusesBlank: false, parse };
+}
+
+/** One word of a list. */
+export function oneOf<const S extends OptionText & { readonly words: readonly string[] }>(spec: S): Built<S, S['words'][number]> {
+  const list = spec.words.join(', ');
+  const parse = (text: string): Parsed<S['words'][number]> => {
+    const word = spec.words.find((candidate) => candidate === text.toLowerCase());
+    return word === undefined ? refused(`must be one of ${list}`) : accepted(word, word);
+  };
+  return { ...spec, kind: `one of ${list}`, secret: false, refusesBlank: false, parse };
+}
+
+interface Pattern {
+  readonly pattern: RegExp;
+  /** Continues "must be": what the pattern asks for. */
+  readonly shape: string;
+}
+
+/** Text of a given shape. */
+export function text<const S extends OptionText & Pattern>(spec: S): Built<S, string> {
+  const parse = (value: string): Parsed<string> => {
+    return spec.pattern.test(value) ? accepted(value, value) : refused(`must be ${spec.shape}`);
+  };
+  return { ...spec, kind: spec.shape, secret: false, refusesBlank: false, parse };
+}
+
+/** Words separated by commas, none twice. */
+export function list<const S extends OptionText & Pattern>(spec: S): Built<S, readonly string[]> {
+  const parse = (value: string): Parsed<readonly string[]> => {
+    const words = value.split(',').map((word) => word.trim());
+    const wrong = words.findIndex((word) => !spec.pattern.test(word));
+    if (wrong !== -1) return refused(`must be ${spec.shape}; item ${wrong + 1} of ${words.length} is not`);
+    const repeated = words.findIndex((word, index) => words.indexOf(word) !== index);
+    if (repeated !== -1)
+      return refused(`names the same thing twice: item ${repeated + 1} of ${words.length} repeats an earlier one`);
+    return accepted(Object.freeze(words), words.join(','));
+  };
+  return { ...spec, kind: spec.shape, secret: false, refusesBlank: true, parse };
+}
+
+/** A whole address without credentials, query or fragment, as it was written: an issuer is compared by its text. */
+export function url<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, string> {
+  return address(spec, (text) => text);
+}
+
+/** The same, without a slash at its end, so that paths can be appended. */
+export function baseUrl<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, string> {
+  return address(spec, (text) => text.replace(/\/+$/, ''));
+}
+
+function address<const S extends OptionText & { readonly schemes: readonly string[] }>(
+  spec: S,
+  shape: (text: string) => string,
+): Built<S, string> {
+  const schemes = spec.schemes.map((scheme) => `${scheme}://`).join(' or ');
+  const parse = (value: string): Parsed<string> => {
+    const parsed = URL.parse(value);
+    if (parsed === null || !spec.schemes.includes(parsed.protocol.slice(0, -1)) || parsed.hostname === '') {
+      return refused(`must be a whole address that begins with ${schemes}`);
+    }
+    if (parsed.username !== '' || parsed.password !== '')
+      return refused('must not carry credentials; they have variables of their own');
+    if (parsed.search !== '' || parsed.hash !== '') return refused('must not carry a query or a fragment');
+    const text = shape(value);
+    return accepted(text, text);
+  };
+  return { ...spec, kind: `address, ${schemes}`, secret: false, refusesBlank: false, parse };
+}
+
+interface SecretShape {
+  readonly shape: string;
+  readonly pattern?: RegExp;
+}
+
+/** A secret: kept in a `Secret`, never printed, and readable from the file that `<env>_FILE` names. */
+export function secret<const S extends OptionText & SecretShape>(spec: S): Built<S, Secret> {
+  const parse = (value: string): Parsed<Secret> => {
+    if (spec.pattern !== undefined && !spec.pattern.test(value)) return refused(`must be ${spec.shape}`);
+    return accepted(new Secret(value), '[redacted]');
+  };
+  return { ...spec, kind: spec.shape, secret: true, refusesBlank: true, parse };
+}
+
+/** An address that may carry a password: a secret as a whole, printed with the password masked. */
+export function secretUrl<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, Secret> {
+  const schemes = spec.schemes.map((scheme) => `${scheme}://`).join(' or ');
+  const parse = (value: string): Parsed<Secret> => {
+    const parsed = URL.parse(value);
+    if (parsed === null || !spec.schemes.includes(parsed.protocol.slice(0, -1))) {
+      return refused(`must be a whole address that begins with ${schemes}`);
+    }
+    return accepted(new Secret(value), maskedUrl(parsed));
+  };
+  return { ...spec, kind: `address, ${schemes}`, secret: true, refusesBlank: true, parse };
+}
+
+/** Host, port, path and user; the password and the whole query (libpq takes a password there too) are left out. */
+function maskedUrl(parsed: URL): string {
+  const user = parsed.username === '' ? '' : `${parsed.username}${parsed.password === '' ? '' : ':[redacted]'}@`;
+  return `${parsed.protocol}//${user}${parsed.host}${parsed.pathname}${parsed.search === '' ? '' : '?[redacted]'}`;
+}
+
+/** Hashed tokens with their rights. Treated as a secret, so that a file may hold it; names may be printed, hashes never are. */
+export function staticTokens<const S extends OptionText>(spec: S): Built<S, readonly StaticToken[]> {
+  const shape = 'name:sha256:scopes:accounts, several separated by blanks or lines';
+  const parse = (value: string): Parsed<readonly StaticToken[]> => {
+    const tokens = parseStaticTokens(value);
+    if ('wrong' in tokens)
+      return refused(`must be ${shape}, no hash twice, none named loopback; entry ${tokens.wrong} of ${tokens.count} is not`);
+    return accepted(tokens, [...new Set(tokens.map(({ name }) => name))].join(','));
+  };
+  return { ...spec, kind: shape, secret: true, refusesBlank: true, parse };
+}

@@ -1,4 +1,4 @@
-import { baseUrl, integer, list, oneOf, secret, staticTokens, text, url } from './option-kinds.ts';
+import { baseUrl, integer, list, oneOf, secret, staticTokens, text, url } from './option.ts';
 
 /** Who may call REST, and where; and where the commands of the command line find it. */
 export const restOptions = {

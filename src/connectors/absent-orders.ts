@@ -2,7 +2,7 @@ import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { OpenOrder } from './account-registry.ts';
+import type { OpenOrder } from '../store/account-registry.ts';
 import type { RowIntake } from './row-intake.ts';
 
 /** Orders of an account that we hold open and the platform answers 404 for. `store_lost`: of a store that it has lost since. `forgotten`: after a quarter of an hour. */

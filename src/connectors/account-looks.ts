@@ -1,14 +1,13 @@
 import type { OrderView, Stream } from '../domain/order.ts';
-import type { OrderReads, Page } from '../platform/order-reads.ts';
+import type { OrderReads, Page, ReadBudget } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ReadBudget } from '../runtime/read-budget.ts';
 import type { AccountAccess, AccountLook } from './account-access.ts';
+import { givenUp, notSettled, storeIsLost, unclear } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import { roomIn } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
-import { givenUp, notSettled, storeIsLost, unclear } from './read-errors.ts';
-import { roomIn } from './room-in.ts';
 import type { RowIntake, TakenRow } from './row-intake.ts';
 
 export interface AccountLooksDeps {

@@ -5,19 +5,18 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { OrderReads } from '../platform/order-reads.ts';
 import type { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { AccountRecord, AccountRegistry } from '../store/account-registry.ts';
 import { AbsentOrders } from './absent-orders.ts';
 import { AccountReader } from './account-reader.ts';
-import type { AccountRecord, AccountRegistry } from './account-registry.ts';
 import { Audit } from './audit.ts';
 import { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { OrderLooks } from './order-looks.ts';
-import type { Pace } from './pace.ts';
 import { RowIntake } from './row-intake.ts';
 import { StoreLost } from './store-lost.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { Unrecovered } from './unrecovered.ts';
-import type { Window } from './window.ts';
+import type { Pace, Window } from './window.ts';
 
 export interface AccountPartsDeps {
   readonly reads: OrderReads;

@@ -1,8 +1,8 @@
 import type { Stream } from '../domain/order.ts';
-import type { AccountRecord } from './account-registry.ts';
+import type { AccountRecord } from '../store/account-registry.ts';
 import { AccountSession, type SessionDeps, type SessionOptions } from './account-session.ts';
 import type { Connection, EventFrame } from './connection.ts';
-import type { ConnectionEnd } from './connection-end.ts';
+import type { ConnectionEnd } from './socket.ts';
 import type { AccountStatus } from './source-status.ts';
 
 /**

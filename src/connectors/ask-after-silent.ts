@@ -1,11 +1,11 @@
 import type { Stream } from '../domain/order.ts';
 import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
+import type { AccountRegistry, OpenOrder } from '../store/account-registry.ts';
 import type { AbsentOrders } from './absent-orders.ts';
-import type { AccountRegistry, OpenOrder } from './account-registry.ts';
+import { isOfAccount } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
-import { isOfAccount } from './read-errors.ts';
 import type { ReadProgress } from './read-progress.ts';
 import type { TakenRow } from './row-intake.ts';
 

@@ -1,13 +1,113 @@
+import { compareInstants } from '../domain/instant.ts';
 import type { Observation, Outcome } from '../domain/observation.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { ByteBudget } from '../runtime/byte-budget.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { noRoom } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
-import { noRoom } from './read-errors.ts';
 import type { ReadOutcome } from './read-progress.ts';
-import { SilentLossWatch } from './silent-loss-watch.ts';
 import type { Window } from './window.ts';
+
+const graceMs = 5_000;
+
+interface Noted {
+  readonly version: bigint | undefined;
+  readonly updatedAt: string;
+}
+
+/**
+ * Tells a silent loss from a race: a change that an audit found first counts as lost only when the stream has not delivered it 5 s later.
+ *
+ * States: idle → watching (an audit runs, or a found change waits for its 5 s) → idle. Only while watching are stream rows noted, so that the hot
+ * path pays for it a few seconds a minute. Where there is no room for a note, all are given up until the next audit: nothing can be proven without them, and that audit
+ * counts as incomplete (`gaveUp`).
+ */
+export class SilentLossWatch {
+  private audits = 0;
+  private withoutRoom = false;
+  private stopped = false;
+  private readonly waiting = new Set<Timer>();
+  private readonly noted = new Map<string, Noted>();
+  private readonly clock: Clock;
+  private readonly room: ByteShare;
+  private readonly onLoss: (orderId: string) => void;
+
+  constructor(deps: { clock: Clock; room: ByteShare }, options: { onLoss: (orderId: string) => void }) {
+    this.clock = deps.clock;
+    this.room = deps.room;
+    this.onLoss = options.onLoss;
+  }
+
+  /** Orders that are noted at the moment. */
+  get notedCount(): number {
+    return this.noted.size;
+  }
+
+  /** There was no room for the notes of the present audit. */
+  get gaveUp(): boolean {
+    return this.withoutRoom;
+  }
+
+  begin(): void {
+    this.audits += 1;
+  }
+
+  end(): void {
+    this.audits -= 1;
+    this.forgetWhenIdle();
+  }
+
+  /** A row came by the stream. */
+  delivered(observation: Observation): void {
+    if (this.audits + this.waiting.size === 0 || this.withoutRoom) return;
+    const { orderId, updatedAt } = observation.view;
+    if (this.noted.has(orderId) || this.room.take(entryBytes(orderId)))
+      this.noted.set(orderId, { version: observation.sourceVersion, updatedAt });
+    else this.giveUp();
+  }
+
+  /** An audit's row was news to us. */
+  found(observation: Observation): void {
+    if (this.stopped || this.withoutRoom) return;
+    const timer = this.clock.after(graceMs, () => {
+      if (!this.withoutRoom && !this.covers(observation)) this.onLoss(observation.view.orderId);
+      this.waiting.delete(timer);
+      this.forgetWhenIdle();
+    });
+    this.waiting.add(timer);
+  }
+
+  /** What still waits is judged no more. */
+  stop(): void {
+    this.stopped = true;
+    for (const timer of this.waiting) timer.cancel();
+    this.waiting.clear();
+  }
+
+  private covers({ view, sourceVersion }: Observation): boolean {
+    const noted = this.noted.get(view.orderId);
+    if (noted === undefined) return false;
+    if (noted.version !== undefined && sourceVersion !== undefined) return noted.version >= sourceVersion;
+    return compareInstants(noted.updatedAt, view.updatedAt) >= 0;
+  }
+
+  private forgetWhenIdle(): void {
+    if (this.audits + this.waiting.size > 0) return;
+    this.forget();
+    this.withoutRoom = false;
+  }
+
+  private giveUp(): void {
+    this.withoutRoom = true;
+    this.forget();
+  }
+
+  private forget(): void {
+    this.noted.clear();
+    this.room.giveBackAll();
+  }
+}
 
 export interface AuditDeps {
   readonly clock: Clock;

@@ -1,10 +1,10 @@
 import type { Stream } from '../domain/order.ts';
 import type { AccessToken } from '../platform/token-source.ts';
-import { accountTarget } from '../platform/wire/event-envelope.ts';
+import { accountTarget } from '../platform/wire/stream-messages.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import { type ConnectionEnd, endOfSocket } from './connection-end.ts';
 import { decodeFrame, type Frame } from './decode-frame.ts';
 import type { Socket, SocketFactory } from './socket.ts';
+import { type ConnectionEnd, endOfSocket } from './socket.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { Window } from './window.ts';
 

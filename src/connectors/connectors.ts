@@ -1,13 +1,12 @@
 import type { Stream } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Service } from '../runtime/service.ts';
+import type { Service } from '../runtime/supervisor.ts';
 import type { AccountAccess } from './account-access.ts';
 import { AccountsFollower, type AccountsFollowerOptions } from './accounts-follower.ts';
-import { Pace } from './pace.ts';
 import { Source, type SourceDeps } from './source.ts';
 import type { SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
-import { Window } from './window.ts';
+import { Pace, Window } from './window.ts';
 
 export type ConnectorsDeps = Omit<SourceDeps, keyof ReturnType<typeof sharedByAccounts>>;
 

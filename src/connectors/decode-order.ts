@@ -1,10 +1,208 @@
 import type { Cause, Observation, Unreadable } from '../domain/observation.ts';
-import type { Stream } from '../domain/order.ts';
+import type { Instrument, Leg, OrderStatus, OrderView, Stream } from '../domain/order.ts';
+import { parseVersion } from '../domain/order.ts';
 import { storableText } from '../platform/parse-json.ts';
-import { decodeAccountOrder } from './decode-account-order.ts';
-import { decodePredictionOrder } from './decode-prediction-order.ts';
-import type { DecodedOrder } from './decoded-order.ts';
+import { accountOrderItem } from '../platform/wire/account-order.ts';
+import { predictionOrder, predictionStates } from '../platform/wire/prediction-order.ts';
 import { type Fault, RowReader } from './row-reader.ts';
+
+/** A decoded row, before it is known where it came from. `sourceVersion` only where the row had one. */
+interface DecodedOrder {
+  readonly view: OrderView;
+  readonly sourceVersion?: bigint;
+}
+
+/** A view while its optional fields are filled in. */
+type ViewUnderWay = { -readonly [K in keyof OrderView]: OrderView[K] };
+
+const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
+const maxLegs = 16;
+
+/** PENDING_CANCEL and PENDING_REPLACE are missing on purpose: they say what was asked for, not where the order stands. */
+const accountStatuses: ReadonlyMap<string, OrderStatus> = new Map([
+  ['PENDING_NEW', 'pending_new'],
+  ['NEW', 'new'],
+  ['PARTIALLY_FILLED', 'partially_filled'],
+  ['FILLED', 'filled'],
+  ['CANCELED', 'canceled'],
+  ['REPLACED', 'replaced'],
+  ['REJECTED', 'rejected'],
+  ['EXPIRED', 'expired'],
+  ['DONE_FOR_DAY', 'done_for_day'],
+  ['SUSPENDED', 'suspended'],
+]);
+const pendingActions: ReadonlyMap<string, string> = new Map([
+  ['PENDING_CANCEL', 'cancel'],
+  ['PENDING_REPLACE', 'replace'],
+]);
+
+/**
+ * An equity or option order of the platform → the normalised view (platform specification, "Events"). Events name their account in the target only,
+ * so it is passed in. Account orders have no working terms of their own: they repeat the terms.
+ */
+function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
+  const raw = row.text('ordStatus');
+  const cumQty = row.quantity('cumQty');
+  const quantity = row.quantity('qty');
+  const price = row.optionalDecimal('price');
+  const stopPrice = row.optionalDecimal('stopPrice');
+  const averagePrice = row.optionalDecimal('avgPrice');
+  const orderType = row.text('type').toLowerCase();
+  const status = statusOf(raw, cumQty);
+  const view: ViewUnderWay = {
+    stream: 'account',
+    orderId: row.id('ordId'),
+    accountId: row.optionalId('accountId') ?? accountId,
+    instrument: readInstrument(row),
+    side: row.text('side'),
+    orderType,
+    timeInForce: row.text('timeInForce').toLowerCase(),
+    status,
+    statusRaw: raw,
+    certainty: 'certain',
+    pendingAction: pendingActions.get(raw) ?? 'none',
+    quantity,
+    working: { quantity, ...(price !== undefined && { price }), orderType },
+    cumQty,
+    leavesQty: row.quantity('leavesQty'),
+    updatedAt: row.instant('updatedAt'),
+  };
+  if (price !== undefined) view.price = price;
+  if (stopPrice !== undefined) view.stopPrice = stopPrice;
+  if (averagePrice !== undefined && cumQty !== '0') view.avgPrice = averagePrice;
+  readOptional(row, view, status);
+  return { view };
+}
+
+function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): void {
+  const clOrdId = row.optionalText('clOrdId');
+  const createdAt = row.optionalInstant('createdAt');
+  const text = row.optionalText('text');
+  const reason = row.optionalText('ordRejReason');
+  const extra = row.extra(knownAccountFields);
+  if (clOrdId !== undefined) view.clOrdId = clOrdId;
+  if (createdAt !== undefined) view.createdAt = createdAt;
+  if (reason !== undefined) view.rejectReason = reason;
+  // `text` is a status message on every order; only on a rejected one is it the reason.
+  if (text !== undefined && status === 'rejected') view.rejectText = text;
+  else if (text !== undefined) view.extra = { ...extra, text };
+  if (extra !== undefined && view.extra === undefined) view.extra = extra;
+}
+
+function statusOf(raw: string, cumQty: string): OrderStatus {
+  if (pendingActions.has(raw)) return cumQty === '0' ? 'new' : 'partially_filled';
+  return accountStatuses.get(raw) ?? 'unknown';
+}
+
+function readInstrument(row: RowReader): Instrument {
+  const symbol = row.text('symbol');
+  const legs = readLegs(row);
+  const isOption =
+    legs.length > 0 ||
+    row.optionalText('category') === 'option' ||
+    ['OPT', 'MLEG'].includes(row.optionalText('securityType') ?? '');
+  if (!isOption) return { kind: 'equity', symbol };
+  return legs.length === 0 ? { kind: 'option', symbol } : { kind: 'option', symbol, legs };
+}
+
+function readLegs(row: RowReader): Leg[] {
+  const items = row.list('legs', maxLegs);
+  return items.map((item) => {
+    const leg = new RowReader(item);
+    const positionEffect = leg.optionalText('positionEffect');
+    const decoded = {
+      symbol: leg.text('symbol'),
+      side: leg.text('side'),
+      ratioQty: leg.quantity('ratioQty'),
+      ...(positionEffect !== undefined && { positionEffect }),
+    };
+    if (leg.fault !== undefined) row.fail('legs', leg.fault.reason, `legs with ${leg.fault.detail}`);
+    return decoded;
+  });
+}
+
+const knownPredictionFields: ReadonlySet<string> = new Set(Object.keys(predictionOrder.shape));
+const predictionStatuses: ReadonlySet<string> = new Set(predictionStates);
+
+/**
+ * A prediction order of the platform → the normalised view (platform specification, "Prediction order"). On the stream `version` is required: without
+ * it nothing says what the event may replace.
+ */
+function decodePredictionOrder(row: RowReader, version: unknown, versionRequired: boolean): DecodedOrder {
+  const view = readView(row);
+  const sourceVersion = readVersion(row, version, versionRequired);
+  return sourceVersion === undefined ? { view } : { view, sourceVersion };
+}
+
+function readVersion(row: RowReader, version: unknown, required: boolean): bigint | undefined {
+  if (version === undefined) {
+    if (required) row.fail('version', 'missing_version', 'an int64');
+    return undefined;
+  }
+  const parsed = typeof version === 'string' ? parseVersion(version) : undefined;
+  if (parsed === undefined) row.fail('version', 'bad_version', 'an int64 from 0 on');
+  return parsed;
+}
+
+function readView(row: RowReader): OrderView {
+  const state = row.text('state');
+  const cumQty = row.quantity('cumQty');
+  const averagePrice = row.optionalDecimal('avgPx');
+  const price = row.optionalDecimal('price');
+  const stopPrice = row.optionalDecimal('stopPx');
+  const workingPrice = row.optionalDecimal('workingPrice');
+  const workingOrderType = row.optionalText('workingOrderType')?.toLowerCase();
+  const view: ViewUnderWay = {
+    stream: 'prediction',
+    orderId: row.id('orderId'),
+    accountId: row.id('accountId'),
+    instrument: { kind: 'prediction', symbol: row.text('symbol'), outcome: row.text('outcome') },
+    side: row.text('side'),
+    orderType: row.text('orderType').toLowerCase(),
+    timeInForce: row.text('timeInForce').toLowerCase(),
+    status: predictionStatuses.has(state) ? (state as OrderStatus) : 'unknown',
+    statusRaw: state,
+    certainty: row.optionalText('certainty') ?? 'certain',
+    pendingAction: row.optionalText('pendingAction') ?? 'none',
+    quantity: row.quantity('quantity'),
+    working: {
+      quantity: row.quantity('workingQuantity'),
+      ...(workingPrice !== undefined && { price: workingPrice }),
+      ...(workingOrderType !== undefined && { orderType: workingOrderType }),
+    },
+    cumQty,
+    leavesQty: row.quantity('leavesQty'),
+    updatedAt: row.instant('updatedAt'),
+    createdAt: row.instant('createdAt'),
+  };
+  if (price !== undefined) view.price = price;
+  if (stopPrice !== undefined) view.stopPrice = stopPrice;
+  // The table calls avgPx required, its text says that optional decimals are never zero: a zero before the first fill is no price.
+  if (averagePrice !== undefined && cumQty !== '0') view.avgPrice = averagePrice;
+  for (const field of optionalTexts) {
+    const value = row.optionalText(field);
+    if (value !== undefined) view[field] = value;
+  }
+  for (const field of optionalInstants) {
+    const value = row.optionalInstant(field);
+    if (value !== undefined) view[field] = value;
+  }
+  const extra = row.extra(knownPredictionFields);
+  if (extra !== undefined) view.extra = extra;
+  return view;
+}
+
+/** Fields that keep their name and their text. */
+const optionalTexts = [
+  'certaintyReason',
+  'clOrdId',
+  'clientOrderRef',
+  'venueOrderId',
+  'placedBy',
+  'rejectReason',
+  'rejectText',
+] as const;
+const optionalInstants = ['sentAt', 'firstAckAt', 'closedAt', 'expireTime'] as const;
 
 /** Where a row came from, beside its content. */
 export interface RowOrigin {

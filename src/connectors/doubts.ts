@@ -5,8 +5,8 @@ import type { Log } from '../observability/log.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { OrderLook, OrderLooks } from './order-looks.ts';
-import type { Pace } from './pace.ts';
 import type { RowIntake } from './row-intake.ts';
+import type { Pace } from './window.ts';
 
 export interface DoubtsDeps {
   readonly clock: Clock;

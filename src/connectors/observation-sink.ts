@@ -10,3 +10,17 @@ export interface ObservationSink {
   /** Resolves when everything offered before this call has been settled: committed, or known to change nothing. Rejects when the lane is lost. */
   settled(): Promise<void>;
 }
+
+/** Resolves when the sink has room, at once if it has, or when `signal` aborts. */
+export function roomIn(sink: ObservationSink, signal: AbortSignal): Promise<void> {
+  if (!sink.full || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const finish = () => {
+      leave();
+      signal.removeEventListener('abort', finish);
+      resolve();
+    };
+    const leave = sink.onRoom(finish);
+    signal.addEventListener('abort', finish, { once: true });
+  });
+}

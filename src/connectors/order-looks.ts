@@ -1,12 +1,11 @@
 import type { Cause, Observation } from '../domain/observation.ts';
 import type { Stream } from '../domain/order.ts';
-import type { OrderReads } from '../platform/order-reads.ts';
+import type { OrderReads, ReadBudget } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ReadBudget } from '../runtime/read-budget.ts';
+import { givenUp, notSettled, storeIsLost } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
-import { givenUp, notSettled, storeIsLost } from './read-errors.ts';
-import { roomIn } from './room-in.ts';
+import { roomIn } from './observation-sink.ts';
 import type { RowIntake } from './row-intake.ts';
 
 /** Why an order is looked at, the most urgent first. */

@@ -1,6 +1,6 @@
 import type { Cause } from '../domain/observation.ts';
+import type { ReadBudget } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
-import type { ReadBudget } from '../runtime/read-budget.ts';
 
 /**
  * `resync`: as fast as it goes, before an account is live. `audit`: in the background, at a low rate. `complete`: every order there is, whatever was read

@@ -1,7 +1,7 @@
 import { type Decimal, parseDecimal } from '../domain/decimal.ts';
 import { isInstant } from '../domain/instant.ts';
 import { storableText } from '../platform/parse-json.ts';
-import { describeValue } from './describe-value.ts';
+import { describeValue } from './decode-frame.ts';
 
 export interface Fault {
   /** Short and stable: a metric label. */

@@ -1,3 +1,4 @@
+import { streamCloseCodes } from '../platform/wire/stream-messages.ts';
 import type { Secret } from '../runtime/secret.ts';
 
 /** How a socket ended. Told exactly once, also for one that never opened. */
@@ -37,3 +38,74 @@ export interface Socket {
 
 /** Opens a socket; the credential goes into the `Authorization` header, never into the address. */
 export type SocketFactory = (url: string, accessToken: Secret, handlers: SocketHandlers) => Socket;
+
+/**
+ * Why a connection ended, as a metric label: what the socket said, or what we found. `unauthorized` asks for a new token, `forbidden` for a person;
+ * `replaced`, `stopped` and `store_lost` are our own doing.
+ */
+export type EndReason =
+  | 'unauthorized'
+  | 'forbidden'
+  | 'refused'
+  | 'closed'
+  | 'restarting'
+  | 'slow_consumer'
+  | 'connect'
+  | 'timeout'
+  | 'protocol'
+  | 'binary'
+  | 'bad_utf8'
+  | 'oversize'
+  | 'ping_flood'
+  | 'slow_reader'
+  | 'idle'
+  | 'ack_timeout'
+  | 'no_message'
+  | 'replaced'
+  | 'stopped'
+  | 'store_lost';
+
+export interface ConnectionEnd {
+  readonly reason: EndReason;
+  /** For people. */
+  readonly detail: string;
+  /** The peer's own close frame came, so everything that it had sent before was handed over. Without it there may have been more. */
+  readonly goodbye?: true;
+}
+
+/** A socket's end in these terms. */
+export function endOfSocket(end: SocketEnd): ConnectionEnd {
+  switch (end.kind) {
+    case 'refused':
+      return { reason: refusals.get(end.status) ?? 'refused', detail: `the upgrade was answered with status ${end.status}` };
+    case 'closed':
+      return {
+        reason: closeReasons.get(end.code) ?? 'closed',
+        detail: `closed with ${end.code} ${end.reason}`.trimEnd(),
+        ...(end.code !== noCloseFrame && { goodbye: true }),
+      };
+    case 'failed':
+      return { reason: failures.get(end.code) ?? 'protocol', detail: end.message };
+  }
+}
+
+/** RFC 6455, section 7.1.5: the connection ended without a close frame. */
+const noCloseFrame = 1006;
+
+const refusals: ReadonlyMap<number, EndReason> = new Map([
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+]);
+const closeReasons: ReadonlyMap<number, EndReason> = new Map([
+  [streamCloseCodes.unauthorized, 'unauthorized'],
+  [streamCloseCodes.forbidden, 'forbidden'],
+  [streamCloseCodes.slowConsumer, 'slow_consumer'],
+  [streamCloseCodes.goingAway, 'restarting'],
+  [streamCloseCodes.restarting, 'restarting'],
+]);
+const failures: ReadonlyMap<string, EndReason> = new Map(
+  (['connect', 'timeout', 'protocol', 'binary', 'bad_utf8', 'oversize', 'ping_flood', 'slow_reader'] as const).map((code) => [
+    code,
+    code,
+  ]),
+);

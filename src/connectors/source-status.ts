@@ -1,5 +1,6 @@
 import type { Stream } from '../domain/order.ts';
-import type { Absence } from './absent-orders.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { type Absence, absenceCauses } from './absent-orders.ts';
 
 /**
  * - `connecting`: no connection yet, or not subscribed on it. `down`: the last attempt failed, the next one waits.
@@ -10,7 +11,7 @@ import type { Absence } from './absent-orders.ts';
  * - `not_enrolled`: no prediction orders on this account; asked again hourly. Not a fault.
  * - `login_required`: the credential is refused, as a whole or for this account. A person has to act.
  */
-export const accountStates = [
+const accountStates = [
   'connecting',
   'down',
   'unanswered',
@@ -49,4 +50,134 @@ export interface SourceStatus {
   /** Why the last connection ended. */
   readonly lastEnd?: { readonly atMs: number; readonly reason: string; readonly detail: string };
   readonly accounts: readonly AccountStatus[];
+}
+
+/** What one source shows at the moment. Wall time in milliseconds, 0 for never. */
+export interface SourceReading {
+  readonly stream: Stream;
+  readonly accounts: readonly Pick<AccountStatus, 'state' | 'unrecovered' | 'inDoubt' | 'absent'>[];
+  readonly lastFrameMs: number;
+  readonly lastEventMs: number;
+  /** Of the live account that was read whole longest ago; left out when none is live. */
+  readonly oldestReadMs?: number;
+}
+
+/**
+ * The gauges of a stream, over the sources of all credentials: a gauge that each of them set for itself would show the last one that spoke.
+ *
+ * Invariant: each gauge is made from the newest reading of every source that is there.
+ */
+export class SourceGauges {
+  private readonly readings = new Map<object, SourceReading>();
+  private readonly metrics: Metrics['source'];
+
+  constructor(metrics: Metrics['source']) {
+    this.metrics = metrics;
+  }
+
+  set(source: object, reading: SourceReading): void {
+    this.readings.set(source, reading);
+    this.publish(reading.stream);
+  }
+
+  remove(source: object): void {
+    const reading = this.readings.get(source);
+    this.readings.delete(source);
+    if (reading !== undefined) this.publish(reading.stream);
+  }
+
+  private publish(stream: Stream): void {
+    const readings = [...this.readings.values()].filter((reading) => reading.stream === stream);
+    const accounts = readings.flatMap((reading) => reading.accounts);
+    const sum = (of: (account: SourceReading['accounts'][number]) => number) =>
+      accounts.reduce((total, account) => total + of(account), 0);
+    for (const state of accountStates)
+      this.metrics.state.set(
+        { source: stream, state },
+        sum((account) => (account.state === state ? 1 : 0)),
+      );
+    this.metrics.unrecovered.set(
+      { source: stream },
+      sum(({ unrecovered }) => unrecovered),
+    );
+    this.metrics.inDoubt.set(
+      { source: stream },
+      sum(({ inDoubt }) => inDoubt),
+    );
+    for (const cause of absenceCauses)
+      this.metrics.absentOrders.set(
+        { source: stream, cause },
+        sum(({ absent }) => absent.find((each) => each.cause === cause)?.orders ?? 0),
+      );
+    // The one that is silent longest counts, or a silent source would hide behind a busy one; one without accounts has nothing to say.
+    const frames = readings.filter(({ accounts: its, lastFrameMs }) => its.length > 0 && lastFrameMs > 0);
+    const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
+    if (frames.length > 0) this.metrics.lastFrame.set({ source: stream }, oldest / 1000);
+    const reads = readings.flatMap(({ oldestReadMs }) => (oldestReadMs === undefined ? [] : [oldestReadMs]));
+    this.metrics.lastCompleteRead.set({ source: stream }, reads.length === 0 ? 0 : Math.min(...reads) / 1000);
+    const lastEventMs = Math.max(0, ...readings.map((reading) => reading.lastEventMs));
+    if (lastEventMs > 0) this.metrics.lastEvent.set({ source: stream }, lastEventMs / 1000);
+  }
+}
+
+/**
+ * What a source counts, in plain numbers on the hot path, carried over into the metrics once a second: a labelled counter and two gauges a frame would
+ * cost more than a tenth of decoding it.
+ */
+export class SourceMeter {
+  lastFrameMs = 0;
+  lastEventMs = 0;
+  private readonly counts = { event: 0, control: 0, unreadable: 0 };
+  private readonly stream: Stream;
+  private readonly metrics: Metrics['source'];
+  private readonly gauges: SourceGauges;
+
+  constructor(stream: Stream, metrics: Metrics['source'], gauges = new SourceGauges(metrics)) {
+    this.stream = stream;
+    this.metrics = metrics;
+    this.gauges = gauges;
+  }
+
+  frame(type: 'event' | 'control' | 'unreadable', nowMs: number): void {
+    this.counts[type] += 1;
+    this.lastFrameMs = nowMs;
+    if (type === 'event') this.lastEventMs = nowMs;
+  }
+
+  flush(accounts: readonly AccountStatus[]): void {
+    const { stream, lastFrameMs, lastEventMs } = this;
+    this.count();
+    const oldestReadMs = oldestRead(accounts);
+    this.gauges.set(this, {
+      stream,
+      accounts,
+      lastFrameMs,
+      lastEventMs,
+      ...(oldestReadMs === undefined ? {} : { oldestReadMs }),
+    });
+  }
+
+  /** The source is gone: what it counted stays, what it showed goes. */
+  stop(): void {
+    this.count();
+    this.gauges.remove(this);
+  }
+
+  private count(): void {
+    for (const type of ['event', 'control', 'unreadable'] as const) {
+      if (this.counts[type] > 0) this.metrics.frames.inc({ source: this.stream, type }, this.counts[type]);
+      this.counts[type] = 0;
+    }
+  }
+}
+
+/** Of live accounts alone: one that is not live is shown by its state, and has no audits that could be late. */
+function oldestRead(accounts: readonly AccountStatus[]): number | undefined {
+  let oldestMs: number | undefined;
+  for (const { state, lastResyncMs = 0, lastAuditMs = 0 } of accounts) {
+    if (state !== 'live') continue;
+    const readMs = Math.max(lastResyncMs, lastAuditMs);
+    oldestMs = oldestMs === undefined ? readMs : Math.min(oldestMs, readMs);
+  }
+  return oldestMs;
 }

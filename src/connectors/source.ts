@@ -1,18 +1,16 @@
 import type { Stream } from '../domain/order.ts';
 import type { AccessToken, TokenSource } from '../platform/token-source.ts';
 import { Backoff } from '../runtime/backoff.ts';
-import { Wakeup } from '../runtime/wakeup.ts';
+import { Wakeup } from '../runtime/waiting.ts';
+import type { AccountRecord } from '../store/account-registry.ts';
 import type { AccountAccess } from './account-access.ts';
-import type { AccountRecord } from './account-registry.ts';
 import { AccountRoster } from './account-roster.ts';
 import type { AccountSession, SessionDeps, SessionOptions } from './account-session.ts';
 import { Connection, type ConnectionHandlers, type EventFrame, type UnreadableFrame } from './connection.ts';
-import type { ConnectionEnd } from './connection-end.ts';
 import { cutRaw } from './decode-order.ts';
-import type { SocketFactory } from './socket.ts';
-import type { SourceGauges } from './source-gauges.ts';
-import { SourceMeter } from './source-meter.ts';
-import type { SourceStatus } from './source-status.ts';
+import type { ConnectionEnd, SocketFactory } from './socket.ts';
+import type { SourceGauges, SourceStatus } from './source-status.ts';
+import { SourceMeter } from './source-status.ts';
 import { TimerSet } from './timer-set.ts';
 
 export interface SourceDeps extends SessionDeps {

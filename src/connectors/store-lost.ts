@@ -4,8 +4,8 @@ import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { notSettled } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
-import { notSettled } from './read-errors.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import type { RowIntake } from './row-intake.ts';
 

@@ -1,7 +1,7 @@
 import type { ContainerRuntimeClient, GenericContainer } from 'testcontainers';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { withDeadline } from '../runtime/deadline.ts';
+import { withDeadline } from '../runtime/waiting.ts';
 
 /**
  * Whether a container engine answers, found as testcontainers finds it: DOCKER_HOST, the usual sockets, the rootless ones. 0.3 s where

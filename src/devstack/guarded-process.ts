@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../runtime/clock.ts';
-import { withDeadline } from '../runtime/deadline.ts';
+import { withDeadline } from '../runtime/waiting.ts';
 
 /**
  * The shell that stands between us and a server. Its standard input is a pipe of which only we hold the other end: when it closes, because

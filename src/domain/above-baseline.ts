@@ -1,7 +1,8 @@
 import type { Baseline, Command, Reason } from './command.ts';
 import { compareInstants } from './instant.ts';
 import type { Order } from './order.ts';
-import type { Because, Fact, SettlingUpdate } from './settling.ts';
+import { parseVersion } from './order.ts';
+import type { Because, Fact, Finding, SettlingUpdate, Verdict } from './settling.ts';
 
 /**
  * The updates that may be evidence: above the baseline, each once, in the order in which the order went through them. Arrival order and repeats are lost here, so
@@ -64,7 +65,7 @@ export function isAbove(update: SettlingUpdate, pending: SeenPending): boolean {
 }
 
 /** The update as evidence. */
-export function factOf(because: Because | 'seen_pending' | 'source_epoch_changed', update: SettlingUpdate): Fact {
+function factOf(because: Because | 'seen_pending' | 'source_epoch_changed', update: SettlingUpdate): Fact {
   const { order, revision, sourceVersion, sourceEpoch, cause } = update;
   return {
     kind: 'update',
@@ -91,4 +92,50 @@ export function recordedReason(order: Order, what: string): Reason {
   const { rejectReason, rejectText } = order;
   const message = rejectText ?? rejectReason ?? `the venue refused the ${what} without a word`;
   return { code: rejectReason ?? 'VENUE_REFUSED', message: message.slice(0, longestMessage) };
+}
+
+/** A verdict read off one update of the order that a replace or cancel named. */
+export function verdictBy(
+  update: SettlingUpdate,
+  outcome: Exclude<Verdict['outcome'], 'accepted'>,
+  because: Because,
+  reason?: Reason,
+): Verdict {
+  return {
+    kind: 'verdict',
+    outcome,
+    event: `verdict_${outcome}`,
+    because,
+    orderId: update.order.orderId,
+    ...(reason === undefined ? {} : { reason }),
+    evidence: factOf(because, update),
+  };
+}
+
+export function reachedBy(update: SettlingUpdate, { revision, sourceVersion }: SeenPending): Finding {
+  const at = sourceVersion === undefined ? { revision } : { revision, sourceVersion };
+  return { kind: 'reached', at, evidence: factOf('seen_pending', update) };
+}
+
+export function flaggedBy(update: SettlingUpdate): Finding {
+  return { kind: 'flagged', because: 'source_epoch_changed', evidence: factOf('source_epoch_changed', update) };
+}
+
+/**
+ * Where an accepted replace or cancel counts as seen pending: at the version of the platform's 202 (docs/settling.md, "Outcome of a write"). The stream may have told
+ * a later version before the reply came; without this, that one would show old terms that were never seen pending, and prove nothing.
+ *
+ * Undefined where the reply names no version, and where it names none above the baseline: then it was given under another source epoch, and can't be compared.
+ * `answer`: what is kept of the reply as evidence; int64 as text.
+ */
+export function pendingByAnswer(
+  { request, baseline }: Pick<Command, 'request' | 'baseline'>,
+  answer: Readonly<Record<string, unknown>>,
+): Command['seenPendingAt'] {
+  if (request.kind === 'place' || request.stream !== 'prediction' || baseline === undefined) return undefined;
+  const { version } = answer;
+  const sourceVersion = typeof version === 'string' ? parseVersion(version) : undefined;
+  if (sourceVersion === undefined || (baseline.sourceVersion !== undefined && sourceVersion <= baseline.sourceVersion))
+    return undefined;
+  return { revision: baseline.revision, sourceVersion };
 }

@@ -1,5 +1,5 @@
 import type { AccountJoin, Priced, Terminals } from './account-join.ts';
-import { pickRegisters, type Registers, registerFields } from './account-registers.ts';
+import { pickRegisters, type Registers, registerFields } from './account-join.ts';
 import type { Decimal } from './decimal.ts';
 import type { Head } from './head.ts';
 import type { Order, OrderView } from './order.ts';

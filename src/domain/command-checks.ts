@@ -1,15 +1,15 @@
 import { isConfirmed } from './above-baseline.ts';
 import { type Command, type CommandRequest, isFinal, isUnresolved, type ReplaceTerms } from './command.ts';
 import { compareDecimals } from './decimal.ts';
+import { parseInstant } from './instant.ts';
 import type { Order } from './order.ts';
-import { canonicalTerms } from './request-text.ts';
-import { isTerminal } from './terminal.ts';
+import { isTerminal } from './order.ts';
 
 type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
 type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
 /** Why a command is declined by what we know of its order and account: nothing is journaled, nothing was sent (docs/settling.md, "Outcome of a write"). */
-export interface LocalRefusal {
+interface LocalRefusal {
   readonly code:
     | 'UNRESOLVED_PRIOR_COMMAND'
     | 'SUPERSEDED_NOT_ABSENT'
@@ -103,4 +103,35 @@ function releasedBy(places: readonly Command[], supersedes: string | undefined):
 
 function refusal(code: LocalRefusal['code'], message: string): LocalRefusal {
   return { code, message };
+}
+
+/** What makes two bodies under one Idempotency-Key the same: the request, and what the caller said beside it. */
+interface HashedRequest {
+  readonly request: CommandRequest;
+  readonly callerRef?: string | undefined;
+  readonly supersedes?: string | undefined;
+}
+
+/**
+ * One text for each request, whatever the order of its fields: decimals are canonical, an instant is its nanoseconds, absent is absent. Hashed by whoever may
+ * (`commands/`): an Idempotency-Key that comes again with another text is another request.
+ */
+export function canonicalRequest({ request, callerRef, supersedes }: HashedRequest): string {
+  return stableJson({ request, callerRef, supersedes });
+}
+
+/** Kind, account, order and terms alone: equal texts would do the same thing twice. */
+export function canonicalTerms(request: CommandRequest): string {
+  return stableJson(request);
+}
+
+function stableJson(value: unknown, name = ''): string {
+  if (name === 'expireTime') return JSON.stringify(String(parseInstant(value) ?? value));
+  if (Array.isArray(value)) return `[${value.map((item) => stableJson(item)).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, field]) => `${JSON.stringify(key)}:${stableJson(field, key)}`);
+  return `{${fields.join(',')}}`;
 }

@@ -194,3 +194,8 @@ export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request'
 export function isUnresolved(state: CommandState): boolean {
   return state === 'open' || state === 'unknown' || state === 'conflict';
 }
+
+export interface CommandWithEvidence {
+  readonly command: Command;
+  readonly evidence: readonly Evidence[];
+}

@@ -1,6 +1,8 @@
 import type { Fill, Head } from './head.ts';
-import type { Cause } from './observation.ts';
+import { formatInstant } from './instant.ts';
+import type { Cause, ContinuityMark } from './observation.ts';
 import type { Order } from './order.ts';
+import type { SettlingUpdate } from './settling.ts';
 
 export const updateSchema = 'tidemark.order-update.v1';
 
@@ -43,4 +45,45 @@ export function encodeOrder(order: Order): string {
 /** The JSON of what the order doesn't show, stored beside it. `decodeHead` reads both back. */
 export function encodeHeadJoin(head: Head): string {
   return JSON.stringify(head.join);
+}
+
+/** The record of `encode-update.ts`, as far as verdicts need it. */
+interface Payload {
+  readonly revision: number;
+  readonly sourceVersion?: string;
+  readonly sourceEpoch?: number;
+  readonly cause: string;
+  readonly observedAt: string;
+  readonly order: Order;
+}
+
+/** The payload of one accepted change, for verdicts: from a batch that was handed over, or read back from the log. Throws on text that ingest did not write. */
+export function decodeUpdate(payload: string): SettlingUpdate {
+  const { revision, sourceVersion, sourceEpoch, cause, observedAt, order } = JSON.parse(payload) as Payload;
+  return {
+    revision,
+    sourceEpoch: sourceEpoch ?? order.sourceEpoch ?? 0,
+    ...(sourceVersion !== undefined && { sourceVersion: BigInt(sourceVersion) }),
+    cause,
+    observedAtMs: Date.parse(observedAt),
+    order,
+  };
+}
+
+export const continuitySchema = 'tidemark.continuity.v1';
+
+/** The payload of a continuity mark: the exact text of its log row and of the Kafka record. Instants are ISO 8601; `from` and `to` bound what may have been missed. */
+export function encodeContinuity(mark: ContinuityMark): string {
+  const { markId, stream, accountId, event, atMs, fromMs, toMs, reason } = mark;
+  return JSON.stringify({
+    eventId: markId,
+    schema: continuitySchema,
+    stream,
+    accountId,
+    event,
+    at: formatInstant(atMs),
+    ...(fromMs === undefined ? undefined : { from: formatInstant(fromMs) }),
+    ...(toMs === undefined ? undefined : { to: formatInstant(toMs) }),
+    ...(reason === undefined ? undefined : { reason }),
+  });
 }

@@ -40,3 +40,19 @@ export type Reduction =
   | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly behind?: true; readonly doubt?: Doubt }
   /** It contradicts what we hold (same version with other content, another identity). State unchanged, kept in quarantine, alarmed. */
   | { readonly outcome: 'conflict'; readonly reason: string; readonly detail: string };
+
+/** A head as it is stored: two JSON texts, the revision, and the version as decimal digits. */
+export interface StoredHead {
+  readonly state: string;
+  readonly join: string;
+  readonly revision: number;
+  readonly sourceVersion: string | null;
+}
+
+/** The way back from Postgres. What was stored is ours and is trusted; throws only on text that isn't JSON, or a version that isn't digits. */
+export function decodeHead(row: StoredHead): Head {
+  const order = JSON.parse(row.state) as Order;
+  const join = JSON.parse(row.join) as Head['join'];
+  if (row.sourceVersion === null) return { order, revision: row.revision, join };
+  return { order, revision: row.revision, sourceVersion: BigInt(row.sourceVersion), join };
+}

@@ -1,16 +1,22 @@
-import { type AccountJoin, compareViews, joinOfView, mergeJoins } from './account-join.ts';
+import {
+  type AccountJoin,
+  carriedFields,
+  compareViews,
+  joinOfView,
+  joinRegisters,
+  mergeJoins,
+  pickRegisters,
+} from './account-join.ts';
 import { type AccountMemory, type Correction, memoryOf, recallJoin } from './account-memory.ts';
-import { carriedFields, joinRegisters } from './account-registers.ts';
-import { changedFields } from './changed-fields.ts';
-import { type OwnFields, ownFields } from './compose-order.ts';
+import { composeOrder, type OwnFields, ownFields } from './compose-order.ts';
 import { compareDecimals } from './decimal.ts';
-import { deriveFill } from './fill.ts';
 import type { Doubt, Head, Reduction } from './head.ts';
-import { contradictedIdentity, joinInstruments } from './identity.ts';
 import { compareInstants } from './instant.ts';
 import type { Observation } from './observation.ts';
-import type { Order, OrderView } from './order.ts';
-import { presentAccount } from './present-account.ts';
+import type { Order, OrderView, TerminalStatus } from './order.ts';
+import { terminalPrecedence } from './order.ts';
+import { changedFields, deriveFill } from './order-fields.ts';
+import { contradictedIdentity, joinInstruments } from './view-content.ts';
 
 /**
  * Account orders (equities and options, unversioned): the new view joins all before it, and a revision is made when the order that the join shows has changed.
@@ -90,4 +96,45 @@ function takesBack(winner: OrderView, view: OrderView): boolean {
 function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction, { outcome: 'applied' }>, 'fill'> {
   const fill = deriveFill(before, after, true);
   return fill === undefined ? {} : { fill };
+}
+
+/** The account order that a join shows: a function of the join alone, and of what only we know. */
+export function presentAccount(join: AccountJoin, own: OwnFields): Order {
+  const { winner, terminals } = join;
+  const terminal = terminalPrecedence.find((status) => terminals[status] !== undefined);
+  const { avgPrice: _own, ...rest } = winner;
+  const price = averagePrice(join);
+  const view: OrderView = {
+    ...rest,
+    instrument: join.instrument,
+    ...pickRegisters(join.registers),
+    ...(price === undefined ? undefined : { avgPrice: price }),
+    ...(terminal === undefined ? undefined : ended(terminal, terminals[terminal] ?? winner.statusRaw)),
+  };
+  const conflict = terminal === undefined ? undefined : contradiction(join, terminal);
+  return composeOrder(view, conflict === undefined ? own : { ...own, conflict });
+}
+
+/** An order that is over works nothing and waits for nothing, whatever the winning view still said of it. */
+function ended(status: TerminalStatus, statusRaw: string): Partial<OrderView> {
+  return { status, statusRaw, leavesQty: '0', pendingAction: 'none' };
+}
+
+/** An average over fewer fills than the order has would be a wrong price: then none is shown. */
+function averagePrice({ priced, winner }: AccountJoin): string | undefined {
+  return priced !== undefined && compareDecimals(priced.cumQty, winner.cumQty) === 0 ? priced.avgPrice : undefined;
+}
+
+/** Why a person, or one read of the order, should look. Clears by itself when a later view resolves it; two different ends never do. */
+function contradiction({ winner, terminals, terminalCumQty }: AccountJoin, shown: TerminalStatus): string | undefined {
+  const reasons: string[] = [];
+  const seen = terminalPrecedence.filter((status) => terminals[status] !== undefined);
+  if (seen.length > 1) reasons.push(`ended more than once: ${seen.join(', ')}`);
+  if (terminalCumQty !== undefined && compareDecimals(terminalCumQty, winner.cumQty) < 0) {
+    reasons.push(`ended at ${terminalCumQty} filled, but ${winner.cumQty} were reported`);
+  }
+  if (shown === 'filled' && compareDecimals(winner.cumQty, winner.quantity) !== 0) {
+    reasons.push(`filled with ${winner.cumQty} of ${winner.quantity}`);
+  }
+  return reasons.length === 0 ? undefined : reasons.join('; ');
 }

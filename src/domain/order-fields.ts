@@ -1,6 +1,8 @@
-import { sameInstrument } from './identity.ts';
+import { averageOfRest, compareDecimals, parseDecimal, subtractDecimals } from './decimal.ts';
+import type { Fill } from './head.ts';
 import { compareInstants } from './instant.ts';
 import type { Order, WorkingTerms } from './order.ts';
+import { sameInstrument } from './view-content.ts';
 
 type Comparison = 'value' | 'instant' | 'instrument' | 'working' | 'never';
 
@@ -48,15 +50,15 @@ const comparisons: Readonly<Record<keyof Order, Comparison>> = {
   extra: 'never',
 };
 
-export type OrderField = keyof Order;
+type OrderField = keyof Order;
 
 /** All fields but the key and `extra`, in the order in which `changed` names them. */
-export const comparedFields: readonly OrderField[] = (Object.keys(comparisons) as OrderField[]).filter(
+const comparedFields: readonly OrderField[] = (Object.keys(comparisons) as OrderField[]).filter(
   (field) => comparisons[field] !== 'never',
 );
 
 /** Whether two orders agree in a field by value. Decimals are canonical, so text decides; `…00Z` and `…00.000Z` are the same instant. */
-export function sameField(field: OrderField, a: Order, b: Order): boolean {
+function sameField(field: OrderField, a: Order, b: Order): boolean {
   if (a[field] === b[field]) return true;
   const comparison = comparisons[field];
   if (comparison === 'instant') return sameInstant(a[field], b[field]);
@@ -70,4 +72,53 @@ function sameInstant(a: unknown, b: unknown): boolean {
 
 function sameWorking(a: WorkingTerms, b: WorkingTerms): boolean {
   return a.quantity === b.quantity && a.price === b.price && a.orderType === b.orderType;
+}
+
+/** The top-level fields in which two orders differ by value; for a first revision (`before` undefined) all that are present. */
+export function changedFields(before: Order | undefined, after: Order): OrderField[] {
+  if (before === undefined) return comparedFields.filter((field) => after[field] !== undefined);
+  const changed: OrderField[] = [];
+  for (const field of comparedFields) {
+    if (before[field] !== after[field] && !sameField(field, before, after)) changed.push(field);
+  }
+  return changed;
+}
+
+/** As `changedFields`, over what both have: what one source leaves out does not contradict the other. */
+export function contradictedFields(before: Order, after: Order): OrderField[] {
+  return changedFields(before, after).filter((field) =>
+    field === 'working'
+      ? workingContradicts(before.working, after.working)
+      : before[field] !== undefined && after[field] !== undefined && field !== 'instrument',
+  );
+}
+
+function workingContradicts(a: WorkingTerms, b: WorkingTerms): boolean {
+  const differ = (x: string | undefined, y: string | undefined) => x !== undefined && y !== undefined && x !== y;
+  return differ(a.quantity, b.quantity) || differ(a.price, b.price) || differ(a.orderType, b.orderType);
+}
+
+/**
+ * What cumQty rose by between two revisions, or undefined when it did not rise (a correction takes back; it is not a fill of negative size).
+ *
+ * The price is exact arithmetic on what the platform said: (avgPrice · cumQty − earlier avgPrice · earlier cumQty) / rise, with the rounding of averages
+ * taken back (`averageOfRest`). It is left out where either average is missing, and where rounding or a price correction would make it nonsense
+ * (another sign than the average's).
+ */
+export function deriveFill(before: Order | undefined, after: Order, inferred: boolean): Fill | undefined {
+  const earlierQty = before?.cumQty ?? '0';
+  if (compareDecimals(after.cumQty, earlierQty) <= 0) return undefined;
+  const quantity = subtractDecimals(after.cumQty, earlierQty);
+  const price = fillPrice(before, after);
+  return price === undefined ? { quantity, inferred } : { quantity, price, inferred };
+}
+
+function fillPrice(before: Order | undefined, after: Order): string | undefined {
+  const average = after.avgPrice;
+  if (average === undefined) return undefined;
+  if (before === undefined || before.cumQty === '0' || before.avgPrice === average) return average;
+  if (before.avgPrice === undefined) return undefined;
+  const price = averageOfRest({ quantity: after.cumQty, average }, { quantity: before.cumQty, average: before.avgPrice });
+  const withinLimits = parseDecimal(price);
+  return withinLimits !== undefined && compareDecimals(withinLimits, '0') === compareDecimals(average, '0') ? price : undefined;
 }

@@ -1,8 +1,111 @@
-import { firstSeen, type OwnFields } from './compose-order.ts';
+import { composeOrder, firstSeen, type OwnFields, ownFields } from './compose-order.ts';
 import type { Head, Reduction } from './head.ts';
+import { compareInstants } from './instant.ts';
 import { joinAccount } from './join-account.ts';
 import type { Observation } from './observation.ts';
-import { reducePrediction } from './reduce-prediction.ts';
+import type { Order, OrderView } from './order.ts';
+import { changedFields, contradictedFields, deriveFill } from './order-fields.ts';
+import { compareText, contradictedIdentity, predictionContent } from './view-content.ts';
+
+/** What a prediction order's head remembers besides the order. */
+interface PredictionMemory {
+  /** `updatedAt` of the row that opened the present source epoch; absent in epoch 0, where nothing came before. */
+  readonly openedAt?: string;
+}
+
+/**
+ * Prediction orders (docs/settling.md): the highest (source epoch, version) stays, and everything at or below it is ignored. An observation without a
+ * version is below every versioned one, of any epoch: an unversioned reply must not open an epoch, or the complete list read before it would be refused.
+ */
+function reducePrediction(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
+  if (head === undefined) return accept(undefined, observation, own);
+  const contradiction = contradictedIdentity(head.order, observation.view);
+  if (contradiction !== undefined) {
+    return { outcome: 'conflict', reason: 'identity_changed', detail: `${contradiction} differs from the one first seen` };
+  }
+  const held = head.sourceVersion;
+  const { sourceVersion } = observation;
+  if (sourceVersion === undefined)
+    return held === undefined ? joinUnversioned(head, observation) : belowVersioned(head, observation);
+  if (held === undefined) return accept(head, observation, ownFields(head.order));
+
+  const heldEpoch = head.order.sourceEpoch ?? 0;
+  if (observation.sourceEpoch !== heldEpoch) {
+    return observation.sourceEpoch > heldEpoch ? accept(head, observation, ownFields(head.order)) : { outcome: 'stale' };
+  }
+  const { openedAt } = head.join as PredictionMemory;
+  if (openedAt !== undefined && compareInstants(observation.view.updatedAt, openedAt) < 0) return { outcome: 'stale' };
+  if (sourceVersion > held) return accept(head, observation, ownFields(head.order));
+  return sourceVersion === held ? sameVersion(head, observation) : { outcome: 'stale' };
+}
+
+/** A version names one content. Whatever the sources disagree on, neither can be believed over the other: a person looks, the state stays. */
+function sameVersion(head: Head, observation: Observation): Reduction {
+  const theirs = composeOrder(observation.view, head.order);
+  const contradicted = contradictedFields(head.order, theirs);
+  if (contradicted.length === 0) return { outcome: 'duplicate' };
+  const detail = contradicted
+    .map((field) => `${field} ${excerpt(head.order, field)} against ${excerpt(theirs, field)}`)
+    .join(', ');
+  return { outcome: 'conflict', reason: 'same_version_other_content', detail: `version ${observation.sourceVersion}: ${detail}` };
+}
+
+/** Evidence for settling a command, never state. Newer than what we hold means that the stream owes us a version. */
+function belowVersioned(head: Head, observation: Observation): Reduction {
+  const order = compareInstants(observation.view.updatedAt, head.order.updatedAt);
+  if (order > 0) return { outcome: 'stale', behind: true };
+  const same = order === 0 && contradictedFields(head.order, composeOrder(observation.view, head.order)).length === 0;
+  return { outcome: same ? 'duplicate' : 'stale' };
+}
+
+/** Before the first version is known: the newest reply stays; of two at one instant the greater content, so that arrival order can't matter. */
+function joinUnversioned(head: Head, observation: Observation): Reduction {
+  const { view } = observation;
+  const newer =
+    observation.sourceEpoch - (head.order.sourceEpoch ?? 0) ||
+    compareInstants(view.updatedAt, head.order.updatedAt) ||
+    compareText(predictionContent(view), predictionContent(head.order));
+  if (newer > 0) return accept(head, observation, ownFields(head.order));
+  return { outcome: newer === 0 ? 'duplicate' : 'stale' };
+}
+
+function accept(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
+  const { view, sourceVersion, sourceEpoch } = observation;
+  const order = composeOrder(view, inEpoch(own, sourceEpoch));
+  const next: Head = {
+    order,
+    revision: (head?.revision ?? 0) + 1,
+    ...(sourceVersion === undefined ? undefined : { sourceVersion }),
+    join: memory(head, observation),
+  };
+  const changed = changedFields(head?.order, order);
+  const fill = deriveFill(head?.order, order, mayMergeFills(head, observation));
+  return fill === undefined ? { outcome: 'applied', head: next, changed } : { outcome: 'applied', head: next, changed, fill };
+}
+
+function inEpoch(own: OwnFields, sourceEpoch: number): OwnFields {
+  if ((own.sourceEpoch ?? 0) === sourceEpoch) return own;
+  const { sourceEpoch: _left, ...rest } = own;
+  return sourceEpoch === 0 ? rest : { ...rest, sourceEpoch };
+}
+
+function memory(head: Head | undefined, { sourceEpoch, sourceVersion, view }: Observation): Head['join'] {
+  if (sourceEpoch === 0 || sourceVersion === undefined) return nothing;
+  const goesOn = head?.sourceVersion !== undefined && head.order.sourceEpoch === sourceEpoch;
+  return goesOn ? head.join : ({ openedAt: view.updatedAt } satisfies PredictionMemory);
+}
+
+const nothing: Head['join'] = Object.freeze({});
+
+/** A version rises with every change, so one step of it on the stream is one fill at most. Anything else may hide several. */
+function mayMergeFills(head: Head | undefined, observation: Observation): boolean {
+  if (observation.cause !== 'stream' || head?.sourceVersion === undefined || observation.sourceVersion === undefined) return true;
+  return observation.sourceVersion !== head.sourceVersion + 1n || observation.sourceEpoch !== (head.order.sourceEpoch ?? 0);
+}
+
+function excerpt(order: Order, field: string): string {
+  return JSON.stringify(order[field as keyof Order] ?? null).slice(0, 80);
+}
 
 /**
  * What an observation does to what we hold of its order (`head` undefined: nothing yet). Pure, and never throws for a well-typed observation.
@@ -17,4 +120,27 @@ export function reduce(head: Head | undefined, observation: Observation, own: Ow
   return observation.view.stream === 'prediction'
     ? reducePrediction(head, observation, own)
     : joinAccount(head, observation, own);
+}
+
+/**
+ * As `reduce`, for an observation which brings the reference that no view of the order has shown yet, so that only now it is known whose order it is: `own`.
+ *
+ * That is news, whatever the observation says else: one that repeats what we hold, or is older, makes a revision of the state as it is, with the reference and `own`.
+ * One that contradicts what we hold binds nothing.
+ */
+export function reduceOwned(head: Head, observation: Observation, own: OwnFields): Reduction {
+  const plain = reduce(head, observation);
+  if (plain.outcome === 'conflict') return plain;
+  const base = plain.head ?? head;
+  const order = composeOrder(withReference(base.order, observation.view), { ...base.order, ...own });
+  const changed = changedFields(head.order, order);
+  if (plain.outcome === 'applied') return { ...plain, head: { ...base, order }, changed };
+  if (changed.length === 0) return plain;
+  return { outcome: 'applied', head: { ...base, order, revision: head.revision + 1 }, changed };
+}
+
+/** References of account orders are joined already: they belong to no single view. */
+function withReference(order: Order, { clientOrderRef }: OrderView): Order {
+  if (order.stream === 'account' || order.clientOrderRef !== undefined || clientOrderRef === undefined) return order;
+  return { ...order, clientOrderRef };
 }

@@ -4,12 +4,11 @@ import type { HealthRegistry } from '../observability/health.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { withDeadline } from '../runtime/deadline.ts';
-import type { Service } from '../runtime/service.ts';
-import { answerProblem, answerUnknownPath } from './answer-problem.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import { withDeadline } from '../runtime/waiting.ts';
 import { namesThisHost } from './browser-guard.ts';
-import { observeRequest } from './observe-request.ts';
-import { sendProblem } from './send-answer.ts';
+import { answerProblem, answerUnknownPath } from './problem.ts';
+import { observeRequest, sendProblem } from './send-answer.ts';
 
 export interface AdminServerDeps {
   readonly clock: Clock;

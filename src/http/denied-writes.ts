@@ -3,7 +3,7 @@ import type { AuditTrail } from '../commands/audit-trail.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { maySee, type Principal } from './auth/principal.ts';
-import { idKinds } from './path-ids.ts';
+import { idKinds } from './request-fields.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,3 +1,8 @@
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../observability/log.ts';
+import type { Random } from '../runtime/random.ts';
+
 /** What is wrong with one field of a body or one parameter. `path` names it; the value is not repeated. */
 export interface Fault {
   readonly path: string;
@@ -12,7 +17,7 @@ export interface BrokenLimit {
 }
 
 /** The body of every error that we answer: RFC 9457, with what a program needs to act on it. */
-export interface Problem {
+interface Problem {
   readonly type: 'about:blank';
   readonly title: string;
   readonly status: number;
@@ -69,4 +74,100 @@ export function problem(
     requestId,
     ...besides,
   };
+}
+
+/** The database can't be reached, or did not answer in time. */
+class StoreUnavailableError extends Error {
+  readonly code = 'STORE_UNAVAILABLE';
+  readonly retryable = true;
+
+  constructor(cause: unknown) {
+    super('the database did not answer', { cause });
+    this.name = 'StoreUnavailableError';
+  }
+}
+
+/** A read of the port `OrderReads`, which rejects for one reason only. Answered as 503, so that callers tell it from a fault of ours. */
+export function readStore<T>(read: Promise<T>): Promise<T> {
+  return read.catch((error: unknown) => {
+    throw new StoreUnavailableError(error);
+  });
+}
+
+/** For a path or a method that has no route. The path is not repeated: it is the caller's text. */
+export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const body = problem(404, 'NOT_FOUND', 'there is nothing at this path for this method', request.id);
+  return reply.code(404).type(problemType).send(JSON.stringify(body));
+}
+
+/** For an error that came up while answering. What is our own fault is logged and told without its message. */
+export function answerProblem(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const status = statusOf(error);
+  if (status === 500) log.error({ err: error, requestId: request.id }, 'a request failed');
+  if (error instanceof StoreUnavailableError) log.warn({ err: error.cause, requestId: request.id }, 'a read failed');
+  const [code, detail] = tellingOf(error, status);
+  // Who is told to come back is told when (RFC 9110 10.2.3).
+  if (status === 503) reply.header('retry-after', '1');
+  return reply
+    .code(status)
+    .type(problemType)
+    .send(JSON.stringify(problem(status, code, detail, request.id)));
+}
+
+function tellingOf(error: unknown, status: number): Telling {
+  return error instanceof StoreUnavailableError ? unavailable : (tellings[status] ?? internal);
+}
+
+type Telling = readonly [code: string, detail: string];
+
+const internal: Telling = ['INTERNAL', 'something went wrong here; the log has the reason under this requestId'];
+const unavailable: Telling = ['STORE_UNAVAILABLE', 'the database does not answer; try again'];
+const tellings: Readonly<Record<number, Telling>> = {
+  400: ['BAD_REQUEST', 'the request could not be understood'],
+  413: ['TOO_LARGE', 'the request has a larger body than is read here'],
+  414: ['URL_TOO_LONG', 'the URL, or a part of it, is longer than is read here'],
+  415: ['MEDIA_TYPE', 'the request has a body of a type that is not read here'],
+  503: ['TOO_SLOW', 'the answer took too long; try again'],
+};
+
+function statusOf(error: unknown): number {
+  if (!(error instanceof Error)) return 500;
+  if ('code' in error && (error.code === 'DEADLINE' || error.code === 'STORE_UNAVAILABLE')) return 503;
+  const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
+  return status in tellings ? status : 500;
+}
+
+const clientErrorTexts: Readonly<Record<string, readonly [status: number, code: string, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'HEADERS_TOO_LARGE', 'the header block has more than 8 KiB'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'TOO_LARGE', 'the request has larger chunk extensions than are read here'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'REQUEST_TIMEOUT', 'the request did not arrive in time'],
+};
+const notHttp = [400, 'NOT_HTTP', 'what was sent is not one unambiguous HTTP request'] as const;
+
+/** For what node's parser refuses, before there is a request: the same kind of body as everywhere, then the connection ends. */
+export function answerClientError(random: Random, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || answerBegun(socket)) {
+    socket.destroy();
+    return;
+  }
+  const [status, code, detail] = clientErrorTexts[error.code ?? ''] ?? notHttp;
+  const body = problem(status, code, detail, random.uuid());
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${body.title}`,
+    `Content-Type: ${problemType}`,
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    `X-Request-Id: ${body.requestId}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  // What else the client sends is not read any more, and it need not close its side.
+  socket.destroySoon();
+}
+
+/** Another head in the middle of an answer would be read as part of its body. */
+function answerBegun(socket: Socket): boolean {
+  const { _httpMessage: message } = socket as Socket & { _httpMessage?: { readonly headersSent?: boolean } };
+  return message?.headersSent === true;
 }

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { parseJsonBody } from './json-body.ts';
 
-export type ReadBodyResult =
+type ReadBodyResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly status: 400 | 415; readonly code: string; readonly detail: string };
 
@@ -25,4 +24,74 @@ export function readBody(request: FastifyRequest, takesBody: boolean): ReadBodyR
 
 function refused(status: 400 | 415, code: string, detail: string): ReadBodyResult {
   return { ok: false, status, code, detail };
+}
+
+/** Deeper than any body of ours by far; a parser that recurses must not be asked to go further. */
+const deepest = 16;
+
+type JsonBodyResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly code: 'EMPTY_BODY' | 'INVALID_JSON'; readonly detail: string };
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * A JSON body in which nothing can be read in two ways: UTF-8 without a byte order mark, no key twice in one object (the platform and we might take different
+ * ones), no `__proto__`, no lone surrogate, no NUL, at most 16 levels. What is valid JSON but not ours is for the shapes to refuse. `bytes` has been bounded before.
+ */
+export function parseJsonBody(bytes: Uint8Array): JsonBodyResult {
+  if (bytes.length === 0) return { ok: false, code: 'EMPTY_BODY', detail: 'the request has no body, and this route needs one' };
+  let text: string;
+  let value: unknown;
+  try {
+    text = utf8.decode(bytes);
+    // V8's parser does not recurse: 32 KiB of brackets are an error of syntax like any other.
+    value = JSON.parse(text);
+  } catch {
+    return invalid('the body is not JSON in UTF-8');
+  }
+  const fault = ambiguity(text);
+  return fault === undefined ? { ok: true, value } : invalid(fault);
+}
+
+function invalid(detail: string): JsonBodyResult {
+  return { ok: false, code: 'INVALID_JSON', detail };
+}
+
+/** Walks over the tokens of a text that is known to be JSON. A string with a colon behind it is a key. */
+function ambiguity(text: string): string | undefined {
+  const open: (Set<string> | undefined)[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (char === '{' || char === '[') {
+      if (open.push(char === '{' ? new Set() : undefined) > deepest) return 'the body is nested too deeply';
+    } else if (char === '}' || char === ']') open.pop();
+    else if (char === '"') {
+      const end = stringEnd(text, at);
+      const written = text.slice(at, end + 1);
+      const string = written.includes('\\') ? String(JSON.parse(written)) : written.slice(1, -1);
+      if (!string.isWellFormed() || string.includes('\0')) return 'a string of the body holds a lone surrogate or NUL';
+      if (isKey(text, end)) {
+        if (string === '__proto__') return 'the body has a key that is not accepted';
+        const keys = open.at(-1);
+        if (keys?.has(string)) return 'an object of the body has the same key twice';
+        keys?.add(string);
+      }
+      at = end;
+    }
+  }
+  return undefined;
+}
+
+/** Index of the closing quote of the string that begins at `start`. */
+function stringEnd(text: string, start: number): number {
+  let at = start + 1;
+  while (text.charAt(at) !== '"') at += text.charAt(at) === '\\' ? 2 : 1;
+  return at;
+}
+
+function isKey(text: string, end: number): boolean {
+  let at = end + 1;
+  while (' \t\n\r'.includes(text.charAt(at)) && at < text.length) at += 1;
+  return text.charAt(at) === ':';
 }

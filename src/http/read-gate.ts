@@ -1,4 +1,4 @@
-import type { RestMetrics } from '../observability/rest-metrics.ts';
+import type { RestMetrics } from '../observability/metrics.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 
 export interface ReadGateOptions {

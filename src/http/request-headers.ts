@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { Allowance } from '../commands/commands.ts';
 
-export const mostHeaders = 64;
-export const longestUrl = 2048;
+const mostHeaders = 64;
+const longestUrl = 2048;
 
 /** Where two would be two meanings: node keeps the first of some and joins others, a proxy in front of us may choose otherwise. */
 const once = new Map(
@@ -20,7 +22,7 @@ const once = new Map(
   ].map((name, i) => [name, 1 << i] as const),
 );
 
-export interface HeaderFault {
+interface HeaderFault {
   readonly status: 400 | 414 | 415 | 431;
   readonly code: string;
   readonly detail: string;
@@ -60,4 +62,51 @@ const requestIdPattern = /^[A-Za-z0-9._:-]{1,100}$/;
 export function givenRequestId(request: IncomingMessage): string | undefined {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && requestIdPattern.test(given) ? given : undefined;
+}
+
+/** The tag of an order: its revision. Strong: equal tags mean equal bytes. */
+export function tagOf(revision: number): string {
+  return `"${revision}"`;
+}
+
+/** `If-None-Match` (RFC 9110 13.1.2): true when the caller already has `tag`, by weak comparison. */
+export function alreadyHas(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === tag);
+}
+
+type IfMatch =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'revision'; readonly revision: number }
+  | { readonly kind: 'unreadable' };
+
+/** `If-Match` on a replace or cancel: one strong tag, or `*`, which any order that exists fulfils. More than one would leave open which state the caller decided on. */
+export function readIfMatch(header: string | undefined): IfMatch {
+  const text = header?.trim();
+  if (text === undefined || text === '*') return { kind: 'none' };
+  const digits = /^"([1-9]\d{0,14})"$/.exec(text)?.[1];
+  return digits === undefined ? { kind: 'unreadable' } : { kind: 'revision', revision: Number(digits) };
+}
+
+const longestWaitSeconds = 30;
+
+/**
+ * `Prefer: wait=N` (RFC 7240): how long the caller would have us hold the answer, in whole seconds, at most 30. What can't be read is no preference, as the RFC
+ * says: preferences never make a request fail.
+ */
+export function preferredWaitSeconds(header: string | string[] | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const text = Array.isArray(header) ? header.join(',') : header;
+  for (const preference of text.split(',')) {
+    const digits = /^\s*wait\s*=\s*"?(\d{1,6})"?\s*(?:;.*)?$/i.exec(preference)?.[1];
+    if (digits !== undefined) return Math.min(Number(digits), longestWaitSeconds);
+  }
+  return undefined;
+}
+
+/** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers): what the account of this request may still send, and when all of it is back. */
+export function setAllowance(reply: FastifyReply, { limit, remaining, resetMs }: Allowance): void {
+  reply.header('ratelimit-policy', `"account";q=${Math.floor(limit)}`);
+  reply.header('ratelimit', `"account";r=${Math.max(0, Math.floor(remaining))};t=${Math.max(0, Math.ceil(resetMs / 1000))}`);
 }

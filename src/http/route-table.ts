@@ -1,24 +1,21 @@
 import type { Route } from './route.ts';
+import { listAccounts, showExposure } from './routes/accounts.ts';
 import { approve, listApprovals } from './routes/approvals.ts';
-import { cancelAfter } from './routes/cancel-after.ts';
-import { cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
-import { cancelOrder, cancelPredictionOrder } from './routes/cancel-order.ts';
-import { haltAccount, haltService, resumeAccount, resumeService } from './routes/change-halts.ts';
-import { getOrder } from './routes/get-order.ts';
+import { cancelAfter, cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
+import { listCommands, reconcile, settleCommand, showCommand } from './routes/commands.ts';
+import { haltAccount, haltService, listHalts, resumeAccount, resumeService } from './routes/halts.ts';
 import { changeLimits, listLimits } from './routes/limits.ts';
-import { listAccounts } from './routes/list-accounts.ts';
-import { listCommands } from './routes/list-commands.ts';
-import { listHalts } from './routes/list-halts.ts';
-import { listOrders } from './routes/list-orders.ts';
-import { listUpdates } from './routes/list-updates.ts';
-import { placeOrder } from './routes/place-order.ts';
-import { placePredictionOrder } from './routes/place-prediction-order.ts';
-import { reconcile } from './routes/reconcile.ts';
-import { replacePredictionOrder } from './routes/replace-prediction-order.ts';
-import { settleCommand } from './routes/settle-command.ts';
-import { showCommand } from './routes/show-command.ts';
+import {
+  cancelOrder,
+  cancelPredictionOrder,
+  getOrder,
+  listOrders,
+  listUpdates,
+  placeOrder,
+  placePredictionOrder,
+  replacePredictionOrder,
+} from './routes/orders.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
-import { showExposure } from './routes/show-exposure.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
 /** Every route there is: what is not here has no path, no scope, no place in OpenAPI and no row in the matrix of authorization tests. */

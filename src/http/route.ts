@@ -3,10 +3,10 @@ import type { z } from 'zod';
 import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { OrderReads } from '../store/order-reads.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
-import type { OrderReads } from './order-reads.ts';
-import type { IdKind } from './path-ids.ts';
+import type { IdKind } from './request-fields.ts';
 import type { Pages } from './send-page.ts';
 import type { StreamHub } from './stream/stream-hub.ts';
 

@@ -1,4 +1,5 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Metrics } from '../observability/metrics.ts';
 import { type BrokenLimit, type Fault, problem, problemType } from './problem.ts';
 
 const jsonType = 'application/json; charset=utf-8';
@@ -42,7 +43,7 @@ const missing = {
   APPROVAL_NOT_FOUND: 'there is no such request, or it has been approved or has expired',
   NOT_FOUND: 'there is nothing at this path',
 } as const;
-export type MissingCode = keyof typeof missing;
+type MissingCode = keyof typeof missing;
 
 export function isMissingCode(code: string): code is MissingCode {
   return Object.hasOwn(missing, code);
@@ -50,4 +51,24 @@ export function isMissingCode(code: string): code is MissingCode {
 
 export function sendMissing(reply: FastifyReply, code: MissingCode): FastifyReply {
   return sendProblem(reply, 404, code, missing[code]);
+}
+
+/** A body that is not of the route's shape. A field that no version of ours knows is told by the platform's own code for it (specification, "Errors"). */
+export function sendBodyFaults(
+  reply: FastifyReply,
+  code: 'INVALID_ORDER' | 'INVALID_BODY',
+  faults: readonly Fault[],
+): FastifyReply {
+  const unknown = faults.every(({ message }) => message === 'is not a field of this body');
+  const detail = 'the body is not what this route takes: see faults';
+  return sendProblem(reply, 400, unknown ? 'UNKNOWN_FIELD' : code, detail, faults);
+}
+
+const codeClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'];
+
+/** Counts a request that was answered, under its route's pattern: never under its path. */
+export function observeRequest(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.routeOptions.url ?? 'unknown';
+  const code_class = codeClasses[Math.floor(reply.statusCode / 100)] ?? '5xx';
+  metrics.process.httpSeconds.observe({ method: request.method, route, code_class }, reply.elapsedTime / 1000);
 }

@@ -4,9 +4,7 @@ import { type Command, isUnresolved } from '../domain/command.ts';
 import type { LimitBreach } from '../domain/limits.ts';
 import { maySee } from './auth/principal.ts';
 import { commandAnswer, commandPath } from './command-answer.ts';
-import { readIfMatch } from './entity-tags.ts';
-import { preferredWaitSeconds } from './prefer-wait.ts';
-import { setAllowance } from './rate-limit-headers.ts';
+import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-headers.ts';
 import type { Call, RouteParts } from './route.ts';
 import { isMissingCode, sendJson, sendMissing, sendProblem, sendProblemWith } from './send-answer.ts';
 

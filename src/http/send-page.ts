@@ -1,9 +1,79 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import type { LoopShare } from '../runtime/loop-share.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Secret } from '../runtime/secret.ts';
+import type { Page } from '../store/order-reads.ts';
 import { maySee, type Principal } from './auth/principal.ts';
-import type { Cursors } from './cursor.ts';
-import type { Page } from './order-reads.ts';
 import { sendJsonText, sendMissing, sendProblem } from './send-answer.ts';
+
+/**
+ * One share of the event loop for work that may wait, however many are at it: between two turns of the loop all of it together takes at most `sliceMs` and one
+ * step more. What must not wait (a command's next step) then waits for one slice, not for a page of five hundred, nor for twenty of them that came at once.
+ */
+export class LoopShare {
+  private sliceEndsMs = Number.NEGATIVE_INFINITY;
+  private nextTurn: Promise<void> | undefined;
+  private readonly clock: Pick<Clock, 'monotonicMs' | 'turn'>;
+  private readonly sliceMs: number;
+
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'turn'>, options: { readonly sliceMs: number }) {
+    this.clock = clock;
+    this.sliceMs = options.sliceMs;
+  }
+
+  /** `step` for each item, in order. Rejects with what a step throws. */
+  async forEach<T>(items: Iterable<T>, step: (item: T) => void): Promise<void> {
+    for (const item of items) {
+      while (this.clock.monotonicMs() >= this.sliceEndsMs) await this.turn();
+      step(item);
+    }
+  }
+
+  /** Everybody who waits goes on after the same turn, and into the same slice. */
+  private turn(): Promise<void> {
+    this.nextTurn ??= this.clock.turn().then(() => {
+      this.nextTurn = undefined;
+      this.sliceEndsMs = this.clock.monotonicMs() + this.sliceMs;
+    });
+    return this.nextTurn;
+  }
+}
+
+const tagBytes = 12;
+/** A cursor of ours is far shorter. */
+const longest = 600;
+
+/**
+ * Where a list goes on, as callers carry it: opaque, and signed together with the list that it belongs to, so that what comes back is what we gave out. A forged
+ * one, or one of another list or of other filters, reads as undefined. It grants nothing: each page asks for the caller's own accounts again.
+ */
+export class Cursors {
+  private readonly key: Secret;
+
+  /** `key`: the same in every instance, so that a page begun at one can go on at another. */
+  constructor(key: Secret) {
+    this.key = key;
+  }
+
+  encode(list: string, position: readonly string[]): string {
+    const body = Buffer.from(JSON.stringify(position));
+    return Buffer.concat([this.tag(list, body), body]).toString('base64url');
+  }
+
+  decode(list: string, cursor: string): readonly string[] | undefined {
+    if (cursor.length > longest || !/^[\w-]+$/.test(cursor)) return undefined;
+    const bytes = Buffer.from(cursor, 'base64url');
+    // One text for one position: base64url leaves bits unused at its end.
+    if (bytes.length <= tagBytes || bytes.toString('base64url') !== cursor) return undefined;
+    const body = bytes.subarray(tagBytes);
+    if (!timingSafeEqual(bytes.subarray(0, tagBytes), this.tag(list, body))) return undefined;
+    return JSON.parse(body.toString()) as readonly string[];
+  }
+
+  private tag(list: string, body: Buffer): Buffer {
+    return createHmac('sha256', this.key.reveal()).update(`${list}\0`).update(body).digest().subarray(0, tagBytes);
+  }
+}
 
 interface Asked {
   /** Which list: a cursor of another is refused. */

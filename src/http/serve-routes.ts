@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { RestMetrics } from '../observability/rest-metrics.ts';
+import type { RestMetrics } from '../observability/metrics.ts';
+import type { OrderReads } from '../store/order-reads.ts';
 import type { AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, type Principal } from './auth/principal.ts';
-import type { OrderReads } from './order-reads.ts';
-import { idKinds } from './path-ids.ts';
-import { pageDefault } from './query-fields.ts';
 import { readBody } from './read-body.ts';
 import type { ReadGate } from './read-gate.ts';
+import { idKinds, pageDefault } from './request-fields.ts';
 import type { Call, Route, RouteParts } from './route.ts';
 import { sendMissing, sendProblem } from './send-answer.ts';
 

@@ -1,16 +1,15 @@
-import type { Wakeup } from '../runtime/wakeup.ts';
+import type { Wakeup } from '../runtime/waiting.ts';
+import type { LaneHold } from '../store/lane-store.ts';
+import { type ApplyResult, type Binding, RefusedReadError } from '../store/order-store.ts';
 import { BatchSize, countFitting } from './batch-size.ts';
 import type { Entry } from './entry.ts';
+import { settleEntries } from './entry.ts';
 import { committedBatch, type Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
-import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
+import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
-import type { LossReason } from './lane-control.ts';
-import type { LaneHold } from './lane-store.ts';
 import { loadKnown } from './load-known.ts';
-import { type ApplyResult, type Binding, RefusedReadError } from './order-store.ts';
 import { type PreparedBatch, prepareBatch } from './prepare-batch.ts';
-import { settleEntries } from './settle-entries.ts';
 
 const maxFlights = 2;
 

@@ -1,7 +1,8 @@
-import type { IngestItem } from '../domain/observation.ts';
+import type { IngestItem, Outcome } from '../domain/observation.ts';
+import type { Metrics } from '../observability/metrics.ts';
 
 /** A place in the queue: whoever waits for it learns that everything before it has been settled. */
-export interface Barrier {
+interface Barrier {
   readonly kind: 'barrier';
   readonly atMs: number;
   readonly resolve: () => void;
@@ -21,4 +22,28 @@ const smallEntryBytes = 256;
 /** The size at which an entry counts against the queue's bound. */
 export function entryBytes(entry: Entry): number {
   return entry.kind === 'order' || entry.kind === 'unreadable' ? entry.bytes : smallEntryBytes;
+}
+
+/** Tells everyone who waits how their entries ended, and counts them: the counters add up to what came in. Called once an entry, after the commit. */
+export function settleEntries(
+  entries: readonly Entry[],
+  outcomes: readonly (Outcome | undefined)[],
+  counter: Metrics['ingest']['observations'],
+): void {
+  const counts = new Map<string, { stream: string; cause: string; outcome: Outcome; count: number }>();
+  for (const [index, entry] of entries.entries()) {
+    if (entry.kind === 'barrier') {
+      entry.resolve();
+      continue;
+    }
+    const outcome = outcomes[index];
+    if (outcome === undefined || entry.kind === 'continuity') continue;
+    const stream = entry.kind === 'order' ? entry.view.stream : entry.stream;
+    const name = `${stream} ${entry.cause} ${outcome}`;
+    const counted = counts.get(name);
+    if (counted === undefined) counts.set(name, { stream, cause: entry.cause, outcome, count: 1 });
+    else counted.count += 1;
+    entry.onOutcome?.(outcome);
+  }
+  for (const { stream, cause, outcome, count } of counts.values()) counter.inc({ stream, cause, outcome }, count);
 }

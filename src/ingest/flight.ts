@@ -1,6 +1,6 @@
 import type { CommittedBatch } from '../domain/committed-batch.ts';
+import type { ApplyResult } from '../store/order-store.ts';
 import type { Entry } from './entry.ts';
-import type { ApplyResult } from './order-store.ts';
 import type { PreparedBatch } from './prepare-batch.ts';
 
 /** A batch that was sent to the store and has not been settled. */

@@ -1,5 +1,5 @@
 import type { Head } from '../domain/head.ts';
-import { isTerminal } from '../domain/terminal.ts';
+import { isTerminal } from '../domain/order.ts';
 
 const closedShare = 5;
 

@@ -1,11 +1,11 @@
 import type { IngestItem } from '../domain/observation.ts';
 import { BoundedQueue } from '../runtime/bounded-queue.ts';
-import { Wakeup } from '../runtime/wakeup.ts';
+import { Wakeup } from '../runtime/waiting.ts';
+import type { LaneHold } from '../store/lane-store.ts';
 import { BatchPipeline } from './batch-pipeline.ts';
 import { batchMaxBytes, bytesOf } from './batch-size.ts';
 import { type Entry, entryAtMs, entryBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
-import type { LaneHold } from './lane-store.ts';
 
 /** The lane was lost, or the process is stopping: what had been offered is not settled. A source that comes back reads everything again. */
 export class LaneEndedError extends Error {

@@ -2,11 +2,11 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
-import type { Service } from '../runtime/service.ts';
-import { Wakeup } from '../runtime/wakeup.ts';
-import type { LaneControl, LossReason } from './lane-control.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import { Wakeup } from '../runtime/waiting.ts';
+import type { FoundLoss, LaneHold, LaneStore } from '../store/lane-store.ts';
+import type { LaneControl, LossReason } from './ingest-deps.ts';
 import { LaneRecord, type LaneSight } from './lane-record.ts';
-import type { FoundLoss, LaneHold, LaneStore } from './lane-store.ts';
 
 /** The parts that work only while the lane is held. */
 export interface LaneTenant {

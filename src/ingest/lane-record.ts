@@ -1,7 +1,7 @@
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Takeover } from './lane-store.ts';
+import type { Takeover } from '../store/lane-store.ts';
 
 export interface LaneRecordDeps {
   readonly clock: Clock;

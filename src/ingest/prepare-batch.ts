@@ -1,16 +1,14 @@
 import type { LogRow } from '../domain/committed-batch.ts';
-import { encodeContinuity } from '../domain/encode-continuity.ts';
-import { encodeHeadJoin, encodeOrder, encodeUpdate } from '../domain/encode-update.ts';
+import { encodeContinuity, encodeHeadJoin, encodeOrder, encodeUpdate } from '../domain/encode-update.ts';
 import type { Doubt, Head, Reduction } from '../domain/head.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../domain/observation.ts';
 import { type OrderView, orderKey } from '../domain/order.ts';
-import { reduce } from '../domain/reduce.ts';
-import { reduceOwned } from '../domain/reduce-owned.ts';
+import { reduce, reduceOwned } from '../domain/reduce.ts';
 import type { BoundOrder } from '../domain/settling.ts';
-import { bindOrder, referenceToBind } from './bind-order.ts';
+import type { Binding, BindingRow, HeadRow, QuarantineRow, UpdateRow } from '../store/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
-import type { Binding, BindingRow, HeadRow, QuarantineRow, UpdateRow } from './order-store.ts';
+import { bindOrder, referenceToBind } from './load-known.ts';
 
 /** The largest normalised order that we take: Kafka's default record limit is 1 MB, and the relay must never meet a record that the broker refuses. */
 const maxOrderBytes = 256 * 1024;

@@ -1,6 +1,5 @@
 import type { Clock } from '../runtime/clock.ts';
-import { withDeadline } from '../runtime/deadline.ts';
-import { SingleFlight } from '../runtime/single-flight.ts';
+import { SingleFlight, withDeadline } from '../runtime/waiting.ts';
 
 export interface CheckResult {
   readonly ok: boolean;

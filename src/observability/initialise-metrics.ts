@@ -65,7 +65,7 @@ export const reconnectReasons = [
   'stopped',
   'store_lost',
 ] as const;
-/** The codes of `PublishError` after which a producer is replaced (kafka/publish-error-code.ts). */
+/** The codes of `PublishError` after which a producer is replaced (publish/publish-sends.ts). */
 const replaceReasons = [
   'timeout',
   'connection',

@@ -1,4 +1,113 @@
-import type { Logger } from 'pino';
+import { createRequire } from 'node:module';
+import pino, { type DestinationStream, type Logger } from 'pino';
+import type { Secret } from '../runtime/secret.ts';
 
 /** Structured logging: one line per state change, not per event. Field names: `stream`, `orderId`, `accountId`, `commandId`, `err`. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
+
+interface LogDeps {
+  /** Where the lines go. Written to synchronously, so that the last line before a crash is there. */
+  readonly destination: DestinationStream;
+}
+
+export interface LogOptions {
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+  readonly version: string;
+  /** True: one readable line for people instead of JSON. */
+  readonly pretty: boolean;
+  /** Values that must never be written, in any field or message. */
+  readonly secrets: readonly Secret[];
+}
+
+/** Field names whose values are never logged. The first net is `Secret`; this is for values from elsewhere, such as headers. */
+const neverLogged = ['authorization', 'cookie', 'password', 'secret', 'token', 'access_token', 'refresh_token', 'client_secret'];
+const redactPaths = neverLogged.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+
+/** Below this length a value is so common that replacing it would spoil the log rather than save the secret. */
+const shortestSecret = 6;
+
+/**
+ * The log of a process: JSON lines with `time` (ISO 8601), `level` as a word, `service`, `version`, `msg`, and errors under `err`.
+ * Three nets against secrets: values of class `Secret` print as `[redacted]`, fields with telling names are redacted, and the known
+ * values are replaced in the finished line.
+ */
+export function createLog(deps: LogDeps, options: LogOptions): Log {
+  const destination = options.pretty ? prettyDestination(deps.destination) : deps.destination;
+  const texts = options.secrets.flatMap(textsOf).filter((text) => text.length >= shortestSecret);
+  return pino(
+    {
+      level: options.level,
+      base: { service: 'tidemark', version: options.version },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
+      redact: { paths: redactPaths, censor: '[redacted]' },
+      ...(texts.length === 0 ? {} : { hooks: { streamWrite: (line: string) => withoutSecrets(line, texts) } }),
+    },
+    destination,
+  );
+}
+
+/** A secret as it may stand in a line: as it is, as JSON writes it, and for an address its password alone, encoded or not. */
+function textsOf(secret: Secret): string[] {
+  const value = secret.reveal();
+  const encoded = URL.parse(value)?.password ?? '';
+  return [...new Set([value, JSON.stringify(value).slice(1, -1), encoded, decoded(encoded)])];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function withoutSecrets(line: string, texts: readonly string[]): string {
+  let clean = line;
+  for (const text of texts) {
+    if (clean.includes(text)) clean = clean.replaceAll(text, '[redacted]');
+  }
+  return clean;
+}
+
+interface ErrorDescription {
+  readonly type: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly retryable?: boolean;
+  readonly stack?: string;
+  readonly cause?: ErrorDescription;
+}
+
+const deepest = 5;
+
+/**
+ * An error as it is logged: type, message, code, stack and causes. Every other property stays out, since errors of clients carry
+ * requests, headers and parameters with them.
+ */
+function describeError(error: unknown, depth = 0): ErrorDescription {
+  if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
+  const code =
+    'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? String(error.code) : undefined;
+  const retryable = 'retryable' in error && typeof error.retryable === 'boolean' ? error.retryable : undefined;
+  const cause = error instanceof AggregateError ? (error.errors[0] ?? error.cause) : error.cause;
+  return {
+    type: error.name,
+    message: error.message,
+    ...(code === undefined ? {} : { code }),
+    ...(retryable === undefined ? {} : { retryable }),
+    ...(error.stack === undefined ? {} : { stack: error.stack }),
+    ...(cause === undefined || depth >= deepest ? {} : { cause: describeError(cause, depth + 1) }),
+  };
+}
+
+/**
+ * Lines for people: time of day, level, message, then the fields. pino-pretty's formatter alone, without its stream, whose buffer would
+ * lose the last lines before an exit; and loaded only here, since production writes JSON.
+ */
+function prettyDestination(destination: DestinationStream): DestinationStream {
+  const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty');
+  const format = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'service,version', singleLine: true });
+  return { write: (line) => destination.write(format(line)) };
+}

@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi';
 import { Secret } from '../runtime/secret.ts';
 import type { Grant } from './exchange-token.ts';
 import type { PlatformError } from './platform-error.ts';
-import { authorizeScreenPath } from './wire/sign-in.ts';
+import { authorizeScreenPath } from './wire/oauth.ts';
 
 export interface AuthorizationOptions {
   /** Base address of the sign-in screen. */

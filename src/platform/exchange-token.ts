@@ -1,10 +1,10 @@
 import * as oauth from 'oauth4webapi';
 import type { Clock } from '../runtime/clock.ts';
 import { Secret } from '../runtime/secret.ts';
+import type { Token } from '../runtime/token-store.ts';
 import type { Http, HttpOutcome } from './http.ts';
 import type { PlatformError } from './platform-error.ts';
-import type { Token } from './token-store.ts';
-import { tokenPath } from './wire/token-response.ts';
+import { tokenPath } from './wire/oauth.ts';
 
 /** The client that signs in. Without `clientSecret` it is a public client, which has no credentials of its own: a user signs in, and it refreshes. */
 export interface Credential {

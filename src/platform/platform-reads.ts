@@ -1,12 +1,11 @@
-import type { Stream } from '../domain/order.ts';
-import type { ReadBudget } from '../runtime/read-budget.ts';
-import { getOrder } from './get-order.ts';
-import { listAccounts } from './list-accounts.ts';
-import { listOrders } from './list-orders.ts';
-import type { AccountsResult, GetResult, ListRequest, ListResult, OrderReads, Page } from './order-reads.ts';
-import type { ReadDeps } from './read-platform.ts';
+import { isOrderId, type Stream } from '../domain/order.ts';
+import type { AccountsResult, GetResult, ListRequest, ListResult, OrderReads, Page, ReadBudget } from './order-reads.ts';
+import type { PlatformError } from './platform-error.ts';
+import { type ReadDeps, readPlatform } from './read-platform.ts';
+import { ordersPath, pageLimit, predictionOrdersPath, rawPage, rawPredictionAnswer } from './wire/order-pages.ts';
+import { accountsPath, userAccounts } from './wire/user.ts';
 
-export interface PlatformAddresses {
+interface PlatformAddresses {
   /** Production REST base, without a trailing slash: accounts, equity and option orders, tokens. */
   readonly platformUrl: string;
   /** REST base of the prediction endpoints. */
@@ -43,4 +42,90 @@ export class PlatformReads implements OrderReads {
   private baseOf(stream: Stream): string {
     return stream === 'prediction' ? this.options.stagingUrl : this.options.platformUrl;
   }
+}
+
+const notAnId = { code: 'INVALID_REQUEST', message: 'no order can have this id', retryable: false, sent: 'no' } as const;
+
+/** One order (docs/platform-assumptions.md: `GET /v1/orders/{ordId}`, `GET /v1/predictions/orders/{orderId}`). */
+export async function getOrder(
+  deps: ReadDeps,
+  baseUrl: string,
+  stream: Stream,
+  accountId: string,
+  orderId: string,
+  signal: AbortSignal,
+): Promise<GetResult> {
+  if (!isOrderId(stream, orderId)) return { kind: 'failed', error: notAnId };
+  const path = stream === 'prediction' ? predictionOrdersPath : ordersPath;
+  const url = `${baseUrl}${path}/${encodeURIComponent(orderId)}?${new URLSearchParams({ accountId })}`;
+  const answer = await readPlatform(deps, 'get_order', url, signal);
+  if (!answer.ok) return answer.error.status === 404 ? { kind: 'absent' } : { kind: 'failed', error: answer.error };
+  const row = stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
+  if (typeof row === 'object' && row !== null) return { kind: 'found', row, bytes: answer.bytes };
+  const message = 'the order has another shape than the contract says';
+  return { kind: 'failed', error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
+}
+
+/** A list that goes on beyond this, 500 rows a page, is a cursor that does not move rather than an account. */
+const maxPages = 20_000;
+
+/**
+ * All pages of one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET /v1/predictions/orders`), oldest change first. A row may come twice: an order that changes
+ * during the read moves to the end.
+ */
+export async function listOrders(
+  deps: ReadDeps,
+  baseUrl: string,
+  request: ListRequest,
+  onPage: (page: Page) => Promise<void>,
+  signal: AbortSignal,
+): Promise<ListResult> {
+  let cursor: string | undefined;
+  let rows = 0;
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const answer = await readPlatform(deps, 'list_orders', address(baseUrl, request, cursor), signal);
+    if (!answer.ok) return { complete: false, error: answer.error };
+    const body = request.stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
+    const page = rawPage.safeParse(body);
+    if (!page.success) return incomplete('BAD_ANSWER', 'the list has another shape than the contract says', true);
+    await onPage({ rows: page.data.orders, bytes: answer.bytes });
+    rows += page.data.orders.length;
+    if (signal.aborted) return incomplete('NO_ANSWER', 'given up by the caller', true);
+    if (page.data.nextCursor === undefined) return { complete: true, rows };
+    if (page.data.nextCursor === cursor) return incomplete('LOOP', 'the list hands out the same cursor again', true);
+    cursor = page.data.nextCursor;
+  }
+  return incomplete('LOOP', `the list has more than ${maxPages} pages`, false);
+}
+
+function address(baseUrl: string, request: ListRequest, cursor: string | undefined): string {
+  const prediction = request.stream === 'prediction';
+  const query = new URLSearchParams({ accountId: request.accountId, limit: String(request.pageRows ?? pageLimit.max) });
+  query.set(prediction ? 'state' : 'status', request.state);
+  if (request.updatedAfter !== undefined) query.set('updatedAfter', request.updatedAfter);
+  if (request.reference !== undefined) query.set(prediction ? 'clientOrderRef' : 'clOrdId', request.reference);
+  if (cursor !== undefined) query.set('cursor', cursor);
+  return `${baseUrl}${prediction ? predictionOrdersPath : ordersPath}?${query}`;
+}
+
+function incomplete(code: string, message: string, retryable: boolean): ListResult {
+  const error: PlatformError = { code, message, retryable, sent: 'yes' };
+  return { complete: false, error };
+}
+
+/** The accounts that the token may see (specification, "GET /v2/users/me/accounts"). Every status but `OPEN` counts as closed. */
+export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<AccountsResult> {
+  const answer = await readPlatform(deps, 'list_accounts', `${baseUrl}${accountsPath}`, signal);
+  if (!answer.ok) return { complete: false, error: answer.error };
+  const body = userAccounts.safeParse(answer.value);
+  if (!body.success) {
+    const message = 'the accounts have another shape than the specification says';
+    return { complete: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
+  }
+  const accounts = body.data.accounts.map((account) => ({
+    accountId: account.trading_account_id,
+    isOpen: account.status.toUpperCase() === 'OPEN',
+    isSim: account.is_sim,
+  }));
+  return { complete: true, accounts };
 }

@@ -3,7 +3,7 @@ import type { Authorization } from './authorization.ts';
 import type { Http } from './http.ts';
 import { parseJson } from './parse-json.ts';
 import { errorFromAnswer, type PlatformError } from './platform-error.ts';
-import { type CodeGiven, codeGiven, confirmPath, mfaAnswer, mfaPath, signInAnswer, signInPath } from './wire/sign-in.ts';
+import { type CodeGiven, codeGiven, confirmPath, mfaAnswer, mfaPath, signInAnswer, signInPath } from './wire/oauth.ts';
 
 export interface SignInDeps {
   readonly http: Http;

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import type { Clock } from '../runtime/clock.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { HttpOutcome } from './http.ts';
-import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-lines.ts';
+import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-result.ts';
 
 export interface SocketWriteOptions {
   readonly connectMs?: number;

@@ -4,8 +4,7 @@ import { Secret } from '../runtime/secret.ts';
 import type { HttpOutcome } from './http.ts';
 import { judgeWrite, type WriteReading } from './judge-write.ts';
 import type { TokenSource } from './token-source.ts';
-import type { WriteLine, WriteLines, WriteRequest } from './write-lines.ts';
-import type { WriteResult } from './write-result.ts';
+import type { WriteLine, WriteLines, WriteRequest, WriteResult } from './write-result.ts';
 
 export interface WriteDeps {
   readonly lines: WriteLines;

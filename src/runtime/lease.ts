@@ -1,5 +1,69 @@
 import type { Clock } from './clock.ts';
-import { CommitWitness } from './commit-witness.ts';
+
+/** The newest commits that one process has seen its database acknowledge. Its JSON goes to `lacks_commits` (drizzle/0000_baseline.sql). */
+export interface Witnessed {
+  readonly generation: number;
+  /** The highest fencing number seen in the lane's row. */
+  readonly epoch: bigint;
+  /** The highest batch number of the lane that is known to be committed. */
+  readonly batch: bigint;
+  /** The last step of a command that the journal acknowledged. */
+  readonly command?: { readonly commandId: string; readonly version: number };
+  /** The last attempt that the journal marked as being sent. */
+  readonly sentAttemptId?: string;
+}
+
+/**
+ * The memory that proves a loss: a failover or a restore may bring the database back without commits that it had acknowledged, and nothing in the database
+ * says so. Commits are lost from the newest backwards, so the newest one of each kind is enough.
+ *
+ * Invariant: each value was acknowledged, or read, before it is kept here, and only rises; until a row of a higher generation is seen, under which the loss was
+ * noticed and everything known before is void.
+ */
+export class CommitWitness {
+  private known: Witnessed | undefined;
+
+  /** Undefined: this process has not seen the lane's row yet. */
+  get newest(): Witnessed | undefined {
+    return this.known;
+  }
+
+  /** The lane's row, of any holder. */
+  sawLane(row: Pick<Witnessed, 'generation' | 'epoch' | 'batch'>): void {
+    const { known } = this;
+    if (known === undefined || row.generation > known.generation) {
+      this.known = { generation: row.generation, epoch: row.epoch, batch: row.batch };
+    } else if (row.generation === known.generation) {
+      this.sawEpoch(row.epoch);
+      this.sawBatch(row.batch);
+    }
+  }
+
+  /** The lane's row was given this epoch. */
+  sawEpoch(epoch: bigint): void {
+    if (this.known !== undefined && epoch > this.known.epoch) this.known = { ...this.known, epoch };
+  }
+
+  /** A batch committed: acknowledged to us, or its rows were read. */
+  sawBatch(batch: bigint): void {
+    if (this.known !== undefined && batch > this.known.batch) this.known = { ...this.known, batch };
+  }
+
+  /** A step of a command committed. Steps that are acknowledged side by side may have committed in the other order: one of them is proof enough. */
+  sawCommand(commandId: string, version: number): void {
+    if (this.known !== undefined) this.known = { ...this.known, command: { commandId, version } };
+  }
+
+  /** An attempt was marked as being sent. */
+  sawSending(attemptId: string): void {
+    if (this.known !== undefined) this.known = { ...this.known, sentAttemptId: attemptId };
+  }
+}
+
+/** As JSON: numbers of 64 bits are text. */
+export function encodeWitnessed(witnessed: Witnessed): string {
+  return JSON.stringify(witnessed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+}
 
 /**
  * The memory of this process about its hold on the lane. The lane's row in Postgres is the truth; this is the memory of the last

@@ -1,14 +1,27 @@
 import type { Clock } from './clock.ts';
-import { type DrainStep, drainInOrder } from './drain.ts';
-import type { RuntimeLog } from './runtime-log.ts';
-import type { Service } from './service.ts';
 
-export interface SupervisorDeps {
+/**
+ * A long-lived part of the process. The supervisor starts parts in order and drains them in the order of the shutdown
+ * plan, which is not simply the reverse: a source stops before the queue behind it is emptied.
+ */
+export interface Service {
+  /** Short, stable, kebab-case: it names the part in logs and in `/status`. */
+  readonly name: string;
+  /** Resolves when the part is working, or will work without further help (it keeps trying by itself). Rejects only for a fault that ends the process. */
+  start(): Promise<void>;
+  /**
+   * Finishes the work in hand and takes nothing new. Resolves when nothing of the part runs any more; gives up the rest when
+   * `signal` aborts (a crash must be as good as a slow drain, so giving up loses nothing). Called once, also after a failed start and while `start` still waits.
+   */
+  drain(signal: AbortSignal): Promise<void>;
+}
+
+interface SupervisorDeps {
   readonly clock: Clock;
   readonly log: RuntimeLog;
 }
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   /** Started one after the other. */
   readonly startOrder: readonly Service[];
   /** The same services in the order of the shutdown plan. */
@@ -17,7 +30,7 @@ export interface SupervisorOptions {
   readonly drainDeadlineMs: number;
 }
 
-export type SupervisorState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped';
+type SupervisorState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped';
 
 /**
  * Runs the parts of a process from start to drain.
@@ -123,4 +136,71 @@ async function callStart(service: Service): Promise<void> {
 /** A part may say by `exitCode` on its error that the fault is one of configuration (78), say. */
 function exitCodeOf(error: unknown): number {
   return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number' ? error.exitCode : 1;
+}
+
+interface DrainDeps {
+  readonly clock: Clock;
+  readonly log: RuntimeLog;
+}
+
+interface DrainStep {
+  readonly name: string;
+  readonly ms: number;
+  /** `gave_up`: the step did not end by itself in time. Nothing is lost by that, but it was not clean. */
+  readonly outcome: 'drained' | 'failed' | 'gave_up';
+}
+
+/** The share of the deadline, at its end, in which steps that must give up may do so. */
+const giveUpShare = 0.1;
+
+/**
+ * Drains the services one after the other under one deadline, and logs each step with its milliseconds. When nine tenths of the time
+ * are gone every step still to come starts with an aborted signal, and they share the rest evenly, so that one that hangs
+ * cannot take the chance to close from those behind it. Never rejects, never outlasts `deadlineMs`.
+ */
+async function drainInOrder(services: readonly Service[], deadlineMs: number, deps: DrainDeps): Promise<DrainStep[]> {
+  const { clock, log } = deps;
+  const beganMs = clock.monotonicMs();
+  const giveUpAtMs = beganMs + deadlineMs * (1 - giveUpShare);
+  const giveUp = new AbortController();
+  const timer = clock.after(giveUpAtMs - beganMs, () => giveUp.abort());
+  const steps: DrainStep[] = [];
+  for (const [index, service] of services.entries()) {
+    const nowMs = clock.monotonicMs();
+    const shareMs = (beganMs + deadlineMs - Math.max(nowMs, giveUpAtMs)) / (services.length - index);
+    const step = await drainOne(service, giveUp.signal, Math.max(0, giveUpAtMs - nowMs) + Math.max(0, shareMs), deps);
+    log[step.outcome === 'drained' ? 'info' : 'warn']({ service: step.name, ms: step.ms, outcome: step.outcome }, 'drain step');
+    steps.push(step);
+  }
+  timer.cancel();
+  return steps;
+}
+
+async function drainOne(service: Service, signal: AbortSignal, limitMs: number, { clock, log }: DrainDeps): Promise<DrainStep> {
+  const { name } = service;
+  const beganMs = clock.monotonicMs();
+  const limit = new AbortController();
+  const finished = callDrain(service, signal).then(
+    () => (signal.aborted ? 'gave_up' : 'drained'),
+    (error: unknown) => {
+      log.error({ service: name, err: error }, 'a part failed while it drained');
+      return 'failed' as const;
+    },
+  );
+  const late = clock.sleep(limitMs, limit.signal).then(() => 'gave_up' as const);
+  const outcome = await Promise.race([finished, late]);
+  limit.abort();
+  return { name, ms: Math.round(clock.monotonicMs() - beganMs), outcome };
+}
+
+/** So that a drain that throws before it awaits fails its own step only. */
+async function callDrain(service: Service, signal: AbortSignal): Promise<void> {
+  await service.drain(signal);
+}
+
+/** The part of a logger that the lowest rooms need; the log of `observability/` fits it. */
+interface RuntimeLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { themes } from '../platform/wire/investment-theme.ts';
-import { scopes } from '../platform/wire/token-response.ts';
+import { scopes } from '../platform/wire/oauth.ts';
+import { themes } from '../platform/wire/research.ts';
 import { refreshModes } from './auth/refresh-tokens.ts';
 import { faultOrder } from './faults/fault-shapes.ts';
-import { venueChange, venueOptions } from './venue/venue-settings.ts';
+import { venueChange, venueOptions } from './venue/venue.ts';
 
 const port = z.number().int().min(0).max(65_535).default(0);
 const rate = z.union([z.number().min(0).max(10_000_000), z.literal('max')]);

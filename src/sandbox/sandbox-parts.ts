@@ -6,11 +6,10 @@ import type { Directory } from './auth/directory.ts';
 import type { RefreshTokens } from './auth/refresh-tokens.ts';
 import type { SignIns } from './auth/sign-ins.ts';
 import type { MarketData } from './data/market-data.ts';
-import type { EntryDeps } from './entry/entry-deps.ts';
+import type { EntryDeps } from './entry/write.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
-import type { HangingSockets } from './faults/hanging-sockets.ts';
-import type { Veils } from './faults/veils.ts';
+import type { HangingSockets, Veils } from './faults/veils.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { UserRecords } from './users/user-records.ts';
 

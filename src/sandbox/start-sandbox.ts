@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../runtime/clock.ts';
 import { type Random, seededRandom } from '../runtime/random.ts';
 import { AccessTokens } from './auth/access-tokens.ts';
 import { AuthorizationCodes } from './auth/authorization-codes.ts';
-import type { Login } from './auth/login.ts';
+import type { Login } from './auth/opaque-token.ts';
 import { RefreshTokens } from './auth/refresh-tokens.ts';
 import { SignIns } from './auth/sign-ins.ts';
 import { createControlApp } from './control/control-app.ts';
@@ -17,9 +17,8 @@ import { type Addresses, describeSandbox, type SandboxDescription } from './desc
 import { type OpenEntryDeps, openOrderEntry } from './entry/open-order-entry.ts';
 import { type ChangeListener, Exchange } from './exchange/exchange.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
-import { HangingSockets } from './faults/hanging-sockets.ts';
 import { Uncertainty } from './faults/uncertainty.ts';
-import { Veils } from './faults/veils.ts';
+import { HangingSockets, Veils } from './faults/veils.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { Market } from './market/market.ts';
 import { Pacer } from './market/pacer.ts';
@@ -31,7 +30,7 @@ import { castOf, seatCast } from './seat-cast.ts';
 import { EventFaults } from './stream/event-faults.ts';
 import { EventFeed } from './stream/event-feed.ts';
 import { StreamServer } from './stream/stream-server.ts';
-import { Subscriptions } from './stream/subscriptions.ts';
+import { Subscriptions } from './stream/stream-session.ts';
 import { UserRecords } from './users/user-records.ts';
 
 /** Carries out each moment of a scenario at its time. Returns the way to stop. */

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
 import { type BoundsChange, instrumentKinds, type LimitScope } from '../domain/limits.ts';
-import { accountIdText, plainText, positiveDecimal, symbolText } from './body-fields.ts';
+import { accountIdText, type BodyResult, parseBody, plainText, positiveDecimal, symbolText } from './body-fields.ts';
+import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
-import { reasonText } from './operator-bodies.ts';
-import { type BodyResult, parseBody } from './parse-body.ts';
 
 const decimal = positiveDecimal.transform((text) => parseDecimal(text) ?? text);
 const count = (most: number) => z.int('must be a whole number').min(0).max(most);

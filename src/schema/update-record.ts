@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { updateSchema } from '../domain/encode-update.ts';
+import { continuitySchema, updateSchema } from '../domain/encode-update.ts';
 import { decimal, instant, normalisedOrder } from './normalised-order.ts';
 
 const fill = z
@@ -30,3 +30,18 @@ export const updateRecord = z
     order: normalisedOrder,
   })
   .meta({ id: 'OrderUpdate', title: 'Order update' });
+
+/** A statement about a source, as it stands in the log and on the continuity topic: everything that came before it on the log, came before it in fact. */
+export const continuityRecord = z
+  .object({
+    eventId: z.string(),
+    schema: z.literal(continuitySchema),
+    stream: z.enum(['account', 'prediction']),
+    accountId: z.string(),
+    event: z.enum(['live', 'lost', 'resynchronised', 'heartbeat']),
+    at: instant,
+    from: instant.optional().describe('Begin of what may have been missed'),
+    to: instant.optional().describe('End of what may have been missed'),
+    reason: z.string().optional(),
+  })
+  .meta({ id: 'Continuity', title: 'Continuity mark' });

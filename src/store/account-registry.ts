@@ -1,14 +1,48 @@
 import { and, asc, eq, gt, lt, sql } from 'drizzle-orm';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
-import type { AccountRecord, AccountRegistry, OpenOrder } from '../connectors/account-registry.ts';
 import type { Stream } from '../domain/order.ts';
-import { type CommitWitness, encodeWitnessed } from '../runtime/commit-witness.ts';
+import { type CommitWitness, encodeWitnessed } from '../runtime/lease.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 import { accounts } from './schema/accounts.ts';
 import { orders } from './schema/orders.ts';
 
-export interface AccountRegistryDeps extends RetryDeps {
+/** What must survive a restart about one account on one stream. */
+export interface AccountRecord {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly isSim: boolean;
+  /** Rises when the platform lost its store. */
+  readonly sourceEpoch: number;
+  /** The highest updatedAt that the last complete read showed (never the stream). Undefined before the first. ISO 8601. */
+  readonly readUpTo: string | undefined;
+}
+
+/** An order that we hold open, for the reader to ask after. */
+export interface OpenOrder {
+  readonly orderId: string;
+  readonly status: string;
+  readonly sourceVersion: bigint | undefined;
+  readonly updatedAt: string;
+  /** Absent: 0. */
+  readonly sourceEpoch?: number;
+}
+
+/** The accounts that we follow, durable. Every call has a deadline; rejects when the database can't be reached. */
+export interface AccountRegistry {
+  load(): Promise<AccountRecord[]>;
+  save(record: AccountRecord): Promise<void>;
+  /** Orders of the account that are not terminal and were last written before `touchedBeforeMs` (database clock, ms since the epoch). Paged by order id, at most `limit`. */
+  openOrders(
+    stream: Stream,
+    accountId: string,
+    touchedBeforeMs: number,
+    afterOrderId: string,
+    limit: number,
+  ): Promise<OpenOrder[]>;
+}
+
+interface AccountRegistryDeps extends RetryDeps {
   readonly pool: Pool;
   /** What this process knows to be committed. Left out: nothing is held against the database. */
   readonly witness?: CommitWitness;
@@ -97,4 +131,13 @@ export class PostgresAccountRegistry implements AccountRegistry {
       }));
     });
   }
+}
+
+/** The streams on which an account was ever followed. */
+export async function readAccountStreams(pool: Pool, accountId: string): Promise<Stream[]> {
+  const { rows } = await pool.query<{ stream: Stream }>(
+    'select stream from public.accounts where account_id = $1 order by stream',
+    [accountId],
+  );
+  return rows.map(({ stream }) => stream);
 }

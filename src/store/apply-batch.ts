@@ -1,8 +1,106 @@
 import type { Client } from 'pg';
-import type { ApplyResult, Batch } from '../ingest/order-store.ts';
-import { batchValues } from './batch-values.ts';
-import type { Scratch } from './scratch.ts';
-import { describeCode, isKnownToPass, isMissingPartition, isPoison, laneLost, outOfOrder, sqlstateOf } from './sqlstate.ts';
+import { type Allocate, bigintArray, textArray } from './binary-array.ts';
+import type { ApplyResult, Batch } from './order-store.ts';
+import {
+  describeCode,
+  isKnownToPass,
+  isMissingPartition,
+  isPoison,
+  laneLost,
+  outOfOrder,
+  sqlstateOf,
+} from './retry-transaction.ts';
+
+const keepBytes = 8 * 1024 * 1024;
+
+/**
+ * Memory for the parameters of one batch, used again for the next. A fresh megabyte for each batch lives outside V8's heap, and its pressure there starts
+ * whole collections: with this, 11 µs of Node a row instead of 13 (three runs of each, in turn), and a sixth fewer of them.
+ *
+ * Invariant: what `allocate` gave out is valid until the next `reset`, so a scratch belongs to one batch from its encoding to its answer.
+ */
+export class Scratch {
+  private buffer = Buffer.allocUnsafe(0);
+  private used = 0;
+
+  readonly allocate = (bytes: number): Buffer => {
+    // What was given out of the old one keeps it alive; the new one has room for the likely rest.
+    if (this.used + bytes > this.buffer.length) {
+      this.buffer = Buffer.allocUnsafe(2 * (this.buffer.length + bytes));
+      this.used = 0;
+    }
+    const part = this.buffer.subarray(this.used, this.used + bytes);
+    this.used += bytes;
+    return part;
+  };
+
+  reset(): void {
+    this.used = 0;
+    // A batch of huge orders is rare, and need not be paid for until the end.
+    if (this.buffer.length > keepBytes) this.buffer = Buffer.allocUnsafe(0);
+  }
+}
+
+const maxRawCharacters = 64 * 1024;
+
+/**
+ * The parameters of `apply_batch`, in its order, or of `apply_batch_with_bindings` where there are bindings. Throws a RangeError or SyntaxError when a number
+ * is none that Postgres could store.
+ */
+function batchValues(batch: Batch, allocate: Allocate): unknown[] {
+  const { lane, epoch, number, heads, updates, quarantine, bindings = [] } = batch;
+  const texts = (values: (string | null)[]) => textArray(values, 'text', allocate);
+  const jsons = (values: string[]) => textArray(values, 'json', allocate);
+  const bigints = (values: (number | string | null)[]) => bigintArray(values, allocate);
+  const values: unknown[] = [
+    lane,
+    epoch.toString(),
+    number.toString(),
+    texts(heads.map((head) => head.stream)),
+    texts(heads.map((head) => head.orderId)),
+    texts(heads.map((head) => head.accountId)),
+    texts(heads.map((head) => head.symbol)),
+    texts(heads.map((head) => head.status)),
+    bigints(heads.map((head) => head.revision)),
+    bigints(heads.map((head) => head.reducedFrom)),
+    bigints(heads.map((head) => head.sourceVersion)),
+    jsons(heads.map((head) => head.state)),
+    jsons(heads.map((head) => head.join)),
+    texts(updates.map((update) => update.stream)),
+    texts(updates.map((update) => update.orderId)),
+    texts(updates.map((update) => update.accountId)),
+    bigints(updates.map((update) => update.revision)),
+    texts(updates.map((update) => update.payload)),
+    texts(quarantine.map((row) => row.stream)),
+    texts(quarantine.map((row) => (row.accountId === null ? null : storable(row.accountId)))),
+    texts(quarantine.map((row) => (row.orderId === null ? null : storable(row.orderId)))),
+    // Indexed, and a metric label: an index entry has a limit of 2.7 kB.
+    texts(quarantine.map((row) => storable(row.reason).slice(0, 100))),
+    texts(quarantine.map((row) => storable(row.detail))),
+    texts(quarantine.map((row) => storable(row.raw))),
+    bigints(quarantine.map((row) => storableMs(row.observedAtMs))),
+  ];
+  if (bindings.length === 0) return values;
+  values.push(
+    texts(bindings.map((row) => row.stream)),
+    texts(bindings.map((row) => row.orderId)),
+    texts(bindings.map((row) => row.attemptId)),
+    texts(bindings.map((row) => row.commandId)),
+    bigints(bindings.map((row) => (row.matches ? 1 : 0))),
+  );
+  return values;
+}
+
+// Quarantine takes everything: a row that it refused would be found poisonous, put in quarantine, and refused again.
+
+/** Postgres' text has no NUL: its visible symbol stands in. */
+function storable(text: string): string {
+  return text.slice(0, maxRawCharacters).replaceAll('\0', '\u2400').toWellFormed();
+}
+
+function storableMs(ms: number): number {
+  return Number.isFinite(new Date(ms).getTime()) ? Math.trunc(ms) : 0;
+}
 
 const parameters = (count: number) => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ');
 const plain = { name: 'apply_batch', text: `select public.apply_batch(${parameters(25)}) as last_seq` };

@@ -1,8 +1,7 @@
 import type { Pool } from 'pg';
-import type { Approval, ClearingWord, Deed } from '../commands/command-journal.ts';
+import type { Approval, ClearingWord, Deed } from './command-journal.ts';
 import type { RetryDeps } from './retry-transaction.ts';
-import { storableJson, storableText } from './storable-json.ts';
-import { writeOnce } from './write-once.ts';
+import { storableJson, storableText, writeOnce } from './write-once.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
 

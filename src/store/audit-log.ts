@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { storableJson } from './storable-json.ts';
+import { storableJson } from './write-once.ts';
 
 /** A line of the audit trail, as it is exported: times in ISO 8601, the 64-bit number as text. */
 export interface AuditLine {

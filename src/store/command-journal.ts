@@ -1,241 +1,354 @@
-import type { Pool } from 'pg';
-import type {
-  Approval,
-  AuditEntry,
-  BoundOrder,
-  CancelTimer,
-  CancelTimersChange,
-  ClearingWord,
-  CommandJournal,
-  CommandStep,
-  Fence,
-  Halt,
-  Landings,
-  LimitsChange,
-  Miss,
-  MissResult,
-  NewCancelAll,
-  NewCommand,
-  NewEvidence,
-  OpenCancelAllResult,
-  OpenOrder,
-  OpenResult,
-  PlaceOfAccount,
-  RivalCancel,
-  SettlingUpdate,
-  StepResult,
-} from '../commands/command-journal.ts';
-import type { Command, Evidence } from '../domain/command.ts';
-import type { LimitRow } from '../domain/limits.ts';
+import type { AttemptState, Baseline, Command, CommandRequest, CommandState, Evidence, Reason } from '../domain/command.ts';
+import type { Bounds, BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
+import type { Measure } from '../domain/measure-command.ts';
 import type { Stream } from '../domain/order.ts';
-import type { Selectable } from '../domain/select-orders.ts';
-import type { CommitWitness } from '../runtime/commit-witness.ts';
-import { addAuditEntries, addEvidence } from './add-evidence.ts';
-import { readApprovals, requestApproval, takeApproval } from './approvals.ts';
-import { endCancelTimer, readArmedCancelTimers, setCancelTimers } from './cancel-timers.ts';
-import { clearHalts, raiseHalt, readActiveHalts } from './halts.ts';
-import { changeLimits, readLimits } from './limits.ts';
-import { markSending } from './mark-sending.ts';
-import { noteMiss } from './note-miss.ts';
-import { endCancelAll, openCancelAll } from './open-cancel-all.ts';
-import { openCommand } from './open-command.ts';
-import { readCancelAll, readCancelAllsInForce, readUnseenPlaces } from './read-cancel-all.ts';
-import {
-  readBoundOrders,
-  readCommand,
-  readCommandByKey,
-  readCommandsByAttempts,
-  readEvidence,
-  readUnresolved,
-} from './read-commands.ts';
-import { readLandings } from './read-landings.ts';
-import { readOpenOrders } from './read-open-orders.ts';
-import { readSettlingOrder, readSettlingUpdates } from './read-settling-updates.ts';
-import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
-import { readRivalCancels } from './rival-cancels.ts';
-import { stepCommand } from './step-command.ts';
-import { takeOverCommands } from './take-over-commands.ts';
+import type { OrderSelection, Selectable } from '../domain/select-orders.ts';
+import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
 
-export interface CommandJournalDeps extends RetryDeps {
-  /** One of its own: a caller's command must not queue behind somebody's list of orders, nor a settlement behind callers. */
-  readonly pool: Pool;
-  /** Told of each write that was refused because a later holder had taken over. */
-  readonly onFenced?: () => void;
-  /** Keeps what the journal has acknowledged, so that its loss is noticed. */
-  readonly witness?: CommitWitness;
+export type { BoundOrder, SettlingUpdate };
+
+/**
+ * Under which term of the lane something is written. Every write of the journal but `addEvidence`, `changeLimits`, approvals and `audit` carries one, and is refused once a later holder has called
+ * `takeOver`: a fence of the commands' own, so that slow journal transactions never wait for the lane's row, nor it for them.
+ */
+export interface Fence {
+  readonly lane: number;
+  readonly epoch: bigint;
+}
+
+export interface NewCommand {
+  readonly commandId: string;
+  readonly principal: string;
+  readonly idempotencyKey: string;
+  readonly requestHash: string;
+  readonly request: CommandRequest;
+  readonly callerRef?: string;
+  /** Refused if any command of the principal has this reference already. */
+  readonly callerRefOnce?: boolean;
+  readonly supersedes?: string;
+  readonly orderId?: string;
+  readonly baseline?: Baseline;
+  readonly deadlineAtMs: number;
+  readonly atMs: number;
+  /** Attempt 1, PREPARED. Absent where we refuse it ourselves after all: `refusal` then, and the command is journaled as `refused`. */
+  readonly attemptId?: string;
+  readonly refusal?: Reason;
+  /** Place and replace: what its limits are held against. */
+  readonly measure?: Measure;
+  /** A real account: nothing is placed without limits that bound what they must (`requiredLimits`). */
+  readonly limitsRequired?: true;
+}
+
+export type OpenResult =
+  | { readonly kind: 'opened'; readonly command: Command }
+  /** The same key of the same principal with the same request: the command as it is now. Nothing was written. */
+  | { readonly kind: 'replayed'; readonly command: Command }
+  /** The same key with another request. Nothing was written. */
+  | { readonly kind: 'key_reused' }
+  /** `callerRefOnce`, and the reference is that of another command of the principal. Nothing was written. */
+  | { readonly kind: 'caller_ref_reused' }
+  /** `supersedes` names a command that is not presumed absent any more, or has a successor that did not come to nothing (`not_sent`, `refused`). Nothing was written. */
+  | { readonly kind: 'not_superseded' }
+  /** A place or replace that breaks a limit. Nothing was written. */
+  | { readonly kind: 'limited'; readonly breach: LimitBreach }
+  | { readonly kind: 'fenced' };
+
+export type NewEvidence = Omit<Evidence, 'number'>;
+
+/** One step of one command, in one transaction: its row by compare-and-set on `version`, an attempt's row, evidence, and an event for the outcomes topic. */
+export interface CommandStep {
+  readonly commandId: string;
+  /** The version that the step was decided on. */
+  readonly version: number;
+  readonly to: CommandState;
+  readonly atMs: number;
+  readonly reason?: Reason;
+  readonly orderId?: string;
+  /** Left out: as it was. */
+  readonly presumedAbsent?: boolean;
+  readonly seenPendingAt?: Command['seenPendingAt'];
+  readonly misses?: number;
+  readonly attempt?: {
+    readonly attemptId: string;
+    readonly from: AttemptState;
+    readonly to: AttemptState;
+    readonly reason?: Reason;
+  };
+  /** A further attempt, PREPARED, after `attempt` became `not_sent` (or `refused` for an old token). */
+  readonly nextAttemptId?: string;
+  readonly evidence: readonly NewEvidence[];
+}
+
+export type StepResult =
+  | { readonly kind: 'stepped'; readonly command: Command }
+  /** Somebody else stepped first. The command as it is now: decide again. */
+  | { readonly kind: 'stale'; readonly command: Command }
+  | { readonly kind: 'fenced' };
+
+/** A complete read that did not show an unknown command. */
+export interface Miss {
+  readonly commandId: string;
+  /** The version that the read was judged by. */
+  readonly version: number;
+  readonly evidence: NewEvidence;
+}
+
+export type MissResult =
+  | { readonly kind: 'noted'; readonly command: Command }
+  /** It is at another version, or not unknown any more: nothing was written. */
+  | { readonly kind: 'stale'; readonly command: Command }
+  | { readonly kind: 'fenced' };
+
+export interface Landings {
+  readonly bound: readonly BoundOrder[];
+  readonly next?: string;
+}
+
+export interface RivalCancel {
+  readonly commandId: string;
+  readonly rivalId: string;
+}
+
+export interface OpenOrder {
+  readonly stream: Stream;
+  readonly orderId: string;
+}
+
+export interface OrderOfAccount extends OpenOrder {
+  readonly accountId: string;
+}
+
+/** Which orders a cancel-all is about. */
+export interface CancelAllSelection extends OrderSelection {
+  /** Absent: every account of the lane. */
+  readonly accountId?: string;
+}
+
+/** A place whose order nobody has seen yet. */
+export interface PlaceOfAccount {
+  readonly accountId: string;
+  readonly stream: Stream;
+  readonly commandId: string;
+}
+
+/** An account on one stream of which orders may be open that are not known. */
+export interface UnreadAccount {
+  readonly accountId: string;
+  readonly stream: Stream;
+  readonly code: 'NOT_LIVE' | 'NOT_READ' | 'UNCERTAIN';
+  readonly message: string;
+}
+
+/** What becomes of the order of a listed place, should it land while the cancel-all is in force. */
+export type OnLanding = 'cancel' | 'leave';
+
+/**
+ * What a cancel-all set out to cancel. Written before the first cancel; it never changes. It is in force from then on, over restarts and takeovers, until its orders have
+ * their cancels and its places are settled.
+ */
+export interface NewCancelAll {
+  readonly cancelAllId: string;
+  readonly principal: string;
+  readonly idempotencyKey: string;
+  readonly requestHash: string;
+  readonly selection: CancelAllSelection;
+  readonly reason: string;
+  readonly onLanding: OnLanding;
+  readonly orders: readonly OrderOfAccount[];
+  readonly places: readonly PlaceOfAccount[];
+  readonly unread: readonly UnreadAccount[];
+  /** Accounts of which nothing was to be cancelled, and why. */
+  readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
+  readonly atMs: number;
+}
+
+export type OpenCancelAllResult =
+  /** `replayed`: the one that the key is known for, with its own list. Nothing was written. */
+  | { readonly kind: 'opened' | 'replayed'; readonly cancelAll: NewCancelAll }
+  /** The same key with another scope or reason. Nothing was written. */
+  | { readonly kind: 'key_reused' }
+  | { readonly kind: 'fenced' };
+
+/** The key of the cancel of the order at this place of the list, or of the order that this command has placed. */
+export function keyOfCancel({ cancelAllId }: NewCancelAll, of: number | string): string {
+  return `cancel-all:${cancelAllId}:${of}`;
+}
+
+/** New bounds of one scope of limits. None: the row goes. */
+export interface LimitsChange extends LimitScope {
+  /** The bounds that the change was decided on. */
+  readonly before: Bounds;
+  readonly bounds: Bounds;
+  readonly by: string;
+  /** The second person, where one is needed. */
+  readonly approvedBy?: string;
+  readonly reason: string;
+  readonly requestId: string;
+  readonly atMs: number;
+}
+
+/** A dead man's switch that is armed: the orders of the account are cancelled when it runs out. */
+export interface CancelTimer {
+  /** Another one with each renewal. */
+  readonly timerId: string;
+  readonly principal: string;
+  readonly accountId: string;
+  /** 0: it has run out. */
+  readonly leftMs: number;
+}
+
+export interface CancelTimersChange {
+  readonly principal: string;
+  /** 0: ends them. */
+  readonly afterMs: number;
+  readonly timers: readonly { readonly accountId: string; readonly timerId: string }[];
+}
+
+export interface Halt {
+  readonly haltId: string;
+  /** The whole service, or one account. */
+  readonly scope: { readonly kind: 'service' } | { readonly kind: 'account'; readonly accountId: string };
+  /** `unresolved`, `late_landing`, `rate`, `operator`, `account_operator`, `commits_lost`. */
+  readonly cause: string;
+  /** For people. */
+  readonly reason: string;
+  readonly by: string;
+  readonly sinceMs: number;
+  readonly clearedAtMs?: number;
+  readonly clearedBy?: string;
+  readonly clearedReason?: string;
+}
+
+/** What may need a second principal. */
+export type Deed =
+  | { readonly kind: 'resume'; readonly scope: Halt['scope'] }
+  | { readonly kind: 'settle'; readonly commandId: string; readonly outcome: 'applied' | 'rejected' | 'not_sent' | 'moot' }
+  | { readonly kind: 'change_limits'; readonly scope: LimitScope; readonly change: BoundsChange };
+
+/** A deed that waits for a second principal. */
+export interface Approval {
+  readonly approvalId: string;
+  readonly deed: Deed;
+  /** Absent: it concerns every account. */
+  readonly accountId?: string;
+  /** The principal that asked for it. */
+  readonly by: string;
+  readonly reason: string;
+  readonly requestId: string;
+  readonly atMs: number;
+  readonly expiresAtMs: number;
+}
+
+export interface ClearingWord {
+  readonly by: string;
+  readonly reason: string;
+  readonly atMs: number;
+  readonly ofSomeAccounts?: true;
 }
 
 /**
- * The port `CommandJournal` in Postgres: every write one statement, one round trip, one commit, whose rules stand in `drizzle/0000_baseline.sql`.
- * Writes reject with `JournalError` and are never repeated once they may have committed; reads are.
+ * The journal of commands: durable before anything is acknowledged, and the only memory that survives. Every call has a deadline; rejects when the database
+ * can't be reached or the outcome of its own commit is not known; the caller then knows nothing, and sends nothing.
+ *
+ * Database invariants, whatever the code above does: one command per (principal, key); attempt numbers without a hole; at most one attempt of a command that is not
+ * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command per bound order and kind `place`; one cancel-all per (lane, principal, key).
  */
-export class PostgresCommandJournal implements CommandJournal {
-  private readonly deps: CommandJournalDeps;
+export interface CommandJournal {
+  /**
+   * One transaction: the command, attempt 1, the first event. A place or replace is held to its limits there, with all that is open, unresolved or journaled in this account by
+   * then: of any number at once none passes on what another adds.
+   */
+  open(command: NewCommand, fence: Fence): Promise<OpenResult>;
+  /** PREPARED → SENDING, committed. Only `true` permits the one write. Rejects when its outcome is not known: nothing may be written then. */
+  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean>;
+  step(step: CommandStep, fence: Fence): Promise<StepResult>;
+  /** Counts the miss, with its evidence, in one transaction: no step of the command, so neither a version nor an event. */
+  noteMiss(miss: Miss, fence: Fence): Promise<MissResult>;
+  /** True facts may be added by anyone at any time (a late answer at a former holder); they are no verdict. */
+  addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void>;
+  /**
+   * Raises the fence to `epoch`, then, in the same transaction: attempts SENDING → UNKNOWN, PREPARED → `not_sent`, with their commands, evidence and events.
+   * Returns every command that is not final, and those that became so within `recentMs` (a late landing may still come), oldest first.
+   */
+  takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]>;
+  find(commandId: string): Promise<Command | undefined>;
+  /** The command that holds this key as `open` sees it: a key that may be used again is not found. One look-up, nothing is written. */
+  findByKey(principal: string, idempotencyKey: string): Promise<Command | undefined>;
+  /** By the id of one of their attempts; those that are not ours are left out. */
+  findByAttempts(attemptIds: readonly string[]): Promise<Map<string, Command>>;
+  evidenceOf(commandId: string): Promise<Evidence[]>;
+  /** Not final, oldest first, at most `limit`, by (createdAtMs, commandId) from above `after`. */
+  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>): Promise<Command[]>;
+  /** Orders that ingest bound to these commands. */
+  boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]>;
+  /**
+   * Other cancels of the same order that may have been out beside these: not refused, not unsent, and not over a day before these were opened (two holders' clocks may
+   * differ by hours).
+   */
+  rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]>;
+  /**
+   * A page of the places of the lane that came to nothing, however long ago: the orders that are bound to them all the same, but for those that agree with the outcome (a
+   * rejected order of a rejected place). `next`: where the next page begins; absent after the last one. At most `limit` places.
+   */
+  landings(lane: number, after: string | undefined, limit: number): Promise<Landings>;
+  /** Updates of one order with a revision above `afterRevision`, oldest first, at most `limit`; from the log. */
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]>;
+  /** The order as it is stored, with what a baseline needs. */
+  readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined>;
+  /** Open orders of one account, both streams, by (stream, orderId), from above `after`. */
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<(OpenOrder & Selectable)[]>;
+  /** Places of these accounts that are not final and whose order nobody has seen. */
+  unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]>;
+  /** One cancel-all with its list. Its key is one of the lane's cancel-alls alone, and held until it is in force no more, its cancels are final, and it is seven days old. */
+  openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult>;
+  /** The one of the lane that holds this key as `openCancelAll` sees it. */
+  findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined>;
+  /** Those of the lane that are in force, oldest first. */
+  cancelAllsInForce(lane: number): Promise<NewCancelAll[]>;
+  /** It is in force no more. Asked again it changes nothing. False: fenced. */
+  endCancelAll(cancelAllId: string, atMs: number, fence: Fence): Promise<boolean>;
+  /** Arms, renews or ends the timers of a principal on these accounts, and no others of its timers. When they run out, by the journal's own clock; undefined: fenced. */
+  setCancelTimers(change: CancelTimersChange, fence: Fence): Promise<number | undefined>;
+  /** Those of the lane that have neither been disarmed nor fired, the next one first. */
+  armedCancelTimers(lane: number): Promise<CancelTimer[]>;
+  /** It has fired. Changes nothing where it was renewed since. False: fenced. */
+  endCancelTimer(timerId: string, fence: Fence): Promise<boolean>;
+  activeHalts(): Promise<Halt[]>;
+  /**
+   * Adds the halt unless an active one has the same scope and cause; which is returned then. Without a fence it is added whoever holds the lane: by a process
+   * that saw the cause of it while it led, and could not write it down then.
+   */
+  raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
+  /** Clears all active halts of the scope. Returns how many. `kept`: none, since one of them is an operator's for every account and the word is `ofSomeAccounts`. */
+  clearHalts(scope: Halt['scope'], word: ClearingWord, fence: Fence): Promise<number | 'kept' | 'fenced'>;
+  /** Every row of limits, by its scope. */
+  limits(): Promise<LimitRow[]>;
+  /** Sets the bounds of a scope, with its line of the audit trail, in one transaction, under no fence: `open` reads them afresh. False: they are not any more what `before` says. */
+  changeLimits(change: LimitsChange): Promise<boolean>;
+  /** Writes the request down, with its line of the audit trail, in one transaction, under no fence. */
+  requestApproval(approval: Approval): Promise<void>;
+  /** Those that wait: neither approved nor expired. Oldest first, at most 1,000. */
+  approvals(atMs: number): Promise<Approval[]>;
+  /** Approves it once, with its line of the audit trail. Undefined: it does not wait, or `by` is the principal that asked for it. */
+  takeApproval(approvalId: string, word: ClearingWord & { readonly requestId: string }): Promise<Approval | undefined>;
+  /** Who did what to the command side: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. */
+  audit(entries: readonly AuditEntry[]): Promise<void>;
+}
 
-  constructor(deps: CommandJournalDeps) {
-    this.deps = deps;
-  }
+export interface AuditEntry {
+  readonly atMs: number;
+  readonly principal: string;
+  /** `place`, `replace`, `cancel`, `halt`, `resume`, `cancel_all`, `settle`. */
+  readonly action: string;
+  readonly accountId?: string;
+  readonly commandId?: string;
+  readonly requestId?: string;
+  readonly reason?: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
 
-  open(command: NewCommand, fence: Fence): Promise<OpenResult> {
-    return this.witnessed(this.noting(openCommand(this.deps, command, fence)));
-  }
-
-  async markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean> {
-    const marked = await markSending(this.deps, attemptId, atMs, fence);
-    if (marked) this.deps.witness?.sawSending(attemptId);
-    return marked;
-  }
-
-  step(step: CommandStep, fence: Fence): Promise<StepResult> {
-    return this.witnessed(this.noting(stepCommand(this.deps, step, fence)));
-  }
-
-  noteMiss(miss: Miss, fence: Fence): Promise<MissResult> {
-    return this.noting(noteMiss(this.deps, miss, fence));
-  }
-
-  addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
-    return addEvidence(this.deps, commandId, evidence);
-  }
-
-  takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]> {
-    return takeOverCommands(this.deps, fence, atMs, recentMs);
-  }
-
-  find(commandId: string): Promise<Command | undefined> {
-    return this.read((pool) => readCommand(pool, commandId));
-  }
-
-  findByKey(principal: string, idempotencyKey: string): Promise<Command | undefined> {
-    return this.read((pool) => readCommandByKey(pool, principal, idempotencyKey));
-  }
-
-  findByAttempts(attemptIds: readonly string[]): Promise<Map<string, Command>> {
-    return this.read((pool) => readCommandsByAttempts(pool, attemptIds));
-  }
-
-  evidenceOf(commandId: string): Promise<Evidence[]> {
-    return this.read((pool) => readEvidence(pool, commandId));
-  }
-
-  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>): Promise<Command[]> {
-    return this.read((pool) => readUnresolved(pool, limit, after));
-  }
-
-  boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]> {
-    return this.read((pool) => readBoundOrders(pool, commandIds));
-  }
-
-  rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]> {
-    return this.read((pool) => readRivalCancels(pool, commandIds));
-  }
-
-  landings(lane: number, after: string | undefined, limit: number): Promise<Landings> {
-    return this.read((pool) => readLandings(pool, lane, after, limit));
-  }
-
-  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]> {
-    return this.read((pool) => readSettlingUpdates(pool, stream, orderId, afterRevision, limit));
-  }
-
-  readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined> {
-    return this.read((pool) => readSettlingOrder(pool, stream, orderId));
-  }
-
-  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<(OpenOrder & Selectable)[]> {
-    return this.read((pool) => readOpenOrders(pool, accountId, after, limit));
-  }
-
-  unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
-    return this.read((pool) => readUnseenPlaces(pool, accountIds));
-  }
-
-  openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult> {
-    return this.noting(openCancelAll(this.deps, cancelAll, fence));
-  }
-
-  findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
-    return this.read((pool) => readCancelAll(pool, lane, principal, idempotencyKey));
-  }
-
-  cancelAllsInForce(lane: number): Promise<NewCancelAll[]> {
-    return this.read((pool) => readCancelAllsInForce(pool, lane));
-  }
-
-  async endCancelAll(cancelAllId: string, atMs: number, fence: Fence): Promise<boolean> {
-    const held = await endCancelAll(this.deps, cancelAllId, atMs, fence);
-    if (!held) this.deps.onFenced?.();
-    return held;
-  }
-
-  async setCancelTimers(change: CancelTimersChange, fence: Fence): Promise<number | undefined> {
-    const firesAtMs = await setCancelTimers(this.deps, change, fence);
-    if (firesAtMs === undefined) this.deps.onFenced?.();
-    return firesAtMs;
-  }
-
-  armedCancelTimers(lane: number): Promise<CancelTimer[]> {
-    return this.read((pool) => readArmedCancelTimers(pool, lane));
-  }
-
-  async endCancelTimer(timerId: string, fence: Fence): Promise<boolean> {
-    const held = await endCancelTimer(this.deps, timerId, fence);
-    if (!held) this.deps.onFenced?.();
-    return held;
-  }
-
-  activeHalts(): Promise<Halt[]> {
-    return this.read(readActiveHalts);
-  }
-
-  raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
-    return this.noting(raiseHalt(this.deps, halt, fence));
-  }
-
-  clearHalts(scope: Halt['scope'], word: ClearingWord, fence: Fence): Promise<number | 'kept' | 'fenced'> {
-    return this.noting(clearHalts(this.deps, scope, word, fence));
-  }
-
-  limits(): Promise<LimitRow[]> {
-    return this.read(readLimits);
-  }
-
-  changeLimits(change: LimitsChange): Promise<boolean> {
-    return changeLimits(this.deps, change);
-  }
-
-  requestApproval(approval: Approval): Promise<void> {
-    return requestApproval(this.deps, approval);
-  }
-
-  approvals(atMs: number): Promise<Approval[]> {
-    return this.read((pool) => readApprovals(pool, atMs));
-  }
-
-  takeApproval(approvalId: string, word: ClearingWord & { readonly requestId: string }): Promise<Approval | undefined> {
-    return takeApproval(this.deps, approvalId, word);
-  }
-
-  audit(entries: readonly AuditEntry[]): Promise<void> {
-    return addAuditEntries(this.deps, entries);
-  }
-
-  private async witnessed<T extends OpenResult | StepResult>(write: Promise<T>): Promise<T> {
-    const result = await write;
-    if (result.kind === 'opened' || result.kind === 'stepped')
-      this.deps.witness?.sawCommand(result.command.commandId, result.command.version);
-    return result;
-  }
-
-  private async noting<T>(write: Promise<T>): Promise<T> {
-    const result = await write;
-    const fenced =
-      result === 'fenced' || (typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'fenced');
-    if (fenced) this.deps.onFenced?.();
-    return result;
-  }
-
-  private read<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
-    return retryTransaction(this.deps, () => work(this.deps.pool));
-  }
+/** One hold of the lane. What was begun under it ends with it: every wait listens to `over`, and every write of the journal carries `fence`. */
+export interface Term {
+  readonly fence: Fence;
+  readonly over: AbortSignal;
 }

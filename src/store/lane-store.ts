@@ -1,8 +1,60 @@
 import type { Pool } from 'pg';
-import type { AcquireResult, FoundLoss, LaneHold, LaneStore, Takeover } from '../ingest/lane-store.ts';
-import { encodeWitnessed, type Witnessed } from '../runtime/commit-witness.ts';
+import { encodeWitnessed, type Witnessed } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import { textArray } from './binary-array.ts';
+
+/** A hold on the lane: the fencing number, and the number of the last committed batch. */
+export interface LaneHold {
+  readonly epoch: bigint;
+  readonly batch: bigint;
+  /** Stands above the revision in every payload of the term; rises when the database was restored, with the epoch. Left out: the one of the options. */
+  readonly generation?: number;
+}
+
+/** `first`: nobody ever held it. `released`: it was given back. `expired`: its holder had not renewed it for too long. `own`: the answer to our own taking was lost. */
+export const takeoverCauses = ['first', 'released', 'expired', 'own'] as const;
+
+/** How the lane changed hands. */
+export interface Takeover {
+  readonly cause: (typeof takeoverCauses)[number];
+  /** Who held it before; undefined where it was free. */
+  readonly from: string | undefined;
+  /** How long nobody had renewed it, or how long ago it was given back, by the database's clock. */
+  readonly idleMs: number;
+}
+
+export type AcquireResult = { readonly foundLoss?: FoundLoss } & (
+  | ({ readonly kind: 'held'; readonly takeover: Takeover } & LaneHold)
+  /** Another holder, whose hold this is, renewed it `ageMs` ago, by the database's clock. */
+  | ({ readonly kind: 'busy'; readonly holder: string; readonly ageMs: number } & LaneHold)
+);
+
+/** The database lacks commits that were acknowledged. This call found it: it has raised the generation and halted placing, before the lane was taken. */
+export interface FoundLoss {
+  readonly generation: number;
+}
+
+/**
+ * The lane's row: lease, fence, order of batches, and the answer to a lost commit. Times are the database's. Calls reject only when the database
+ * can't be reached or answers late; the caller then knows nothing and tries again.
+ */
+export interface LaneStore {
+  /**
+   * Takes the lane when nobody renewed it for `expireAfterMs` (or it was released, or never held), raising the epoch. Also when `holder` itself held it last,
+   * so that an answer that was lost costs no lease: `holder` must therefore name one run of one process. Where the database lacks what was `witnessed`, a
+   * generation begins first.
+   */
+  acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult>;
+  /** `refused`: the epoch is no longer ours. `forgotten`: it is, and the database lacks what was `witnessed`. */
+  renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'>;
+  /**
+   * Raises the epoch of a lane that we hold, then reads the batch number. Raising waits for an orphaned backend that may still commit and fences what is
+   * buffered, so that this number is a verdict on every batch sent before. Undefined: the epoch is no longer ours.
+   */
+  reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined>;
+  /** Gives the lane back, so that a standby need not wait for the lease to expire. */
+  release(lane: number, epoch: bigint): Promise<void>;
+}
 
 interface HoldRow {
   epoch: string;
@@ -177,4 +229,41 @@ function holdOf(rows: readonly HoldRow[]): LaneHold | undefined {
   const [row] = rows;
   if (row === undefined) return undefined;
   return { epoch: BigInt(row.epoch), batch: BigInt(row.batch), generation: row.generation };
+}
+
+export interface AfterRestoreOptions {
+  /** Founded where the copy does not know it. */
+  readonly lane: number;
+  /** The new generation is this at least. */
+  readonly least: number;
+  readonly haltId: string;
+  /** Who did it, for the halt. */
+  readonly by: string;
+  readonly partitionRows: number;
+}
+
+export interface AfterRestore {
+  /** Of every lane from now on. */
+  readonly generation: number;
+  /** Attempts that were prepared when the copy was made, and count as sent now. */
+  readonly attempts: number;
+}
+
+/**
+ * Makes a database that is an older copy of itself fit to go on: see the function `after_restore` (drizzle/0007), for what and why. One transaction; a holder that
+ * runs is fenced and begins again. The owner's alone: 42501 for a member of tidemark_app.
+ */
+export async function afterRestore(pool: Pool, options: AfterRestoreOptions): Promise<AfterRestore> {
+  const { lane, least, haltId, by, partitionRows } = options;
+  const { rows } = await pool.query<AfterRestore>('select generation, attempts from public.after_restore($1, $2, $3, $4)', [
+    lane,
+    least,
+    haltId,
+    by,
+  ]);
+  const [row] = rows;
+  if (row === undefined) throw new Error('after_restore returned nothing');
+  // The numbers of the log have jumped past its partitions; without a new one the first batch would wait for whoever keeps them.
+  await pool.query('select public.ensure_log_partitions($1)', [partitionRows]);
+  return row;
 }

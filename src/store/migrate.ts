@@ -1,11 +1,9 @@
-import pg from 'pg';
+import pg, { type ClientBase } from 'pg';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { ensureRoles } from './ensure-roles.ts';
-import { type Migration, readMigrations } from './migrations.ts';
-import { compareSchema, readApplied } from './schema-version.ts';
+import { compareSchema, type Migration, readApplied, readMigrations } from './migrations.ts';
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** A superuser, or a login that may create roles and owns the database. */
   readonly url: string;
   readonly log: Log;
@@ -148,4 +146,25 @@ async function fenceOlderBuilds(client: pg.Client): Promise<void> {
     throw new MigrationError('LANE_HELD', message, true);
   }
   await client.query('update public.lanes set holder = null, epoch = epoch + 1');
+}
+
+const roles = ['tidemark_owner', 'tidemark_app', 'tidemark_reader'];
+
+/**
+ * Makes the three group roles where they are missing, and lets the owner create in this database. Roles belong to the whole server: another
+ * database may be migrated at the same moment, and whoever comes second finds the role made between its look and its CREATE.
+ */
+async function ensureRoles(client: ClientBase): Promise<void> {
+  for (const role of roles) {
+    await client.query(`do $$ begin
+      if not exists (select from pg_roles where rolname = '${role}') then create role ${role} nologin; end if;
+    exception when duplicate_object or unique_violation then null;
+    end $$`);
+  }
+  // A login that may create roles but is no superuser is admin of what it created, and no member: it may make itself one.
+  await client.query(`do $$ begin
+    if not (select rolsuper from pg_roles where rolname = current_user) then execute format('grant tidemark_owner to %I', current_user); end if;
+  exception when insufficient_privilege or unique_violation then null;
+  end $$`);
+  await client.query('grant usage, create on schema public to tidemark_owner');
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { ClientBase, Pool } from 'pg';
 
 export interface Migration {
   /** `0000_baseline`: the file's name. */
@@ -14,7 +15,7 @@ export interface Migration {
 }
 
 /** Tag of a migration → the oldest one whose build may run on beside it; null, or not named: none. */
-export type OlderBuilds = Readonly<Record<string, string | null>>;
+type OlderBuilds = Readonly<Record<string, string | null>>;
 
 /** The same relative place in a checkout (src/store) and in the package (dist/store). */
 const folder = fileURLToPath(new URL('../../drizzle', import.meta.url));
@@ -56,4 +57,67 @@ function neededBy({ tag, when }: JournalEntry, entries: readonly JournalEntry[],
   const needed = entries.find((entry) => entry.tag === oldest);
   if (needed === undefined) throw new Error(`older-builds.json: there is no migration ${oldest}, which ${tag} names`);
   return needed.when;
+}
+
+interface AppliedMigration {
+  readonly when: number;
+  readonly hash: string;
+  /** As told by the build that applied it: `when` of the migration that a build must have at least to run beside it. Undefined: it did not say. */
+  readonly needs?: number;
+}
+
+export type SchemaVersion =
+  | { readonly kind: 'current' }
+  /** A newer build migrated the database, and said of each of these migrations that this build may run on. */
+  | { readonly kind: 'ahead'; readonly by: number }
+  /** These migrations of the build are not applied yet. */
+  | { readonly kind: 'behind'; readonly pending: readonly Migration[] }
+  /** A newer build migrated the database, and did not say that this one may run on: it must not write to it. */
+  | { readonly kind: 'newer' }
+  /** What was applied is not what this build has under that name. */
+  | { readonly kind: 'foreign'; readonly detail: string };
+
+/** Compares what a database has with what a build has. */
+export function compareSchema(build: readonly Migration[], applied: readonly AppliedMigration[]): SchemaVersion {
+  const newest = Math.max(0, ...build.map((m) => m.when));
+  const later = applied.filter((a) => a.when > newest);
+  if (later.some(({ needs = Number.POSITIVE_INFINITY }) => needs > newest)) return { kind: 'newer' };
+  const known = new Map(build.map((m) => [m.when, m]));
+  for (const { when, hash } of applied) {
+    if (when > newest) continue;
+    const migration = known.get(when);
+    if (migration === undefined)
+      return { kind: 'foreign', detail: `a migration of ${when} was applied that this build does not have` };
+    if (migration.hash !== hash) return { kind: 'foreign', detail: `${migration.tag} was changed after it was applied` };
+  }
+  const done = new Set(applied.map((a) => a.when));
+  const pending = build.filter((m) => !done.has(m.when));
+  if (later.length === 0) return pending.length === 0 ? { kind: 'current' } : { kind: 'behind', pending };
+  // A build that lacks an older migration as well is of another line: what the newer one said was not said of it.
+  return pending.length === 0 ? { kind: 'ahead', by: later.length } : { kind: 'newer' };
+}
+
+/** What the database has; empty before the first migration. */
+export async function readApplied(db: Pool | ClientBase): Promise<AppliedMigration[]> {
+  const { rows: exists } = await db.query(`select to_regclass('drizzle.__drizzle_migrations') is not null as yes`);
+  if (!exists[0]?.yes) return [];
+  // By way of JSON: the books of an older build have no such column.
+  const { rows } = await db.query(
+    `select created_at, hash, to_jsonb(m) ->> 'needs' as needs from drizzle.__drizzle_migrations m order by created_at`,
+  );
+  return rows.map(({ created_at: when, hash, needs }) => ({
+    when: Number(when),
+    hash: String(hash),
+    ...(needs === null ? {} : { needs: Number(needs) }),
+  }));
+}
+
+/** This build may work on the database. */
+export function fits(version: SchemaVersion): boolean {
+  return version.kind === 'current' || version.kind === 'ahead';
+}
+
+/** For `/readyz` and `doctor`: is the database's schema this build's? Rejects when the database can't be reached. */
+export async function readSchemaVersion(pool: Pool): Promise<SchemaVersion> {
+  return compareSchema(await readMigrations(), await readApplied(pool));
 }

@@ -1,85 +1,114 @@
-import type { Pool } from 'pg';
 import type { Head } from '../domain/head.ts';
-import { type ApplyResult, type Batch, type Binding, type OrderStore, RefusedReadError } from '../ingest/order-store.ts';
-import type { Log } from '../observability/log.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Random } from '../runtime/random.ts';
-import { applyBatch } from './apply-batch.ts';
-import { LaneConnection } from './lane-connection.ts';
-import { readBindings } from './read-bindings.ts';
-import { readHeads } from './read-heads.ts';
-import { retryTransaction } from './retry-transaction.ts';
-import { Scratch } from './scratch.ts';
-import { describeCode, isTransient, sqlstateOf } from './sqlstate.ts';
+import type { Stream } from '../domain/order.ts';
 
-export interface OrderStoreDeps {
-  /** For reads. Batches have a connection of their own. */
-  readonly pool: Pool;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+/** The newest state of one order, as it is stored. At most one a batch and order. */
+export interface HeadRow {
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly status: string;
+  readonly revision: number;
+  /** The revision that it was reduced from; 0: the order was not known. Where another one is stored the batch is refused. */
+  readonly reducedFrom: number;
+  /** Decimal digits, or null. */
+  readonly sourceVersion: string | null;
+  /** JSON of the whole normalised order: the same text that stands in the payload. */
+  readonly state: string;
+  /** JSON of the join's own memory. */
+  readonly join: string;
 }
 
-export interface OrderStoreOptions {
-  readonly url: string;
-  /** Rows of a partition of the log, should one be missing. */
-  readonly partitionRows: number;
+/** One row of the log: an accepted change, or a continuity mark (stream `continuity`, order id = the mark's id, revision 1). */
+export interface UpdateRow {
+  readonly stream: Stream | 'continuity';
+  readonly orderId: string;
+  readonly accountId: string;
+  readonly revision: number;
+  /** The exact text that goes to Kafka. */
+  readonly payload: string;
 }
 
-/** The port `OrderStore` in Postgres. `close` ends the lane's connection; the pool belongs to the caller. */
-export class PostgresOrderStore implements OrderStore {
-  private readonly connection: LaneConnection;
-  /** Those that no batch in flight is using: as many as were ever in flight at once. */
-  private readonly scratches: Scratch[] = [];
-  private readonly deps: OrderStoreDeps;
-  private readonly options: OrderStoreOptions;
+export interface QuarantineRow {
+  readonly stream: Stream;
+  readonly accountId: string | null;
+  readonly orderId: string | null;
+  readonly reason: string;
+  readonly detail: string;
+  readonly raw: string;
+  readonly observedAtMs: number;
+}
 
-  constructor(deps: OrderStoreDeps, options: OrderStoreOptions) {
-    this.connection = new LaneConnection({ log: deps.log }, { url: options.url });
-    this.deps = deps;
-    this.options = options;
-  }
+/**
+ * An order that carries the id of one of our attempts. `matches`: account, symbol and side are those of the command too, so that the order is ours; else a person
+ * has to look. Written with the revision that first shows the id, so that no crash can part the two.
+ */
+export interface BindingRow {
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly attemptId: string;
+  readonly commandId: string;
+  readonly matches: boolean;
+}
 
-  readHeads(keys: readonly string[]): Promise<Map<string, Head>> {
-    return this.read(() => readHeads(this.deps.pool, keys));
-  }
+/** What is known of an attempt by its id, to tell whether an order that carries it is ours. */
+export interface Binding {
+  readonly commandId: string;
+  readonly callerRef?: string;
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly side: string;
+}
 
-  readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
-    return this.read(() => readBindings(this.deps.pool, attemptIds));
-  }
+/** What one transaction writes. `number` follows the lane's last committed batch by one. */
+export interface Batch {
+  readonly lane: number;
+  readonly epoch: bigint;
+  readonly number: bigint;
+  readonly heads: readonly HeadRow[];
+  /** In the order of acceptance: seq rises with revision. */
+  readonly updates: readonly UpdateRow[];
+  readonly quarantine: readonly QuarantineRow[];
+  /** Left out: none. */
+  readonly bindings?: readonly BindingRow[];
+}
 
-  async applyBatch(batch: Batch): Promise<ApplyResult> {
-    const client = await this.connection.open().catch((error: unknown) => describeCode(error));
-    if (typeof client === 'string') return { kind: 'retry', code: client };
-    const scratch = this.scratches.pop() ?? new Scratch();
-    const result = await applyBatch(client, batch, scratch);
-    this.scratches.push(scratch);
-    if (result.kind === 'retry' && result.code === 'NO_PARTITION') await this.makePartitions();
-    return result;
-  }
+/** What a batch came to. Expected outcomes are returned, never thrown. */
+export type ApplyResult =
+  /** `lastSeq`: the seq of its last log row; undefined when it wrote none. */
+  | { readonly kind: 'committed'; readonly lastSeq: bigint | undefined }
+  /** Rolled back for certain, and likely to pass when tried again (serialization, deadlock, server shutting down, disk full …). */
+  | { readonly kind: 'retry'; readonly code: string }
+  /** Rolled back for certain: a row that Postgres will never take (classes 22 and 23). Halve the batch. */
+  | { readonly kind: 'poison'; readonly code: string; readonly message: string }
+  /** Rolled back for certain by an error of no kind that is known, which may be due to one row or to the whole database. Try again; look for the row where it stays. */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  /** Rolled back for certain: the lane's number was not `number - 1` (a batch before this one failed). */
+  | { readonly kind: 'out_of_order' }
+  /** The epoch is no longer ours. Stand by, never retry. */
+  | { readonly kind: 'lane_lost' }
+  /** The connection broke or the deadline passed after the transaction began: it may have committed, or may yet. Reclaim before anything else. */
+  | { readonly kind: 'unknown'; readonly code: string };
 
-  private async read<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await retryTransaction(this.deps, work);
-    } catch (error) {
-      const state = sqlstateOf(error);
-      if (state === undefined || isTransient(error)) throw error;
-      throw new RefusedReadError(state, error instanceof Error ? error.message : '', { cause: error });
-    }
-  }
+/** The database answered a read with an error that is not likely to pass: `failed` of a batch, before there is one. `code`: SQLSTATE. */
+export class RefusedReadError extends Error {
+  readonly retryable = false;
+  readonly code: string;
 
-  close(): Promise<void> {
-    return this.connection.close();
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'RefusedReadError';
+    this.code = code;
   }
+}
 
-  /** The timer that makes partitions ahead has not run for millions of rows; the lane need not wait for it any longer. */
-  private async makePartitions(): Promise<void> {
-    const { pool, log } = this.deps;
-    try {
-      await pool.query('select public.ensure_log_partitions($1)', [this.options.partitionRows]);
-      log.warn({}, 'the log had no partition for the next row; it was made now');
-    } catch (err) {
-      log.error({ err }, 'the log has no partition for the next row, and none can be made');
-    }
-  }
+/** The state of every order, and the log of accepted changes. Every call has a deadline of its own. */
+export interface OrderStore {
+  /** Heads of those of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects when the database can't be reached, or with `RefusedReadError`. */
+  readHeads(keys: readonly string[]): Promise<Map<string, Head>>;
+  /** Attempts by their ids; those that are not ours are left out. Asked only for orders that show a reference like ours for the first time. Rejects as `readHeads`. */
+  readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>>;
+  /** One transaction in one round trip. Up to two may be in flight, the second behind the first. */
+  applyBatch(batch: Batch): Promise<ApplyResult>;
 }

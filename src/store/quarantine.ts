@@ -1,7 +1,7 @@
 import { and, asc, count, eq, gt, isNull, max, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
-import { quarantine } from './schema/quarantine.ts';
+import { quarantine } from './schema/orders.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
 

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import { type Command, isUnresolved } from '../domain/command.ts';
 import { addDecimals, parseDecimal } from '../domain/decimal.ts';
-import { commandExposure } from '../domain/exposure.ts';
+import { commandExposure } from '../domain/limits.ts';
 import type { Order, Stream } from '../domain/order.ts';
-import type { AccountScope, ExposureRow } from '../http/order-reads.ts';
 import { accountsOf } from './account-scope.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
+import type { AccountScope, ExposureRow } from './order-reads.ts';
 
 type Place = Pick<ExposureRow, 'accountId' | 'stream' | 'symbol' | 'outcome' | 'side'>;
 

@@ -1,7 +1,10 @@
 import type { Pool } from 'pg';
-import type { CommandWithEvidence } from '../commands/commands.ts';
-import type { Command } from '../domain/command.ts';
+import type { Command, CommandWithEvidence } from '../domain/command.ts';
 import type { Stream } from '../domain/order.ts';
+import { inScope, scopeParameter } from './account-scope.ts';
+import { isCommandId } from './command-reads.ts';
+import { decodeCommand, decodeEvidence, type EvidenceRow, evidenceColumns, type StoredCommand } from './decode-command.ts';
+import { listOrders, loadOrders, type OrderPageQuery, type OrderQuery } from './list-orders.ts';
 import type {
   AccountRow,
   AccountScope,
@@ -12,11 +15,7 @@ import type {
   Page,
   StoredOrder,
   StreamedUpdate,
-} from '../http/order-reads.ts';
-import { findCommand, listCommands } from './list-commands.ts';
-import { listOrders, type OrderPageQuery } from './list-orders.ts';
-import { loadOrders, type OrderQuery } from './load-orders.ts';
-import { readAccounts } from './read-accounts.ts';
+} from './order-reads.ts';
 import { readExposure } from './read-exposure.ts';
 import { readHistory, readNewestSeq, readStream } from './read-stream.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
@@ -115,4 +114,72 @@ export class PostgresOrderReads implements OrderReads {
   private read<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
     return retryTransaction(this.deps, () => work(this.deps.pool));
   }
+}
+
+/** The accounts that were ever followed, with their open orders counted in `orders_by_account`. */
+async function readAccounts(pool: Pool, scope: AccountScope): Promise<readonly AccountRow[]> {
+  const { rows } = await pool.query<{ stream: Stream; account_id: string; is_sim: boolean; open_orders: string }>(
+    `select a.stream, a.account_id, a.is_sim, (
+       select count(*) from public.orders o where o.account_id = a.account_id and o.stream = a.stream and o.is_open
+     ) as open_orders
+     from public.accounts a where ${inScope('a.account_id', 1)} order by a.account_id, a.stream`,
+    [scopeParameter(scope)],
+  );
+  return rows.map(({ stream, account_id, is_sim, open_orders }) => ({
+    stream,
+    accountId: account_id,
+    isSim: is_sim,
+    openOrders: Number(open_orders),
+  }));
+}
+
+const microseconds = `(extract(epoch from c.created_at) * 1000000)::bigint::text`;
+/** `isUnresolved` of domain/command.ts. */
+const unresolved = `c.settled_at is null and c.state in ('open', 'unknown', 'conflict')`;
+
+/** A page of commands, newest first. A cursor is when the last one was made (microseconds) and its id. */
+export async function listCommands(
+  pool: Pool,
+  scope: AccountScope,
+  filter: CommandFilter,
+  after: readonly string[] | undefined,
+  limit: number,
+): Promise<Page<Command>> {
+  const values: unknown[] = [scopeParameter(scope), limit + 1];
+  const where = [inScope('c.account_id', 1)];
+  const add = (condition: (place: string) => string, value: unknown) => where.push(condition(`$${values.push(value)}`));
+  if (filter.accountId !== undefined) add((place) => `c.account_id = ${place}`, filter.accountId);
+  if (filter.kind !== undefined) add((place) => `c.kind = ${place}`, filter.kind);
+  if (filter.state !== undefined) add((place) => `c.state = ${place}`, filter.state);
+  if (filter.idempotencyKey !== undefined) add((place) => `c.idempotency_key = ${place}`, filter.idempotencyKey);
+  if (filter.callerRef !== undefined) add((place) => `c.caller_ref = ${place}`, filter.callerRef);
+  if (filter.unresolved !== undefined) where.push(filter.unresolved ? unresolved : `not (${unresolved})`);
+  if (after !== undefined) {
+    const made = `timestamptz 'epoch' + $${values.push(after[0])}::bigint * interval '1 microsecond'`;
+    add((place) => `(c.created_at, c.command_id) < (${made}, ${place}::uuid)`, after[1]);
+  }
+  const { rows } = await pool.query<{ command: StoredCommand; made: string }>(
+    `select public.command_json(c) as command, ${microseconds} as made from public.commands c
+     where ${where.join(' and ')} order by c.created_at desc, c.command_id desc limit $2`,
+    values,
+  );
+  const items = rows.slice(0, limit).map(({ command }) => decodeCommand(command));
+  const last = rows[limit - 1];
+  return rows.length > limit && last !== undefined ? { items, next: [last.made, last.command.commandId] } : { items };
+}
+
+/** One command with everything known about it, in one snapshot. */
+export async function findCommand(pool: Pool, scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined> {
+  if (!isCommandId(commandId)) return undefined;
+  const { rows } = await pool.query<{ command: StoredCommand; evidence: EvidenceRow[] }>({
+    name: 'find_command',
+    text: `select public.command_json(c) as command, (
+        select coalesce(json_agg(e order by e.number), '[]')
+        from (select ${evidenceColumns} from public.evidence where command_id = c.command_id) as e
+      ) as evidence
+      from public.commands c where c.command_id = $2 and ${inScope('c.account_id', 1)}`,
+    values: [scopeParameter(scope), commandId],
+  });
+  const [row] = rows;
+  return row && { command: decodeCommand(row.command), evidence: row.evidence.map(decodeEvidence) };
 }

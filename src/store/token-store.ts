@@ -1,8 +1,104 @@
-import type { StoredToken, Token, TokenStore, UnreadableToken } from '../platform/token-store.ts';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
 import { Secret } from '../runtime/secret.ts';
-import { type CredentialListDeps, PostgresCredentialList } from './credential-list.ts';
-import { SealError, seal, unseal } from './encrypt.ts';
-import { retryTransaction } from './retry-transaction.ts';
+import type {
+  CredentialList,
+  StoredCredential,
+  StoredToken,
+  Token,
+  TokenStore,
+  UnreadableToken,
+} from '../runtime/token-store.ts';
+import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+
+const nonceBytes = 12;
+const tagBytes = 16;
+const version = 1;
+
+/** The key is not 32 bytes of base64, or what is stored was sealed with another key, for another place, or was changed. */
+class SealError extends Error {
+  readonly code: 'BAD_KEY' | 'UNREADABLE';
+  readonly retryable = false;
+
+  constructor(code: 'BAD_KEY' | 'UNREADABLE', message: string) {
+    super(message);
+    this.name = 'SealError';
+    this.code = code;
+  }
+}
+
+/**
+ * AES-256-GCM: one byte of version, nonce, ciphertext, tag. `place` is authenticated with it, so that a sealed value can't be moved to another row, or an
+ * old one put back in its place.
+ */
+export function seal(key: Secret, place: string, text: string): Buffer {
+  // Not the injected randomness: a nonce that a seed could repeat gives the key away.
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv('aes-256-gcm', keyBytes(key), nonce).setAAD(Buffer.from(place));
+  return Buffer.concat([Buffer.of(version), nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** The text that was sealed with this key for this place. Throws a `SealError` otherwise. */
+export function unseal(key: Secret, place: string, sealed: Buffer): string {
+  const bytes = keyBytes(key);
+  if (sealed[0] !== version || sealed.length < 1 + nonceBytes + tagBytes) throw unreadable(place);
+  const nonce = sealed.subarray(1, 1 + nonceBytes);
+  const ciphertext = sealed.subarray(1 + nonceBytes, sealed.length - tagBytes);
+  const decipher = createDecipheriv('aes-256-gcm', bytes, nonce, { authTagLength: tagBytes })
+    .setAAD(Buffer.from(place))
+    .setAuthTag(sealed.subarray(sealed.length - tagBytes));
+  try {
+    return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString('utf8');
+  } catch {
+    throw unreadable(place);
+  }
+}
+
+function unreadable(place: string): SealError {
+  return new SealError('UNREADABLE', `what is stored for ${place} was not sealed with this key, or was changed`);
+}
+
+function keyBytes(key: Secret): Buffer {
+  const bytes = Buffer.from(key.reveal(), 'base64');
+  if (bytes.length !== 32) throw new SealError('BAD_KEY', 'the encryption key must be 32 bytes in base64');
+  return bytes;
+}
+
+interface CredentialListDeps extends RetryDeps {
+  readonly pool: Pool;
+}
+
+/** The port `CredentialList` in Postgres. To list and to forget needs no key: tokens are told apart by the name of their credential, and stay sealed. */
+export class PostgresCredentialList implements CredentialList {
+  protected readonly deps: CredentialListDeps;
+
+  constructor(deps: CredentialListDeps) {
+    this.deps = deps;
+  }
+
+  async stored(prefix: string): Promise<StoredCredential[]> {
+    const { rows } = await retryTransaction(this.deps, () =>
+      this.deps.pool.query<{ credential: string; generation: string }>(
+        'select credential, generation from public.credentials where sealed is not null and starts_with(credential, $1) order by credential',
+        [prefix],
+      ),
+    );
+    return rows.map(({ credential, generation }) => ({ credential, generation: Number(generation) }));
+  }
+
+  /** The row stays, for whoever holds the claim; generation 0 makes every save that is under way come too late. */
+  forget(credential: string): Promise<boolean> {
+    return this.changes(
+      'update public.credentials set sealed = null, generation = 0, updated_at = now() where credential = $1 and sealed is not null',
+      [credential],
+    );
+  }
+
+  protected async changes(text: string, values: unknown[]): Promise<boolean> {
+    const { rowCount } = await retryTransaction(this.deps, () => this.deps.pool.query(text, values));
+    return rowCount === 1;
+  }
+}
 
 interface Sealed {
   readonly accessToken: string;
@@ -11,7 +107,7 @@ interface Sealed {
   readonly scope?: string;
 }
 
-export interface TokenStoreDeps extends CredentialListDeps {
+interface TokenStoreDeps extends CredentialListDeps {
   /** 32 bytes in base64. */
   readonly key: Secret;
 }

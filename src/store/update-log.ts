@@ -1,6 +1,32 @@
 import type { Pool } from 'pg';
-import type { RelayCursor, StoredLogRow, UpdateLog } from '../relay/update-log.ts';
+import type { LogRow } from '../domain/committed-batch.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+
+export interface StoredLogRow extends LogRow {
+  readonly seq: bigint;
+  /** The number of the batch that wrote it. */
+  readonly batch: bigint;
+}
+
+export type RelayCursor = 'log' | 'state';
+
+/** The log of committed updates, read back in recovery, and the relay's own positions in it. Every call has a deadline; rejects when the database can't be reached. */
+export interface UpdateLog {
+  /** The lane's committed rows with seq above `afterSeq`, lowest first, at most `limit`. Never one whose predecessor may still commit. */
+  readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]>;
+  /** The newest row of each order above `afterSeq`, at most `limit` log rows looked at (fewer where they are large); `lastSeq` is the last seq looked at. */
+  readNewestAfter(
+    lane: number,
+    afterSeq: bigint,
+    limit: number,
+  ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }>;
+  /** The last row that is known to be acknowledged; 0n at first. */
+  loadPosition(lane: number, cursor: RelayCursor): Promise<bigint>;
+  /** Never moves a position back. False: the epoch is no longer ours, nothing was saved. */
+  savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean>;
+  /** The highest committed seq, the number of rows above `afterSeq`, and the oldest one's time in ms since the epoch. For metrics: may be an estimate above 1,000. */
+  pendingAfter(lane: number, afterSeq: bigint): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }>;
+}
 
 interface Row {
   seq: string;
@@ -108,4 +134,27 @@ function toLogRow({ seq, batch, stream, order_id, account_id, payload }: Row): S
   return stream === 'continuity'
     ? { ...place, topic: 'continuity', key: account_id }
     : { ...place, topic: 'updates', key: `${stream}:${order_id}` };
+}
+
+/** How far a cursor of a lane is, and the newest row behind it. */
+interface RelayBacklog {
+  readonly cursor: RelayCursor;
+  readonly passed: bigint;
+  /** Undefined: nothing waits. */
+  readonly newest: bigint | undefined;
+}
+
+/** Both cursors of a lane. Rejects when the database can't be reached. */
+export async function relayBacklog(pool: Pool, lane: number): Promise<readonly RelayBacklog[]> {
+  const { rows } = await pool.query<{ cursor: RelayCursor; passed: string; newest: string | null }>(
+    `select c.cursor, coalesce(r.seq, 0) as passed,
+       (select u.seq from public.order_updates u where u.lane = $1 and u.seq > coalesce(r.seq, 0) order by u.seq desc limit 1) as newest
+     from (values ('log'), ('state')) as c(cursor) left join public.relay_positions r on r.lane = $1 and r.cursor = c.cursor`,
+    [lane],
+  );
+  return rows.map(({ cursor, passed, newest }) => ({
+    cursor,
+    passed: BigInt(passed),
+    newest: newest === null ? undefined : BigInt(newest),
+  }));
 }

@@ -1,8 +1,7 @@
 import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg';
 import { Backoff } from '../runtime/backoff.ts';
-import { JournalError } from './journal-error.ts';
 import type { RetryDeps } from './retry-transaction.ts';
-import { isTransient, sqlstateOf } from './sqlstate.ts';
+import { isTransient, sqlstateOf } from './retry-transaction.ts';
 
 /** No new try begins later than this: a caller waits for it, and an attempt that was marked has a second to be written. */
 const retryForMs = 500;
@@ -60,4 +59,48 @@ function survived(client: PoolClient): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/**
+ * Why the journal could not do what it was asked. `COMMIT_UNKNOWN`: the connection broke or the deadline passed after the statement was sent; it may have
+ * committed, or may yet. `STORE_UNAVAILABLE`: nothing was sent. `FENCED`: a later holder has taken over. `NO_SUCH_COMMAND`. Else the database's SQLSTATE: rolled
+ * back for certain. `retryable`: nothing happened, and the same call is likely to pass.
+ */
+class JournalError extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
+
+  constructor(code: string, retryable: boolean, cause: unknown) {
+    super(`the journal answered ${code}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'JournalError';
+    this.code = code;
+    this.retryable = retryable;
+  }
+}
+
+/**
+ * JSON that Postgres takes apart without an error: int64 as digits, no NUL and no lone surrogate in any text (its visible symbol and U+FFFD stand in). What the
+ * platform answered goes into evidence: a text that the database refused would keep a command from ever being settled.
+ */
+export function storableJson(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) => {
+    if (typeof each === 'bigint') return each.toString();
+    if (typeof each === 'string') return storableText(each);
+    return isObject(each) ? withStorableNames(each) : each;
+  });
+}
+
+/** The same for a text of its own. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '\u2400').toWellFormed();
+}
+
+function withStorableNames(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const names = Object.keys(object);
+  if (names.every((name) => storableText(name) === name)) return object;
+  return Object.fromEntries(names.map((name) => [storableText(name), object[name]]));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatStatus } from '../../src/cli/format-status.ts';
+import { formatStatus } from '../../src/cli/status.ts';
 
 const nowMs = Date.parse('2026-01-05T12:00:00Z');
 const body = (status: unknown) => formatStatus({ health: { status: 'ready', checks: [] }, status }, nowMs);

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { CliError } from '../../src/cli/cli-error.ts';
 import { type CommandEntry, commandEntries } from '../../src/cli/commands.ts';
 import type { CliIo } from '../../src/cli/io.ts';
 import { buildProgram, runProgram } from '../../src/cli/program.ts';
+import { CliError } from '../../src/runtime/program-error.ts';
 import { cliIo } from '../support/cli-io.ts';
 
 /** A command that does what the test wants. */

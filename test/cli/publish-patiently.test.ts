@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { publishPatiently } from '../../src/cli/replay/publish-patiently.ts';
-import { PublishError } from '../../src/relay/publisher.ts';
+import { publishPatiently } from '../../src/cli/replay/run-replay.ts';
+import { PublishError } from '../../src/publish/publisher.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

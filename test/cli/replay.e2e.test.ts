@@ -1,6 +1,6 @@
 import { expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { withAdmin } from '../../src/kafka/with-admin.ts';
+import { withAdmin } from '../../src/publish/with-admin.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../support/kafka-fixture.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { AuditTrail } from '../../src/commands/audit-trail.ts';
-import type { AuditEntry } from '../../src/commands/command-journal.ts';
+import type { AuditEntry } from '../../src/store/command-journal.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 it('writes what was recorded while it wrote in one go, in order, and is drained when all of it is written', async () => {

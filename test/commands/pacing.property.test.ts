@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nextProbe } from '../../src/commands/probe-schedule.ts';
+import { nextProbe } from '../../src/commands/probe-watch.ts';
 import { RateBreaker } from '../../src/commands/rate-breaker.ts';
 import { RateBudget } from '../../src/commands/rate-budget.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { startKafka } from '../../src/devstack/start-kafka.ts';
 import { startPostgres } from '../../src/devstack/start-postgres.ts';
-import { withAdmin } from '../../src/kafka/with-admin.ts';
+import { withAdmin } from '../../src/publish/with-admin.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
 import { onServer } from '../support/on-server.ts';

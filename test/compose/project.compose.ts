@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { readTopic } from '../../src/kafka/read-topic.ts';
+import { readTopic } from '../../src/publish/read-topic.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { editDistance } from '../../src/config/edit-distance.ts';
+import { editDistance } from '../../src/config/check-names.ts';
 
 const word = fc.string({ unit: fc.constantFrom('A', 'B', '_'), maxLength: 8 });
 

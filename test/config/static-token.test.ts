@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { parseStaticTokens } from '../../src/config/static-token.ts';
+import { parseStaticTokens } from '../../src/config/option.ts';
 
 const [one, two] = ['a'.repeat(64), '0123456789ABCDEF'.repeat(4)] as const;
 

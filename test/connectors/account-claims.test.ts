@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AccountClaims } from '../../src/connectors/account-claims.ts';
-import { AccountsFollower } from '../../src/connectors/accounts-follower.ts';
+import { AccountClaims, AccountsFollower } from '../../src/connectors/accounts-follower.ts';
 import type { Stream } from '../../src/domain/order.ts';
 import type { AccountsResult, OrderReads } from '../../src/platform/order-reads.ts';
 import { seededRandom } from '../../src/runtime/random.ts';

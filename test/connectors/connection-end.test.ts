@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { endOfSocket } from '../../src/connectors/connection-end.ts';
 import type { SocketEnd } from '../../src/connectors/socket.ts';
+import { endOfSocket } from '../../src/connectors/socket.ts';
 
 describe('endOfSocket', () => {
   it.each<[SocketEnd, string]>([

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { SourceGauges, type SourceReading } from '../../src/connectors/source-gauges.ts';
 import type { AccountState } from '../../src/connectors/source-status.ts';
+import { SourceGauges, type SourceReading } from '../../src/connectors/source-status.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 
 let metrics: Metrics;

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
-import { Pace } from '../../src/connectors/pace.ts';
 import { Source } from '../../src/connectors/source.ts';
 import { type StreamTimings, streamTimingDefaults } from '../../src/connectors/stream-timings.ts';
-import { Window } from '../../src/connectors/window.ts';
+import { Pace, Window } from '../../src/connectors/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../src/connectors/ws-socket.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';

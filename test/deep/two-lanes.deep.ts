@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { visibleAccounts } from '../../src/cli/proof/visible-accounts.ts';
+import { visibleAccounts } from '../../src/cli/proof/prove-run.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { eventually } from '../support/poll.ts';
 import { call } from '../support/rest-call.ts';

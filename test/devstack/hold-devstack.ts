@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GuardedProcess } from '../../src/devstack/guarded-process.ts';
 import { startEmbeddedKafka } from '../../src/devstack/start-embedded-kafka.ts';
-import { startEmbeddedPostgres } from '../../src/devstack/start-embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/devstack/start-postgres.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
 import { testLog as log } from '../support/test-log.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { PostgresClusterOptions } from '../../src/devstack/prepare-postgres-cluster.ts';
-import { startEmbeddedPostgres } from '../../src/devstack/start-embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { forgetHeld, holdDevstack } from '../support/held-devstack.ts';
 import { onServer } from '../support/on-server.ts';

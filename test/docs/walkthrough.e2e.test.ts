@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { commandEntries } from '../../src/cli/commands.ts';
 import { buildProgram } from '../../src/cli/program.ts';
-import { withAdmin } from '../../src/kafka/with-admin.ts';
+import { withAdmin } from '../../src/publish/with-admin.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';

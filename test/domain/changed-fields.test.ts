@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { changedFields, contradictedFields } from '../../src/domain/changed-fields.ts';
 import type { Order } from '../../src/domain/order.ts';
+import { changedFields, contradictedFields } from '../../src/domain/order-fields.ts';
 import { equityView, instantAt } from '../support/arbitrary-orders.ts';
 
 const order: Order = { ...equityView, origin: 'external' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeContinuity } from '../../src/domain/encode-continuity.ts';
+import { encodeContinuity } from '../../src/domain/encode-update.ts';
 
 describe('an encoded continuity mark', () => {
   const mark = {

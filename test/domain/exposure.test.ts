@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandExposure } from '../../src/domain/exposure.ts';
+import { commandExposure } from '../../src/domain/limits.ts';
 import { cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/settling.ts';
 
 describe('exposure', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { deriveFill } from '../../src/domain/fill.ts';
 import type { Order } from '../../src/domain/order.ts';
+import { deriveFill } from '../../src/domain/order-fields.ts';
 import { equityView } from '../support/arbitrary-orders.ts';
 
 const order = (cumQty: string, avgPrice?: string): Order => ({

@@ -1,8 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { attemptEvents, attemptTransition } from '../../src/domain/attempt-machine.ts';
 import { attemptStates, commandStates } from '../../src/domain/command.ts';
-import { commandEvents, commandTransition, type Standing } from '../../src/domain/command-machine.ts';
+import {
+  attemptEvents,
+  attemptTransition,
+  commandEvents,
+  commandTransition,
+  type Standing,
+} from '../../src/domain/command-machine.ts';
 import { mustMoveAttempt, mustMoveCommand } from '../support/journal-rules.ts';
 import { attemptOf, commandOf, placePrediction } from '../support/settling.ts';
 

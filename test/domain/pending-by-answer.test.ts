@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pendingByAnswer } from '../../src/domain/pending-by-answer.ts';
+import { pendingByAnswer } from '../../src/domain/above-baseline.ts';
 import { settleCommand } from '../../src/domain/settle-command.ts';
 import {
   baseline,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Head } from '../../src/domain/head.ts';
 import type { Order, OrderView } from '../../src/domain/order.ts';
-import { reduce } from '../../src/domain/reduce.ts';
-import { reduceOwned } from '../../src/domain/reduce-owned.ts';
+import { reduce, reduceOwned } from '../../src/domain/reduce.ts';
 import { equityView, instantAt, predictionView } from '../support/arbitrary-orders.ts';
 import { observe } from '../support/observe.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
-import { canonicalRequest, canonicalTerms } from '../../src/domain/request-text.ts';
+import { canonicalRequest, canonicalTerms } from '../../src/domain/command-checks.ts';
 import { cancelOf, placeEquity, placePrediction, predictionOrder } from '../support/settling.ts';
 
 function reversed<T>(value: T): T {

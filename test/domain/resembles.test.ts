@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Order } from '../../src/domain/order.ts';
-import { resembles } from '../../src/domain/resembles.ts';
+import { resembles } from '../../src/domain/presumed-absent.ts';
 import { settleCommand } from '../../src/domain/settle-command.ts';
 import {
   cancelOf,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseVersion } from '../../src/domain/version.ts';
+import { parseVersion } from '../../src/domain/order.ts';
 
 describe('parseVersion', () => {
   it.each(['0', '1', '9007199254740992', '9007199254740993', '9223372036854775807'])('takes %s, digit for digit', (digits) => {

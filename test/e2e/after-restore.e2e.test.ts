@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { comparePositions, type UpdatePosition, updatePosition } from '../../src/kafka/update-position.ts';
+import { comparePositions, type UpdatePosition, updatePosition } from '../../src/publish/newest-records.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { readAll } from '../support/kafka-fixture.ts';
 import { onServer, withDatabase } from '../support/on-server.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Cursors } from '../../src/http/cursor.ts';
+import { Cursors } from '../../src/http/send-page.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 
 const cursors = new Cursors(new Secret('a key'));

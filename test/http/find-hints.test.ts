@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Order } from '../../src/domain/order.ts';
-import { findHints } from '../../src/http/find-hints.ts';
-import type { OrderFilter, OrderReads, StoredOrder } from '../../src/http/order-reads.ts';
+import { findHints } from '../../src/http/routes/commands.ts';
+import type { OrderFilter, OrderReads, StoredOrder } from '../../src/store/order-reads.ts';
 import { cancelOf, commandOf, predictionOrder as ours, placePrediction } from '../support/settling.ts';
 
 const predictionOrder: Order = { ...ours, origin: 'external' };

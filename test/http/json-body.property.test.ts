@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJsonBody } from '../../src/http/json-body.ts';
+import { parseJsonBody } from '../../src/http/read-body.ts';
 
 const parse = (text: string) => parseJsonBody(Buffer.from(text));
 

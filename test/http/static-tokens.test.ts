@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { authFailures } from '../../src/http/auth/authenticator.ts';
-import type { PrincipalToken } from '../../src/http/auth/principal-store.ts';
 import { StaticTokens } from '../../src/http/auth/static-tokens.ts';
 import { resetReasons } from '../../src/http/stream/stream-event.ts';
 import { authFailureReasons, streamResetReasons } from '../../src/observability/initialise-metrics.ts';
+import type { PrincipalToken } from '../../src/store/principals.ts';
 import { sha256 } from '../support/rest-rig.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AccountScope, StreamedUpdate } from '../../src/http/order-reads.ts';
-import type { EventSink } from '../../src/http/stream/event-sink.ts';
+import type { EventSink } from '../../src/http/stream/stream-event.ts';
 import { StreamHub, streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import type { AccountScope, StreamedUpdate } from '../../src/store/order-reads.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Order, OrderView } from '../../src/domain/order.ts';
-import type { Binding } from '../../src/ingest/order-store.ts';
+import type { Binding } from '../../src/store/order-store.ts';
 import { noDatabaseFaults } from '../simulation/database-rows.ts';
 import type { MemoryDatabase } from '../simulation/memory-database.ts';
 import { equityView } from '../support/arbitrary-orders.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OrderView } from '../../src/domain/order.ts';
-import { bindOrder, referenceOf } from '../../src/ingest/bind-order.ts';
-import type { Binding } from '../../src/ingest/order-store.ts';
+import { bindOrder, referenceOf } from '../../src/ingest/load-known.ts';
+import type { Binding } from '../../src/store/order-store.ts';
 import { equityView } from '../support/arbitrary-orders.ts';
 
 const attemptId = 'tm-0b0e7a52-5b3f-4d0e-9a53-6a2f0d3c1b11';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
-import type { LaneHold } from '../../src/ingest/lane-store.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import type { LaneHold } from '../../src/store/lane-store.ts';
 import { noDatabaseFaults } from '../simulation/database-rows.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { testLog } from '../support/test-log.ts';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { PublishError, type StatePublisher } from '../../src/relay/publisher.ts';
-import { Relay } from '../../src/relay/relay.ts';
-import { relayDefaults } from '../../src/relay/relay-options.ts';
-import { StateWriter, stateWriterDefaults } from '../../src/relay/state-writer.ts';
+import { PublishError, type StatePublisher } from '../../src/publish/publisher.ts';
+import { Relay } from '../../src/publish/relay.ts';
+import { relayDefaults } from '../../src/publish/relay-options.ts';
+import { StateWriter, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { LossyPublisher } from '../support/lossy-publisher.ts';

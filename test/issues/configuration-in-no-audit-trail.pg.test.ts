@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { ConfigDeed } from '../../src/cli/service/config-deed.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { ConfigDeed } from '../../src/service/config-deed.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { storeRig } from '../support/store-rig.ts';
 

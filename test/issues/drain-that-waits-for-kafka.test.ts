@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { PublishError, type StatePublisher } from '../../src/relay/publisher.ts';
-import { StateWriter, stateWriterDefaults } from '../../src/relay/state-writer.ts';
+import { PublishError, type StatePublisher } from '../../src/publish/publisher.ts';
+import { StateWriter, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { MemoryUpdateLog } from '../support/memory-update-log.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { maintainLog } from '../../src/store/maintain-log.ts';
+import { maintainLog } from '../../src/store/maintenance.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { eventually } from '../support/poll.ts';
 import { batch, storeRig } from '../support/store-rig.ts';

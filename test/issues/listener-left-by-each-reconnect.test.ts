@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { freePort } from '../../src/devstack/free-port.ts';
-import { FollowPosition, followTopic } from '../../src/kafka/follow-topic.ts';
-import { kafkaDefaults } from '../../src/kafka/kafka-options.ts';
+import { FollowPosition, followTopic } from '../../src/publish/follow-topic.ts';
+import { kafkaDefaults } from '../../src/publish/kafka-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { silentLog } from '../support/silent-log.ts';

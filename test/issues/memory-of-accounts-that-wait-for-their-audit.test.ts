@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { SilentLossWatch } from '../../src/connectors/audit.ts';
 import { RowIntake } from '../../src/connectors/row-intake.ts';
-import { SilentLossWatch } from '../../src/connectors/silent-loss-watch.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { connectorsRig } from '../support/connectors-rig.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ApplyResult, type Batch, RefusedReadError } from '../../src/ingest/order-store.ts';
+import { type ApplyResult, type Batch, RefusedReadError } from '../../src/store/order-store.ts';
 import { ingestRig, orderAt } from '../support/ingest-rig.ts';
 import { observe } from '../support/observe.ts';
 

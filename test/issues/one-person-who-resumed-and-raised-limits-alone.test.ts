@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Approval } from '../../src/commands/command-journal.ts';
 import { accountScope } from '../../src/commands/halts.ts';
+import type { Approval } from '../../src/store/command-journal.ts';
 import { CommandRig, placeEquity, unknown, word } from '../support/command-rig.ts';
 import { sampleApproval } from '../support/memory-commands.ts';
 import { ask, sha256, startRest } from '../support/rest-rig.ts';

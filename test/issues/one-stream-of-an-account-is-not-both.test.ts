@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { AccountRecord } from '../../src/connectors/account-registry.ts';
+import type { AccountRecord } from '../../src/store/account-registry.ts';
 import { connectorsRig } from '../support/connectors-rig.ts';
 
 // Found by the simulator, seed 588: the database failed between the two records of a new account, then the platform refused its list of accounts. What the registry

@@ -1,9 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Stream } from '../../src/domain/order.ts';
-import { cancelOrder } from '../../src/platform/cancel-order.ts';
-import { cancelPredictionOrder } from '../../src/platform/cancel-prediction-order.ts';
-import { getOrder } from '../../src/platform/get-order.ts';
-import { replacePredictionOrder } from '../../src/platform/replace-prediction-order.ts';
+import { cancelOrder, cancelPredictionOrder, replacePredictionOrder } from '../../src/platform/order-writes.ts';
+import { getOrder } from '../../src/platform/platform-reads.ts';
 import { equityView, predictionView } from '../support/arbitrary-orders.ts';
 import { CommandRig, placeEquity, refused, workingOrder } from '../support/command-rig.ts';
 import { json, scriptedServer } from '../support/http-server.ts';

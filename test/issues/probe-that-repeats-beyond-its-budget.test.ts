@@ -3,9 +3,9 @@ import type { AccountProbes, ProbeResult } from '../../src/commands/account-prob
 import { AccountReads } from '../../src/commands/account-reads.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import type { HttpOutcome } from '../../src/platform/http.ts';
+import type { ReadBudget } from '../../src/platform/order-reads.ts';
 import { PlatformReads } from '../../src/platform/platform-reads.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import type { ReadBudget } from '../../src/runtime/read-budget.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { Housekeeping } from '../../src/cli/service/housekeeping.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { maintainQuarantine } from '../../src/store/maintain-quarantine.ts';
+import { Housekeeping } from '../../src/service/housekeeping.ts';
+import { maintainQuarantine } from '../../src/store/maintenance.ts';
 import { listQuarantined, markDealt } from '../../src/store/quarantine.ts';
 import { answerRepair, askRepair, openRepairs, readAnswer } from '../../src/store/repair-requests.ts';
 import { eventually } from '../support/poll.ts';

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { storeParts } from '../../src/cli/service/store-parts.ts';
 import { CommandDesk } from '../../src/commands/command-desk.ts';
 import { commandDefaults } from '../../src/commands/command-options.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import { storeParts } from '../../src/service/store-parts.ts';
 import { eventually } from '../support/poll.ts';
 import { readRig } from '../support/read-rig.ts';
 import { type Answered, ask, sha256, startRest } from '../support/rest-rig.ts';

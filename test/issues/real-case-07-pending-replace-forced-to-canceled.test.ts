@@ -7,7 +7,7 @@ import { outcomeUnknown } from '../support/scripted-entry.ts';
 const minute = 60_000;
 
 // A framework waited for a replace, gave up, marked the order canceled and sent a new one; the venue had both.
-// What protects: `settleReplace` (domain/settle-replace.ts) takes a pending amend for what it is, however long it lasts.
+// What protects: `settleReplace` (domain/settle-command.ts) takes a pending amend for what it is, however long it lasts.
 it('a replace that stays pending for an hour is made canceled by no timer, and nothing is sent in its place', async () => {
   const desk = await CommandWorld.start();
   const { order } = await desk.working();

@@ -2,14 +2,14 @@ import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
 import { fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
-import { encodeEvent, encodeEventData } from '../../src/sandbox/stream/encode-event.ts';
+import { encodeEvent, encodeEventData } from '../../src/sandbox/stream/client-message.ts';
 import { noStreamFaults } from '../simulation/stream-faults.ts';
 import { account, CommandWorld, equity, prediction } from '../support/command-world.ts';
 import { fillsOf } from '../support/fills-of.ts';
 import { timeout } from '../support/scripted-entry.ts';
 
 // Reconciliation read the filled quantity and made a fill of it; then the delayed report of that very fill came and was booked as well.
-// What protects: `deriveFill` (domain/fill.ts), and repetitions that the reducers know.
+// What protects: `deriveFill` (domain/order-fields.ts), and repetitions that the reducers know.
 it.each([equity, prediction])(
   'a fill of a $stream order that a probe showed first is booked once when its own frame comes late',
   async (request) => {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
-import { encodeEvent, encodeEventData } from '../../src/sandbox/stream/encode-event.ts';
+import { encodeEvent, encodeEventData } from '../../src/sandbox/stream/client-message.ts';
 import { account, CommandWorld, equity, prediction } from '../support/command-world.ts';
 
 // After a reconnect the venue sent the last minutes again, and a filled order went back to working.
-// What protects: the join (domain/account-join.ts) and the version (domain/reduce-prediction.ts).
+// What protects: the join (domain/account-join.ts) and the version (domain/reduce.ts).
 it.each([equity, prediction])(
   'old frames of a $stream order that come again after a reconnect change nothing and are published to nobody',
   async (request) => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import type { PrincipalToken } from '../../src/http/auth/principal-store.ts';
+import type { PrincipalToken } from '../../src/store/principals.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { eventually } from '../support/poll.ts';
 import { sha256, startRest } from '../support/rest-rig.ts';

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { maintainLog } from '../../src/store/maintain-log.ts';
+import { maintainLog } from '../../src/store/maintenance.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { batch, head, storeRig, update } from '../support/store-rig.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bindOrder } from '../../src/ingest/bind-order.ts';
+import { bindOrder } from '../../src/ingest/load-known.ts';
 import { parsePlaceAccount, parsePlacePrediction } from '../../src/schema/command-bodies.ts';
 import { equityView, predictionView } from '../support/arbitrary-orders.ts';
 import { placeEquity, placePrediction } from '../support/command-rig.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
-import { auditOrders } from '../../src/store/audit-orders.ts';
+import { auditOrders } from '../../src/store/audit-reads.ts';
 import { createPool } from '../../src/store/pool.ts';
 import { readLogSlice } from '../../src/store/read-log-slice.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -1,8 +1,8 @@
 import { expect, inject, it } from 'vitest';
-import { plannedPartitions, type TopicNames, topicSpecs } from '../../src/kafka/topics.ts';
-import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/kafka/transactional-publisher.ts';
-import { withAdmin } from '../../src/kafka/with-admin.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import { plannedPartitions, type TopicNames, topicSpecs } from '../../src/publish/topics.ts';
+import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/publish/transactional-publisher.ts';
+import { withAdmin } from '../../src/publish/with-admin.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, numberedRows, readAll } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLog, type LogOptions } from '../../src/observability/create-log.ts';
+import { createLog, type LogOptions } from '../../src/observability/log.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 
 const canary = 'c4n4ry-5ecret"\\';

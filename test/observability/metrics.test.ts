@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { absenceCauses as causesOfAbsence } from '../../src/connectors/absent-orders.ts';
-import type { EndReason } from '../../src/connectors/connection-end.ts';
+import type { EndReason } from '../../src/connectors/socket.ts';
 import { limitNames } from '../../src/domain/limits.ts';
-import { takeoverCauses } from '../../src/ingest/lane-store.ts';
 import {
   absenceCauses,
   initialiseMetrics,
@@ -11,6 +10,7 @@ import {
   reconnectReasons,
 } from '../../src/observability/initialise-metrics.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import { takeoverCauses } from '../../src/store/lane-store.ts';
 
 const metrics = createMetrics();
 initialiseMetrics(metrics, '1.2.3');

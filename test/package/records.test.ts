@@ -6,9 +6,8 @@ import type { CommandOutcome, ContinuityMark, NormalisedOrder, OrderUpdate } fro
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
 import type { commandOutcomeRecord } from '../../src/schema/command-outcome.ts';
-import type { continuityRecord } from '../../src/schema/continuity-record.ts';
 import type { normalisedOrder } from '../../src/schema/normalised-order.ts';
-import type { updateRecord } from '../../src/schema/update-record.ts';
+import type { continuityRecord, updateRecord } from '../../src/schema/update-record.ts';
 
 /** What a shape lets through, as JSON gives it: zod types an absent field as one that may be undefined, which JSON knows nothing of. */
 type Parsed<T> = T extends readonly (infer E)[]

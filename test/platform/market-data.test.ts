@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { readChartQuotes } from '../../src/platform/chart-quotes.ts';
-import { readFdaCalendar } from '../../src/platform/fda-calendar.ts';
-import { readHealth } from '../../src/platform/health.ts';
-import { readInvestmentTheme } from '../../src/platform/investment-theme.ts';
-import { readOptionsQuotes } from '../../src/platform/options-quotes.ts';
-import { readOwnership } from '../../src/platform/ownership.ts';
-import { readPreviousDay } from '../../src/platform/previous-day.ts';
-import { searchSymbols } from '../../src/platform/search-symbols.ts';
-import { themes } from '../../src/platform/wire/investment-theme.ts';
-import type { OptionsQuote } from '../../src/platform/wire/options-quotes.ts';
+import {
+  readChartQuotes,
+  readFdaCalendar,
+  readInvestmentTheme,
+  readOptionsQuotes,
+  readOwnership,
+  readPreviousDay,
+  searchSymbols,
+} from '../../src/platform/market-data.ts';
+import { readHealth } from '../../src/platform/user-data.ts';
+import type { OptionsQuote } from '../../src/platform/wire/market-data.ts';
+import { themes } from '../../src/platform/wire/research.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import type { SandboxInput } from '../../src/sandbox/sandbox-options.ts';
 import { allOf } from '../support/all-of.ts';

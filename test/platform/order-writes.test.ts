@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { cancelOrder } from '../../src/platform/cancel-order.ts';
-import { cancelPredictionOrder } from '../../src/platform/cancel-prediction-order.ts';
-import { placeOrder } from '../../src/platform/place-order.ts';
-import { placePredictionOrder } from '../../src/platform/place-prediction-order.ts';
-import { replacePredictionOrder } from '../../src/platform/replace-prediction-order.ts';
+import {
+  cancelOrder,
+  cancelPredictionOrder,
+  placeOrder,
+  placePredictionOrder,
+  replacePredictionOrder,
+} from '../../src/platform/order-writes.ts';
 import { applicationsOf, writeFaults } from '../../src/sandbox/faults/fault-shapes.ts';
 import { enrolled, limitOrder, orderDesk, predictionOrder } from '../support/order-entry.ts';
 import { fixedToken, writeDeps } from '../support/order-writes.ts';

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { MemoryTokenStore } from '../../src/platform/memory-token-store.ts';
 import type { Page } from '../../src/platform/order-reads.ts';
 import { PlatformReads } from '../../src/platform/platform-reads.ts';
-import { RefreshingTokenSource } from '../../src/platform/refreshing-token-source.ts';
+import { RefreshingTokenSource } from '../../src/platform/token-source.ts';
 import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
 import { json, type Received, scriptedServer } from '../support/http-server.ts';
 import { accountRow, predictionRow, rowText } from '../support/platform-rows.ts';
 import { silentLog } from '../support/silent-log.ts';

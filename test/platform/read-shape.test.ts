@@ -1,10 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readChartQuotes } from '../../src/platform/chart-quotes.ts';
-import { readFdaCalendar } from '../../src/platform/fda-calendar.ts';
-import { readHealth } from '../../src/platform/health.ts';
-import { readOptionsQuotes } from '../../src/platform/options-quotes.ts';
-import { readOwnership } from '../../src/platform/ownership.ts';
-import { readPreviousDay } from '../../src/platform/previous-day.ts';
+import {
+  readChartQuotes,
+  readFdaCalendar,
+  readOptionsQuotes,
+  readOwnership,
+  readPreviousDay,
+} from '../../src/platform/market-data.ts';
+import { readHealth } from '../../src/platform/user-data.ts';
 import { allOf } from '../support/all-of.ts';
 import { json, type Received, scriptedServer } from '../support/http-server.ts';
 import { platformDeps } from '../support/platform-deps.ts';

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { RefreshingTokenSource } from '../../src/platform/refreshing-token-source.ts';
-import { storeLogin } from '../../src/platform/store-login.ts';
+import { RefreshingTokenSource, storeLogin } from '../../src/platform/token-source.ts';
 import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import type { CredentialOptions } from '../../src/platform/acquire-token.ts';
-import { MemoryTokenStore } from '../../src/platform/memory-token-store.ts';
-import { RefreshingTokenSource } from '../../src/platform/refreshing-token-source.ts';
-import type { Token, TokenStore } from '../../src/platform/token-store.ts';
+import { RefreshingTokenSource } from '../../src/platform/token-source.ts';
 import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import type { Token, TokenStore } from '../../src/runtime/token-store.ts';
+import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
 import { json, scriptedServer } from '../support/http-server.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

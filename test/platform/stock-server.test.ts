@@ -2,12 +2,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { beginAuthorization, readCallback } from '../../src/platform/authorization.ts';
 import { exchangeToken } from '../../src/platform/exchange-token.ts';
-import { MemoryTokenStore } from '../../src/platform/memory-token-store.ts';
-import { RefreshingTokenSource } from '../../src/platform/refreshing-token-source.ts';
+import { RefreshingTokenSource } from '../../src/platform/token-source.ts';
 import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { browse, stockClient, stockServer } from '../support/stock-server.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { changeEmail } from '../../src/platform/change-email.ts';
-import { deleteUserSettings, readUserSetting } from '../../src/platform/user-settings.ts';
+import { changeEmail, deleteUserSettings, readUserSetting } from '../../src/platform/user-data.ts';
 import { json, scriptedServer } from '../support/http-server.ts';
 import { platformDeps } from '../support/platform-deps.ts';
 import { runningSandbox } from '../support/sandbox.ts';

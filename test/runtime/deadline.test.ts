@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DeadlineError, withDeadline } from '../../src/runtime/deadline.ts';
+import { DeadlineError, withDeadline } from '../../src/runtime/waiting.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const outcomeOf = (work: Promise<unknown>) => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SingleFlight } from '../../src/runtime/single-flight.ts';
+import { SingleFlight } from '../../src/runtime/waiting.ts';
 
 it('runs the work once for all callers that come while it runs, and again for one that comes after', async () => {
   const flight = new SingleFlight<number>();

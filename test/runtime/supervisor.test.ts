@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Service } from '../../src/runtime/service.ts';
+import type { Service } from '../../src/runtime/supervisor.ts';
 import { Supervisor } from '../../src/runtime/supervisor.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

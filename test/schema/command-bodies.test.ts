@@ -1,24 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../src/platform/wire/account-order.ts';
-import { orderRequest } from '../../src/platform/wire/order-request.ts';
+import { orderRequest, predictionOrderRequest, replaceRequest } from '../../src/platform/wire/order-writes.ts';
 import {
   predictionOrderTypes,
   predictionOutcomes,
   predictionSides,
   predictionTimesInForce,
 } from '../../src/platform/wire/prediction-order.ts';
-import { predictionOrderRequest } from '../../src/platform/wire/prediction-order-request.ts';
-import { replaceRequest } from '../../src/platform/wire/replace-request.ts';
 import {
   parsePlaceAccount,
   parsePlacePrediction,
+  parseReason,
   parseReplace,
+  parseSettlement,
   placeAccountBody,
   placePredictionBody,
+  reasonBody,
   replaceBody,
+  settlementBody,
 } from '../../src/schema/command-bodies.ts';
-import { toJsonSchema } from '../../src/schema/json-schema.ts';
-import { parseReason, parseSettlement, reasonBody, settlementBody } from '../../src/schema/operator-bodies.ts';
+import { toJsonSchema } from '../support/to-json-schema.ts';
 
 const account = {
   accountId: 'acct-1',

@@ -4,17 +4,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { attemptStates, type Command, commandStates } from '../../src/domain/command.ts';
 import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
-import { encodeContinuity } from '../../src/domain/encode-continuity.ts';
-import { encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
+import { encodeContinuity, encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
 import type { ContinuityMark, Observation } from '../../src/domain/observation.ts';
 import { commandOutcomeRecord } from '../../src/schema/command-outcome.ts';
-import { continuityRecord } from '../../src/schema/continuity-record.ts';
-import { toJsonSchema } from '../../src/schema/json-schema.ts';
 import { normalisedOrder } from '../../src/schema/normalised-order.ts';
-import { updateRecord } from '../../src/schema/update-record.ts';
+import { continuityRecord, updateRecord } from '../../src/schema/update-record.ts';
 import { accountObservations, predictionObservations } from '../support/arbitrary-orders.ts';
 import { fold } from '../support/observe.ts';
 import { attemptOf, cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/settling.ts';
+import { toJsonSchema } from '../support/to-json-schema.ts';
 
 type Validate = (value: unknown) => boolean;
 

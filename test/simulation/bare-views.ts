@@ -1,5 +1,5 @@
 import type { Random } from '../../src/runtime/random.ts';
-import { happens } from '../../src/sandbox/market/draw.ts';
+import { happens } from '../../src/sandbox/market/instruments.ts';
 
 /** Views of orders that leave out the reference of whoever placed them, some of the time. Of dice of its own: a run without them is as it would be. */
 export class BareViews {

@@ -1,6 +1,6 @@
 import { type Command, type CommandState, isFinal } from '../../src/domain/command.ts';
 import type { Order } from '../../src/domain/order.ts';
-import { isTerminal } from '../../src/domain/terminal.ts';
+import { isTerminal } from '../../src/domain/order.ts';
 import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
 import { wasTaken } from './command-watch.ts';
 import type { World } from './world.ts';

@@ -1,4 +1,4 @@
-import { decodeHead } from '../../src/domain/decode-head.ts';
+import { decodeHead } from '../../src/domain/head.ts';
 import type { Order } from '../../src/domain/order.ts';
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
 import { expectedOrder } from './expected-order.ts';

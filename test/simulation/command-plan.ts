@@ -1,5 +1,5 @@
 import type { Random } from '../../src/runtime/random.ts';
-import { below, happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { crashPoints, type PlannedCrash } from './crash-points.ts';
 import { drawWriteFaults, noWriteFaults, type WriteFaults } from './write-faults.ts';
 

@@ -1,9 +1,9 @@
-import type { AccountRegistry } from '../../src/connectors/account-registry.ts';
-import type { LaneStore } from '../../src/ingest/lane-store.ts';
-import type { OrderStore } from '../../src/ingest/order-store.ts';
-import type { UpdateLog } from '../../src/relay/update-log.ts';
-import type { CommitWitness } from '../../src/runtime/commit-witness.ts';
+import type { CommitWitness } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
+import type { AccountRegistry } from '../../src/store/account-registry.ts';
+import type { LaneStore } from '../../src/store/lane-store.ts';
+import type { OrderStore } from '../../src/store/order-store.ts';
+import type { UpdateLog } from '../../src/store/update-log.ts';
 import { laneSession } from './database-rows.ts';
 import type { Host } from './host.ts';
 import type { MemoryDatabase } from './memory-database.ts';

@@ -1,8 +1,7 @@
-import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/commands/command-journal.ts';
-import { decodeHead } from '../../src/domain/decode-head.ts';
-import { decodeUpdate } from '../../src/domain/decode-update.ts';
-import { type Order, orderKey, type Stream } from '../../src/domain/order.ts';
-import { isTerminal } from '../../src/domain/terminal.ts';
+import { decodeUpdate } from '../../src/domain/encode-update.ts';
+import { decodeHead } from '../../src/domain/head.ts';
+import { isTerminal, type Order, orderKey, type Stream } from '../../src/domain/order.ts';
+import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/store/command-journal.ts';
 import { type JournaledOrders, pageOf } from '../support/journaled-orders.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 

@@ -1,7 +1,7 @@
-import type { AccountRecord } from '../../src/connectors/account-registry.ts';
-import type { LaneHold, Takeover } from '../../src/ingest/lane-store.ts';
-import type { BindingRow, HeadRow, QuarantineRow } from '../../src/ingest/order-store.ts';
-import type { StoredLogRow } from '../../src/relay/update-log.ts';
+import type { AccountRecord } from '../../src/store/account-registry.ts';
+import type { LaneHold, Takeover } from '../../src/store/lane-store.ts';
+import type { BindingRow, HeadRow, QuarantineRow } from '../../src/store/order-store.ts';
+import type { StoredLogRow } from '../../src/store/update-log.ts';
 
 /** How often each thing goes wrong, as a probability a call. */
 export interface DatabaseFaults {

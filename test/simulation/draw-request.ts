@@ -1,9 +1,9 @@
 import type { CommandRequest, ReplaceTerms } from '../../src/domain/command.ts';
-import { decodeHead } from '../../src/domain/decode-head.ts';
+import { decodeHead } from '../../src/domain/head.ts';
 import type { Order, Stream } from '../../src/domain/order.ts';
-import { isTerminal } from '../../src/domain/terminal.ts';
+import { isTerminal } from '../../src/domain/order.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import { below, happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 
 /** Few of each, so that equal terms meet. */

@@ -1,15 +1,14 @@
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import type { EntryDeps } from '../../src/sandbox/entry/entry-deps.ts';
-import { LateWrites } from '../../src/sandbox/entry/late-writes.ts';
+import type { EntryDeps } from '../../src/sandbox/entry/write.ts';
+import { LateWrites } from '../../src/sandbox/entry/write.ts';
 import type { Exchange } from '../../src/sandbox/exchange/exchange.ts';
 import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
 import { acceptOrder, cancelOrder, expireOrder, fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
-import { below, oneOf } from '../../src/sandbox/market/draw.ts';
+import { below, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { MatchingEngine } from '../../src/sandbox/venue/matching-engine.ts';
-import { Venue } from '../../src/sandbox/venue/venue.ts';
-import { venueOptions } from '../../src/sandbox/venue/venue-settings.ts';
+import { Venue, venueOptions } from '../../src/sandbox/venue/venue.ts';
 
 export interface EnteredOrdersDeps {
   readonly exchange: Exchange;

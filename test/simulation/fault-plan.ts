@@ -1,5 +1,5 @@
 import type { Random } from '../../src/runtime/random.ts';
-import { happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { type DatabaseFaults, noDatabaseFaults } from './database-rows.ts';
 import { type BrokerFaults, noBrokerFaults } from './memory-broker.ts';
 import type { PlatformOptions } from './memory-platform.ts';

@@ -1,5 +1,5 @@
 import type { Random } from '../../src/runtime/random.ts';
-import { oneOf } from '../../src/sandbox/market/draw.ts';
+import { oneOf } from '../../src/sandbox/market/instruments.ts';
 
 type Spoil = (event: string) => string;
 

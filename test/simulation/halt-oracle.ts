@@ -1,4 +1,4 @@
-import type { Halt } from '../../src/commands/command-journal.ts';
+import type { Halt } from '../../src/store/command-journal.ts';
 import type { MemoryJournal } from '../support/memory-journal.ts';
 import type { LedgerWrite } from './write-ledger.ts';
 

@@ -1,4 +1,4 @@
-import { below, happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import type { Incident } from './fault-plan.ts';
 import type { World } from './world.ts';
 

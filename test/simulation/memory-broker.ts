@@ -1,5 +1,5 @@
 import type { LogRow } from '../../src/domain/committed-batch.ts';
-import { PublishError, type Publisher, type PublishRow, type StatePublisher } from '../../src/relay/publisher.ts';
+import { PublishError, type Publisher, type PublishRow, type StatePublisher } from '../../src/publish/publisher.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { Host } from './host.ts';

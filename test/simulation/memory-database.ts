@@ -1,14 +1,13 @@
-import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/connectors/account-registry.ts';
-import { decodeHead } from '../../src/domain/decode-head.ts';
 import type { Head } from '../../src/domain/head.ts';
-import { orderKey, type Stream } from '../../src/domain/order.ts';
-import { isTerminal } from '../../src/domain/terminal.ts';
-import type { AcquireResult, FoundLoss, LaneHold, LaneStore } from '../../src/ingest/lane-store.ts';
-import type { ApplyResult, Batch, Binding, BindingRow, OrderStore, QuarantineRow } from '../../src/ingest/order-store.ts';
-import type { RelayCursor, StoredLogRow, UpdateLog } from '../../src/relay/update-log.ts';
+import { decodeHead } from '../../src/domain/head.ts';
+import { isTerminal, orderKey, type Stream } from '../../src/domain/order.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { Witnessed } from '../../src/runtime/commit-witness.ts';
+import type { Witnessed } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
+import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/account-registry.ts';
+import type { AcquireResult, FoundLoss, LaneHold, LaneStore } from '../../src/store/lane-store.ts';
+import type { ApplyResult, Batch, Binding, BindingRow, OrderStore, QuarantineRow } from '../../src/store/order-store.ts';
+import type { RelayCursor, StoredLogRow, UpdateLog } from '../../src/store/update-log.ts';
 import {
   type DatabaseCopy,
   type DatabaseFaults,

@@ -1,13 +1,13 @@
 import type { HttpOutcome } from '../../src/platform/http.ts';
-import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../../src/platform/write-lines.ts';
+import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../../src/platform/write-result.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
-import type { EntryDeps } from '../../src/sandbox/entry/entry-deps.ts';
+import type { EntryDeps } from '../../src/sandbox/entry/write.ts';
 import { isRefusal, type Refusal, type Write } from '../../src/sandbox/entry/write.ts';
 import { present } from '../../src/sandbox/exchange/change-list.ts';
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
-import { happens } from '../../src/sandbox/market/draw.ts';
+import { happens } from '../../src/sandbox/market/instruments.ts';
 import type { CrashPoints } from './crash-points.ts';
 import type { Host } from './host.ts';
 import type { MemoryTokens } from './memory-tokens.ts';

@@ -1,12 +1,12 @@
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { Exchange } from '../../src/sandbox/exchange/exchange.ts';
-import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-account.ts';
+import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-order.ts';
 import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
 import { correctFill } from '../../src/sandbox/exchange/venue-steps.ts';
 import { whole } from '../../src/sandbox/exchange/wire-text.ts';
 import { Uncertainty } from '../../src/sandbox/faults/uncertainty.ts';
-import { below, happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { Market } from '../../src/sandbox/market/market.ts';
 import { seedOrders } from '../../src/sandbox/market/seed-orders.ts';
 import { BareViews } from './bare-views.ts';

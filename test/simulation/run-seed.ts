@@ -1,5 +1,5 @@
 import type { Log } from '../../src/observability/log.ts';
-import { happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { unsettled } from './check-commands.ts';
 import { checkCounts, checkFrames } from './check-counts.ts';

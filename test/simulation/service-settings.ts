@@ -1,10 +1,10 @@
 import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
 import type { StreamTimings } from '../../src/connectors/stream-timings.ts';
 import type { IngestOptions } from '../../src/ingest/ingest-deps.ts';
-import { type RelayOptions, relayDefaults } from '../../src/relay/relay-options.ts';
-import { type StateWriterOptions, stateWriterDefaults } from '../../src/relay/state-writer.ts';
+import { type RelayOptions, relayDefaults } from '../../src/publish/relay-options.ts';
+import { type StateWriterOptions, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import { below, happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 
 /** The settings of a service in a run: small bounds, so that few orders reach them, and short intervals, so that a run is short. */
 export interface ServiceSettings {

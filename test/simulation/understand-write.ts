@@ -1,7 +1,6 @@
 import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
-import type { WriteRequest } from '../../src/platform/write-lines.ts';
+import type { WriteRequest } from '../../src/platform/write-result.ts';
 import { cancelAccountOrder, placeAccountOrder } from '../../src/sandbox/entry/account-order-writes.ts';
-import type { EntryDeps } from '../../src/sandbox/entry/entry-deps.ts';
 import {
   cancelPredictionOrder,
   placePredictionOrder,
@@ -14,10 +13,10 @@ import {
   readReplaceRequest,
   replaceMembers,
 } from '../../src/sandbox/entry/read-prediction-request.ts';
-import { badOrder, nestedRefusal, predictionRefusal } from '../../src/sandbox/entry/refusals.ts';
 import { MemberFault, Members } from '../../src/sandbox/entry/request-members.ts';
-import type { Refusal, Write } from '../../src/sandbox/entry/write.ts';
-import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-account.ts';
+import type { EntryDeps, Refusal, Write } from '../../src/sandbox/entry/write.ts';
+import { badOrder, nestedRefusal, predictionRefusal } from '../../src/sandbox/entry/write.ts';
+import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-order.ts';
 
 /** What order entry makes of a request: the sandbox's own reading of it, without its HTTP server. */
 export function understandWrite(deps: EntryDeps, { method, url, body }: WriteRequest): Write | Refusal {

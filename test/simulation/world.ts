@@ -1,8 +1,8 @@
 import { commandDefaults } from '../../src/commands/command-options.ts';
 import type { Command } from '../../src/domain/command.ts';
-import type { Binding } from '../../src/ingest/order-store.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
+import type { Binding } from '../../src/store/order-store.ts';
 import { MemoryJournal } from '../support/memory-journal.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Callers } from './callers.ts';

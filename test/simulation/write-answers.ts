@@ -3,7 +3,7 @@ import { predictionErrors } from '../../src/platform/wire/error-bodies.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { isRefusal, type Refusal, type Write } from '../../src/sandbox/entry/write.ts';
 import type { ExchangeOrder, Stream } from '../../src/sandbox/exchange/exchange-order.ts';
-import { oneOf } from '../../src/sandbox/market/draw.ts';
+import { oneOf } from '../../src/sandbox/market/instruments.ts';
 
 /** What order entry answers when nothing goes wrong. */
 export function plainAnswer(write: Write | undefined, result: ExchangeOrder | Refusal): HttpOutcome {

@@ -1,5 +1,5 @@
 import type { Random } from '../../src/runtime/random.ts';
-import { happens, oneOf } from '../../src/sandbox/market/draw.ts';
+import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 
 /** What becomes of writes of orders, as probabilities a write. */
 export interface WriteFaults {

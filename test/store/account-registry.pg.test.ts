@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { terminalPrecedence } from '../../src/domain/terminal.ts';
+import { terminalPrecedence } from '../../src/domain/order.ts';
 import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
 import { batch, head, storeRig } from '../support/store-rig.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type AfterRestoreOptions, afterRestore } from '../../src/store/after-restore.ts';
-import { PostgresCommandJournal } from '../../src/store/command-journal.ts';
-import { PostgresLaneStore } from '../../src/store/lane-store.ts';
+import { type AfterRestoreOptions, afterRestore, PostgresLaneStore } from '../../src/store/lane-store.ts';
+import { PostgresCommandJournal } from '../../src/store/postgres-journal.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { atMs, fence, newPlace } from '../support/journal-fixtures.ts';
 import { batch, storeRig } from '../support/store-rig.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Batch } from '../../src/ingest/order-store.ts';
+import type { Batch } from '../../src/store/order-store.ts';
 import { batch, head, quarantined, storeRig, update } from '../support/store-rig.ts';
 
 const written = `select (select count(*)::int from orders) as orders, (select count(*)::int from order_updates) as updates,

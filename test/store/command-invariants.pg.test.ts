@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { attemptEvents, attemptTransition } from '../../src/domain/attempt-machine.ts';
 import { attemptStates, type CommandState, commandStates } from '../../src/domain/command.ts';
-import { commandEvents, commandTransition, type Standing } from '../../src/domain/command-machine.ts';
+import {
+  attemptEvents,
+  attemptTransition,
+  commandEvents,
+  commandTransition,
+  type Standing,
+} from '../../src/domain/command-machine.ts';
 import {
   answered,
   atMs,

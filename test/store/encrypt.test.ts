@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../src/runtime/secret.ts';
-import { seal, unseal } from '../../src/store/encrypt.ts';
+import { seal, unseal } from '../../src/store/token-store.ts';
 
 const key = new Secret(randomBytes(32).toString('base64'));
 

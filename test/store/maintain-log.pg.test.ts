@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { maintainLog } from '../../src/store/maintain-log.ts';
+import { maintainLog } from '../../src/store/maintenance.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createPool } from '../../src/store/pool.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';

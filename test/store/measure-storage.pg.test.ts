@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { encodeContinuity } from '../../src/domain/encode-continuity.ts';
+import { encodeContinuity } from '../../src/domain/encode-update.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { measureStorage } from '../../src/store/measure-storage.ts';
+import { measureStorage } from '../../src/store/maintenance.ts';
 import { sampleUpdate } from '../support/sample-update.ts';
 import { batch, head, storeRig, update } from '../support/store-rig.ts';
 

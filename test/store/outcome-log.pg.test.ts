@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { keyOfCancel } from '../../src/commands/command-journal.ts';
 import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
-import { maintainCommands } from '../../src/store/maintain-commands.ts';
+import { keyOfCancel } from '../../src/store/command-journal.ts';
+import { maintainCommands } from '../../src/store/maintenance.ts';
 import { PostgresOutcomeLog } from '../../src/store/outcome-log.ts';
 import { fence, newCancel, newCancelAll, newPlace, newReplace, sending, unknown } from '../support/journal-fixtures.ts';
 import { type JournalRig, journalRig } from '../support/journal-rig.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countOrders } from '../../src/store/count-orders.ts';
+import { countOrders } from '../../src/store/maintenance.ts';
 import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine.ts';
 import { listOrders, readOrder } from '../../src/store/read-orders.ts';
 import { batch, head, quarantined, storeRig } from '../support/store-rig.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readMigrations, readOlderBuilds } from '../../src/store/migrations.ts';
-import { compareSchema, fits } from '../../src/store/schema-version.ts';
+import { compareSchema, fits, readMigrations, readOlderBuilds } from '../../src/store/migrations.ts';
 
 const build = [1, 2, 3].map((when) => ({ tag: `000${when}`, when, hash: `hash-${when}`, statements: [], needs: when }));
 const applied = (...whens: number[]) => whens.map((when) => ({ when, hash: `hash-${when}` }));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeCode, isMissingPartition, isPoison, isTransient, sqlstateOf } from '../../src/store/sqlstate.ts';
+import { describeCode, isMissingPartition, isPoison, isTransient, sqlstateOf } from '../../src/store/retry-transaction.ts';
 
 const fromServer = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, severity: 'ERROR', ...more });
 

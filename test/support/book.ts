@@ -1,7 +1,6 @@
 import { seededRandom } from '../../src/runtime/random.ts';
 import { Exchange } from '../../src/sandbox/exchange/exchange.ts';
-import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-account.ts';
-import type { ExchangeOrder, Stream } from '../../src/sandbox/exchange/exchange-order.ts';
+import type { ExchangeAccount, ExchangeOrder, Stream } from '../../src/sandbox/exchange/exchange-order.ts';
 import { Market, type MarketOptions } from '../../src/sandbox/market/market.ts';
 import { VirtualClock } from './virtual-clock.ts';
 

@@ -1,18 +1,34 @@
 import fc from 'fast-check';
 import { z } from 'zod';
-import { accountsPath } from '../../src/platform/wire/accounts.ts';
-import { changeEmailBody, changeEmailPath } from '../../src/platform/wire/change-email.ts';
-import { chartQuotesPath, chartQuotesQuery } from '../../src/platform/wire/chart-quotes.ts';
-import { fdaCalendarPath } from '../../src/platform/wire/fda-calendar.ts';
-import { healthPath } from '../../src/platform/wire/health.ts';
-import { investmentThemePath, investmentThemeQuery } from '../../src/platform/wire/investment-theme.ts';
-import { optionsQuotesPath, optionsQuotesQuery } from '../../src/platform/wire/options-quotes.ts';
+import {
+  apiKeyHeader,
+  chartQuotesPath,
+  chartQuotesQuery,
+  optionsQuotesPath,
+  optionsQuotesQuery,
+  previousDayPath,
+  previousDayQuery,
+  symbolSearchPath,
+  symbolSearchQuery,
+} from '../../src/platform/wire/market-data.ts';
+import { tokenPath } from '../../src/platform/wire/oauth.ts';
 import { listStates, ordersPath, pageLimit, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
-import { ownershipPath, ownershipQuery } from '../../src/platform/wire/ownership.ts';
-import { previousDayPath, previousDayQuery } from '../../src/platform/wire/previous-day.ts';
-import { apiKeyHeader, symbolSearchPath, symbolSearchQuery } from '../../src/platform/wire/symbol-search.ts';
-import { tokenPath } from '../../src/platform/wire/token-response.ts';
-import { deleteSettingsBody, settingDeleteError, settingsPath } from '../../src/platform/wire/user-settings.ts';
+import {
+  fdaCalendarPath,
+  investmentThemePath,
+  investmentThemeQuery,
+  ownershipPath,
+  ownershipQuery,
+} from '../../src/platform/wire/research.ts';
+import {
+  accountsPath,
+  changeEmailBody,
+  changeEmailPath,
+  deleteSettingsBody,
+  healthPath,
+  settingDeleteError,
+  settingsPath,
+} from '../../src/platform/wire/user.ts';
 import { stocks } from '../../src/sandbox/data/listings.ts';
 import { optionContract } from '../../src/sandbox/data/option-contracts.ts';
 import { accountQuery, type Endpoint } from './endpoint.ts';

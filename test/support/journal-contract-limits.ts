@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { CommandJournal, NewCommand } from '../../src/commands/command-journal.ts';
 import type { AccountPlaceTerms } from '../../src/domain/command.ts';
 import type { Bounds, LimitBreach, LimitScope } from '../../src/domain/limits.ts';
 import { measurePlace, measureReplace, type Quote } from '../../src/domain/measure-command.ts';
 import type { Order } from '../../src/domain/order.ts';
+import type { CommandJournal, NewCommand } from '../../src/store/command-journal.ts';
 import { equityView, predictionView } from './arbitrary-orders.ts';
 import { answered, atMs, fence, type JournalUnderTest, newCancel, newPlace, newReplace, sending } from './journal-fixtures.ts';
 

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { Command } from '../../src/domain/command.ts';
+import type { OrderView } from '../../src/domain/order.ts';
 import type {
   CommandJournal,
   CommandStep,
@@ -7,9 +9,7 @@ import type {
   NewCancelAll,
   NewCommand,
   NewEvidence,
-} from '../../src/commands/command-journal.ts';
-import type { Command } from '../../src/domain/command.ts';
-import type { OrderView } from '../../src/domain/order.ts';
+} from '../../src/store/command-journal.ts';
 
 export interface JournalUnderTest extends AsyncDisposable {
   readonly journal: CommandJournal;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditEntry, LimitsChange, NewCommand } from '../../src/commands/command-journal.ts';
 import { type Command, isFinal } from '../../src/domain/command.ts';
+import { canonicalTerms } from '../../src/domain/command-checks.ts';
 import { addDecimals, compareDecimals, type Decimal, divideDecimals, multiplyDecimals } from '../../src/domain/decimal.ts';
 import {
   type Bounds,
@@ -12,7 +12,7 @@ import {
 } from '../../src/domain/limits.ts';
 import type { Measure } from '../../src/domain/measure-command.ts';
 import type { Order } from '../../src/domain/order.ts';
-import { canonicalTerms } from '../../src/domain/request-text.ts';
+import type { AuditEntry, LimitsChange, NewCommand } from '../../src/store/command-journal.ts';
 import type { JournaledOrders } from './journaled-orders.ts';
 
 /** The limits of a journal in memory. */

@@ -1,5 +1,5 @@
-import type { NewCommand } from '../../src/commands/command-journal.ts';
 import { type Attempt, type AttemptState, attemptPrefix, type Command, type CommandState } from '../../src/domain/command.ts';
+import type { NewCommand } from '../../src/store/command-journal.ts';
 
 /** What a database would have refused: whoever asks for it has a mistake, whatever the answer would have been. */
 export class JournalViolation extends Error {}

@@ -1,5 +1,5 @@
-import type { CommandStep, Fence, NewCommand } from '../../src/commands/command-journal.ts';
 import { type Attempt, type Command, isFinal } from '../../src/domain/command.ts';
+import type { CommandStep, Fence, NewCommand } from '../../src/store/command-journal.ts';
 
 /** The command as `open` writes it. */
 export function opened(asked: NewCommand, fence: Fence): Command {

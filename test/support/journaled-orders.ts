@@ -1,6 +1,5 @@
-import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/commands/command-journal.ts';
-import { type Order, orderKey, type Stream } from '../../src/domain/order.ts';
-import { isTerminal } from '../../src/domain/terminal.ts';
+import { isTerminal, type Order, orderKey, type Stream } from '../../src/domain/order.ts';
+import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/store/command-journal.ts';
 
 /** The side of the journal that reads what ingest has committed. All answers are of this instant. */
 export interface JournaledOrders {

@@ -1,6 +1,6 @@
 import { runProgram } from '../../src/cli/program.ts';
 import { freePort } from '../../src/devstack/free-port.ts';
-import { scopes } from '../../src/platform/wire/token-response.ts';
+import { scopes } from '../../src/platform/wire/oauth.ts';
 import type { SandboxInput } from '../../src/sandbox/sandbox-options.ts';
 import type { RunningSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { cliIo } from './cli-io.ts';

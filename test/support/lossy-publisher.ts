@@ -1,4 +1,4 @@
-import { PublishError, type Publisher, type PublishRow } from '../../src/relay/publisher.ts';
+import { PublishError, type Publisher, type PublishRow } from '../../src/publish/publisher.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 

@@ -1,4 +1,3 @@
-import type { Approval, Halt } from '../../src/commands/command-journal.ts';
 import type {
   ApprovalsResult,
   ApproveResult,
@@ -18,6 +17,7 @@ import type {
 } from '../../src/commands/commands.ts';
 import type { Command, CommandState } from '../../src/domain/command.ts';
 import type { BoundsChange, LimitScope } from '../../src/domain/limits.ts';
+import type { Approval, Halt } from '../../src/store/command-journal.ts';
 
 export const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
 

@@ -1,3 +1,8 @@
+import { type Attempt, type Command, type Evidence, isFinal } from '../../src/domain/command.ts';
+import type { LimitRow } from '../../src/domain/limits.ts';
+import type { Stream } from '../../src/domain/order.ts';
+import type { Selectable } from '../../src/domain/select-orders.ts';
+import { venueDecision } from '../../src/domain/settle-place.ts';
 import {
   type Approval,
   type AuditEntry,
@@ -24,12 +29,7 @@ import {
   type RivalCancel,
   type SettlingUpdate,
   type StepResult,
-} from '../../src/commands/command-journal.ts';
-import { type Attempt, type Command, type Evidence, isFinal } from '../../src/domain/command.ts';
-import type { LimitRow } from '../../src/domain/limits.ts';
-import type { Stream } from '../../src/domain/order.ts';
-import type { Selectable } from '../../src/domain/select-orders.ts';
-import { venueDecision } from '../../src/domain/settle-place.ts';
+} from '../../src/store/command-journal.ts';
 import { MemoryLimits } from './journal-limits.ts';
 import { must, mustBeWellFormed, mustHoldAttempts, mustMoveAttempt, mustMoveCommand } from './journal-rules.ts';
 import { changed, opened, stepped } from './journaled-command.ts';

@@ -1,5 +1,5 @@
-import type { OutcomeLog, OutcomeRow } from '../../src/relay/outcome-log.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
+import type { OutcomeLog, OutcomeRow } from '../../src/store/outcome-log.ts';
 
 /** The outbox of the command side as Postgres keeps it, in memory. Ids have holes: a transaction that rolled back took some. */
 export class MemoryOutcomeLog implements OutcomeLog {

@@ -1,5 +1,4 @@
-import type { CommandWithEvidence } from '../../src/commands/commands.ts';
-import type { Command } from '../../src/domain/command.ts';
+import type { Command, CommandWithEvidence } from '../../src/domain/command.ts';
 import type { Stream } from '../../src/domain/order.ts';
 import type {
   AccountRow,
@@ -11,7 +10,7 @@ import type {
   Page,
   StoredOrder,
   StreamedUpdate,
-} from '../../src/http/order-reads.ts';
+} from '../../src/store/order-reads.ts';
 import { sampleUpdate } from './sample-update.ts';
 
 const sees = (scope: AccountScope, accountId: string) => scope.kind === 'all' || scope.accountIds.includes(accountId);

@@ -1,5 +1,5 @@
-import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/connectors/account-registry.ts';
 import type { Stream } from '../../src/domain/order.ts';
+import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/account-registry.ts';
 
 /** The accounts in memory; what is open is what the test says. */
 export class MemoryRegistry implements AccountRegistry {

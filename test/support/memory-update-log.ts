@@ -1,6 +1,6 @@
 import type { CommittedBatch, LogRow } from '../../src/domain/committed-batch.ts';
-import type { RelayCursor, StoredLogRow, UpdateLog } from '../../src/relay/update-log.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
+import type { RelayCursor, StoredLogRow, UpdateLog } from '../../src/store/update-log.ts';
 
 /** The log and the relay's positions as Postgres keeps them, in memory: what was committed is there for the next read, and only the epoch in force may save. */
 export class MemoryUpdateLog implements UpdateLog {

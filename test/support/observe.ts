@@ -1,6 +1,6 @@
-import { decodeHead } from '../../src/domain/decode-head.ts';
 import { encodeHeadJoin, encodeOrder } from '../../src/domain/encode-update.ts';
 import type { Head, Reduction } from '../../src/domain/head.ts';
+import { decodeHead } from '../../src/domain/head.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import type { OrderView } from '../../src/domain/order.ts';
 import { reduce } from '../../src/domain/reduce.ts';

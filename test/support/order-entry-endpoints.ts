@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
-import { orderRequest } from '../../src/platform/wire/order-request.ts';
-import { predictionOrderRequest } from '../../src/platform/wire/prediction-order-request.ts';
-import { replaceRequest } from '../../src/platform/wire/replace-request.ts';
+import { orderRequest, predictionOrderRequest, replaceRequest } from '../../src/platform/wire/order-writes.ts';
 import { handMadeOrder } from '../../src/sandbox/control/open-by-hand.ts';
 import { stocks } from '../../src/sandbox/data/listings.ts';
 import { isClosed } from '../../src/sandbox/exchange/exchange-order.ts';

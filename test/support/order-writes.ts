@@ -1,9 +1,11 @@
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { cancelOrder } from '../../src/platform/cancel-order.ts';
-import { cancelPredictionOrder } from '../../src/platform/cancel-prediction-order.ts';
-import { placeOrder } from '../../src/platform/place-order.ts';
-import { placePredictionOrder } from '../../src/platform/place-prediction-order.ts';
-import { replacePredictionOrder } from '../../src/platform/replace-prediction-order.ts';
+import {
+  cancelOrder,
+  cancelPredictionOrder,
+  placeOrder,
+  placePredictionOrder,
+  replacePredictionOrder,
+} from '../../src/platform/order-writes.ts';
 import { SocketWriteLines, type SocketWriteOptions } from '../../src/platform/socket-write-lines.ts';
 import type { TokenSource } from '../../src/platform/token-source.ts';
 import type { WriteDeps, WriteOptions } from '../../src/platform/write-platform.ts';

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import { expect } from 'vitest';
-import type { AccountScope, OrderFilter } from '../../src/http/order-reads.ts';
-import type { Batch } from '../../src/ingest/order-store.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import type { AccountScope, OrderFilter } from '../../src/store/order-reads.ts';
+import type { Batch } from '../../src/store/order-store.ts';
 import { createReadPool } from '../../src/store/pool.ts';
 import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
 import { journalRig } from './journal-rig.ts';

@@ -1,11 +1,10 @@
-import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/connectors/account-registry.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import type { Head } from '../../src/domain/head.ts';
 import type { ContinuityMark, IngestItem, Unreadable } from '../../src/domain/observation.ts';
-import { orderKey, type Stream } from '../../src/domain/order.ts';
+import { isTerminal, orderKey, type Stream } from '../../src/domain/order.ts';
 import { reduce } from '../../src/domain/reduce.ts';
-import { isTerminal } from '../../src/domain/terminal.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
+import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/account-registry.ts';
 
 /** Ingest and store in one, in memory: the real reducers, settled at once. What connectors bring can be compared with the truth. */
 export class ReducingSink implements ObservationSink, AccountRegistry {

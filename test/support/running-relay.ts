@@ -1,8 +1,8 @@
 import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
-import type { Publisher } from '../../src/relay/publisher.ts';
-import { Relay } from '../../src/relay/relay.ts';
-import { relayDefaults } from '../../src/relay/relay-options.ts';
+import type { Publisher } from '../../src/publish/publisher.ts';
+import { Relay } from '../../src/publish/relay.ts';
+import { relayDefaults } from '../../src/publish/relay-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';

@@ -1,5 +1,5 @@
 import type { HttpOutcome } from '../../src/platform/http.ts';
-import type { WriteLines, WriteRequest } from '../../src/platform/write-lines.ts';
+import type { WriteLines, WriteRequest } from '../../src/platform/write-result.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { isRefusal, type Write } from '../../src/sandbox/entry/write.ts';
 import type { Host } from '../simulation/host.ts';

@@ -1,10 +1,9 @@
 import { inject, onTestFinished } from 'vitest';
 import { parseSamples, type Sample, sumOf } from '../../bench/prometheus-text.ts';
-import { proveRun, type RunProof } from '../../src/cli/proof/prove-run.ts';
+import { proveRun, type RunProof, visibleAccounts } from '../../src/cli/proof/prove-run.ts';
 import { TopicTally } from '../../src/cli/proof/topic-tally.ts';
-import { visibleAccounts } from '../../src/cli/proof/visible-accounts.ts';
-import type { TopicNames } from '../../src/kafka/topics.ts';
-import { topicNames } from '../../src/kafka/topics.ts';
+import type { TopicNames } from '../../src/publish/topics.ts';
+import { topicNames } from '../../src/publish/topics.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import { createPool } from '../../src/store/pool.ts';
 import { freshDatabase } from './database.ts';

@@ -1,10 +1,10 @@
 import pg from 'pg';
-import type { Batch, HeadRow, QuarantineRow, UpdateRow } from '../../src/ingest/order-store.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { PostgresLaneStore } from '../../src/store/lane-store.ts';
-import { PostgresOrderStore } from '../../src/store/order-store.ts';
+import type { Batch, HeadRow, QuarantineRow, UpdateRow } from '../../src/store/order-store.ts';
 import { createPool } from '../../src/store/pool.ts';
+import { PostgresOrderStore } from '../../src/store/postgres-orders.ts';
 import { freshDatabase } from './database.ts';
 import { eventually } from './poll.ts';
 import { TcpProxy } from './tcp-proxy.ts';

@@ -1,5 +1,5 @@
 import type { LogRow } from '../../src/domain/committed-batch.ts';
-import { PublishError, type StatePublisher } from '../../src/relay/publisher.ts';
+import { PublishError, type StatePublisher } from '../../src/publish/publisher.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 
 /** The compacted topic in memory: what is committed, in order, and who may write. Several publishers share it, as two processes would. */

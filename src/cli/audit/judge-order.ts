@@ -1,5 +1,5 @@
-import type { UpdatePosition } from '../../kafka/update-position.ts';
-import type { AuditedOrder } from '../../store/audit-orders.ts';
+import type { UpdatePosition } from '../../publish/newest-records.ts';
+import type { AuditedOrder } from '../../store/audit-reads.ts';
 import type { StrayRecord } from './topic-fold.ts';
 
 /**

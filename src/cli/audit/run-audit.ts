@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
-import type { KafkaOptions } from '../../kafka/kafka-options.ts';
-import type { TopicNames } from '../../kafka/topics.ts';
-import { type AuditedOrder, auditOrders, readRevisions } from '../../store/audit-orders.ts';
-import { relayBacklog } from '../../store/relay-backlog.ts';
-import { type FoldDeps, foldTopic } from './fold-topic.ts';
+import type { KafkaOptions } from '../../publish/kafka-options.ts';
+import type { TopicNames } from '../../publish/topics.ts';
+import { type AuditedOrder, auditOrders, readRevisions } from '../../store/audit-reads.ts';
+import { relayBacklog } from '../../store/update-log.ts';
 import { type Acknowledged, type AuditFinding, judgeOrder } from './judge-order.ts';
 import type { StrayRecord, TopicFold } from './topic-fold.ts';
+import { type FoldDeps, foldTopic } from './topic-fold.ts';
 
 export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
   readonly pool: Pool;

@@ -1,4 +1,27 @@
-import { plural } from '../plural.ts';
+import { z } from 'zod';
+import { plural } from '../../runtime/plural.ts';
+import { CliError, exitCodes } from '../../runtime/program-error.ts';
+import { commandAnswer } from '../../schema/rest-answers.ts';
+import { ageOf } from '../format-text.ts';
+
+/** A command as REST tells of it. */
+export type RestCommand = z.infer<typeof commandAnswer>;
+
+export function readCommand(body: unknown): RestCommand {
+  const read = commandAnswer.safeParse(body);
+  if (read.success) return read.data;
+  throw new CliError('the service tells of a command in a way that this program does not understand', {
+    code: 'ANSWER',
+    exitCode: exitCodes.unavailable,
+    mend: `Use the program of the service's own version. ${z.prettifyError(read.error)}`,
+    cause: read.error,
+  });
+}
+
+export function readCommands(body: Readonly<Record<string, unknown>>): readonly RestCommand[] {
+  const items = body['items'];
+  return Array.isArray(items) ? items.map(readCommand) : [];
+}
 
 /** The terms of a command in the words of the trade: "buy 10 AAPL limit at 187.5, day". Whatever field there is that this sentence has no place for follows it by name. */
 export function describeTerms(kind: string, terms: Readonly<Record<string, unknown>>): string {
@@ -26,4 +49,47 @@ export function describeTerms(kind: string, terms: Readonly<Record<string, unkno
 
 function text(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** Ids under which the venue or the platform may know the order, for whoever calls them. */
+export interface VenueIds {
+  readonly orderId?: string;
+  readonly venueOrderId?: string;
+}
+
+/** All that somebody on call needs of one unresolved command: age, terms, what to name to the venue, what is known, and the line that settles it. */
+export function describeUnresolved(command: RestCommand, venue: VenueIds, nowMs: number): string {
+  const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderStatus } = command;
+  const label = presumedAbsent ? ', presumed absent' : '';
+  const lines = [
+    `${outcome}${label}  ${kind}  ${accountId}  ${stream}  ${ageOf(createdAt, nowMs)} old`,
+    `  command   ${commandId}`,
+    `  terms     ${describeTerms(kind, command.terms ?? {})}`,
+    `  reference ${command.attempts.map(({ attemptId }) => attemptId).join(', ') || '-'}`,
+    `  order     ${venue.orderId ?? command.orderId ?? 'none seen'}${orderStatus === undefined ? '' : ` (${orderStatus})`}${venue.venueOrderId === undefined ? '' : `, at the venue ${venue.venueOrderId}`}`,
+    ...(command.callerRef === undefined ? [] : [`  caller    ${command.callerRef}`]),
+    ...evidenceLines(command),
+    `  settle    ${settleLine(command)}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** The last answer, and how often complete reads missed it: what the decision hangs on. `command show` has the rest. */
+function evidenceLines({ evidence = [], reason }: RestCommand): string[] {
+  const last = new Map<string, { code: string; at: string; count: number }>();
+  for (const { kind, code, at } of evidence) {
+    if (kind === 'note') continue;
+    last.set(`${kind} ${code}`, { code, at, count: (last.get(`${kind} ${code}`)?.count ?? 0) + 1 });
+  }
+  const known = [...last].map(([what, { at, count }]) => `${what}${count === 1 ? '' : ` ${count} times, last`} ${at}`);
+  const why =
+    reason === undefined ? [] : [`${reason.message} (${reason.code}${reason.status === undefined ? '' : `, ${reason.status}`})`];
+  const facts = [...why, ...known];
+  return facts.map((fact, index) => `  ${index === 0 ? 'evidence ' : '         '} ${fact}`);
+}
+
+/** Which outcome is for the person to say: the platform's support, the venue, or its own screen knows. */
+function settleLine({ commandId, kind }: RestCommand): string {
+  const never = kind === 'place' ? 'rejected' : 'rejected|moot';
+  return `tidemark command settle ${commandId} --outcome applied|${never} --reason "…"`;
 }

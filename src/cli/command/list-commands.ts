@@ -1,12 +1,15 @@
-import { ageOf } from '../age.ts';
-import { formatTable } from '../format-table.ts';
+import { ageOf, formatTable, printable } from '../format-text.ts';
 import type { CliIo } from '../io.ts';
-import { printable } from '../printable.ts';
 import type { RestClient } from '../rest-client.ts';
 import { query, type RestFlags, restClient } from '../rest-flags.ts';
-import { describeTerms } from './describe-terms.ts';
-import { describeUnresolved, type VenueIds } from './describe-unresolved.ts';
-import { type RestCommand, readCommand, readCommands } from './rest-command.ts';
+import {
+  describeTerms,
+  describeUnresolved,
+  type RestCommand,
+  readCommand,
+  readCommands,
+  type VenueIds,
+} from './describe-terms.ts';
 
 export interface ListFlags extends RestFlags {
   readonly unresolved?: true;

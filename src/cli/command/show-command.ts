@@ -1,12 +1,16 @@
-import type { RecomputedVerdict } from '../../domain/recompute-verdict.ts';
-import { ageOf } from '../age.ts';
-import { formatTable } from '../format-table.ts';
+import type { z } from 'zod';
+import type { Attempt, Baseline, Command, CommandRequest, Evidence, Reason } from '../../domain/command.ts';
+import type { Order } from '../../domain/order.ts';
+import { type RecomputedVerdict, recomputeVerdict } from '../../domain/recompute-verdict.ts';
+import type { SettlingUpdate } from '../../domain/settling.ts';
+import { CliError } from '../../runtime/program-error.ts';
+import { updatePage } from '../../schema/rest-answers.ts';
+import type { updateRecord } from '../../schema/update-record.ts';
+import { ageOf, formatTable, printable } from '../format-text.ts';
 import type { CliIo } from '../io.ts';
-import { printable } from '../printable.ts';
-import { type RestFlags, restClient, segment } from '../rest-flags.ts';
-import { describeTerms } from './describe-terms.ts';
-import { recomputeFromRest } from './recompute-from-rest.ts';
-import { type RestCommand, readCommand } from './rest-command.ts';
+import type { RestClient } from '../rest-client.ts';
+import { query, type RestFlags, restClient, segment } from '../rest-flags.ts';
+import { describeTerms, type RestCommand, readCommand } from './describe-terms.ts';
 
 /** `command show`: what is known of one command, in the order of time, and what the evidence alone says of it. */
 export async function showCommand(io: CliIo, id: string, flags: RestFlags): Promise<void> {
@@ -80,4 +84,130 @@ function factOf(name: string, value: unknown): string[] {
 
 function isRecord(value: unknown): value is Entry {
   return typeof value === 'object' && value !== null;
+}
+
+/** What the evidence and the log of updates say of a command, computed here: the service is asked for the facts alone. */
+async function recomputeFromRest(client: RestClient, told: RestCommand): Promise<RecomputedVerdict> {
+  const evidence = decodeEvidence(told);
+  const named = evidence.map(({ detail }) => detail['orderId']).filter((id) => typeof id === 'string');
+  const orderIds = new Set(told.orderId === undefined ? named : [told.orderId, ...named]);
+  const updates: SettlingUpdate[] = [];
+  for (const orderId of orderIds) updates.push(...(await readUpdates(client, told, orderId)));
+  return recomputeVerdict(decodeCommand(told), evidence, updates);
+}
+
+/** All of an order's history that can tell anything: above the baseline. An order that is gone, or was never ours to see, tells nothing. */
+async function readUpdates(client: RestClient, { stream, baseline }: RestCommand, orderId: string): Promise<SettlingUpdate[]> {
+  const updates: SettlingUpdate[] = [];
+  let after: string | undefined = String(baseline?.revision ?? 0);
+  while (after !== undefined) {
+    const path = `/v1/orders/${stream}/${encodeURIComponent(orderId)}/updates${query({ after, limit: '500' })}`;
+    const answer = await client.ask({ method: 'GET', path }).catch((error: unknown) => {
+      if (error instanceof CliError && error.code === 'ORDER_NOT_FOUND') return undefined;
+      throw error;
+    });
+    if (answer === undefined) return updates;
+    const page = updatePage.parse(answer.body);
+    updates.push(...page.items.map(decodeUpdate));
+    after = page.next;
+  }
+  return updates;
+}
+
+/** A command as REST tells of it, as the rules of settling take it. What the rules never look at (lane, hash) is not told, and stands empty. */
+function decodeCommand(told: RestCommand): Command {
+  const { commandId, principal, idempotencyKey, state, version, presumedAbsent, misses, orderId, reason } = told;
+  return {
+    commandId,
+    lane: 0,
+    principal,
+    idempotencyKey,
+    requestHash: '',
+    request: requestOf(told),
+    state,
+    version,
+    presumedAbsent,
+    misses,
+    ...(orderId !== undefined && { orderId }),
+    ...(reason !== undefined && { reason: reasonOf(reason) }),
+    ...(told.baseline !== undefined && { baseline: baselineOf(told.baseline) }),
+    ...(told.seenPendingAt !== undefined && { seenPendingAt: positionOf(told.seenPendingAt) }),
+    deadlineAtMs: Date.parse(told.deadlineAt),
+    createdAtMs: Date.parse(told.createdAt),
+    updatedAtMs: Date.parse(told.updatedAt),
+    ...(told.settledAt !== undefined && { settledAtMs: Date.parse(told.settledAt) }),
+    attempts: told.attempts.map(attemptOf),
+  };
+}
+
+function decodeEvidence({ evidence = [] }: RestCommand): Evidence[] {
+  return evidence.map(({ number, kind, code, detail, attemptId, at }) => ({
+    number,
+    kind,
+    code,
+    detail,
+    ...(attemptId !== undefined && { attemptId }),
+    atMs: Date.parse(at),
+  }));
+}
+
+function decodeUpdate(record: z.infer<typeof updateRecord>): SettlingUpdate {
+  const { revision, sourceVersion, sourceEpoch = 0, cause, order } = record;
+  // zod writes an optional field as `T | undefined`; from JSON it is either there or not.
+  return { revision, ...versionOf(sourceVersion), sourceEpoch, cause, order: order as Order };
+}
+
+function requestOf({ kind, stream, accountId, orderId = '', terms = {} }: RestCommand): CommandRequest {
+  // The terms were judged by the shape of their endpoint before they were journaled.
+  return (kind === 'place' ? { kind, stream, accountId, terms } : { kind, stream, accountId, orderId, terms }) as CommandRequest;
+}
+
+function baselineOf({
+  sourceVersion,
+  working,
+  rejectReason,
+  rejectText,
+  ...rest
+}: NonNullable<RestCommand['baseline']>): Baseline {
+  return {
+    ...rest,
+    ...versionOf(sourceVersion),
+    working: working as Baseline['working'],
+    ...(rejectReason !== undefined && { rejectReason }),
+    ...(rejectText !== undefined && { rejectText }),
+  };
+}
+
+function positionOf({ revision, sourceVersion }: NonNullable<RestCommand['seenPendingAt']>) {
+  return { revision, ...versionOf(sourceVersion) };
+}
+
+function versionOf(sourceVersion: string | undefined): { readonly sourceVersion?: bigint } {
+  return sourceVersion === undefined ? {} : { sourceVersion: BigInt(sourceVersion) };
+}
+
+function attemptOf({
+  attemptId,
+  number,
+  state,
+  epoch,
+  preparedAt,
+  sendingAt,
+  answeredAt,
+  reason,
+}: RestCommand['attempts'][number]): Attempt {
+  return {
+    attemptId,
+    number,
+    state,
+    epoch: BigInt(epoch),
+    preparedAtMs: Date.parse(preparedAt),
+    ...(sendingAt !== undefined && { sendingAtMs: Date.parse(sendingAt) }),
+    ...(answeredAt !== undefined && { answeredAtMs: Date.parse(answeredAt) }),
+    ...(reason !== undefined && { reason: reasonOf(reason) }),
+  };
+}
+
+function reasonOf({ code, message, status }: NonNullable<RestCommand['reason']>): Reason {
+  return { code, message, ...(status !== undefined && { status }) };
 }

@@ -1,6 +1,6 @@
-import { DeadlineError, withDeadline } from '../../runtime/deadline.ts';
+import { DeadlineError, withDeadline } from '../../runtime/waiting.ts';
+import { printable } from '../format-text.ts';
 import type { CliIo } from '../io.ts';
-import { printable } from '../printable.ts';
 
 export interface ToldRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';

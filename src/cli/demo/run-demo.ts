@@ -1,22 +1,26 @@
-import { kafkaDefaults } from '../../kafka/kafka-options.ts';
-import { readTopic } from '../../kafka/read-topic.ts';
 import type { Log } from '../../observability/log.ts';
+import { kafkaDefaults } from '../../publish/kafka-options.ts';
+import { readTopic } from '../../publish/read-topic.ts';
+import { plural } from '../../runtime/plural.ts';
+import { CliError } from '../../runtime/program-error.ts';
 import { createPool } from '../../store/pool.ts';
-import { CliError } from '../cli-error.ts';
 import type { CliIo } from '../io.ts';
-import { plural } from '../plural.ts';
-import { proveRun, type RunProof } from '../proof/prove-run.ts';
+import { proveRun, type RunProof, visibleAccounts } from '../proof/prove-run.ts';
 import { TopicTally } from '../proof/topic-tally.ts';
-import { visibleAccounts } from '../proof/visible-accounts.ts';
-import { readConfig } from '../read-config.ts';
-import { commandLog } from '../start-log.ts';
-import { formatUpdate } from '../tail/format-update.ts';
-import { parseUpdate } from '../tail/parse-update.ts';
-import { awaitLive } from './await-live.ts';
-import type { DemoFlags } from './demo-flags.ts';
+import { commandLog, readConfig } from '../read-config.ts';
+import { formatUpdate, parseUpdate } from '../tail/tail-records.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
 import { type CommandsTold, tellCommands } from './tell-commands.ts';
-import { whereToLook } from './where-to-look.ts';
+
+/** The options of `tidemark demo`, parsed. */
+export interface DemoFlags {
+  /** Absent: until it is interrupted. */
+  readonly seconds?: number;
+  /** Order changes a second. */
+  readonly rate: number;
+  readonly seed: number;
+  readonly json?: true;
+}
 
 /** Lines a second at most: the rest is counted. */
 const shownPerSecond = 10;
@@ -174,4 +178,39 @@ function report(io: CliIo, flags: DemoFlags, stack: DemoStack, { proof, told }: 
   const { kafka, postgres } = stack;
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...figures, commands, settled, unresolved, kafka, postgres })}\n`);
   if (lost + doubled + outOfOrder + told.faults.length > 0) io.exit(1);
+}
+
+const limitMs = 20_000;
+
+/** Waits until every account that the service follows is live: before that it would decline to place. Gives up in silence; the answer then says why. */
+async function awaitLive(io: Pick<CliIo, 'fetch' | 'clock'>, adminAddress: string, signal: AbortSignal): Promise<void> {
+  const deadline = io.clock.monotonicMs() + limitMs;
+  while (!signal.aborted && io.clock.monotonicMs() < deadline) {
+    const { accounts } = (await (await io.fetch(`${adminAddress}/status`)).json()) as { accounts?: { state: string }[] };
+    const followed = (accounts ?? []).filter(({ state }) => state !== 'not_enrolled');
+    if (followed.length > 0 && followed.every(({ state }) => state === 'live')) return;
+    await io.clock.sleep(100, signal);
+  }
+}
+
+/** What to try next, with the addresses of this run. */
+export function whereToLook(stack: DemoStack): string {
+  const broker = stack.brokers?.[0] ?? '';
+  const prefix = stack.topicPrefix === '' ? '' : `TIDEMARK_TOPIC_PREFIX=${stack.topicPrefix} `;
+  // A given address is a secret of whoever gave it, and stays off the screen.
+  const database = stack.databaseGiven ? '"$DATABASE_URL"' : `'${stack.databaseUrl}'`;
+  return [
+    '',
+    'Where to look next, in another terminal:',
+    `  npx tidemark status --url ${stack.adminAddress}`,
+    `  KAFKA_BROKERS=${broker} ${prefix}npx tidemark tail --stream prediction`,
+    `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark audit          or quarantine ls, token ls, backfill SIM-1001`,
+    `  kcat -b ${broker} -t ${stack.topic} -C -o beginning -f '%k %s\\n'`,
+    `  curl -s ${stack.adminAddress}/metrics | grep tidemark_latency`,
+    `  curl -s ${stack.restAddress}/docs          every route of REST; curl -N ${stack.restAddress}/v1/stream follows the updates`,
+    `  npx tidemark command ls --unresolved --url ${stack.restAddress}`,
+    `  curl -s -X POST ${stack.sandbox.control}/faults -H 'content-type: application/json' -d '{"stream":{"duplicate":0.2,"reorder":0.2,"silent_loss":0.05}}'`,
+    `  curl -s ${stack.sandbox.control}/          what else the sandbox can do wrong`,
+    '',
+  ].join('\n');
 }

@@ -1,16 +1,19 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GuardedProcess } from '../../devstack/guarded-process.ts';
 import { MissingPartError } from '../../devstack/missing-part-error.ts';
 import { startKafka } from '../../devstack/start-kafka.ts';
 import { startPostgres } from '../../devstack/start-postgres.ts';
-import { applyTopics } from '../../kafka/apply-topics.ts';
-import { type KafkaOptions, kafkaDefaults } from '../../kafka/kafka-options.ts';
-import { planTopics } from '../../kafka/plan-topics.ts';
-import { topicNames, topicSpecs } from '../../kafka/topics.ts';
-import { withAdmin } from '../../kafka/with-admin.ts';
 import type { Log } from '../../observability/log.ts';
+import { type KafkaOptions, kafkaDefaults } from '../../publish/kafka-options.ts';
+import { applyTopics, planTopics } from '../../publish/plan-topics.ts';
+import { topicNames, topicSpecs } from '../../publish/topics.ts';
+import { withAdmin } from '../../publish/with-admin.ts';
+import { withDeadline } from '../../runtime/waiting.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import { migrate } from '../../store/migrate.ts';
 import type { CliIo } from '../io.ts';
-import { type ChildProgram, jsonObject, startChild } from './child-program.ts';
 
 export interface DemoStack {
   readonly databaseUrl: string;
@@ -31,7 +34,7 @@ export interface DemoStack {
   stop(): Promise<void>;
 }
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly rate: number;
   readonly seed: number;
   readonly say: (line: string) => void;
@@ -166,4 +169,76 @@ function addressPicker(): (line: string) => Addresses | undefined {
     if (entry?.['msg'] === 'REST port open') restAddress = String(entry['address']);
     return adminAddress === undefined || restAddress === undefined ? undefined : { adminAddress, restAddress };
   };
+}
+
+interface ChildProgram {
+  readonly pid: number;
+  readonly exited: Promise<number>;
+  /** The first line that `pick` took. */
+  readonly answer: unknown;
+  /** What it wrote last, for who has to say why it ended. */
+  lastLines(): readonly string[];
+  /** Asks it to stop, and waits until it has. */
+  stop(): Promise<void>;
+}
+
+interface ChildOptions {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Each line that it writes; the first that gives something says that the child is ready. */
+  readonly pick: (line: string) => unknown;
+  readonly startMs: number;
+}
+
+const keptLines = 20;
+
+/** Starts this program again as a process of its own that does not outlive us, and waits until it says that it is ready. Throws with its last lines otherwise. */
+async function startChild(io: CliIo, options: ChildOptions): Promise<ChildProgram> {
+  const lines: string[] = [];
+  const ready = Promise.withResolvers<unknown>();
+  const [node = '', ...entry] = io.entry;
+  const child = await GuardedProcess.start(
+    { clock: io.clock },
+    {
+      command: [node, ...entry, ...options.args],
+      name: options.name,
+      folder: await mkdtemp(join(tmpdir(), `tidemark-${options.name}-`)),
+      stopSignal: 'TERM',
+      patienceMs: 30_000,
+      env: options.env,
+      onLine: (line) => {
+        lines.push(line);
+        if (lines.length > keptLines) lines.shift();
+        const answer = options.pick(line);
+        if (answer !== undefined) ready.resolve(answer);
+      },
+    },
+  );
+  const ended = child.exited.then((code) => {
+    throw new Error(`${options.name} ended with ${code} before it was ready:\n${lines.join('\n')}`);
+  });
+  ended.catch(() => undefined);
+  try {
+    const answer = await withDeadline(
+      io.clock,
+      options.startMs,
+      `starting ${options.name}`,
+      Promise.race([ready.promise, ended]),
+    );
+    return { pid: child.pid, exited: child.exited, answer, lastLines: () => lines, stop: () => child.stop() };
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+}
+
+/** The line as a JSON object, or undefined: programs say other things as well. */
+function jsonObject(line: string): Readonly<Record<string, unknown>> | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    return JSON.parse(line) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
 }

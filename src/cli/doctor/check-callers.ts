@@ -1,11 +1,13 @@
 import type { Config } from '../../config/config.ts';
+import { unencryptedAddresses } from '../../config/unencrypted.ts';
+import type { Http } from '../../platform/http.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { fetchWithin } from '../../runtime/fetch-within.ts';
-import { plural } from '../plural.ts';
-import { sentenceOf } from '../report-error.ts';
+import { plural } from '../../runtime/plural.ts';
+import { sentenceOf } from '../../runtime/program-error.ts';
+import { fetchWithin } from '../../runtime/waiting.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-export interface CallerCheckDeps {
+interface CallerCheckDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
 }
@@ -52,4 +54,23 @@ function commands({ commands: state, commandAccounts, platformStagingUrl }: Conf
       'Set PLATFORM_STAGING_URL to place those too.',
     );
   return ok('commands', `are on, for ${plural(commandAccounts.length, 'named account')} alone`);
+}
+
+/** Platform addresses to which secrets would go in the clear. Nothing is told where there are none: in production they are a fault of the settings. */
+export function checkEncryption(config: Config): Finding[] {
+  const names = unencryptedAddresses(config);
+  if (names.length === 0) return [];
+  const detail = `${names.join(', ')}: neither encrypted nor on loopback, so others on the way can read tokens and orders`;
+  return [warn('encryption', detail, 'Write addresses with https:// and wss://; NODE_ENV=production refuses others.')];
+}
+
+/**
+ * Whether the sign-in screen is there (specification, "GET {auth_url}/oauth2/authorize"). Any answer will do, since without parameters the
+ * platform must refuse; and a missing one is only a warning, since the client-credentials grant does without it.
+ */
+export async function checkSignInScreen(authUrl: string, http: Http): Promise<Finding> {
+  const outcome = await http.request({ operation: 'authorize', method: 'GET', url: `${authUrl}/oauth2/authorize`, headers: {} });
+  const mend = "Check PLATFORM_AUTH_URL; without it people can't link their accounts.";
+  if (outcome.kind === 'failed') return warn('sign-in screen', `does not answer: ${outcome.message}`, mend);
+  return outcome.status < 500 ? ok('sign-in screen', 'answers') : warn('sign-in screen', `answers with ${outcome.status}`, mend);
 }

@@ -1,15 +1,12 @@
 import type { Pool } from 'pg';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
-import { measureStorage } from '../../store/measure-storage.ts';
+import { plural } from '../../runtime/plural.ts';
+import { sentenceOf } from '../../runtime/program-error.ts';
+import { type AppGrant, missingAppGrants } from '../../store/app-grants.ts';
+import { measureStorage } from '../../store/maintenance.ts';
+import { readSchemaVersion } from '../../store/migrations.ts';
 import { createPool } from '../../store/pool.ts';
-import { readSchemaVersion } from '../../store/schema-version.ts';
-import { plural } from '../plural.ts';
-import { sentenceOf } from '../report-error.ts';
-import { checkGrants } from './check-grants.ts';
-import { checkLanes } from './check-lanes.ts';
-import { checkTransport } from './check-transport.ts';
-import { checkVacuum } from './check-vacuum.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** On older ones everybody may make tables in schema `public`, and the roles of the migrations would be no fence. The tests run on 18. */
@@ -154,4 +151,143 @@ async function disk(pool: Pool, { databaseBudgetMb }: Config): Promise<Finding[]
   const words = `the database takes ${Math.ceil(megabytes)} of ${databaseBudgetMb} MB`;
   if (megabytes < fullFrom * databaseBudgetMb) return [ok('disk', words)];
   return [warn('disk', words, 'Give it more, or lower TIDEMARK_RETENTION_DAYS (docs/sizing.md).')];
+}
+
+/** Each right that the migrations gave tidemark_app and that it has no more, one line an object, with the GRANT that gives it back. */
+async function checkGrants(pool: Pool): Promise<Finding[]> {
+  const missing = await missingAppGrants(pool);
+  if (missing.length === 0) return [ok('grants', 'tidemark_app has every right that the service uses')];
+  return [...byObject(missing)].map(([on, privileges]) =>
+    fail(
+      'grants',
+      `tidemark_app may not ${privileges.join(', ')} on ${on.replace(/^FUNCTION /, 'function ').replace(/^SCHEMA /, 'schema ')}`,
+      `As the owner: GRANT ${privileges.join(', ')} ON ${on} TO tidemark_app;`,
+    ),
+  );
+}
+
+function byObject(grants: readonly AppGrant[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { on, privilege } of grants) found.set(on, [...(found.get(on) ?? []), privilege]);
+  return found;
+}
+
+/** Nothing is said of lanes that are as they should be: most installations have one, and never think of it. */
+async function checkLanes(pool: Pool): Promise<Finding[]> {
+  return [...(await abandoned(pool)), ...(await shared(pool))];
+}
+
+/** Rows of a lane that nobody holds are published by nobody, and keep the log from being dropped. */
+async function abandoned(pool: Pool): Promise<Finding[]> {
+  const { rows } = await pool.query<{ lane: number; rows: boolean }>(
+    `select l.lane, exists (
+       select from public.order_updates u where u.lane = l.lane and u.seq > (
+         select min(coalesce(r.seq, 0)) from (values ('log'), ('state')) as c(cursor)
+         left join public.relay_positions r on r.lane = l.lane and r.cursor = c.cursor)
+     ) as rows
+     from public.lanes l where l.holder is null or l.renewed_at < clock_timestamp() - interval '1 minute' order by l.lane`,
+  );
+  return rows
+    .filter((lane) => lane.rows)
+    .map(({ lane }) =>
+      warn(
+        `lane ${lane}`,
+        'nobody holds it, and it has updates that are not on Kafka',
+        `Start a service with TIDEMARK_LANE=${lane}; until it has published them, none of the log is dropped.`,
+      ),
+    );
+}
+
+/** Of each lane's log, newest first: at a thousand updates a second a minute, in which each account that is followed has a mark of continuity. */
+const looked = 60_000;
+
+/** An account that two lanes follow: both count its revisions, and each refuses what the other has written. */
+async function shared(pool: Pool): Promise<Finding[]> {
+  const { rows } = await pool.query<{ account_id: string; lanes: string }>(
+    `select account_id, string_agg(distinct lane::text, ', ') as lanes
+     from (select u.* from public.lanes l cross join lateral (
+       select account_id, lane, recorded_at from public.order_updates where lane = l.lane order by seq desc limit ${looked}) as u) as newest
+     where recorded_at > clock_timestamp() - interval '1 minute' and (select count(*) from public.lanes) > 1
+     group by account_id having count(distinct lane) > 1 order by account_id`,
+  );
+  const [first] = rows;
+  if (first === undefined) return [];
+  return [
+    fail(
+      'lanes',
+      `${plural(rows.length, 'account was', 'accounts were')} followed by several lanes within a minute: ${first.account_id} by ${first.lanes}`,
+      'Give each account to one lane alone by PLATFORM_ACCOUNTS (docs/operating.md, "More than one lane").',
+    ),
+  ];
+}
+
+/** Whether somebody on the way could read along, or answer in the server's place. Nothing to say of a connection that leaves this machine by no network. */
+export async function checkTransport(pool: Pick<Pool, 'query'>): Promise<Finding[]> {
+  const { rows } = await pool.query<{ encrypted: boolean; local: boolean }>(`
+    select coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
+      coalesce(inet_client_addr() <<= '127.0.0.0/8' or inet_client_addr() = '::1', true) as local`);
+  if (rows[0]?.encrypted === true) return [ok('transport', 'the connection to Postgres is encrypted')];
+  if (rows[0]?.local === true) return [];
+  return [
+    warn(
+      'transport',
+      'the connection to Postgres is not encrypted',
+      'Add ?sslmode=verify-full&sslrootcert=/path/of/the/authority.pem to DATABASE_URL, and have the server ask for it (hostssl).',
+    ),
+  ];
+}
+
+/** Each batch makes one dead version of its lane's row, and walks past those that vacuum may not take: 2,483 batches a second fell to 912 behind 9,000 of them. */
+const manyDead = 1_000;
+/** Nothing of ours holds a snapshot for longer than the deadline of a statement. */
+const oldAfterSeconds = 60;
+const named = 3;
+
+interface Holder {
+  readonly what: string;
+  readonly name: string;
+  /** Null: not known, as of a replication slot. */
+  readonly seconds: number | null;
+}
+
+/** Whoever keeps an old snapshot open keeps vacuum from dead rows in every table of the database. Nothing is said where nothing is held back. */
+export async function checkVacuum(pool: Pool): Promise<Finding[]> {
+  const { laneDeadRows } = await measureStorage(pool);
+  const holders = await oldestHolders(pool);
+  const advice =
+    'End that session or transaction, drop the slot that is not used, or wait for the backup (docs/operating.md, "An old snapshot").';
+  if (laneDeadRows >= manyDead) {
+    const by = holders.length === 0 ? 'this login can not see by what' : `held by ${holders.map(sentence).join(', ')}`;
+    return [warn('vacuum', `${laneDeadRows} dead versions of the rows of lanes slow every batch down: ${by}`, advice)];
+  }
+  const old = holders.filter(({ seconds }) => seconds !== null && seconds > oldAfterSeconds);
+  if (old.length === 0) return [];
+  return [warn('vacuum', `dead rows gather behind an old snapshot: ${old.map(sentence).join(', ')}`, advice)];
+}
+
+function sentence({ what, name, seconds }: Holder): string {
+  return `${what} ${name}${seconds === null ? '' : ` for ${seconds} s`}`;
+}
+
+/**
+ * Oldest first. Of sessions of other logins a login sees the snapshot only as a member of pg_read_all_stats; slots and prepared transactions are seen by everyone. A standby
+ * with hot_standby_feedback shows as its own session, or as its slot.
+ */
+async function oldestHolders(pool: Pool): Promise<Holder[]> {
+  const { rows } = await pool.query<Holder>(
+    `select what, name, seconds from (
+       select case backend_type when 'walsender' then 'standby' else 'session' end as what,
+         format('%s (%s)', pid, coalesce(nullif(application_name, ''), usename)) as name,
+         extract(epoch from clock_timestamp() - xact_start)::int as seconds, age(backend_xmin) as xids
+       from pg_stat_activity
+       where backend_xmin is not null and pid <> pg_backend_pid() and backend_type in ('client backend', 'walsender')
+         and (datname = current_database() or datname is null)
+       union all
+       select 'replication slot', slot_name, null, age(xmin) from pg_replication_slots where xmin is not null
+       union all
+       select 'prepared transaction', gid, extract(epoch from clock_timestamp() - prepared)::int, age(transaction)
+       from pg_prepared_xacts where database = current_database()
+     ) as holder order by xids desc limit ${named}`,
+  );
+  return rows;
 }

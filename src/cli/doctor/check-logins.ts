@@ -1,16 +1,15 @@
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
-import { loginPrefix } from '../../platform/token-store.ts';
-import { accountsPath, userAccounts } from '../../platform/wire/accounts.ts';
+import { accountsPath, userAccounts } from '../../platform/wire/user.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { plural } from '../../runtime/plural.ts';
+import { sentenceOf } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
+import { loginPrefix } from '../../runtime/token-store.ts';
 import { createPool } from '../../store/pool.ts';
 import { PostgresTokenStore } from '../../store/token-store.ts';
-import { plural } from '../plural.ts';
-import { sentenceOf } from '../report-error.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
-import { getSignedIn, parsedJson, type SignedIn } from './signed-in.ts';
+import { type Finding, fail, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
 
 export interface LoginCheckDeps {
   readonly http: SignedIn['http'];

@@ -1,19 +1,19 @@
 import type { Config } from '../../config/config.ts';
 import { exchangeToken } from '../../platform/exchange-token.ts';
-import type { Http } from '../../platform/http.ts';
+import type { Http, HttpOutcome } from '../../platform/http.ts';
+import { ordersPath, predictionOrdersPath } from '../../platform/wire/order-pages.ts';
+import { accountsPath, userAccounts } from '../../platform/wire/user.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import { checkAccounts } from './check-accounts.ts';
-import { checkClock } from './check-clock.ts';
-import { type Finding, fail, ok } from './finding.ts';
+import { type Finding, fail, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
 
-export interface PlatformFindings {
+interface PlatformFindings {
   readonly findings: readonly Finding[];
   /** For the checks that come after; absent when the sign-in failed. */
   readonly accessToken?: Secret;
 }
 
-export interface PlatformCheckDeps {
+interface PlatformCheckDeps {
   readonly http: Http;
   readonly clock: Clock;
 }
@@ -48,4 +48,83 @@ export async function checkPlatform(config: Config, { http, clock }: PlatformChe
 /** The client's own credentials are not used to follow accounts: by the setting, or because there is no secret. */
 function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }: Config): boolean {
   return encryptionKey !== undefined && (platformCredentials === 'linked' || platformClientSecret === undefined);
+}
+
+/** The accounts that the token sees, beside those of PLATFORM_ACCOUNTS, and whether their orders may be read. */
+async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
+  const outcome = await getSignedIn(at, 'list_accounts', `${at.platformUrl}${accountsPath}`);
+  if (outcome.kind === 'failed')
+    return [fail('accounts', outcome.message, 'Check PLATFORM_URL, and that this machine may reach it.')];
+  if (outcome.status !== 200) {
+    return [fail('accounts', `the list is answered with ${outcome.status}`, 'Give the client the scope account:information.')];
+  }
+  const listed = userAccounts.safeParse(parsedJson(outcome.text));
+  if (!listed.success)
+    return [
+      fail('accounts', 'the list has another shape than specified', 'Check that PLATFORM_URL is the base of the platform.'),
+    ];
+  const seen = listed.data.accounts.map((account) => account.trading_account_id);
+  const followed = config.platformAccounts ?? seen;
+  const absent = followed.filter((id) => !seen.includes(id)).length;
+  if (absent > 0)
+    return [
+      fail(
+        'accounts',
+        `${absent} of PLATFORM_ACCOUNTS ${absent === 1 ? 'is' : 'are'} not among the ${seen.length} that the client sees`,
+        'Correct PLATFORM_ACCOUNTS.',
+      ),
+    ];
+  const [first] = followed;
+  if (first === undefined)
+    return [fail('accounts', 'the client sees no account', 'Link an account to the app in the client center.')];
+  return [ok('accounts', `${followed.length} of ${seen.length} are followed`), ...(await checkOrders(config, at, first))];
+}
+
+/** One row of each order list of one account. 403 from the prediction list is an answer too: that account is not in the beta. */
+async function checkOrders(config: Config, at: SignedIn, accountId: string): Promise<Finding[]> {
+  const query = `?accountId=${encodeURIComponent(accountId)}&limit=1`;
+  const { platformStagingUrl: staging } = config;
+  const [orders, predictions] = await Promise.all([
+    getSignedIn(at, 'list_orders', `${at.platformUrl}${ordersPath}${query}`),
+    staging === undefined ? undefined : getSignedIn(at, 'list_orders', `${staging}${predictionOrdersPath}${query}`),
+  ]);
+  const found = [listFinding('orders', orders, 'Check PLATFORM_URL.')];
+  if (predictions === undefined) return found;
+  const notEnrolled = predictions.kind === 'answered' && predictions.status === 403;
+  return [
+    ...found,
+    notEnrolled
+      ? ok('predictions', 'the first account is not enrolled for prediction orders')
+      : listFinding('predictions', predictions, 'Check PLATFORM_STAGING_URL.'),
+  ];
+}
+
+function listFinding(part: string, outcome: HttpOutcome, mend: string): Finding {
+  if (outcome.kind === 'failed') return fail(part, `the list does not answer: ${outcome.message}`, mend);
+  if (outcome.status === 200) return ok(part, 'the list can be read');
+  const scope = outcome.status === 403 ? 'Give the client the scope order:information.' : mend;
+  return fail(part, `the list is answered with ${outcome.status}`, scope);
+}
+
+/** The `Date` header has whole seconds, so a smaller difference can't be seen. */
+const seenFromMs = 2000;
+/** From here on tokens are renewed too late or too early, and the times in the records mislead people. */
+const harmfulFromMs = 30_000;
+
+/** Our clock beside the platform's (`Date` header of any answer), taken at the middle of the request. */
+async function checkClock(platformUrl: string, http: Http, clock: Clock): Promise<Finding> {
+  const beganMs = clock.nowMs();
+  const outcome = await http.request({ operation: 'health', method: 'GET', url: `${platformUrl}/v1/health`, headers: {} });
+  const endedMs = clock.nowMs();
+  if (outcome.kind === 'failed') {
+    return fail('platform', `does not answer: ${outcome.message}`, 'Check PLATFORM_URL, and that this machine may reach it.');
+  }
+  const theirsMs = Date.parse(outcome.headers['date'] ?? '');
+  if (Number.isNaN(theirsMs)) return warn('clock', 'the platform does not tell its time', 'Compare the clock with NTP by hand.');
+  const offsetMs = Math.round((beganMs + endedMs) / 2 - (theirsMs + 500));
+  const uncertainMs = (endedMs - beganMs) / 2 + seenFromMs;
+  const words = `${(Math.abs(offsetMs) / 1000).toFixed(1)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the platform`;
+  if (Math.abs(offsetMs) <= uncertainMs) return ok('clock', 'agrees with the platform');
+  const mend = 'Let NTP or chrony set the clock of this machine.';
+  return Math.abs(offsetMs) < harmfulFromMs ? warn('clock', words, mend) : fail('clock', words, mend);
 }

@@ -1,3 +1,6 @@
+import type { Http, HttpOutcome } from '../../platform/http.ts';
+import { Secret } from '../../runtime/secret.ts';
+
 /** What one check found. */
 export interface Finding {
   /** What was looked at, in a word or two: `database`, `topics`, `sign-in`. */
@@ -12,3 +15,33 @@ export interface Finding {
 export const ok = (part: string, detail: string): Finding => ({ part, verdict: 'ok', detail });
 export const warn = (part: string, detail: string, mend: string): Finding => ({ part, verdict: 'warn', detail, mend });
 export const fail = (part: string, detail: string, mend: string): Finding => ({ part, verdict: 'fail', detail, mend });
+
+/** The platform with a token for it. */
+export interface SignedIn {
+  readonly http: Http;
+  readonly platformUrl: string;
+  readonly accessToken: Secret;
+}
+
+/** One read with the token; never rejects. */
+export function getSignedIn(
+  { http, accessToken }: Pick<SignedIn, 'http' | 'accessToken'>,
+  operation: string,
+  url: string,
+): Promise<HttpOutcome> {
+  return http.request({
+    operation,
+    method: 'GET',
+    url,
+    headers: { authorization: new Secret(`Bearer ${accessToken.reveal()}`) },
+  });
+}
+
+/** Undefined where it is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,12 +1,18 @@
+import { spawn } from 'node:child_process';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { platform } from 'node:os';
+import { createMetrics } from '../../observability/metrics.ts';
 import { beginAuthorization, readCallback } from '../../platform/authorization.ts';
 import { type Credential, exchangeToken } from '../../platform/exchange-token.ts';
 import type { Http } from '../../platform/http.ts';
 import type { PlatformError } from '../../platform/platform-error.ts';
-import { storeLogin } from '../../platform/store-login.ts';
-import type { CredentialList, Token, TokenStore } from '../../platform/token-store.ts';
+import { listAccounts } from '../../platform/platform-reads.ts';
+import type { TokenSource } from '../../platform/token-source.ts';
+import { storeLogin } from '../../platform/token-source.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { CliError, exitCodes } from '../cli-error.ts';
-import { CallbackListener } from './callback-listener.ts';
+import { CliError, exitCodes } from '../../runtime/program-error.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { CredentialList, Token, TokenStore } from '../../runtime/token-store.ts';
 
 export interface LinkDeps {
   readonly http: Http;
@@ -16,7 +22,7 @@ export interface LinkDeps {
   readonly onAddress: (address: string) => void;
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   readonly platformUrl: string;
   readonly authUrl: string;
   readonly credential: Credential;
@@ -69,4 +75,117 @@ function refusal(error: PlatformError): CliError {
     exitCode: error.retryable ? exitCodes.unavailable : exitCodes.failed,
     mend: error.code === 'STATE_MISMATCH' ? 'Run it again, and use the address that it prints only once.' : 'Run it again.',
   });
+}
+
+interface Callback {
+  readonly parameters: URLSearchParams;
+  /** Shows the user how it ended, in the browser. */
+  answer(status: 200 | 400, text: string): void;
+}
+
+const callbackPath = '/callback';
+
+/**
+ * Where the browser comes back to: on loopback only, for one answer (RFC 8252, section 7.3).
+ *
+ * States: open → answered or closed. Invariant: the first request for the callback's path is handed out, later ones are turned away; a page of the listener
+ * leads nowhere, so that the code in its address goes no further.
+ */
+class CallbackListener {
+  /** As the platform must have it registered. */
+  readonly redirectUri: string;
+  private readonly server: Server;
+  private readonly first: Promise<Callback>;
+
+  private constructor(server: Server, port: number, first: Promise<Callback>) {
+    this.server = server;
+    this.redirectUri = `http://127.0.0.1:${port}${callbackPath}`;
+    this.first = first;
+  }
+
+  /** Port 0: any free one. Rejects with a `CliError` when the port is taken. */
+  static async open(options: { readonly port: number }): Promise<CallbackListener> {
+    const { promise, resolve } = Promise.withResolvers<Callback>();
+    let taken = false;
+    const server = createServer((request, response) => {
+      const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+      if (request.method !== 'GET' || url.pathname !== callbackPath) return send(response, 404, 'There is nothing here.');
+      if (taken) return send(response, 400, 'This sign-in has ended already.');
+      taken = true;
+      resolve({ parameters: url.searchParams, answer: (status, text) => send(response, status, text) });
+    });
+    await new Promise<void>((listening, failed) => {
+      server.once('error', (error) => failed(portError(options.port, error)));
+      server.listen(options.port, '127.0.0.1', listening);
+    });
+    const address = server.address();
+    return new CallbackListener(server, typeof address === 'object' && address !== null ? address.port : options.port, promise);
+  }
+
+  /** The browser's answer; undefined when none came in time, or `signal` aborted. */
+  async wait(clock: Clock, limitMs: number, signal: AbortSignal): Promise<Callback | undefined> {
+    const stop = new AbortController();
+    const late = clock.sleep(limitMs, AbortSignal.any([signal, stop.signal])).then(() => undefined);
+    const callback = await Promise.race([this.first, late]);
+    stop.abort();
+    return callback;
+  }
+
+  /** Lets the last page go out, and closes. */
+  async close(): Promise<void> {
+    await new Promise<void>((closed) => {
+      this.server.close(() => closed());
+      this.server.closeIdleConnections();
+    });
+  }
+}
+
+function send(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': "default-src 'none'",
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+    connection: 'close',
+  });
+  const safe = text.replace(/[<>&]/g, ' ');
+  response.end(`<!doctype html><meta charset="utf-8"><title>Tidemark</title><p>${safe}</p><p>You can close this window.</p>`);
+}
+
+function portError(port: number, cause: Error): CliError {
+  return new CliError(`port ${port} of this machine cannot be listened on`, {
+    code: 'PORT',
+    exitCode: exitCodes.unavailable,
+    mend: 'End what holds it, or name another port with --redirect-port; the platform must have that redirect URI registered.',
+    cause,
+  });
+}
+
+const openers: Readonly<Record<string, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+/** Shows the address in the user's browser. Best effort: the address is printed as well, and a machine without a browser is nothing unusual. */
+export function openBrowser(address: string): void {
+  const [command = 'xdg-open', ...flags] = openers[platform()] ?? ['xdg-open'];
+  const child = spawn(command, [...flags, address], { stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
+}
+
+const limitMs = 10_000;
+
+/** The open accounts that a new token sees, for people to read; undefined when the platform did not say in time. */
+export async function listAccountsWith(
+  deps: { readonly http: Http; readonly clock: Clock; readonly random: Random; readonly platformUrl: string },
+  token: Token,
+): Promise<string[] | undefined> {
+  const held = { ok: true, token: { secret: token.accessToken, generation: 1, expiresAtMs: token.expiresAtMs } } as const;
+  const tokens: TokenSource = { get: async () => held, renew: async () => held, onRenewed: () => () => {} };
+  const stop = new AbortController();
+  const timer = deps.clock.after(limitMs, () => stop.abort());
+  const list = await listAccounts({ ...deps, tokens, metrics: createMetrics().platform }, deps.platformUrl, stop.signal);
+  timer.cancel();
+  return list.complete ? list.accounts.filter(({ isOpen }) => isOpen).map(({ accountId }) => accountId) : undefined;
 }

@@ -1,7 +1,10 @@
 import type { Pool } from 'pg';
-import type { Order } from '../../domain/order.ts';
-import { differences, parseTruth } from './compare-truth.ts';
-import { readLines } from './read-lines.ts';
+import { z } from 'zod';
+import { decodeOrder } from '../../connectors/decode-order.ts';
+import { compareInstants } from '../../domain/instant.ts';
+import type { Order, OrderView, Stream } from '../../domain/order.ts';
+import { parseJson } from '../../platform/parse-json.ts';
+import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import type { TopicTally } from './topic-tally.ts';
 
 /** What a run came to, by the platform's ledger, the database and the topic: never by the service's own word. */
@@ -27,14 +30,14 @@ export interface RunProof {
   readonly faults: readonly string[];
 }
 
-export interface ProofDeps {
+interface ProofDeps {
   readonly pool: Pool;
   readonly fetch: typeof fetch;
   /** What a consumer took. Undefined: there is no Kafka, so what is in the log waits for it and is not lost. */
   readonly tally: TopicTally | undefined;
 }
 
-export interface ProvenRun {
+interface ProvenRun {
   /** The sandbox's control port. */
   readonly control: string;
   /** The accounts that the service could see. */
@@ -149,4 +152,84 @@ async function versionsTwice(pool: Pool, faults: string[]): Promise<number> {
   );
   for (const row of rows) faults.push(`prediction:${row.order_id} version ${row.version} was accepted twice`);
   return rows.length;
+}
+
+/** One line of the sandbox's `GET /state`: the present truth of an order, as the platform itself holds it. */
+interface TruthLine {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly orderId: string;
+  readonly version?: string;
+  readonly order: unknown;
+}
+
+export function parseTruth(line: string): TruthLine {
+  return parseJson(line) as TruthLine;
+}
+
+/** The fields in which we must agree with the platform once nothing is under way. */
+const compared = [
+  'status',
+  'statusRaw',
+  'pendingAction',
+  'quantity',
+  'price',
+  'stopPrice',
+  'cumQty',
+  'leavesQty',
+  'avgPrice',
+] as const;
+
+/** Names the fields in which the stored order differs from the truth; empty when they agree. */
+export function differences(
+  truth: TruthLine,
+  stored: { readonly order: Order; readonly sourceVersion: string | null },
+): string[] {
+  const view = viewOf(truth);
+  if (view === undefined) return ['unreadable'];
+  const fields = compared.filter((field) => view[field] !== stored.order[field]);
+  const moments = compareInstants(view.updatedAt, stored.order.updatedAt);
+  return [
+    ...fields,
+    ...(truth.version !== undefined && truth.version !== stored.sourceVersion ? ['version'] : []),
+    ...(moments === 0 ? [] : ['updatedAt']),
+  ];
+}
+
+function viewOf(truth: TruthLine): OrderView | undefined {
+  const { stream, accountId, order } = truth;
+  const origin = { stream, accountId, cause: 'probe' as const, sourceEpoch: 0, observedAtMs: 0, receivedMs: 0, bytes: 0 };
+  const decoded = decodeOrder(order, origin, () => '');
+  return decoded.kind === 'order' ? decoded.view : undefined;
+}
+
+/** The lines of an NDJSON answer, as they come: it may be larger than memory. Throws when it does not answer with 200. */
+export async function* readLines(fetchUrl: typeof fetch, url: string): AsyncGenerator<string, void, undefined> {
+  const response = await fetchUrl(url);
+  if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}`);
+  let rest = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body) {
+    rest += decoder.decode(chunk, { stream: true });
+    const lines = rest.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line !== '') yield line;
+  }
+  if (rest !== '') yield rest;
+}
+
+const token = z.object({ access_token: z.string() });
+const listed = z.object({ accounts: z.array(z.object({ trading_account_id: z.string() })) });
+
+/** The accounts that the sandbox's client may see, asked as any client would: the others are nobody's loss. */
+export async function visibleAccounts(fetchUrl: typeof fetch, sandbox: SandboxDescription): Promise<ReadonlySet<string>> {
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: sandbox.clientId,
+    client_secret: sandbox.clientSecret,
+  });
+  const granted = await fetchUrl(`${sandbox.platform}/v1/oauth2/token`, { method: 'POST', body: form });
+  const { access_token: bearer } = token.parse(await granted.json());
+  const answer = await fetchUrl(`${sandbox.platform}/v2/users/me/accounts`, { headers: { authorization: `Bearer ${bearer}` } });
+  return new Set(listed.parse(await answer.json()).accounts.map((account) => account.trading_account_id));
 }

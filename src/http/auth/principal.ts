@@ -1,4 +1,4 @@
-import type { AccountScope } from '../order-reads.ts';
+import type { AccountScope } from '../../store/order-reads.ts';
 
 /** What a caller may do. None includes another: a token says each that it has. */
 export const scopes = ['orders:read', 'orders:write', 'ops:read', 'ops:write'] as const;

@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Log } from '../../observability/log.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { PrincipalStore, PrincipalToken } from '../../store/principals.ts';
 import { type Principal, principalOf } from './principal.ts';
-import type { PrincipalStore, PrincipalToken } from './principal-store.ts';
 
 export interface StaticTokensDeps {
   readonly clock: Clock;

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { commandOutcomeRecord } from '../../schema/command-outcome.ts';
-import { continuityRecord } from '../../schema/continuity-record.ts';
-import { updateRecord } from '../../schema/update-record.ts';
-import { componentSchemas, schemaId } from './component-schemas.ts';
+import { continuityRecord, updateRecord } from '../../schema/update-record.ts';
+import type { Documents, Route } from '../route.ts';
+import { docsPage, docsPagePolicy } from './docs-page.ts';
+import { componentSchemas, openapiDocument, schemaId } from './openapi-document.ts';
 
 const root = '#/components/schemas/';
 
@@ -47,7 +48,7 @@ const channels: readonly Channel[] = [
 ];
 
 /** The topics and the stream of updates as AsyncAPI 3. Names of topics are the defaults: the prefix is the operator's. */
-export function asyncapiDocument(version: string): object {
+function asyncapiDocument(version: string): object {
   const shapes = channels.flatMap(({ messages }) => messages.map(({ shape }) => shape));
   return {
     asyncapi: '3.0.0',
@@ -78,5 +79,16 @@ function channelOf({ address, description, messages }: Channel): object {
         { name, summary, contentType: 'application/json', payload: { $ref: `${root}${schemaId(shape) ?? ''}` } },
       ]),
     ),
+  };
+}
+
+/** Everything that we say of ourselves, made of the table of routes and the schemas that the code uses: it can't fall behind. */
+export function makeDocuments(routes: readonly Route[], version: string): Documents {
+  const openapi = openapiDocument(routes, version);
+  return {
+    openapi: JSON.stringify(openapi),
+    asyncapi: JSON.stringify(asyncapiDocument(version)),
+    page: docsPage(openapi),
+    pagePolicy: docsPagePolicy,
   };
 }

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { problemAnswer } from '../../schema/rest-answers.ts';
-import { idPattern } from '../path-ids.ts';
+import { idPattern } from '../request-fields.ts';
 import type { Answer, Route } from '../route.ts';
-import { componentSchemas, type JsonSchema, schemaId } from './component-schemas.ts';
-import { requestHeaders, responseHeaders } from './header-words.ts';
 
 const root = '#/components/schemas/';
 
@@ -37,7 +35,7 @@ export interface OpenapiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly securitySchemes: object };
 }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
@@ -169,4 +167,73 @@ function refTo(shape: z.ZodType): JsonSchema {
   // A shape without a name would have to be repeated wherever it is used.
   if (id === undefined) throw new Error('a body or an answer in the table of routes has no name');
   return { $ref: `${root}${id}` };
+}
+
+type HeaderName = NonNullable<Route['headers']>[number];
+
+const requestHeaders: Readonly<
+  Record<HeaderName, { readonly description: string; readonly schema: JsonSchema; readonly required?: true }>
+> = {
+  'Idempotency-Key': {
+    description:
+      'Unique for each command of the caller; free again only once that is settled and seven days old. The same key with the same request tells what became of it; with another request it is refused.',
+    schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
+    required: true,
+  },
+  Prefer: {
+    description: '`wait=N`: holds the answer until the outcome is final, at most N seconds (30)',
+    schema: { type: 'string', examples: ['wait=5'] },
+  },
+  'If-Match': {
+    description: 'ETag of the order: only if it is still at that revision, else 412',
+    schema: { type: 'string', examples: ['"12"'] },
+  },
+  'If-None-Match': {
+    description: 'ETag of the order: 304 if it is still at that revision',
+    schema: { type: 'string', examples: ['"12"'] },
+  },
+  'Last-Event-ID': {
+    description: 'The last id that was seen: the stream goes on after it',
+    schema: { type: 'string', pattern: '^[0-9]{1,18}$' },
+  },
+};
+
+const responseHeaders: Readonly<Record<string, string>> = {
+  ETag: "The order's revision in quotes",
+  Location: 'Where the command is',
+  'Retry-After': 'Seconds',
+  'Idempotent-Replayed': '`true`: the key was known; nothing is sent twice for it',
+  'Preference-Applied': '`wait=N` as it was applied',
+  RateLimit: 'What the account may still send, and the seconds until all of it is back',
+  'RateLimit-Policy': 'What the account may send at once',
+};
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/**
+ * The named schemas among `shapes` and inside them, each once, referring to each other under `root` (`#/components/schemas/`). `io: 'input'`: answers stay open for
+ * fields of later versions; bodies are strict and say so.
+ */
+export function componentSchemas(shapes: readonly z.ZodType[], root: string): Record<string, JsonSchema> {
+  const registry = z.registry<{ id: string }>();
+  for (const shape of shapes) {
+    const id = schemaId(shape);
+    if (id !== undefined && !registry.has(shape)) registry.add(shape, { id });
+  }
+  const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: (id) => `${root}${id}` });
+  // Named ones that stand inside others only are put by zod into one schema of its own.
+  const { __shared: shared = {}, ...own } = JSON.parse(
+    JSON.stringify(schemas).replaceAll(`${root}__shared#/$defs/`, root),
+  ) as Record<string, Record<string, unknown>>;
+  const all = { ...own, ...((shared['$defs'] ?? {}) as Record<string, Record<string, unknown>>) };
+  return Object.fromEntries(
+    Object.entries(all)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([id, { $schema: _dialect, $id: _place, id: _id, ...schema }]) => [id, schema]),
+  );
+}
+
+/** The name that the shape was given by `.meta({ id })`. */
+export function schemaId(shape: z.ZodType): string | undefined {
+  return shape.meta()?.id;
 }

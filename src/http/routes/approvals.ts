@@ -1,14 +1,13 @@
 import type { FastifyReply } from 'fastify';
-import type { Approval } from '../../commands/command-journal.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import { parseReason, reasonBody } from '../../schema/operator-bodies.ts';
+import { parseReason, reasonBody } from '../../schema/command-bodies.ts';
 import { approvalAnswer, approvalList } from '../../schema/rest-answers.ts';
+import type { Approval } from '../../store/command-journal.ts';
+import type { AccountScope } from '../../store/order-reads.ts';
+import { operatorWord } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
-import { operatorWord } from '../operator-scope.ts';
-import type { AccountScope } from '../order-reads.ts';
 import type { Answer, Route } from '../route.ts';
-import { sendJson, sendMissing } from '../send-answer.ts';
-import { sendBodyFaults } from '../send-body-faults.ts';
+import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
 import { sendDecline } from '../send-command.ts';
 
 export const listApprovals: Route = {

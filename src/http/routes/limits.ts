@@ -2,12 +2,11 @@ import type { LimitsResult } from '../../commands/commands.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { LimitRow } from '../../domain/limits.ts';
 import { limitList, limitsBody, parseLimitsChange } from '../../schema/limit-bodies.ts';
+import type { AccountScope } from '../../store/order-reads.ts';
+import { operatorWord, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
-import { operatorWord, refuseScope, scopeOfPath } from '../operator-scope.ts';
-import type { AccountScope } from '../order-reads.ts';
 import type { Route } from '../route.ts';
-import { sendJson } from '../send-answer.ts';
-import { sendBodyFaults } from '../send-body-faults.ts';
+import { sendBodyFaults, sendJson } from '../send-answer.ts';
 import { sendDecline } from '../send-command.ts';
 import { requestedAnswer, sendRequested } from './approvals.ts';
 

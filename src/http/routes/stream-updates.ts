@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Authenticator, AuthResult } from '../auth/authenticator.ts';
 import { maySee } from '../auth/principal.ts';
-import { accountField, positionField, streamField } from '../query-fields.ts';
-import { readStore } from '../read-store.ts';
+import { readStore } from '../problem.ts';
+import { accountField, positionField, streamField } from '../request-fields.ts';
 import { route } from '../route.ts';
 import { sendMissing, sendProblem } from '../send-answer.ts';
-import { ResponseSink } from '../stream/event-sink.ts';
 import type { TokenVerdict } from '../stream/stream-client.ts';
+import { ResponseSink } from '../stream/stream-event.ts';
 
 export const streamUpdates = route({
   method: 'GET',

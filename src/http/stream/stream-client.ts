@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts';
-import type { AccountScope, StreamedUpdate } from '../order-reads.ts';
-import type { EventSink } from './event-sink.ts';
+import type { AccountScope, StreamedUpdate } from '../../store/order-reads.ts';
+import type { EventSink } from './stream-event.ts';
 import {
   greeting,
   heartbeat,

@@ -1,14 +1,13 @@
 import type { Log } from '../../observability/log.ts';
-import type { RestMetrics } from '../../observability/rest-metrics.ts';
+import type { RestMetrics } from '../../observability/metrics.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { Wakeup } from '../../runtime/wakeup.ts';
-import type { AccountScope, OrderReads, StreamedUpdate } from '../order-reads.ts';
-import type { EventSink } from './event-sink.ts';
-import { ReadTurns } from './read-turns.ts';
+import { Wakeup } from '../../runtime/waiting.ts';
+import type { AccountScope, OrderReads, StreamedUpdate } from '../../store/order-reads.ts';
 import { StreamClient, type StreamReader, type TokenVerdict } from './stream-client.ts';
+import type { EventSink } from './stream-event.ts';
 import { updateEvent } from './stream-event.ts';
 
-export interface StreamHubDeps {
+interface StreamHubDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly reads: Pick<OrderReads, 'updatesAfter' | 'newestSeq'>;
@@ -247,5 +246,27 @@ export class StreamHub {
   /** Of a token that can't be judged now we know that it was good. */
   private heed(client: StreamClient, verdict: TokenVerdict): void {
     if (verdict === 'expired' || verdict === 'revoked') client.shutdown(`token_${verdict}`);
+  }
+}
+
+/** At most `limit` at once, first come first served: readers that catch up share the database with everybody else. */
+class ReadTurns {
+  private free: number;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(limit: number) {
+    this.free = limit;
+  }
+
+  async run<T>(read: () => Promise<T>): Promise<T> {
+    if (this.free === 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    else this.free -= 1;
+    try {
+      return await read();
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.free += 1;
+      else next();
+    }
   }
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { accountOrderItem } from './account-order.ts';
-import { predictionEnvelope } from './prediction-envelope.ts';
 import { predictionOrder } from './prediction-order.ts';
 
 /**
@@ -28,3 +27,16 @@ export type ListState = (typeof listStates)[number];
 
 export type AccountOrderPage = z.infer<typeof accountOrderPage>;
 export type PredictionOrderPage = z.infer<typeof predictionOrderPage>;
+
+/** Success of a prediction endpoint: `{ success: true, data }`. Specification, "Prediction envelopes". Errors: error-bodies.ts. */
+export function predictionEnvelope<T extends z.ZodType>(data: T) {
+  return z.looseObject({ success: z.literal(true), data });
+}
+
+/** Place, replace, get and cancel answer with the order. The specification says so of replace; of the others it is an assumption. */
+export const predictionOrderReply = predictionEnvelope(predictionOrder);
+
+/** The envelope before its content is looked at. */
+export const rawPredictionAnswer = predictionEnvelope(z.unknown());
+
+export type PredictionOrderReply = z.infer<typeof predictionOrderReply>;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
-import type { Login } from './login.ts';
+import type { Login } from './opaque-token.ts';
 import { equalSecrets, fingerprint, opaqueToken } from './opaque-token.ts';
 import { refuse, type TokenRefusal } from './token-request.ts';
 

@@ -1,6 +1,6 @@
 import type { Secret } from '../../runtime/secret.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 
 /** A person who can sign in and owns accounts. */
 export interface SandboxUser {

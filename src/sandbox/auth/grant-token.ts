@@ -1,13 +1,13 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AccessTokens } from './access-tokens.ts';
-import { authenticateClient } from './authenticate-client.ts';
 import type { AuthorizationCodes } from './authorization-codes.ts';
 import type { Directory, Principal, SandboxClient } from './directory.ts';
-import type { Login } from './login.ts';
+import type { Login } from './opaque-token.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 import { readTokenRequest, refuse, type TokenParameters, type TokenRefusal } from './token-request.ts';
 
 /** Specification, "Token response". */
-export interface TokenAnswer {
+interface TokenAnswer {
   readonly access_token: string;
   readonly token_type: 'Bearer';
   readonly expires_in: number;
@@ -15,13 +15,13 @@ export interface TokenAnswer {
   readonly scope: string;
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly contentType: string;
   readonly authorization: string | undefined;
   readonly body: string;
 }
 
-export interface GrantDeps {
+interface GrantDeps {
   readonly directory: Directory;
   readonly tokens: AccessTokens;
   readonly codes: AuthorizationCodes;
@@ -111,4 +111,52 @@ function askedScopes(had: ReadonlySet<string>, asked: string | undefined): Reado
   const scopes = new Set((asked ?? '').split(' ').filter((scope) => scope !== ''));
   if (scopes.size === 0) return had;
   return [...scopes].every((scope) => had.has(scope)) ? scopes : undefined;
+}
+
+/**
+ * The client behind a token request: HTTP Basic or `client_id` and `client_secret` in the body, never both (RFC 6749, section 2.3). A public client names
+ * itself without a secret.
+ */
+function authenticateClient(
+  directory: Directory,
+  authorization: string | undefined,
+  parameters: TokenParameters,
+): { client: SandboxClient } | { refusal: TokenRefusal } {
+  const basic = authorization === undefined ? undefined : readBasic(authorization);
+  if (authorization !== undefined && basic === undefined)
+    return refuse(401, 'invalid_client', 'The Authorization header is not HTTP Basic');
+  if (basic !== undefined && parameters.has('client_secret'))
+    return refuse(400, 'invalid_request', 'Two ways of client authentication at once');
+  const clientId = basic?.clientId ?? parameters.get('client_id');
+  const secret = basic?.secret ?? parameters.get('client_secret');
+  if (clientId === undefined) return refuse(401, 'invalid_client', 'client_id is missing');
+  const named = parameters.get('client_id');
+  if (named !== undefined && named !== clientId) return refuse(400, 'invalid_request', 'Two clients are named');
+  const client = directory.clients.get(clientId);
+  if (client === undefined || !matches(client.clientSecret?.reveal(), secret))
+    return refuse(401, 'invalid_client', 'Unknown client or wrong secret');
+  return { client };
+}
+
+/** `client_id` and `client_secret` are form-encoded inside of the base64 (RFC 6749, section 2.3.1). */
+function readBasic(authorization: string): { clientId: string; secret: string } | undefined {
+  const match = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(authorization);
+  if (match === null) return undefined;
+  const [id, ...rest] = Buffer.from(match[1] ?? '', 'base64')
+    .toString('utf8')
+    .split(':');
+  if (id === undefined || rest.length === 0) return undefined;
+  try {
+    const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
+    return { clientId: decode(id), secret: decode(rest.join(':')) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Equal texts, in a time that does not depend on where they differ. */
+function matches(expected: string | undefined, given: string | undefined): boolean {
+  if (expected === undefined || given === undefined) return expected === given;
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(expected), digest(given));
 }

@@ -15,3 +15,11 @@ export function equalSecrets(expected: string, given: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(expected), digest(given));
 }
+
+/** A user's consent to one client, given once: everything that is issued from one authorization code hangs on it and ends with it. */
+export interface Login {
+  readonly loginId: string;
+  readonly clientId: string;
+  readonly username: string;
+  readonly scopes: ReadonlySet<string>;
+}

@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts';
-import type { Login } from './login.ts';
+import type { Login } from './opaque-token.ts';
 import { fingerprint, opaqueToken } from './opaque-token.ts';
 
 /**

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import type { Random } from '../../runtime/random.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
-import type { ExchangeOrder } from '../exchange/exchange-order.ts';
+import type { ExchangeAccount, ExchangeOrder } from '../exchange/exchange-order.ts';
 import { type ActionDeps, actNow } from '../faults/act-now.ts';
 import type { FaultAction, faultOrder } from '../faults/fault-shapes.ts';
 import type { Market } from '../market/market.ts';
 import type { Pacer } from '../market/pacer.ts';
 import { accountPart } from '../sandbox-options.ts';
 import type { EventFeed } from '../stream/event-feed.ts';
-import type { VenueChange, VenueOptions } from '../venue/venue-settings.ts';
+import type { VenueChange, VenueOptions } from '../venue/venue.ts';
 import { type HandMadeOrder, openByHand } from './open-by-hand.ts';
 import { applyOrderVerb, type OrderVerb } from './order-verbs.ts';
 

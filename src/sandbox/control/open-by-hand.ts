@@ -8,8 +8,7 @@ import {
 } from '../../platform/wire/prediction-order.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
-import type { ExchangeOrder, OrderTerms } from '../exchange/exchange-order.ts';
+import type { ExchangeAccount, ExchangeOrder, OrderTerms } from '../exchange/exchange-order.ts';
 import { acceptOrder } from '../exchange/venue-steps.ts';
 import { parseFixed, whole } from '../exchange/wire-text.ts';
 import type { Market } from '../market/market.ts';

@@ -1,6 +1,6 @@
+import { numberOf } from './daily-bars.ts';
 import type { DayPrices } from './day-prices.ts';
 import { listingOf } from './listings.ts';
-import { numberOf } from './noise.ts';
 import { optionContract, theoreticalTicks } from './option-contracts.ts';
 
 /** One item of the chart quotes (specification, "Chart quote response"): prices as JSON numbers. */

@@ -1,8 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Instrument } from '../market/instruments.ts';
-import { type DailyBar, DailyBars, unadjusted } from './daily-bars.ts';
+import { type DailyBar, DailyBars, noise, numberOf, unadjusted } from './daily-bars.ts';
 import { listingOf } from './listings.ts';
-import { noise, numberOf } from './noise.ts';
 import { type DayNumber, isTradingDay, newYorkDay, newYorkInstant, session, tradingDayBefore } from './trading-days.ts';
 
 /** A stock just now. Prices in ticks of 0.01. */

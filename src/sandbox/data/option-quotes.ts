@@ -1,5 +1,5 @@
+import { noise, numberOf } from './daily-bars.ts';
 import type { DayPrices } from './day-prices.ts';
-import { noise, numberOf } from './noise.ts';
 import { type OptionContract, theoreticalTicks } from './option-contracts.ts';
 import { type DayNumber, isTradingDay, newYorkInstant, session, tradingDayBefore } from './trading-days.ts';
 

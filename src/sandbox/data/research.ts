@@ -1,8 +1,7 @@
-import type { FdaEvent } from '../../platform/wire/fda-calendar.ts';
-import type { Theme } from '../../platform/wire/investment-theme.ts';
+import type { FdaEvent, Theme } from '../../platform/wire/research.ts';
+import { noise, numberOf } from './daily-bars.ts';
 import type { DayPrices } from './day-prices.ts';
 import { listingOf, stocks } from './listings.ts';
-import { noise, numberOf } from './noise.ts';
 import { type DayNumber, dayOf, dayText, isTradingDay } from './trading-days.ts';
 
 const committees = [

@@ -2,15 +2,14 @@ import type { Random } from '../../runtime/random.ts';
 import { optionContract } from '../data/option-contracts.ts';
 import { newYorkDay } from '../data/trading-days.ts';
 import { accountStatus, encodeRow } from '../exchange/encode-row.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import { type ExchangeOrder, isClosed, leavesOf, type OrderTerms } from '../exchange/exchange-order.ts';
 import { rejectOrder } from '../exchange/venue-steps.ts';
 import { averagePrice, formatFixed, instantText, jsonText } from '../exchange/wire-text.ts';
-import { exceedsLimit } from '../venue/venue-settings.ts';
-import type { EntryDeps } from './entry-deps.ts';
+import { exceedsLimit } from '../venue/venue.ts';
 import type { OrderRequestTerms } from './read-order-request.ts';
-import { nestedRefusal } from './refusals.ts';
-import type { Write } from './write.ts';
+import type { EntryDeps, Write } from './write.ts';
+import { nestedRefusal } from './write.ts';
 
 /** `POST /v1/orders`: 200 with the order response, also when the order is rejected (docs/platform-assumptions.md, "Equity and option orders"). */
 export function placeAccountOrder(deps: EntryDeps, account: ExchangeAccount, request: OrderRequestTerms): Write {

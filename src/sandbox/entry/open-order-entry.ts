@@ -5,10 +5,10 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { Market } from '../market/market.ts';
 import { referencePrice } from '../venue/match-order.ts';
 import { MatchingEngine } from '../venue/matching-engine.ts';
+import type { VenueOptions } from '../venue/venue.ts';
 import { Venue } from '../venue/venue.ts';
-import type { VenueOptions } from '../venue/venue-settings.ts';
-import type { EntryDeps } from './entry-deps.ts';
-import { LateWrites } from './late-writes.ts';
+import type { EntryDeps } from './write.ts';
+import { LateWrites } from './write.ts';
 
 export interface OpenEntryDeps {
   readonly clock: Clock;

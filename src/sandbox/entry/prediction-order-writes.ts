@@ -1,14 +1,12 @@
 import type { Random } from '../../runtime/random.ts';
 import { encodePredictionOrder } from '../exchange/encode-row.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import { type AskedTerms, type ExchangeOrder, isClosed, type OrderTerms, workingTermsOf } from '../exchange/exchange-order.ts';
 import { whole } from '../exchange/wire-text.ts';
-import { exceedsLimit, type VenueOptions } from '../venue/venue-settings.ts';
-import { entryClosed } from './entry-closed.ts';
-import type { EntryDeps } from './entry-deps.ts';
+import { exceedsLimit, type VenueOptions } from '../venue/venue.ts';
 import type { PredictionRequestTerms, ReplaceTerms } from './read-prediction-request.ts';
-import { predictionRefusal } from './refusals.ts';
-import { isRefusal, type Refusal, type Write } from './write.ts';
+import type { EntryDeps } from './write.ts';
+import { entryClosed, isRefusal, predictionRefusal, type Refusal, type Write } from './write.ts';
 
 /** The answer to every write of a prediction order: `202` with the envelope around the order. */
 const predictionAnswer = {

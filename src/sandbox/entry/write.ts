@@ -1,4 +1,10 @@
+import { type PredictionErrorCode, predictionErrors } from '../../platform/wire/error-bodies.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
+import type { Instrument } from '../market/instruments.ts';
+import type { Venue } from '../venue/venue.ts';
 
 /** Why a write is not done. `flat` and `nested` are the general error bodies, `prediction` the envelope (specification, "Errors"). */
 export interface Refusal {
@@ -29,4 +35,74 @@ export interface Write {
 
 export function isRefusal(result: ExchangeOrder | Refusal): result is Refusal {
   return 'refused' in result;
+}
+
+/** `POST /v1/orders` answers validation faults with the flat body. */
+export function badOrder(message: string): Refusal {
+  return { refused: true, status: 400, code: 'INVALID_ORDER', message, shape: 'flat' };
+}
+
+/** Specification, "Prediction order errors". */
+export function predictionRefusal(code: PredictionErrorCode, message: string): Refusal {
+  return { refused: true, status: predictionErrors[code].status, code, message, shape: 'prediction' };
+}
+
+export function nestedRefusal(status: number, code: string, message: string): Refusal {
+  return { refused: true, status, code, message, shape: 'nested' };
+}
+
+/** The parts that order entry works with. */
+export interface EntryDeps {
+  readonly exchange: Exchange;
+  readonly venue: Venue;
+  readonly clock: Clock;
+  /** For ids. */
+  readonly random: Random;
+  readonly lateWrites: LateWrites;
+  /** The underlying or the prediction market of that name; undefined when nothing trades it. */
+  readonly instrument: (stream: 'account' | 'prediction', symbol: string) => Instrument | undefined;
+  /** Puts the changes that a write makes at once down to order entry, in the ledger. */
+  readonly during: <T>(work: () => T) => T;
+}
+
+/** Why prediction order entry takes nothing just now; nothing is sent to the venue then (specification, "Prediction order errors", 503 and 429). */
+export function entryClosed(venue: Venue): Refusal | undefined {
+  if (venue.options.session === 'down')
+    return predictionRefusal('ORDER_ENTRY_UNAVAILABLE', 'The session with the venue is down; nothing was sent');
+  if (venue.waitingCount >= venue.options.capacity)
+    return predictionRefusal('ORDER_ENTRY_AT_CAPACITY', 'Order entry is at capacity; nothing was sent');
+  return undefined;
+}
+
+/**
+ * Writes whose answer has gone out and which are done later.
+ *
+ * States of a write here: on its way → done. Invariant: each is done exactly once: after its delay, or at once when it heals; none after `stop`.
+ */
+export class LateWrites {
+  private readonly underway = new Map<() => void, Timer>();
+  private readonly clock: Clock;
+
+  constructor(deps: { clock: Clock }) {
+    this.clock = deps.clock;
+  }
+
+  add(delayMs: number, work: () => void): void {
+    const arrive = () => {
+      if (this.underway.delete(arrive)) work();
+    };
+    this.underway.set(arrive, this.clock.after(delayMs, arrive));
+  }
+
+  arriveAll(): void {
+    for (const [arrive, timer] of [...this.underway]) {
+      timer.cancel();
+      arrive();
+    }
+  }
+
+  stop(): void {
+    for (const timer of this.underway.values()) timer.cancel();
+    this.underway.clear();
+  }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts';
 import { ChangeList, present } from './change-list.ts';
 import { encodeRow } from './encode-row.ts';
-import type { ExchangeAccount } from './exchange-account.ts';
+import type { ExchangeAccount } from './exchange-order.ts';
 import { type ExchangeOrder, isClosed, type OrderTerms, type Stream } from './exchange-order.ts';
 import type { Micros } from './wire-text.ts';
 

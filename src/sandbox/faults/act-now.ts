@@ -1,8 +1,7 @@
-import type { StreamTopic } from '../../platform/wire/event-envelope.ts';
+import type { StreamTopic } from '../../platform/wire/stream-messages.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import type { EventFaults } from '../stream/event-faults.ts';
-import type { StreamSession } from '../stream/stream-session.ts';
-import type { Subscriptions } from '../stream/subscriptions.ts';
+import type { StreamSession, Subscriptions } from '../stream/stream-session.ts';
 import type { FaultAction } from './fault-shapes.ts';
 import type { Uncertainty } from './uncertainty.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { present } from '../exchange/change-list.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import { type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
 import { loseSight, regainSight } from '../exchange/venue-steps.ts';
 

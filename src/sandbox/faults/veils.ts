@@ -10,7 +10,7 @@ interface Veil {
   readonly timer: Timer;
 }
 
-export interface VeilsDeps {
+interface VeilsDeps {
   readonly clock: Clock;
   readonly plan: FaultPlan;
   readonly ledger: Ledger;
@@ -72,5 +72,25 @@ export class Veils {
     this.veiled.delete(order);
     // Forgotten meanwhile: it is nowhere any more.
     if (veil.fault === 'hidden' && order.entry !== undefined) this.deps.onShown(order);
+  }
+}
+
+/** A connection that can be cut: the socket below HTTP or WebSocket. */
+interface Cuttable {
+  destroy(): void;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** Connections that a fault left without an answer. They stay until the other side gives up, or until it heals. */
+export class HangingSockets {
+  private readonly sockets = new Set<Cuttable>();
+
+  add(socket: Cuttable): void {
+    this.sockets.add(socket);
+    socket.once('close', () => this.sockets.delete(socket));
+  }
+
+  cutAll(): void {
+    for (const socket of this.sockets) socket.destroy();
   }
 }

@@ -1,11 +1,9 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { expiryTextAfter } from '../data/option-contracts.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
-import type { ExchangeOrder, Leg, OrderTerms, Stream } from '../exchange/exchange-order.ts';
+import type { ExchangeAccount, ExchangeOrder, Leg, OrderTerms, Stream } from '../exchange/exchange-order.ts';
 import { type Fixed, fixed, type Micros, whole } from '../exchange/wire-text.ts';
-import { below, happens, oneOf } from './draw.ts';
-import { equities, type Instrument, predictionMarkets } from './instruments.ts';
+import { below, equities, happens, type Instrument, oneOf, predictionMarkets } from './instruments.ts';
 
 // Account orders write these words in capitals, prediction orders in small letters. Sets: they are asked for at every step of the market.
 const stops: ReadonlySet<string> = new Set(['stop', 'stop_limit', 'STOP', 'STOP_LIMIT']);

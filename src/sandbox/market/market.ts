@@ -1,10 +1,10 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import { type ExchangeOrder, isClosed, type Stream } from '../exchange/exchange-order.ts';
 import { askVenue } from '../exchange/venue-steps.ts';
-import { happens, oneOf } from './draw.ts';
+import { happens, oneOf } from './instruments.ts';
 import { TermsInventor } from './invent-terms.ts';
 import { OrderLife } from './order-life.ts';
 

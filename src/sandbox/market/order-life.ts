@@ -19,7 +19,7 @@ import {
 } from '../exchange/venue-steps.ts';
 import { type Fixed, whole } from '../exchange/wire-text.ts';
 import { isTouched } from '../venue/match-order.ts';
-import { below, happens, oneOf } from './draw.ts';
+import { below, happens, oneOf } from './instruments.ts';
 import { isDue, isFillOrKill, isImmediateOrCancel, isStop, mayExpire, priceOf, type TermsInventor } from './invent-terms.ts';
 
 export interface OrderLifeDeps {

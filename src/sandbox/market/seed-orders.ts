@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, OrderState, Stream } from '../exchange/exchange-order.ts';
 import { triggeredType } from '../exchange/venue-steps.ts';
 import { whole } from '../exchange/wire-text.ts';
-import { below, happens, oneOf } from './draw.ts';
+import { below, happens, oneOf } from './instruments.ts';
 import { isFillOrKill, isStop, mayExpire, priceOf } from './invent-terms.ts';
 import type { Market } from './market.ts';
 

@@ -1,20 +1,33 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { chartQuotesPath, chartQuotesQuery } from '../../platform/wire/chart-quotes.ts';
 import {
+  apiKeyHeader,
+  chartQuotesPath,
+  chartQuotesQuery,
   type OptionsQuotesQuery,
   optionsQuotesLimit,
   optionsQuotesPath,
   optionsQuotesQuery,
-} from '../../platform/wire/options-quotes.ts';
-import { previousDayPath, previousDayQuery } from '../../platform/wire/previous-day.ts';
-import { apiKeyHeader, symbolSearchLimit, symbolSearchPath, symbolSearchQuery } from '../../platform/wire/symbol-search.ts';
-import { apiKey } from '../api-key.ts';
+  previousDayPath,
+  previousDayQuery,
+  symbolSearchLimit,
+  symbolSearchPath,
+  symbolSearchQuery,
+} from '../../platform/wire/market-data.ts';
+import {
+  fdaCalendarPath,
+  investmentThemePath,
+  investmentThemeQuery,
+  ownershipPath,
+  ownershipQuery,
+} from '../../platform/wire/research.ts';
 import { chartItem, dollars } from '../data/chart-values.ts';
 import { findSymbols } from '../data/find-symbols.ts';
 import { optionContract } from '../data/option-contracts.ts';
 import { type OptionQuote, type QuoteRange, quotesOf } from '../data/option-quotes.ts';
+import { committeeMeetings, holdingsOf, membersOf } from '../data/research.ts';
 import { newYorkInstant, parseDay, session } from '../data/trading-days.ts';
+import { apiKey } from '../describe-sandbox.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
@@ -160,4 +173,36 @@ function instantsOf(text: string): [first: bigint, last: bigint] {
   if (day === undefined) return [BigInt(text), BigInt(text)];
   const instant = (date: number) => BigInt(newYorkInstant(date, 0)) * 1_000_000n;
   return [instant(day), instant(day + 1) - 1n];
+}
+
+/**
+ * Company ownership (flat errors), investment themes (nested ones with `meta`), FDA calendar (its 404 has no body at all: the third shape); specification,
+ * "Research data".
+ */
+export function researchRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  const { prices, seed, options } = parts.data;
+  app.get(ownershipPath, async (request, reply) => {
+    const principal = await requireScope(parts.tokens, request, reply, 'market:supplemental', 'flat');
+    if (principal === undefined) return reply;
+    const query = readQuery(ownershipQuery, request.query);
+    if ('fault' in query) return sendFlat(reply, 400, query.fault, ['INVALID_PARAMETER']);
+    return { data: holdingsOf(prices, seed, query.value.symbol, query.value.limit ?? Number.POSITIVE_INFINITY) };
+  });
+  app.get(investmentThemePath, async (request, reply) => {
+    const principal = await requireScope(parts.tokens, request, reply, 'market:supplemental', 'nested');
+    if (principal === undefined) return reply;
+    const query = readQuery(investmentThemeQuery, request.query);
+    const meta = { parameter: 'theme' };
+    if ('fault' in query) return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', query.fault, meta);
+    const { theme } = query.value;
+    const symbols = options.emptyThemes.includes(theme) ? [] : membersOf(seed, theme);
+    if (symbols.length === 0) return sendNested(reply, 404, 'not_found', 'NO_DATA', 'No stock in this theme', meta);
+    return { theme, data: symbols.map((symbol) => ({ symbol })) };
+  });
+  app.get(fdaCalendarPath, async (request, reply) => {
+    const principal = await requireScope(parts.tokens, request, reply, 'calendar:information', 'nested');
+    if (principal === undefined) return reply;
+    const data = committeeMeetings(seed, prices.today, options.fdaEvents);
+    return data.length === 0 ? reply.code(404).send() : { data };
+  });
 }

@@ -1,10 +1,163 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ordersPath, predictionOrdersPath } from '../../platform/wire/order-pages.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import { parseInstant } from '../../domain/instant.ts';
+import { type ListState, listStates, ordersPath, pageLimit, predictionOrdersPath } from '../../platform/wire/order-pages.ts';
+import { entryAt } from '../exchange/change-list.ts';
+import { encodeRow } from '../exchange/encode-row.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { ChangeEntry, ExchangeAccount, ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
+import { jsonText, type Micros } from '../exchange/wire-text.ts';
+import type { Veils } from '../faults/veils.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { forbidden, sendNested, sendPredictionError } from './error-bodies.ts';
-import { getOrder, listOrders, readListQuery } from './list-orders.ts';
 import { requireAccount, requireScope } from './require-scope.ts';
+
+/** The query of a list. */
+interface ListQuery {
+  readonly accountId: string;
+  /** `clOrdId` or `clientOrderRef`. */
+  readonly reference: string | undefined;
+  readonly state: ListState;
+  /** Only orders that changed later than this: the later of cursor and `updatedAfter`. */
+  readonly after: Micros;
+  readonly limit: number;
+}
+
+/** The names that differ between the two lists. */
+interface ListNames {
+  readonly reference: 'clOrdId' | 'clientOrderRef';
+  readonly state: 'status' | 'state';
+}
+
+/** Reads the query of an order list (docs/platform-assumptions.md, "Prediction orders" and "Equity and option orders"), or says why it is wrong. */
+export function readListQuery(
+  query: Readonly<Record<string, unknown>>,
+  names: ListNames,
+): ListQuery | { readonly fault: string } {
+  for (const [name, value] of Object.entries(query)) if (typeof value !== 'string') return { fault: `${name} is given twice` };
+  const given = query as Readonly<Record<string, string>>;
+  const accountId = given['accountId'];
+  if (accountId === undefined || accountId === '') return { fault: 'accountId is missing' };
+  const state = given[names.state] ?? 'all';
+  if (!isListState(state)) return { fault: `${names.state} must be one of ${listStates.join(', ')}` };
+  const limit = readLimit(given['limit']);
+  if (limit === undefined) return { fault: `limit must be a whole number from 1 to ${pageLimit.max}` };
+  const updatedAfter = readInstant(given['updatedAfter']);
+  if (updatedAfter === undefined) return { fault: 'updatedAfter must be an ISO 8601 date-time' };
+  const cursor = readCursor(given['cursor']);
+  if (cursor === undefined) return { fault: 'cursor is not one of ours' };
+  return { accountId, reference: given[names.reference], state, after: Math.max(updatedAfter, cursor), limit };
+}
+
+/** Where the next page begins. Opaque to readers. */
+function writeCursor(after: Micros): string {
+  return Buffer.from(`after:${after}`).toString('base64url');
+}
+
+function readCursor(text: string | undefined): Micros | undefined {
+  if (text === undefined) return 0;
+  const match = /^after:(\d{1,16})$/.exec(Buffer.from(text, 'base64url').toString('latin1'));
+  return match === null || writeCursor(Number(match[1])) !== text ? undefined : Number(match[1]);
+}
+
+function readInstant(text: string | undefined): Micros | undefined {
+  if (text === undefined) return 0;
+  const nanoseconds = parseInstant(text);
+  return nanoseconds === undefined ? undefined : Number(nanoseconds / 1000n);
+}
+
+function readLimit(text: string | undefined): number | undefined {
+  if (text === undefined) return pageLimit.default;
+  if (!/^\d{1,4}$/.test(text)) return undefined;
+  const limit = Number(text);
+  return limit >= 1 && limit <= pageLimit.max ? limit : undefined;
+}
+
+function isListState(text: string): text is ListState {
+  return (listStates as readonly string[]).includes(text);
+}
+
+/** What is read: the books, and what is kept from readers. Without `veils` nothing is. */
+interface Shelf {
+  readonly exchange: Exchange;
+  readonly veils?: Pick<Veils, 'hides' | 'bare'>;
+}
+
+/**
+ * One page of an order list as JSON: `{ "orders": [...], "nextCursor"?: string }`, oldest change first. `lagMs` above 0 shows the state of so long ago.
+ */
+export function listOrders(
+  { exchange, veils }: Shelf,
+  account: ExchangeAccount,
+  stream: Stream,
+  query: ListQuery,
+  lagMs: number,
+): string {
+  const rows: string[] = [];
+  let last = 0;
+  let more = false;
+  const take = (entry: ChangeEntry): boolean => {
+    if (veils?.hides(entry.order) === true) return true;
+    if (query.state !== 'all' && (query.state === 'closed') !== entry.wasClosed) return true;
+    if (rows.length === query.limit) {
+      more = true;
+      return false;
+    }
+    rows.push(rowOf(entry, veils));
+    last = entry.at;
+    return true;
+  };
+  const asOf = exchange.asOf(lagMs);
+  if (query.reference === undefined) exchange.listOf(account, stream).visit(query.after, asOf, take);
+  else
+    for (const entry of referred(exchange, account, stream, query.reference, query.after, asOf))
+      if (veils?.bare(entry.order) !== true && !take(entry)) break;
+  const cursor = more ? `,"nextCursor":"${writeCursor(last)}"` : '';
+  return `{"orders":[${rows.join(',')}]${cursor}}`;
+}
+
+/** One order as JSON, or undefined when the account has none of that id (or had none yet, `lagMs` ago). */
+export function getOrder(
+  { exchange, veils }: Shelf,
+  account: ExchangeAccount,
+  stream: Stream,
+  orderId: string,
+  lagMs: number,
+): string | undefined {
+  const order = exchange.orders.get(orderId);
+  if (order === undefined || order.terms.account !== account || order.terms.stream !== stream) return undefined;
+  if (veils?.hides(order) === true) return undefined;
+  const entry = entryAt(order, exchange.asOf(lagMs));
+  return entry === undefined ? undefined : rowOf(entry, veils);
+}
+
+function rowOf(entry: ChangeEntry, veils: Shelf['veils']): string {
+  const row = entry.row ?? encodeRow(entry.order);
+  return veils?.bare(entry.order) === true ? withoutReference(row, entry.order) : row;
+}
+
+/** `clOrdId` of an account order is always there: one that the platform made up. */
+function withoutReference(row: string, { terms }: ExchangeOrder): string {
+  if (terms.stream === 'account') return row.replace(`"clOrdId":${jsonText(terms.clOrdId)}`, `"clOrdId":"${terms.orderId}"`);
+  return row.replace(`,"clientOrderRef":${jsonText(terms.clientOrderRef ?? '')}`, '');
+}
+
+function referred(
+  exchange: Exchange,
+  account: ExchangeAccount,
+  stream: Stream,
+  reference: string,
+  after: number,
+  asOf: number,
+): ChangeEntry[] {
+  const mine = (order: ExchangeOrder) => order.terms.account === account && order.terms.stream === stream;
+  return exchange
+    .byClientReference(reference)
+    .filter(mine)
+    .map((order) => entryAt(order, asOf))
+    .filter((entry) => entry !== undefined)
+    .filter((entry) => entry.at > after)
+    .sort((a, b) => a.at - b.at);
+}
 
 /** Reading equity and option orders (docs/platform-assumptions.md, "Equity and option orders"). */
 export function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {

@@ -1,21 +1,103 @@
 import Fastify, { type FastifyInstance } from 'fastify';
+import { authorizeScreenPath, jwksPath, metadataPath, scopes, tokenPath } from '../../platform/wire/oauth.ts';
+import { grantToken } from '../auth/grant-token.ts';
+import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
-import { healthRoutes } from './health-routes.ts';
-import { quotesRoutes, symbolRoutes } from './market-data-routes.ts';
-import { orderEntryRoutes } from './order-entry-routes.ts';
+import { quotesRoutes, researchRoutes, symbolRoutes } from './market-data-routes.ts';
+import { orderEntryRoutes, predictionEntryRoutes } from './order-entry-routes.ts';
 import { orderRoutes, predictionRoutes } from './order-routes.ts';
-import { predictionEntryRoutes } from './prediction-entry-routes.ts';
 import { decodableUrl, ignoreBrokenMediaTypes } from './read-request.ts';
 import { meetFaults } from './request-faults.ts';
 import { recordRequests } from './request-record.ts';
-import { researchRoutes } from './research-routes.ts';
 import { mfaRoutes, signInRoutes } from './sign-in-routes.ts';
-import { metadataRoutes, tokenRoutes } from './token-routes.ts';
-import { unspecifiedRoutes } from './unspecified-routes.ts';
 import { accountRoutes, emailRoutes, settingsRoutes } from './user-routes.ts';
 
-export type PlatformListener = 'platform' | 'staging' | 'auth';
+/** Endpoint groups that the specification names without a path or a shape; of `options` only the quotes have one, and health is its own. */
+const groups = [
+  'watchlists',
+  'charts',
+  'analytics',
+  'calendars',
+  'company',
+  'economy',
+  'financials',
+  'indices',
+  'options',
+  'news',
+  'filings',
+  'etf',
+  'corporate-actions',
+  'stock-estimates',
+  'technical-analysis',
+  'signals',
+  'logos',
+  'market-status',
+];
+
+/** They answer 501: there is nothing to implement (docs/platform-assumptions.md, "Data"). */
+function unspecifiedRoutes(app: FastifyInstance): void {
+  for (const group of groups) {
+    for (const url of [`/v1/${group}`, `/v1/${group}/*`]) {
+      app.all(url, async (_request, reply) =>
+        sendNested(reply, 501, 'internal', 'NOT_SPECIFIED', `The specification names ${group} without a shape`),
+      );
+    }
+  }
+}
+
+/** `GET /v1/health`, open to everybody. */
+function healthRoutes(app: FastifyInstance): void {
+  app.get('/v1/health', async () => ({ status: 'ok' }));
+}
+
+/** `POST /v1/oauth2/token` and the public keys. */
+function tokenRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  app.post(tokenPath, async (request, reply) => {
+    reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
+    const authorization = request.headers.authorization;
+    const result = await grantToken(parts, {
+      contentType: request.headers['content-type'] ?? '',
+      authorization,
+      body: Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '',
+    });
+    if ('answer' in result) {
+      const { tokenId, clientId, expiresAtMs, username, loginId } = result.principal;
+      const user = username === undefined ? '' : `,"user":${jsonText(username)},"login":"${loginId}"`;
+      parts.ledger.enter(
+        'token',
+        `,"request":${request.ledgerSeq},"tokenId":"${tokenId}","clientId":${jsonText(clientId)},"expiresAtMs":${expiresAtMs}${user}`,
+      );
+      return result.answer;
+    }
+    const { status, error, description } = result.refusal;
+    // RFC 6749, section 5.2: a client that tried to authenticate by the header is told the scheme.
+    if (status === 401) reply.header('www-authenticate', 'Basic realm="token"');
+    return reply.code(status).send({ error, error_description: description });
+  });
+  app.get(jwksPath, async () => parts.tokens.jwks());
+}
+
+/** RFC 8414, as RFC 9700 (section 2.6) asks for: a stock client finds everything from the base address. */
+function metadataRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  app.get(metadataPath, async () => {
+    const { issuer } = parts.tokens;
+    return {
+      issuer,
+      authorization_endpoint: `${parts.signIns.screenAddress}${authorizeScreenPath}`,
+      token_endpoint: `${issuer}${tokenPath}`,
+      jwks_uri: `${issuer}${jwksPath}`,
+      scopes_supported: [...scopes],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    };
+  });
+}
+
+type PlatformListener = 'platform' | 'staging' | 'auth';
 
 const maxBodyBytes = 256 * 1024;
 /** Node takes no longer head, and so no longer address: an id of any length reaches its route, which knows how to say that there is none. */

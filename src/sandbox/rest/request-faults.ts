@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { metadataPath } from '../../platform/wire/sign-in.ts';
-import { jwksPath } from '../../platform/wire/token-response.ts';
+import { jwksPath, metadataPath } from '../../platform/wire/oauth.ts';
 import type { RequestFault } from '../faults/fault-shapes.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';

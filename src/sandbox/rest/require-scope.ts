@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Directory, Principal } from '../auth/directory.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import { forbidden, type TurningAway, unauthorized } from './error-bodies.ts';
 
 const bearer = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i;

@@ -1,8 +1,13 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { accountsPath, type UserAccount } from '../../platform/wire/accounts.ts';
-import { changeEmailBody, changeEmailPath } from '../../platform/wire/change-email.ts';
-import { deleteSettingsBody, settingDeleteError } from '../../platform/wire/user-settings.ts';
-import type { ExchangeAccount } from '../exchange/exchange-account.ts';
+import {
+  accountsPath,
+  changeEmailBody,
+  changeEmailPath,
+  deleteSettingsBody,
+  settingDeleteError,
+  type UserAccount,
+} from '../../platform/wire/user.ts';
+import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { subjectOf } from '../users/user-records.ts';
 import { sendFlat } from './error-bodies.ts';

@@ -1,4 +1,13 @@
-import { accountOfTarget, type StreamTopic, streamTopics } from '../../platform/wire/event-envelope.ts';
+import {
+  accountOfTarget,
+  accountTarget,
+  eventNames,
+  type StreamTopic,
+  streamTopics,
+} from '../../platform/wire/stream-messages.ts';
+import { encodeAccountOrder, encodePredictionOrder } from '../exchange/encode-row.ts';
+import type { ExchangeOrder } from '../exchange/exchange-order.ts';
+import { instantText, jsonText } from '../exchange/wire-text.ts';
 
 /** The wish of a client, or why it cannot be understood. `id` is its own, when it could be read. */
 export type ClientMessage =
@@ -34,4 +43,31 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isTopic(value: unknown): value is StreamTopic {
   return (streamTopics as readonly unknown[]).includes(value);
+}
+
+/** `payload.data` of the order's event. */
+export function encodeEventData(order: ExchangeOrder): string {
+  return order.terms.stream === 'account' ? encodeAccountOrder(order, 'event') : encodePredictionOrder(order);
+}
+
+/** The whole event (specification, "Events") around data that is JSON already. */
+export function encodeEvent(order: ExchangeOrder, data: string): string {
+  const { stream, account } = order.terms;
+  return `{"type":"event","timestamp":"${instantText(order.updatedAt)}","payload":{"topic":"${stream}","name":"${eventNames[stream]}","target":${jsonText(accountTarget(account.id))},"data":${data}}}`;
+}
+
+/** Any frame of RFC 6455, unmasked, for faults: `opcode` 1 text, 2 binary, 0 continuation, 9 ping. */
+export function rawFrame(opcode: number, payload: Buffer, flags: { final?: boolean; reserved?: boolean } = {}): Buffer {
+  const first = (flags.final === false ? 0 : 0x80) | (flags.reserved === true ? 0x40 : 0) | opcode;
+  if (payload.length < 126) return Buffer.concat([Buffer.from([first, payload.length]), payload]);
+  if (payload.length < 65_536) {
+    const head = Buffer.from([first, 126, 0, 0]);
+    head.writeUInt16BE(payload.length, 2);
+    return Buffer.concat([head, payload]);
+  }
+  const head = Buffer.alloc(10);
+  head[0] = first;
+  head[1] = 127;
+  head.writeBigUInt64BE(BigInt(payload.length), 2);
+  return Buffer.concat([head, payload]);
 }

@@ -1,10 +1,9 @@
 import { type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
 import { instantText, jsonText } from '../exchange/wire-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { encodeEvent, encodeEventData } from './encode-event.ts';
+import { encodeEvent, encodeEventData } from './client-message.ts';
 import type { EventFaults } from './event-faults.ts';
-import type { StreamSession } from './stream-session.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import type { StreamSession, Subscriptions } from './stream-session.ts';
 
 /** Who caused a change, for the ledger. */
 export type ChangeCause = 'market' | 'control' | 'entry' | 'venue';

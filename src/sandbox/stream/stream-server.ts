@@ -1,18 +1,95 @@
-import type { IncomingMessage, Server } from 'node:http';
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { streamCloseCodes, streamPath } from '../../platform/wire/stream-messages.ts';
+import { accountTarget, streamCloseCodes, streamPath } from '../../platform/wire/stream-messages.ts';
 import type { Principal } from '../auth/directory.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import type { UpgradeFault } from '../faults/fault-shapes.ts';
 import { bearerToken } from '../rest/require-scope.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
-import { answerClient } from './answer-client.ts';
-import { readClientMessage } from './client-message.ts';
+import { type ClientMessage, readClientMessage } from './client-message.ts';
 import type { EventFaults } from './event-faults.ts';
-import { refuseUpgrade } from './refuse-upgrade.ts';
-import { type SessionOptions, StreamSession } from './stream-session.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import { type SessionOptions, StreamSession, type Subscriptions } from './stream-session.ts';
+
+type Subscription = Exclude<ClientMessage, { type: 'bad' }>;
+
+const lateAckMs = 3000;
+
+/** Carries out one message of a client, and answers it (docs/platform-assumptions.md, "Order stream"). */
+function answerClient(
+  parts: SandboxParts,
+  subscriptions: Subscriptions,
+  eventFaults: EventFaults,
+  session: StreamSession,
+  message: ClientMessage,
+): void {
+  const refusal = message.type === 'bad' ? bad(message.message) : refusalOf(parts, session, message);
+  if (refusal !== undefined) refuse(parts, session, message.id, refusal);
+  else if (message.type === 'unsubscribe') {
+    subscriptions.remove(session, message.topic, message.accountId);
+    acknowledge(parts, session, message);
+  } else if (message.type === 'subscribe') subscribe(parts, subscriptions, eventFaults, session, message);
+}
+
+interface Refusal {
+  readonly code: 'FORBIDDEN' | 'UNKNOWN_TARGET' | 'BAD_REQUEST';
+  readonly message: string;
+}
+
+const bad = (message: string): Refusal => ({ code: 'BAD_REQUEST', message });
+const notPermitted = (message: string): Refusal => ({ code: 'FORBIDDEN', message });
+
+function refusalOf(parts: SandboxParts, session: StreamSession, message: Subscription): Refusal | undefined {
+  const result = parts.directory.accountFor(session.principal, message.accountId);
+  if (result.access === 'unknown') return { code: 'UNKNOWN_TARGET', message: 'There is no such account' };
+  if (result.access === 'foreign') return notPermitted('This account is not yours');
+  if (message.topic === 'prediction' && !result.account.predictions)
+    return notPermitted('This account is not enrolled for prediction orders');
+  return undefined;
+}
+
+function subscribe(
+  parts: SandboxParts,
+  subscriptions: Subscriptions,
+  eventFaults: EventFaults,
+  session: StreamSession,
+  message: Subscription,
+): void {
+  const fault = parts.faults.forSubscribe({ stream: message.topic, accountId: message.accountId });
+  // The acknowledgement leaves before the first event: both go out in the order of these calls.
+  const follow = () => {
+    acknowledge(parts, session, message);
+    subscriptions.add(session, message.topic, message.accountId);
+  };
+  if (fault === 'refuse') refuse(parts, session, message.id, notPermitted('Not permitted'));
+  else if (fault === 'no_ack') record(parts, session, message, 'not_acknowledged');
+  else if (fault === 'late_ack') session.later(lateAckMs, follow);
+  else {
+    if (fault === 'early_event') eventFaults.sendAny(session, message.topic, message.accountId);
+    follow();
+  }
+}
+
+function acknowledge(parts: SandboxParts, session: StreamSession, message: Subscription): void {
+  const type = message.type === 'subscribe' ? 'subscribed' : 'unsubscribed';
+  const payload = { topic: message.topic, target: accountTarget(message.accountId) };
+  session.sendMessage({ type, id: message.id, timestamp: session.now(), payload });
+  record(parts, session, message, type);
+}
+
+function record(parts: SandboxParts, session: StreamSession, message: Subscription, what: string): void {
+  parts.ledger.enter(
+    'session',
+    `,"session":${session.number},"what":"${what}","topic":"${message.topic}","accountId":${jsonText(message.accountId)}`,
+  );
+}
+
+function refuse(parts: SandboxParts, session: StreamSession, id: string | undefined, refusal: Refusal): void {
+  const error = { type: 'error', timestamp: session.now(), payload: refusal };
+  session.sendMessage(id === undefined ? error : { ...error, id });
+  parts.ledger.enter('session', `,"session":${session.number},"what":"refused","code":"${refusal.code}"`);
+}
 
 const maxMessageBytes = 64 * 1024;
 const noSuchPath = '{"error":{"type":"not_found","code":"NOT_FOUND","message":"No such path"}}';
@@ -122,4 +199,16 @@ export class StreamServer {
     else if (fault === 'html') refuseUpgrade(socket, 502, '<html><body><h1>Bad Gateway</h1></body></html>', 'text/html');
     else refuseUpgrade(socket, Number(fault.slice('status_'.length)), '{"error":"Not now"}');
   }
+}
+
+/** Answers an upgrade with plain HTTP and ends the connection. */
+function refuseUpgrade(socket: Duplex, status: number, body: string, type = 'application/json'): void {
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
+    'connection: close',
+    `content-type: ${type}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...(status === 401 ? ['www-authenticate: Bearer'] : []),
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

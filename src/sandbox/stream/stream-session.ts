@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import { streamCloseCodes } from '../../platform/wire/stream-messages.ts';
+import { type StreamTopic, streamCloseCodes } from '../../platform/wire/stream-messages.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Principal } from '../auth/directory.ts';
 import { instantText } from '../exchange/wire-text.ts';
 import type { CutWay } from '../faults/fault-shapes.ts';
-import { rawFrame } from './raw-frame.ts';
+import { rawFrame } from './client-message.ts';
 
 export interface SessionOptions {
   readonly heartbeatMs: number;
@@ -15,7 +15,7 @@ export interface SessionOptions {
   readonly closeGraceMs: number;
 }
 
-export interface SessionDeps {
+interface SessionDeps {
   readonly clock: Clock;
   readonly ws: WebSocket;
   /** The socket below `ws`: its writes are gathered, and faults need bytes that no library would send. */
@@ -170,5 +170,47 @@ export class StreamSession {
     for (const timer of this.timers) timer.cancel();
     this.timers.clear();
     this.deps.onClosed(this);
+  }
+}
+
+const nobody: readonly StreamSession[] = [];
+
+/** The sessions that follow each account. */
+export class Subscriptions {
+  readonly sessions = new Set<StreamSession>();
+  private readonly followers = new Map<string, StreamSession[]>();
+
+  /** In the order in which they subscribed. */
+  of(topic: StreamTopic, accountId: string): readonly StreamSession[] {
+    return this.followers.get(`${topic} ${accountId}`) ?? nobody;
+  }
+
+  add(session: StreamSession, topic: StreamTopic, accountId: string): void {
+    const target = `${topic} ${accountId}`;
+    if (session.targets.has(target)) return;
+    session.targets.add(target);
+    this.followers.set(target, [...(this.followers.get(target) ?? []), session]);
+  }
+
+  remove(session: StreamSession, topic: StreamTopic, accountId: string): void {
+    this.drop(session, `${topic} ${accountId}`);
+  }
+
+  removeAll(session: StreamSession): void {
+    for (const target of [...session.targets]) this.drop(session, target);
+    this.sessions.delete(session);
+  }
+
+  /** True when more than `bytes` wait for one of the readers. */
+  behind(bytes: number): boolean {
+    for (const session of this.sessions) if (session.open && session.backlogBytes > bytes) return true;
+    return false;
+  }
+
+  private drop(session: StreamSession, target: string): void {
+    session.targets.delete(target);
+    const left = (this.followers.get(target) ?? []).filter((it) => it !== session);
+    if (left.length === 0) this.followers.delete(target);
+    else this.followers.set(target, left);
   }
 }

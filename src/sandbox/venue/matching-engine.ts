@@ -3,8 +3,8 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { type ExchangeOrder, isClosed, workingTermsOf } from '../exchange/exchange-order.ts';
 import { cancelOrder, fillOrder, triggerOrder } from '../exchange/venue-steps.ts';
 import { type Fixed, whole } from '../exchange/wire-text.ts';
-import { below } from '../market/draw.ts';
 import type { Instrument } from '../market/instruments.ts';
+import { below } from '../market/instruments.ts';
 import { type Matchable, matchOrder, type Print } from './match-order.ts';
 
 export interface MatchingDeps {

@@ -8,12 +8,22 @@ import {
   json,
   numeric,
   pgTable,
+  primaryKey,
   text,
   timestamp,
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { commandKinds, finalStates } from './command-words.ts';
+
+/** Lists of words for CHECK constraints, as SQL. */
+export const commandKinds = "'place', 'replace', 'cancel'";
+
+/** `isFinal` of domain/command.ts. */
+export const finalStates = "'refused', 'not_sent', 'applied', 'rejected', 'moot'";
+
+export const attemptStates = "'prepared', 'sending', 'not_sent', 'refused', 'rejected', 'accepted', 'unknown'";
+
+export const evidenceKinds = "'answer', 'update', 'read', 'note', 'person'";
 
 /**
  * What callers asked for (domain/command.ts), one row a command, never deleted. Written by the SQL functions `open_command`, `step_command` and
@@ -95,3 +105,91 @@ export const commands = pgTable(
     check('commands_counts', sql`${t.version} > 0 and ${t.misses} >= 0`),
   ],
 );
+
+/** One write to the platform each. The trigger `attempts_guard` holds the rest: numbers without a hole, prepared → sending once, no way out of an end. */
+export const attempts = pgTable(
+  'attempts',
+  {
+    attemptId: text('attempt_id').primaryKey(),
+    commandId: uuid('command_id')
+      .notNull()
+      .references(() => commands.commandId),
+    number: integer().notNull(),
+    state: text().notNull(),
+    /** The lane's epoch under which it was prepared. */
+    epoch: bigint({ mode: 'bigint' }).notNull(),
+    preparedAt: timestamp('prepared_at', { withTimezone: true }).notNull(),
+    sendingAt: timestamp('sending_at', { withTimezone: true }),
+    answeredAt: timestamp('answered_at', { withTimezone: true }),
+    reason: json(),
+  },
+  (t) => [
+    uniqueIndex('attempts_numbered').on(t.commandId, t.number),
+    // The promise itself: a second write only after the one before it is documented as not sent, or was refused.
+    uniqueIndex('attempts_one_in_doubt').on(t.commandId).where(sql`${t.state} not in ('not_sent', 'refused')`),
+    index('attempts_in_flight').on(t.epoch).where(sql`${t.state} in ('prepared', 'sending')`),
+    check('attempts_id', sql`starts_with(${t.attemptId}, 'tm-') and length(${t.attemptId}) <= 64`),
+    check('attempts_state', sql`${t.state} in (${sql.raw(attemptStates)})`),
+    check('attempts_number', sql`${t.number} > 0`),
+  ],
+);
+
+/** What is known about a command, one fact a row, append only (a trigger refuses everything else, of everybody): a verdict can be computed again from it. */
+export const evidence = pgTable(
+  'evidence',
+  {
+    commandId: uuid('command_id')
+      .notNull()
+      .references(() => commands.commandId),
+    number: integer().notNull(),
+    kind: text().notNull(),
+    code: text().notNull(),
+    detail: json().notNull(),
+    attemptId: text('attempt_id'),
+    at: timestamp({ withTimezone: true }).notNull(),
+    /** The database's clock. */
+    recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.commandId, t.number] }),
+    check('evidence_kind', sql`${t.kind} in (${sql.raw(evidenceKinds)})`),
+    check('evidence_number', sql`${t.number} > 0`),
+  ],
+);
+
+/**
+ * The outbox of `tidemark.command-outcomes.v1`: one row for every step of a command, in the transaction of the step. Not the log of updates: journal
+ * transactions are slow and concurrent, and would hold up its watermark. Here each row says for itself whether it was published.
+ *
+ * `id` rises with `version` inside a command (its row is locked from one to the other), and that is all the order that is promised.
+ */
+export const commandEvents = pgTable(
+  'command_events',
+  {
+    id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    commandId: uuid('command_id')
+      .notNull()
+      .references(() => commands.commandId),
+    version: integer().notNull(),
+    /**
+     * The command as it was after the step. Encoded when it is published, by the one encoder (domain/encode-command-outcome.ts): the text itself could only
+     * be written by a second round trip inside the step, or by a second encoder in SQL.
+     */
+    snapshot: json().notNull(),
+    recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+    publishedAt: timestamp('published_at', { withTimezone: true }),
+  },
+  (t) => [
+    uniqueIndex('command_events_versions').on(t.commandId, t.version),
+    index('command_events_unpublished').on(t.id).where(sql`${t.publishedAt} is null`),
+  ],
+);
+
+/**
+ * Under which epoch the journal may be written. Not the lane's own row: every batch locks that one, and journal transactions would wait for batches and
+ * batches for them. A journal transaction locks this row `for share` until it commits, `take_over_commands` raises it.
+ */
+export const commandFence = pgTable('command_fence', {
+  lane: integer().primaryKey(),
+  epoch: bigint({ mode: 'bigint' }).notNull(),
+});

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, json, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, json, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /**
  * The one true state of every order. Written by the SQL function `apply_batch` alone: no role of the service may write here otherwise.
@@ -16,7 +16,7 @@ export const orders = pgTable(
     accountId: text('account_id').notNull(),
     symbol: text().notNull(),
     status: text().notNull(),
-    /** Not terminal (domain/terminal.ts). */
+    /** Not terminal (domain/order.ts). */
     isOpen: boolean('is_open')
       .notNull()
       .generatedAlwaysAs(sql`status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')`),
@@ -39,3 +39,96 @@ export const orders = pgTable(
     index('orders_by_account').on(t.accountId, t.stream, t.isOpen, t.orderId),
   ],
 );
+
+/**
+ * Every accepted change, append only: history, outbox and replay source in one. Written by the SQL function `apply_batch` alone.
+ *
+ * Partitioned by ranges of `seq`, which drizzle can't say: `partition by` was added to the generated migration by hand, and the partitions come
+ * from `ensure_log_partitions`. The key begins with the lane: its rows are read at a cost of their own (docs/decisions/014).
+ * `unique (stream, order_id, revision)` holds in each partition (Postgres has no index over all of them that leaves
+ * out the partition key). A plain sequence, not an identity column: before Postgres 17 a partitioned table can't have one.
+ */
+export const orderUpdates = pgTable(
+  'order_updates',
+  {
+    seq: bigint({ mode: 'bigint' }).notNull().default(sql`nextval('public.order_updates_seq')`),
+    lane: integer().notNull(),
+    /** The number of the batch that wrote it. */
+    batch: bigint({ mode: 'bigint' }).notNull(),
+    /** `account`, `prediction`, or `continuity` for a mark. */
+    stream: text().notNull(),
+    /** For a mark its own id. */
+    orderId: text('order_id').notNull(),
+    accountId: text('account_id').notNull(),
+    revision: bigint({ mode: 'number' }).notNull(),
+    /** The exact text that goes to Kafka. */
+    payload: text().notNull(),
+    recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.lane, t.seq] })],
+);
+
+/**
+ * Orders that carry the id of an attempt, written with the revision that first shows it by `apply_batch_with_bindings`. The key is the invariant: an order is bound once.
+ * No foreign keys: nothing of the journal may make a batch of the stream wait or fail.
+ */
+export const orderBindings = pgTable(
+  'order_bindings',
+  {
+    stream: text().notNull(),
+    orderId: text('order_id').notNull(),
+    attemptId: text('attempt_id').notNull(),
+    commandId: uuid('command_id').notNull(),
+    /** Account, symbol and side are those of the command. */
+    matches: boolean().notNull(),
+    boundAt: timestamp('bound_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.stream, t.orderId] }), index('order_bindings_by_command').on(t.commandId)],
+);
+
+/** How far each cursor (`log`, `state`) of a lane's relay is acknowledged by Kafka. Never moves back. */
+export const relayPositions = pgTable(
+  'relay_positions',
+  {
+    lane: integer().notNull(),
+    cursor: text().notNull(),
+    seq: bigint({ mode: 'bigint' }).notNull(),
+    savedAt: timestamp('saved_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.lane, t.cursor] })],
+);
+
+/** What arrived and could not be understood or taken, kept whole until a person dealt with it. */
+export const quarantine = pgTable(
+  'quarantine',
+  {
+    id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    lane: integer().notNull(),
+    batch: bigint({ mode: 'bigint' }).notNull(),
+    stream: text().notNull(),
+    accountId: text('account_id'),
+    orderId: text('order_id'),
+    /** Short and stable: a metric label. */
+    reason: text().notNull(),
+    detail: text().notNull(),
+    raw: text().notNull(),
+    observedAt: timestamp('observed_at', { withTimezone: true }).notNull(),
+    recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+    dealtAt: timestamp('dealt_at', { withTimezone: true }),
+  },
+  (t) => [index('quarantine_open').on(t.stream, t.reason).where(sql`${t.dealtAt} is null`)],
+);
+
+/** One row a lane: lease, fence, order of batches, and the answer to a lost commit (see `enter_lane`). Times are the database's. */
+export const lanes = pgTable('lanes', {
+  lane: integer().primaryKey(),
+  /** Names one run of one process; null once it was given back. */
+  holder: text(),
+  /** The fencing number: rises with every change of holder, every reclaim and every release. */
+  epoch: bigint({ mode: 'bigint' }).notNull(),
+  /** The number of the last committed batch. */
+  batch: bigint({ mode: 'bigint' }).notNull(),
+  renewedAt: timestamp('renewed_at', { withTimezone: true }).notNull(),
+  /** Stands in every payload, above the revision. Raised by `begin_generation`, and never lowered. */
+  generation: integer().notNull().default(1),
+});

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { repairState } from '../../../src/cli/audit/repair-state.ts';
+import { repairState } from '../../../src/cli/audit.ts';
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { batch, head, storeRig, update } from '../../support/store-rig.ts';

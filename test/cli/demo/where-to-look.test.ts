@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { whereToLook } from '../../../src/cli/demo/run-demo.ts';
 import type { DemoStack } from '../../../src/cli/demo/start-stack.ts';
-import { whereToLook } from '../../../src/cli/demo/where-to-look.ts';
 
 const databaseUrl = 'postgres://postgres:c4n4ry@127.0.0.1:29465/tidemark';
 const stack = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkEncryption } from '../../../src/cli/doctor/check-encryption.ts';
+import { checkEncryption } from '../../../src/cli/doctor/check-callers.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 
 function examine(env: Record<string, string>) {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
+import { checkSignInScreen } from '../../../src/cli/doctor/check-callers.ts';
 import { checkPlatform } from '../../../src/cli/doctor/check-platform.ts';
-import { checkSignInScreen } from '../../../src/cli/doctor/check-sign-in-screen.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { UndiciHttp } from '../../../src/platform/undici-http.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';

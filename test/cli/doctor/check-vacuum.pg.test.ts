@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { checkVacuum } from '../../../src/cli/doctor/check-vacuum.ts';
-import { measureStorage } from '../../../src/store/measure-storage.ts';
+import { checkVacuum } from '../../../src/cli/doctor/check-database.ts';
+import { measureStorage } from '../../../src/store/maintenance.ts';
 import { eventually } from '../../support/poll.ts';
 import { batch, storeRig } from '../../support/store-rig.ts';
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatUpdate } from '../../../src/cli/tail/format-update.ts';
-import { parseUpdate } from '../../../src/cli/tail/parse-update.ts';
+import { formatUpdate, parseUpdate } from '../../../src/cli/tail/tail-records.ts';
 import { sampleUpdate } from '../../support/sample-update.ts';
 
 const lineOf = (payload: string) => {

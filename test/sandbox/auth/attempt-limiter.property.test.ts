@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AttemptLimiter } from '../../../src/sandbox/auth/attempt-limiter.ts';
+import { AttemptLimiter } from '../../../src/sandbox/auth/sign-ins.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 describe('the bound on guessing', () => {

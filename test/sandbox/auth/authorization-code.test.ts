@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { tokenError, tokenResponse } from '../../../src/platform/wire/token-response.ts';
+import { tokenError, tokenResponse } from '../../../src/platform/wire/oauth.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';

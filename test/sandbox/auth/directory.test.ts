@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../../src/sandbox/auth/directory.ts';
-import { defaultCast } from '../../../src/sandbox/default-cast.ts';
 import { Exchange } from '../../../src/sandbox/exchange/exchange.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
-import { castOf, seatCast } from '../../../src/sandbox/seat-cast.ts';
+import { castOf, defaultCast, seatCast } from '../../../src/sandbox/seat-cast.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 function seated() {

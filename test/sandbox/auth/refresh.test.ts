@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tokenError, tokenResponse } from '../../../src/platform/wire/token-response.ts';
+import { tokenError, tokenResponse } from '../../../src/platform/wire/oauth.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { codeGiven, mfaAnswer, mfaAsked } from '../../../src/platform/wire/sign-in.ts';
-import { tokenError } from '../../../src/platform/wire/token-response.ts';
+import { codeGiven, mfaAnswer, mfaAsked, tokenError } from '../../../src/platform/wire/oauth.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import { type Answer, ask, controlLines, runningSandbox } from '../../support/sandbox.ts';
 import { accountsOf, alice, asPublic, authorization, bob, exchange, pkce, postForm, postJson } from '../../support/sign-in.ts';

@@ -4,7 +4,7 @@ import { parseJson } from '../../../src/platform/parse-json.ts';
 import { errorFromAnswer } from '../../../src/platform/platform-error.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
-import { readState } from '../../../src/sandbox/control/read-state.ts';
+import { readState } from '../../../src/sandbox/control/control-app.ts';
 import { type RunningSandbox, startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { arbitraryOf, breaksOf, schemaOf } from '../../support/arbitrary-schema.ts';
 import type { Endpoint } from '../../support/endpoint.ts';

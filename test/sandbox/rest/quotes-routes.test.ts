@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../../src/platform/parse-json.ts';
 import { flatError, nestedError } from '../../../src/platform/wire/error-bodies.ts';
-import { optionsQuotes } from '../../../src/platform/wire/options-quotes.ts';
-import { previousDay } from '../../../src/platform/wire/previous-day.ts';
+import { optionsQuotes, previousDay } from '../../../src/platform/wire/market-data.ts';
 import { dayText, newYorkDay, tradingDayBefore } from '../../../src/sandbox/data/trading-days.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { listedOption } from '../../support/listed-option.ts';

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { flatError, nestedError } from '../../../src/platform/wire/error-bodies.ts';
-import { fdaCalendar } from '../../../src/platform/wire/fda-calendar.ts';
-import { investmentTheme, themes } from '../../../src/platform/wire/investment-theme.ts';
-import { ownership } from '../../../src/platform/wire/ownership.ts';
+import { fdaCalendar, investmentTheme, ownership, themes } from '../../../src/platform/wire/research.ts';
 import type { SandboxInput } from '../../../src/sandbox/sandbox-options.ts';
 import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
 

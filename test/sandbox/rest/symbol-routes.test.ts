@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { chartQuotes } from '../../../src/platform/wire/chart-quotes.ts';
 import { flatError, nestedError } from '../../../src/platform/wire/error-bodies.ts';
-import { foundSymbols } from '../../../src/platform/wire/symbol-search.ts';
+import { chartQuotes, foundSymbols } from '../../../src/platform/wire/market-data.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { listedOption } from '../../support/listed-option.ts';
 import { eventually } from '../../support/poll.ts';

@@ -2,8 +2,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { eventEnvelope } from '../../../src/platform/wire/event-envelope.ts';
-import { heartbeatMessage, streamErrorMessage, subscribedMessage } from '../../../src/platform/wire/stream-messages.ts';
+import {
+  eventEnvelope,
+  heartbeatMessage,
+  streamErrorMessage,
+  subscribedMessage,
+} from '../../../src/platform/wire/stream-messages.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';
 import { StreamClient } from '../../support/stream-client.ts';

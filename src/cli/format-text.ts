@@ -1,0 +1,35 @@
+/** Rows as lines with aligned columns, two spaces between them, each line ended. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  }
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return rows.map((row) => `${line(row)}\n`).join('');
+}
+
+/** "90 s", "12 min", "3 h", "4 days": how long ago, for people who have to act on it. */
+export function age(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
+}
+
+/** Age of an instant of ISO 8601; `-` for what is none. */
+export function ageOf(instant: string, nowMs: number): string {
+  const at = Date.parse(instant);
+  return Number.isNaN(at) ? '-' : age(Math.max(0, Math.round((nowMs - at) / 1000)));
+}
+
+/** Texts come from elsewhere; a terminal obeys what they contain. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/g;
+
+/** The text with every character that a terminal would obey as a question mark. */
+export function printable(text: string): string {
+  return text.replaceAll(controlCharacters, '?');
+}

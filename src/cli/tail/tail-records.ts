@@ -1,0 +1,87 @@
+import type { z } from 'zod';
+import { updateRecord } from '../../schema/update-record.ts';
+import { printable } from '../format-text.ts';
+
+export type Update = z.infer<typeof updateRecord>;
+
+export interface TailFilter {
+  readonly order?: string;
+  readonly account?: string;
+  readonly stream?: 'account' | 'prediction';
+}
+
+/** A record's value as an update; undefined for anything else that may lie on the topic. Fields of a later version are let through. */
+export function parseUpdate(value: string): Update | undefined {
+  try {
+    return updateRecord.safeParse(JSON.parse(value)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The order by its id alone, or as `<stream>:<orderId>`, which is its key on the topic. */
+export function wanted(update: Update, { order, account, stream }: TailFilter): boolean {
+  if (stream !== undefined && update.stream !== stream) return false;
+  if (account !== undefined && update.accountId !== account) return false;
+  return order === undefined || update.orderId === order || `${update.stream}:${update.orderId}` === order;
+}
+
+/** About 10 MB. An order that was forgotten shows a repeat as if it were new, which a repeat never is for long. */
+const remembered = 100_000;
+
+/**
+ * Drops repeats as the topic's contract asks of every consumer: what is not above the highest (generation, revision) of its order was
+ * there before.
+ *
+ * Invariant: remembers the orders updated last, at most `limit` of them.
+ */
+export class FirstOccurrences {
+  private readonly newest = new Map<string, { readonly generation: number; readonly revision: number }>();
+  private readonly limit: number;
+
+  constructor(limit = remembered) {
+    this.limit = limit;
+  }
+
+  isFirst({ stream, orderId, generation, revision }: Pick<Update, 'stream' | 'orderId' | 'generation' | 'revision'>): boolean {
+    const key = `${stream}:${orderId}`;
+    const known = this.newest.get(key);
+    if (known !== undefined && (generation < known.generation || (generation === known.generation && revision <= known.revision)))
+      return false;
+    // Set anew, so that the map's order is the order of the last update.
+    this.newest.delete(key);
+    this.newest.set(key, { generation, revision });
+    if (this.newest.size > this.limit) {
+      const [oldest] = this.newest.keys();
+      if (oldest !== undefined) this.newest.delete(oldest);
+    }
+    return true;
+  }
+}
+
+/** One line for people: when it reached us, which order, what it is now, and what was filled. Everything else is in `--json`. */
+export function formatUpdate(update: Update): string {
+  const { order, fill } = update;
+  const outcome = order.instrument.outcome === undefined ? '' : `/${order.instrument.outcome}`;
+  const terms = [
+    order.working.quantity,
+    order.side,
+    `${order.instrument.symbol}${outcome}`,
+    order.orderType,
+    ...(order.working.price === undefined ? [] : ['at', order.working.price]),
+  ].join(' ');
+  const filled = fill === undefined ? '' : `, +${fill.quantity}${priceOf(fill)}${fill.inferred ? ' (inferred)' : ''}`;
+  const columns = [
+    update.observedAt.slice(11, 23).padEnd(12),
+    update.accountId,
+    `${update.stream}:${update.orderId}`,
+    `r${update.revision}`.padEnd(4),
+    order.status.padEnd(16),
+    `${order.cumQty} of ${terms}${filled}`,
+  ];
+  return printable(columns.join('  '));
+}
+
+function priceOf({ price }: NonNullable<Update['fill']>): string {
+  return price === undefined ? '' : ` at ${price}`;
+}

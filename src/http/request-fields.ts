@@ -1,0 +1,46 @@
+import { z } from 'zod';
+
+/** Grammars of the ids in paths. What does not fit names nothing that can exist, so it is not found. */
+export const idKinds = {
+  stream: /^(?:account|prediction)$/,
+  /** What the platform's ids may be (the decoder of its orders refuses others). */
+  orderId: /^[\x21-\x7e]{1,128}$/,
+  accountId: /^[!-~]{1,50}$/,
+  commandId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  approvalId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+} as const;
+export type IdKind = keyof typeof idKinds;
+
+/** The same for JSON Schema. */
+export function idPattern(kind: IdKind): string {
+  return idKinds[kind].source;
+}
+
+// Parameters are text: each field says which text it takes, and gives the route a value.
+
+export const pageDefault = 50;
+const pageMost = 500;
+
+const flag = z
+  .enum(['true', 'false'], 'must be true or false')
+  .transform((text) => text === 'true')
+  .meta({ type: 'boolean', enum: undefined });
+
+export const optionalFlag = flag.exactOptional();
+
+export const limitField = z
+  .string()
+  .regex(/^[1-9]\d{0,2}$/, `must be a whole number from 1 to ${pageMost}`)
+  .transform(Number)
+  .refine((limit) => limit <= pageMost, `must be a whole number from 1 to ${pageMost}`)
+  .exactOptional()
+  .describe(`How many at most; ${pageDefault} when left out`)
+  .meta({ type: 'integer', minimum: 1, maximum: pageMost, default: pageDefault, pattern: undefined });
+
+export const cursorField = z.string().min(1).max(600).exactOptional().describe('`next` of the page before');
+
+export const accountField = z.string().regex(idKinds.accountId, 'must be 1 to 50 visible ASCII characters');
+export const streamField = z.enum(['account', 'prediction']);
+
+/** An int64 as text: a position in the log, a revision. */
+export const positionField = z.string().regex(/^(?:0|[1-9]\d{0,17})$/, 'must be a whole number of at most 18 digits');

@@ -1,0 +1,88 @@
+import { formatInstant } from '../../domain/instant.ts';
+import { parseReason, reasonBody } from '../../schema/command-bodies.ts';
+import { haltList } from '../../schema/rest-answers.ts';
+import type { Halt } from '../../store/command-journal.ts';
+import type { AccountScope } from '../../store/order-reads.ts';
+import { operatorWord, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
+import { maySee } from '../auth/principal.ts';
+import type { Route } from '../route.ts';
+import { sendBodyFaults, sendJson } from '../send-answer.ts';
+import { sendDecline } from '../send-command.ts';
+import { requestedAnswer, sendRequested } from './approvals.ts';
+
+export const listHalts: Route = {
+  method: 'GET',
+  path: '/v1/halts',
+  operationId: 'listHalts',
+  summary: 'List the halts in force',
+  tag: 'operations',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'Those of the service and of the accounts of the token', schema: haltList } },
+  handle: ({ commands }, { reply, principal }) => sendJson(reply, 200, haltBody(commands.operator.halts(), principal.accounts)),
+};
+
+export const haltAccount = haltRoute(
+  'halt',
+  '/v1/accounts/{accountId}/halt',
+  'haltAccount',
+  'Halt placing and replacing on an account',
+);
+export const resumeAccount = haltRoute(
+  'resume',
+  '/v1/accounts/{accountId}/resume',
+  'resumeAccount',
+  'Clear the halts of an account',
+);
+export const haltService = haltRoute('halt', '/v1/halt', 'haltService', 'Halt placing and replacing everywhere');
+export const resumeService = haltRoute('resume', '/v1/resume', 'resumeService', 'Clear the halts of the service');
+
+function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, summary: string): Route {
+  const ofAccount = path.includes('{accountId}');
+  return {
+    method: 'POST',
+    path,
+    operationId,
+    summary,
+    describe: 'Cancels pass always. The reason is recorded with who gave it.',
+    tag: 'operations',
+    scopes: ['ops:write'],
+    ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
+    body: reasonBody,
+    answers: {
+      200: { describe: 'The halts in force now', schema: haltList },
+      ...(verb === 'halt' ? {} : { 202: requestedAnswer }),
+    },
+    problems: {
+      400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
+      ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
+      ...(ofAccount && verb === 'halt' ? {} : { 403: ['EVERY_ACCOUNT_NEEDED'] }),
+      503: ['NOT_LEADER', 'STORE_UNAVAILABLE'],
+    },
+    handle: async (parts, { request, reply, principal, params }) => {
+      const scope = scopeOfPath(params);
+      const refused = refuseScope({ reply, principal }, scope);
+      if (refused !== undefined) return refused;
+      const body = parseReason(request.body);
+      if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+      const result = await parts.commands.operator[verb](scope, operatorWord(principal, body.reason, request.id));
+      if (result.kind === 'requested') return sendRequested(reply, result.approval);
+      if (result.kind === 'declined') return sendDecline(reply, result);
+      return sendJson(reply, 200, haltBody(result.halts, principal.accounts));
+    },
+  };
+}
+
+/** Halts in force, of the service and of the accounts that the caller may see. */
+function haltBody(halts: readonly Halt[], accounts: AccountScope) {
+  const seen = halts.filter(({ scope }) => scope.kind === 'service' || maySee(accounts, scope.accountId));
+  return {
+    halts: seen.map(({ haltId, scope, cause, reason, by, sinceMs }) => ({
+      haltId,
+      scope,
+      cause,
+      reason,
+      by,
+      since: formatInstant(sinceMs),
+    })),
+  };
+}

@@ -1,0 +1,263 @@
+import { z } from 'zod';
+import { orderStatuses, type Stream } from '../../domain/order.ts';
+import {
+  parsePlaceAccount,
+  parsePlacePrediction,
+  parseReplace,
+  placeAccountBody,
+  placePredictionBody,
+  replaceBody,
+} from '../../schema/command-bodies.ts';
+import { commandAnswer, orderAnswer, orderPage, updatePage } from '../../schema/rest-answers.ts';
+import type { StoredOrder } from '../../store/order-reads.ts';
+import { readStore } from '../problem.ts';
+import { accountField, cursorField, limitField, optionalFlag, pageDefault, streamField } from '../request-fields.ts';
+import { alreadyHas, tagOf } from '../request-headers.ts';
+import { type Route, route } from '../route.ts';
+import { sendBodyFaults, sendJsonText, sendMissing } from '../send-answer.ts';
+import { sendCommand } from '../send-command.ts';
+
+// What every command answers, as the table of routes tells it.
+
+const commandHeaders = ['Idempotency-Key', 'Prefer'] as const;
+const orderCommandHeaders = [...commandHeaders, 'If-Match'] as const;
+
+const headers = ['Location', 'Idempotent-Replayed', 'Preference-Applied', 'RateLimit', 'RateLimit-Policy'];
+
+const commandAnswers = {
+  200: { describe: 'Nothing about it is open: its outcome, or accepted', schema: commandAnswer, headers },
+  202: {
+    describe: 'Its outcome is not known yet; it is being found out and is never sent again. Ask at Location',
+    schema: commandAnswer,
+    headers: [...headers, 'Retry-After'],
+  },
+};
+
+/** Nothing was journaled or sent. */
+const commandProblems = {
+  400: ['INVALID_ORDER', 'INVALID_JSON', 'EMPTY_BODY', 'UNKNOWN_FIELD', 'IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH'],
+  403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'],
+  404: ['ACCOUNT_NOT_FOUND', 'ORDER_NOT_FOUND'],
+  413: ['TOO_LARGE'],
+  415: ['MEDIA_TYPE', 'CONTENT_ENCODING'],
+  422: ['IDEMPOTENCY_KEY_REUSED'],
+  429: ['RATE_LIMITED'],
+  503: ['NOT_LEADER', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
+};
+
+const limited = { ...commandProblems, 403: [...commandProblems[403], 'LIMITS_REQUIRED'] };
+const byLimits = ['LIMIT_EXCEEDED', 'LIMIT_NOT_EVALUATED'];
+const placeProblems = {
+  ...limited,
+  409: ['PLACING_HALTED', 'UNRESOLVED_PRIOR_COMMAND', 'SUPERSEDED_NOT_ABSENT', 'CALLER_REF_REUSED', ...byLimits],
+};
+const replaceProblems = {
+  ...limited,
+  409: ['PLACING_HALTED', 'ORDER_CLOSED', 'ORDER_ACTION_PENDING', 'QUANTITY_BELOW_FILLED', 'NO_CHANGE', ...byLimits],
+};
+const cancelProblems = ['ORDER_CLOSED'];
+
+export const placeOrder: Route = {
+  method: 'POST',
+  path: '/v1/orders',
+  operationId: 'placeOrder',
+  summary: 'Place an equity or option order',
+  describe:
+    'The body of the platform’s own `POST /v1/orders`. `clientId` comes back as `callerRef` on every update of the order.',
+  tag: 'orders',
+  scopes: ['orders:write'],
+  body: placeAccountBody,
+  headers: commandHeaders,
+  answers: commandAnswers,
+  problems: placeProblems,
+  handle: (parts, call) => {
+    const body = parsePlaceAccount(call.request.body);
+    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+    const { ok: _ok, accountId, terms, ...named } = body;
+    return sendCommand(parts, call, { request: { kind: 'place', stream: 'account', accountId, terms }, ...named });
+  },
+};
+
+export const placePredictionOrder: Route = {
+  method: 'POST',
+  path: '/v1/predictions/orders',
+  operationId: 'placePredictionOrder',
+  summary: 'Place a prediction order',
+  describe: '`clientOrderRef` comes back as `callerRef` on every update of the order.',
+  tag: 'orders',
+  scopes: ['orders:write'],
+  body: placePredictionBody,
+  headers: commandHeaders,
+  answers: commandAnswers,
+  problems: placeProblems,
+  handle: (parts, call) => {
+    const body = parsePlacePrediction(call.request.body);
+    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+    const { ok: _ok, accountId, terms, ...named } = body;
+    return sendCommand(parts, call, { request: { kind: 'place', stream: 'prediction', accountId, terms }, ...named });
+  },
+};
+
+export const replacePredictionOrder: Route = {
+  method: 'PATCH',
+  path: '/v1/predictions/orders/{orderId}',
+  operationId: 'replacePredictionOrder',
+  summary: 'Replace the terms of a prediction order',
+  describe: 'A term that is left out keeps its working value. At least one has to change.',
+  tag: 'orders',
+  scopes: ['orders:write'],
+  params: { orderId: 'orderId' },
+  body: replaceBody,
+  headers: orderCommandHeaders,
+  answers: commandAnswers,
+  problems: { ...replaceProblems, 412: ['REVISION_MISMATCH'] },
+  handle: (parts, call) => {
+    const body = parseReplace(call.request.body);
+    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+    const { accountId, terms } = body;
+    const { orderId = '' } = call.params;
+    return sendCommand(parts, call, { request: { kind: 'replace', stream: 'prediction', accountId, orderId, terms } });
+  },
+};
+
+const query = z.strictObject({ accountId: accountField.describe('The account that the order is on') });
+
+export const cancelOrder = cancelRoute('account', '/v1/orders/{orderId}', 'cancelOrder', 'Cancel an equity or option order');
+export const cancelPredictionOrder = cancelRoute(
+  'prediction',
+  '/v1/predictions/orders/{orderId}',
+  'cancelPredictionOrder',
+  'Cancel a prediction order',
+);
+
+function cancelRoute(stream: Stream, path: string, operationId: string, summary: string): Route {
+  return route({
+    method: 'DELETE',
+    path,
+    operationId,
+    summary,
+    describe: 'Never refused while the order may still work: not by a halt, nor by an earlier cancel.',
+    tag: 'orders',
+    scopes: ['orders:write'],
+    params: { orderId: 'orderId' },
+    query,
+    headers: orderCommandHeaders,
+    answers: commandAnswers,
+    problems: {
+      ...commandProblems,
+      400: ['IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH'],
+      409: cancelProblems,
+      412: ['REVISION_MISMATCH'],
+    },
+    handle: (parts, call) => {
+      const { orderId = '' } = call.params;
+      return sendCommand(parts, call, { request: { kind: 'cancel', stream, accountId: call.query.accountId, orderId } });
+    },
+  });
+}
+
+export const getOrder: Route = {
+  method: 'GET',
+  path: '/v1/orders/{stream}/{orderId}',
+  operationId: 'getOrder',
+  summary: 'Read one order',
+  tag: 'orders',
+  scopes: ['orders:read'],
+  params: { stream: 'stream', orderId: 'orderId' },
+  headers: ['If-None-Match'],
+  answers: {
+    200: { describe: 'The order in its newest state', schema: orderAnswer, headers: ['ETag'] },
+    304: { describe: 'It is still at the revision of If-None-Match', headers: ['ETag'] },
+  },
+  problems: { 404: ['ORDER_NOT_FOUND'] },
+  handle: async ({ reads }, { request, reply, principal, params }) => {
+    const { stream = '', orderId = '' } = params;
+    const order = await readStore(reads.getOrder(principal.accounts, stream as Stream, orderId));
+    if (order === undefined) return sendMissing(reply, 'ORDER_NOT_FOUND');
+    const tag = tagOf(order.revision);
+    reply.header('etag', tag);
+    if (alreadyHas(request.headers['if-none-match'], tag)) return reply.code(304).send();
+    return sendJsonText(reply, 200, orderText(order));
+  },
+};
+
+export const listOrders = route({
+  method: 'GET',
+  path: '/v1/orders',
+  operationId: 'listOrders',
+  summary: 'List orders',
+  describe: 'The newest state of each order, by stream and order id.',
+  tag: 'orders',
+  scopes: ['orders:read'],
+  query: z.strictObject({
+    stream: streamField.exactOptional(),
+    accountId: accountField.exactOptional(),
+    symbol: z
+      .string()
+      .regex(/^[!-~]{1,64}$/, 'must be 1 to 64 visible ASCII characters')
+      .exactOptional(),
+    status: z.enum(orderStatuses).exactOptional(),
+    open: optionalFlag.describe('Only orders that may still change, or only those that are over'),
+    limit: limitField,
+    cursor: cursorField,
+  }),
+  answers: { 200: { describe: 'A page of orders', schema: orderPage } },
+  problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
+  handle: ({ reads, pages }, call) => {
+    const { limit = pageDefault, cursor, ...filter } = call.query;
+    const read = (after: readonly string[] | undefined) =>
+      readStore(reads.listOrders(call.principal.accounts, filter, after, limit));
+    return pages.send(call, { list: 'orders', filter, cursor }, read, orderText);
+  },
+});
+
+export const listUpdates = route({
+  method: 'GET',
+  path: '/v1/orders/{stream}/{orderId}/updates',
+  operationId: 'listOrderUpdates',
+  summary: 'Read the history of one order',
+  describe: 'Every accepted change by revision, as it stands on Kafka, as far back as the log is kept.',
+  tag: 'orders',
+  scopes: ['orders:read'],
+  params: { stream: 'stream', orderId: 'orderId' },
+  query: z.strictObject({
+    after: z
+      .string()
+      .regex(/^(?:0|[1-9]\d{0,8})$/, 'must be a revision')
+      .transform(Number)
+      .exactOptional()
+      .describe('Only revisions above this one')
+      .meta({ type: 'integer', minimum: 0, pattern: undefined }),
+    limit: limitField,
+  }),
+  answers: { 200: { describe: 'A page of updates', schema: updatePage } },
+  problems: { 404: ['ORDER_NOT_FOUND'] },
+  handle: async ({ reads }, { reply, principal, params, query }) => {
+    const { stream = '', orderId = '' } = params;
+    const { after = 0, limit = pageDefault } = query;
+    // One more than asked for tells whether there is a next page.
+    const found = await readStore(reads.history(principal.accounts, stream as Stream, orderId, after, limit + 1));
+    if (found === undefined) return sendMissing(reply, 'ORDER_NOT_FOUND');
+    const payloads = found.slice(0, limit).map(({ payload }) => payload);
+    const last = found.length > limit ? payloads.at(-1) : undefined;
+    const next = last === undefined ? '' : `,"next":"${revisionOf(last)}"`;
+    return sendJsonText(reply, 200, `{"items":[${payloads.join(',')}]${next}}`);
+  },
+});
+
+function revisionOf(payload: string): number {
+  return (JSON.parse(payload) as { readonly revision: number }).revision;
+}
+
+/** An order as REST answers it. `state` is JSON text and goes into the text as it is: parsing and encoding it again took most of the time of a page. */
+function orderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
+  const version = sourceVersion === undefined ? '' : `,"sourceVersion":"${sourceVersion}"`;
+  return `{"stream":"${stream}","orderId":${quoted(orderId)},"accountId":${quoted(accountId)},"revision":${revision}${version},"order":${state}}`;
+}
+
+const plain = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
+
+/** JSON of an id. Most are letters and digits, which need no look at each of their characters by an encoder. */
+function quoted(id: string): string {
+  return plain.test(id) ? `"${id}"` : JSON.stringify(id);
+}

@@ -1,0 +1,152 @@
+import { Decimal } from 'decimal.js';
+import { z } from 'zod';
+
+/**
+ * Numbers of the market data endpoints, which send prices as JSON numbers (specification, "Chart quote response") where order entry sends strings. Readers
+ * get text: `parseJson` has kept every digit of a number that a double cannot hold, and a double that came through shows the digits that were sent.
+ */
+export const wireNumber = z
+  .union([z.number(), z.string().regex(/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/)])
+  .transform((value) => new Decimal(value).toFixed());
+
+/** An integer of up to 64 bits as its digits: a nanosecond timestamp is beyond 2^53. */
+export const wireInteger = z.union([z.int(), z.string().regex(/^-?\d{1,19}$/)]).transform(String);
+
+/** Query of `GET /v1/marketdata/search`. Specification, all of it: a leading `.` searches options; `limit` 1 to 100, default 20. */
+export const symbolSearchQuery = z.object({
+  query: z.string().min(1),
+  limit: z.int().min(1).max(100).optional(),
+});
+
+/** Specification, "Symbol search result". Assumption: all four fields are always there. Option symbols are compact OCC. */
+export const foundSymbol = z.looseObject({
+  symbol: z.string().min(1),
+  description: z.string(),
+  /** The category. */
+  tag: z.string(),
+  /** `stock`, `option`, `index` and more. */
+  type: z.string(),
+});
+
+export const foundSymbols = z.array(foundSymbol);
+
+export const symbolSearchPath = '/v1/marketdata/search';
+/** Beside the bearer token, both required (specification, "Authentication", 2). */
+export const apiKeyHeader = 'X-API-Key';
+export const symbolSearchLimit = { default: 20, max: 100 } as const;
+
+export type SymbolSearchQuery = z.infer<typeof symbolSearchQuery>;
+export type FoundSymbol = z.infer<typeof foundSymbol>;
+
+/** Query of `GET /v1/chart/quotes`. Specification: `symbols`. Assumption: several are separated by commas. */
+export const chartQuotesQuery = z.object({ symbols: z.string().min(1) });
+
+/** Specification, "Chart quote response": the names of all fields. Assumption: any of `v` may be absent. */
+export const chartQuoteValues = z.looseObject({
+  ask: wireNumber.optional(),
+  bid: wireNumber.optional(),
+  /** Change since the previous close. */
+  ch: wireNumber.optional(),
+  /** The same in percent. */
+  chp: wireNumber.optional(),
+  description: z.string().optional(),
+  exchange: z.string().optional(),
+  high_price: wireNumber.optional(),
+  low_price: wireNumber.optional(),
+  /** Last traded price. */
+  lp: wireNumber.optional(),
+  open_price: wireNumber.optional(),
+  prev_close_price: wireNumber.optional(),
+  short_name: z.string().optional(),
+  volume: wireNumber.optional(),
+});
+
+export const chartQuote = z.looseObject({ n: z.string(), s: z.string(), v: chartQuoteValues });
+
+/** `s` is `ok` on success. */
+export const chartQuotes = z.looseObject({ s: z.string(), d: z.array(chartQuote) });
+
+export const chartQuotesPath = '/v1/chart/quotes';
+
+export type ChartQuote = z.infer<typeof chartQuote>;
+
+/** Query of `GET /v1/stocks/prev`. Specification: the meaning. Assumption: the names, and that `adjusted` is true when left out. */
+export const previousDayQuery = z.object({ ticker: z.string().min(1), adjusted: z.boolean().optional() });
+
+/** Specification, "Previous-day bar response". Assumption: `n` trades, `t` milliseconds since the epoch at the close, `vw` the average by volume. */
+export const dayBar = z.looseObject({
+  T: z.string().optional(),
+  o: wireNumber,
+  h: wireNumber,
+  l: wireNumber,
+  c: wireNumber,
+  v: wireNumber,
+  n: wireInteger.optional(),
+  t: wireInteger.optional(),
+  vw: wireNumber.optional(),
+});
+
+/** `status` other than `OK` is an error. */
+export const previousDay = z.looseObject({
+  adjusted: z.boolean().optional(),
+  queryCount: wireInteger.optional(),
+  resultsCount: wireInteger.optional(),
+  requestId: z.string().optional(),
+  status: z.string(),
+  ticker: z.string().optional(),
+  results: z.array(dayBar).default([]),
+});
+
+export const previousDayPath = '/v1/stocks/prev';
+
+export type DayBar = z.infer<typeof dayBar>;
+export type PreviousDay = z.infer<typeof previousDay>;
+
+/** Nanoseconds since the epoch, or a date. */
+const when = z.union([z.iso.date(), z.string().regex(/^(?:0|[1-9]\d{0,18})$/)]);
+
+/**
+ * Query of `GET /v1/options/quotes`. Specification: the meaning of each parameter, `order`, `limit` 1 to 50000, `next`.
+ *
+ * Assumption: the names `ticker` (with a leading `O:`, required), `timestamp` and `timestamp.gte` to `timestamp.lt`; a date is a New York day; without
+ * `order` the newest come first, without `limit` 1000; `timestamp` is the only field to sort by.
+ */
+export const optionsQuotesQuery = z.object({
+  ticker: z.string().min(1),
+  timestamp: when.optional(),
+  'timestamp.gte': when.optional(),
+  'timestamp.gt': when.optional(),
+  'timestamp.lte': when.optional(),
+  'timestamp.lt': when.optional(),
+  order: z.enum(['asc', 'desc']).optional(),
+  limit: z.int().min(1).max(50_000).optional(),
+  sort: z.enum(['timestamp']).optional(),
+  next: z.string().min(1).optional(),
+});
+
+/** Specification, "Options quote response": every field of an item. Assumption: none but the timestamp is always there. */
+export const optionsQuote = z.looseObject({
+  askExchange: wireInteger.optional(),
+  askPrice: wireNumber.optional(),
+  askSize: wireInteger.optional(),
+  bidExchange: wireInteger.optional(),
+  bidPrice: wireNumber.optional(),
+  bidSize: wireInteger.optional(),
+  sequenceNumber: wireInteger.optional(),
+  /** Nanoseconds since the epoch. */
+  sipTimestamp: wireInteger,
+});
+
+/** `status` other than `OK` is an error. Assumption: `nextUrl` carries its cursor as `next`, and is absent on the last page. */
+export const optionsQuotes = z.looseObject({
+  status: z.string(),
+  requestId: z.string().optional(),
+  nextUrl: z.string().optional(),
+  results: z.array(optionsQuote).default([]),
+});
+
+export const optionsQuotesPath = '/v1/options/quotes';
+export const optionsQuotesLimit = { default: 1000, max: 50_000 } as const;
+
+export type OptionsQuotesQuery = z.infer<typeof optionsQuotesQuery>;
+export type OptionsQuote = z.infer<typeof optionsQuote>;

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+
+/**
+ * Signing a user in.
+ *
+ * Specification ("OAuth2", "Authentication"): the address of the screen and its query, `is_mfa` and `next_step_auth_id`, the fields of the MFA step, and that
+ * confirm comes after it.
+ *
+ * Assumption: the screen posts to `POST /v1/oauth2/authorize` with the request's own parameters, `username` and `password`; the answers of its three steps;
+ * that a code lives 60 s. `decision=deny` in that post says no.
+ */
+export const authorizeScreenPath = '/oauth2/authorize';
+/** Assumption, on the address of the screen. */
+export const signInPath = '/v1/oauth2/authorize';
+export const mfaPath = '/v1/oauth2/authorize/mfa';
+export const confirmPath = '/v1/oauth2/authorize/confirm';
+/** Assumption: RFC 8414. */
+export const metadataPath = '/.well-known/oauth-authorization-server';
+
+/** Assumption, but `is_mfa` and `next_step_auth_id`. */
+export const mfaAsked = z.looseObject({ is_mfa: z.literal(true), next_step_auth_id: z.string().min(1) });
+/** Assumption. A field that is left out of `state` was left out of the request. */
+export const codeGiven = z.looseObject({
+  code: z.string().min(1),
+  state: z.string().optional(),
+  redirect_uri: z.string().min(1),
+});
+export const signInAnswer = z.union([mfaAsked, codeGiven]);
+/** Assumption. */
+export const mfaAnswer = z.looseObject({ next_step_auth_id: z.string().min(1) });
+
+export type MfaAsked = z.infer<typeof mfaAsked>;
+export type CodeGiven = z.infer<typeof codeGiven>;
+
+/**
+ * The token endpoint's answer.
+ *
+ * Specification ("Token response", "POST /v1/oauth2/token"): the fields; a returned refresh token replaces the one before it.
+ *
+ * Assumption: the body of the client-credentials grant (`client_id`, `client_secret`, optional `scope`; no refresh token in the answer), and
+ * that errors are RFC 6749 bodies, which are also the flat error body.
+ */
+export const tokenResponse = z.looseObject({
+  access_token: z.string().min(1),
+  token_type: z.string(),
+  expires_in: z.number().positive(),
+  refresh_token: z.string().min(1).optional(),
+  scope: z.string().optional(),
+});
+
+/** RFC 6749, section 5.2. */
+export const tokenError = z.looseObject({ error: z.string(), error_description: z.string().optional() });
+
+/** Specification ("Authentication"): every scope that is named there. */
+export const scopes = [
+  'user:information',
+  'watchlist:information',
+  'watchlist:management',
+  'account:information',
+  'order:execution',
+  'order:information',
+  'position:information',
+  'market:information',
+  'calendar:information',
+  'options:information',
+  'analytics:information',
+  'market:supplemental',
+] as const;
+
+export const tokenPath = '/v1/oauth2/token';
+/** Assumption. */
+export const jwksPath = '/v1/oauth2/jwks';
+
+export type TokenResponse = z.infer<typeof tokenResponse>;
+export type TokenErrorBody = z.infer<typeof tokenError>;

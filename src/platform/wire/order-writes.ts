@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from './account-order.ts';
+import { predictionOrderTypes, predictionOutcomes, predictionSides, predictionTimesInForce } from './prediction-order.ts';
+
+/**
+ * Body of `POST /v1/orders`. Specification, "Equity or option order request": every field and length. Some examples there send
+ * `tradingAccountId` instead of `accountId`; we send `accountId`.
+ *
+ * Assumption: the fields of a leg; `price` and `stopPrice` are sent where the type needs them and nowhere else.
+ */
+export const orderRequestLeg = z.strictObject({
+  symbol: z.string().min(1).max(20),
+  side: z.enum(accountOrderSides),
+  ratioQty: z.string(),
+  positionEffect: z.enum(['OPEN', 'CLOSE']),
+});
+
+export const orderRequest = z.strictObject({
+  accountId: z.string().min(1).max(50),
+  symbol: z.string().min(1).max(20),
+  side: z.enum(accountOrderSides),
+  type: z.enum(accountOrderTypes),
+  qty: z.string(),
+  timeInForce: z.enum(accountOrderTimesInForce),
+  clientId: z.string().max(50).optional(),
+  price: z.string().optional(),
+  stopPrice: z.string().optional(),
+  currency: z.string().length(3).optional(),
+  exDestination: z.string().max(10).optional(),
+  legs: z.array(orderRequestLeg).max(4).optional(),
+});
+
+export type OrderRequestLeg = z.infer<typeof orderRequestLeg>;
+export type OrderRequest = z.infer<typeof orderRequest>;
+
+/**
+ * Answer of `POST /v1/orders`. Specification, "Equity or option order response": the fields. It names no order id.
+ *
+ * Assumption: status 200 also when the order is rejected (`success` false); `clOrdId` repeats the `clientId` that was sent, else is a UUID;
+ * every field is present but `text` and `ordRejReason`.
+ */
+export const orderResponse = z.looseObject({
+  success: z.boolean(),
+  clOrdId: z.string(),
+  status: z.string(),
+  symbol: z.string(),
+  side: z.string(),
+  qty: z.string(),
+  cumQty: z.string().optional(),
+  leavesQty: z.string().optional(),
+  avgPrice: z.string().optional(),
+  text: z.string().optional(),
+  ordRejReason: z.string().optional(),
+  transactTime: z.string().optional(),
+});
+
+export type OrderResponse = z.infer<typeof orderResponse>;
+
+/**
+ * Body of `POST /v1/predictions/orders`. The specification names the endpoint only: all of it is an **assumption**. Prices lie in (0, 1);
+ * `price`, `stopPx` and `expireTime` stand where the type or time in force needs them and nowhere else.
+ */
+export const predictionOrderRequest = z.strictObject({
+  accountId: z.string().min(1),
+  symbol: z.string().min(1),
+  outcome: z.enum(predictionOutcomes),
+  side: z.enum(predictionSides),
+  orderType: z.enum(predictionOrderTypes),
+  timeInForce: z.enum(predictionTimesInForce),
+  quantity: z.string(),
+  price: z.string().optional(),
+  stopPx: z.string().optional(),
+  expireTime: z.string().optional(),
+  clientOrderRef: z
+    .string()
+    .regex(/^[A-Za-z0-9._:-]{1,64}$/)
+    .optional(),
+});
+
+export type PredictionOrderRequest = z.infer<typeof predictionOrderRequest>;
+
+/**
+ * Body of `PATCH /v1/predictions/orders/{orderId}`. Specification, "Replace prediction order request": no other field is accepted, a term left
+ * out keeps the working value. That decimals are canonical (no sign, no exponent) is our own strictness as a writer.
+ */
+export const replaceRequest = z.strictObject({
+  accountId: z.string().min(1),
+  quantity: z.string().optional(),
+  price: z.string().optional(),
+  stopPx: z.string().optional(),
+  timeInForce: z.enum(predictionTimesInForce).optional(),
+  expireTime: z.string().optional(),
+});
+
+export type ReplaceRequest = z.infer<typeof replaceRequest>;

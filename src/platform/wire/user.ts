@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+/**
+ * `GET /v2/users/me/accounts`: specification, "User account item". All of it is specified; that a client-credentials token sees the accounts of
+ * all users its client was given is an **assumption**, as is every `status` besides `OPEN` (read as: no longer to be followed).
+ */
+export const userAccount = z.looseObject({
+  trading_account_id: z.string().min(1),
+  broker_account_id: z.string().optional(),
+  status: z.string(),
+  is_sim: z.boolean(),
+  account_type: z.string().optional(),
+  account_class: z.string().optional(),
+});
+
+export const userAccounts = z.looseObject({ accounts: z.array(userAccount) });
+
+export const accountsPath = '/v2/users/me/accounts';
+
+export type UserAccount = z.infer<typeof userAccount>;
+export type UserAccounts = z.infer<typeof userAccounts>;
+
+/** Body of `POST /v1/users/me/email/change`. Specification: `email`. Assumption: the form of an address, and that success is `200 {}`. */
+export const changeEmailBody = z.object({ email: z.email().max(254) });
+
+export const changeEmailPath = '/v1/users/me/email/change';
+
+/** Specification, "User setting": addressed by category and key; the value is a bare JSON value of any type. */
+export const settingAddress = z.object({ category: z.string().min(1), key: z.string().min(1) });
+
+/** Body of `DELETE /v1/config/{category}/user-settings`. Specification, all of it; answered by an empty object. */
+export const deleteSettingsBody = z.object({ keys: z.array(z.string()) });
+
+/** The code that the specification shows where a deletion fails. */
+export const settingDeleteError = 'USER_SETTING_DELETE_ERROR';
+
+export function settingsPath(category: string): string {
+  return `/v1/config/${encodeURIComponent(category)}/user-settings`;
+}
+
+export function settingPath(category: string, key: string): string {
+  return `${settingsPath(category)}/${encodeURIComponent(key)}`;
+}
+
+/** `GET /v1/health`. The specification names the group only: path, shape, and that it is open to everybody are an **assumption**. */
+export const health = z.looseObject({ status: z.string() });
+
+export const healthPath = '/v1/health';

@@ -1,0 +1,52 @@
+import type { Metrics } from '../observability/metrics.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import type { FollowDeps } from './follow-topic.ts';
+import type { KafkaOptions } from './kafka-options.ts';
+import { readTopic } from './read-topic.ts';
+
+export interface CanaryReaderDeps extends FollowDeps {
+  readonly metrics: Pick<Metrics['relay'], 'canary'>;
+}
+
+export interface CanaryReaderOptions {
+  readonly kafka: KafkaOptions;
+  /** The continuity topic. */
+  readonly topic: string;
+}
+
+/**
+ * Reads the continuity topic back from its end, so that `tidemark_canary_last_roundtrip_timestamp_seconds` means the whole way: source, ingest, log, relay,
+ * Kafka and out of it again. An acknowledged send would only say that a broker took it.
+ *
+ * A consumer rather than a look at the end offset: it costs a fetch every 500 ms on one connection, and shows the record itself. It reconnects by itself and
+ * never ends the process: a canary that can't be read is an old timestamp, which is the alarm.
+ */
+export class CanaryReader implements Service {
+  readonly name = 'canary-reader';
+  private readonly over = new AbortController();
+  private reading: Promise<void> = Promise.resolve();
+  private readonly deps: CanaryReaderDeps;
+  private readonly options: CanaryReaderOptions;
+
+  constructor(deps: CanaryReaderDeps, options: CanaryReaderOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async start(): Promise<void> {
+    this.reading = this.read();
+  }
+
+  async drain(signal: AbortSignal): Promise<void> {
+    this.over.abort();
+    await Promise.race([this.reading, this.deps.clock.sleep(3000, signal)]);
+  }
+
+  private async read(): Promise<void> {
+    const { kafka, topic } = this.options;
+    const records = readTopic(this.deps, { kafka, topic, from: 'end', readCommitted: false, signal: this.over.signal });
+    for await (const { value } of records) {
+      if (value !== undefined) this.deps.metrics.canary.set(this.deps.clock.nowMs() / 1000);
+    }
+  }
+}

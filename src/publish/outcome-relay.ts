@@ -1,0 +1,196 @@
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { Backoff, type BackoffOptions } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import type { OutcomeLog, OutcomeRow } from '../store/outcome-log.ts';
+import type { Publisher } from './publisher.ts';
+import { TroubleLog } from './relay-options.ts';
+import { TermLoop } from './term-loop.ts';
+
+export interface OutcomeRelayDeps {
+  readonly log: OutcomeLog;
+  /** One of its own: it takes one send at a time, and those of updates may not wait for commands. Stays the creator's to close. */
+  readonly publisher: Publisher;
+  readonly lease: Lease;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Log;
+  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
+}
+
+export interface OutcomeRelayOptions {
+  /** Rows in one read, and in one publish. */
+  readonly maxRows: number;
+  /** How often the outbox is read without a wake-up: also after a step whose wake was lost with its process. */
+  readonly pollEveryMs: number;
+  /** From one find in the outbox to the next look, at least: a lone step goes at once, many at a time share a read, a send and a commit. */
+  readonly gatherMs: number;
+  readonly leasePollMs: number;
+  readonly backoff: BackoffOptions;
+}
+
+/** A command has four to six steps of about 1.5 kB, so 200 rows are far below the limit of one send. */
+export const outcomeRelayDefaults: OutcomeRelayOptions = {
+  maxRows: 200,
+  pollEveryMs: 1000,
+  gatherMs: 25,
+  leasePollMs: 50,
+  backoff: { firstMs: 50, maxMs: 1000 },
+};
+
+interface Term {
+  /** Aborted when the lane is lost or the relay gives up: every wait of the term ends. */
+  readonly over: AbortController;
+}
+
+/**
+ * Steps of commands → Kafka, by the outbox `command_events` (docs/decisions/002-kafkajs-without-its-retries.md): each at least once, those of one command in order.
+ *
+ * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a wake or the next poll, for more steps to gather, for a lease young
+ * enough to act on, for the backoff after a failure. One publish at a time, also across terms.
+ * Invariant: a row is marked only once Kafka has acknowledged it, and none is sent unless the lease allowed it just before. A crash between the two costs a
+ * repeat. A step that was acknowledged and could not be marked is marked before anything else is sent: a database that is away must not fill the topic with repeats.
+ */
+export class OutcomeRelay implements Service {
+  readonly name = 'outcome-relay';
+  private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
+  private unmarked: readonly OutcomeRow[] = [];
+  private foundMs = Number.NEGATIVE_INFINITY;
+  private readonly backoff: Backoff;
+  private readonly kafkaTrouble: TroubleLog;
+  private readonly logTrouble: TroubleLog;
+  private readonly deps: OutcomeRelayDeps;
+  private readonly options: OutcomeRelayOptions;
+
+  constructor(deps: OutcomeRelayDeps, options: OutcomeRelayOptions = outcomeRelayDefaults) {
+    this.deps = deps;
+    this.options = options;
+    this.backoff = new Backoff(deps.random, options.backoff);
+    this.kafkaTrouble = new TroubleLog(deps, 'publishing the steps of commands');
+    this.logTrouble = new TroubleLog(deps, 'reading the steps of commands');
+  }
+
+  async start(): Promise<void> {
+    this.loop.start();
+  }
+
+  /** The lane is ours. */
+  begin(): void {
+    this.end();
+    this.loop.begin({ over: new AbortController() });
+  }
+
+  /** The lane is lost. Nothing new is sent from here on; a publish that is under way may still arrive, as a repeat at worst. */
+  end(): void {
+    this.loop.end();
+    this.unmarked = [];
+    this.gauge([]);
+  }
+
+  /** A step was just committed. Never waits. */
+  wake(): void {
+    this.loop.wake();
+  }
+
+  /** Publishes the rows that are there until the first failure, and stops. */
+  async drain(signal: AbortSignal): Promise<void> {
+    await this.loop.drain(signal);
+    this.end();
+  }
+
+  private async serve({ over: { signal } }: Term): Promise<void> {
+    while (!signal.aborted) {
+      const ended = await this.round(signal);
+      if (signal.aborted || (this.loop.draining && ended !== 'more')) return;
+      if (ended === 'failed') await this.deps.clock.sleep(this.backoff.nextMs(), signal);
+      if (ended === 'all') await this.idle(signal);
+    }
+  }
+
+  /** `more`: there may be more to publish at once. */
+  private async round(signal: AbortSignal): Promise<'more' | 'all' | 'failed'> {
+    const rows = await this.next();
+    if (rows === undefined) return 'failed';
+    this.gauge(rows);
+    if (rows.length === 0) return 'all';
+    this.foundMs = this.deps.clock.monotonicMs();
+    if (!(await this.publish(rows, signal))) return 'failed';
+    this.unmarked = rows;
+    if (!(await this.mark())) return 'failed';
+    this.gauge([]);
+    return rows.length < this.options.maxRows ? 'all' : 'more';
+  }
+
+  /** Undefined: the database could not be read, or written. */
+  private async next(): Promise<readonly OutcomeRow[] | undefined> {
+    if (!(await this.mark())) return undefined;
+    try {
+      const rows = await this.deps.log.readUnpublished(this.options.maxRows);
+      this.logTrouble.passed();
+      return rows;
+    } catch (err) {
+      this.logTrouble.happened(err);
+      return undefined;
+    }
+  }
+
+  private async mark(): Promise<boolean> {
+    const rows = this.unmarked;
+    if (rows.length === 0) return true;
+    try {
+      await this.deps.log.markPublished(rows.map(({ id }) => id));
+    } catch (err) {
+      this.logTrouble.happened(err);
+      return false;
+    }
+    this.logTrouble.passed();
+    // Another term may have begun meanwhile, with nothing to mark or with rows of its own.
+    if (this.unmarked === rows) this.unmarked = [];
+    return true;
+  }
+
+  private async publish(rows: readonly OutcomeRow[], signal: AbortSignal): Promise<boolean> {
+    const { clock, lease, metrics, publisher } = this.deps;
+    while (!lease.mayAct()) {
+      if (signal.aborted) return false;
+      await clock.sleep(this.options.leasePollMs, signal);
+    }
+    if (signal.aborted) return false;
+    const startedMs = clock.monotonicMs();
+    try {
+      await publisher.publish(
+        rows.map(({ key, payload }) => ({ topic, key, payload })),
+        () => lease.mayAct() && !signal.aborted,
+      );
+    } catch (err) {
+      metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
+      this.kafkaTrouble.happened(err);
+      return false;
+    }
+    this.backoff.reset();
+    this.kafkaTrouble.passed();
+    metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
+    metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
+    // Acknowledged, and the lane lost meanwhile: its next holder sends them again, and marks them.
+    return !signal.aborted;
+  }
+
+  private async idle(signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    const timer = clock.after(this.options.pollEveryMs, () => this.loop.wake());
+    await this.loop.wait();
+    timer.cancel();
+    const leftMs = this.options.gatherMs - (clock.monotonicMs() - this.foundMs);
+    if (leftMs > 0 && !this.loop.draining) await clock.sleep(leftMs, signal);
+  }
+
+  private gauge(pending: readonly OutcomeRow[]): void {
+    this.deps.metrics.pending.set({ topic }, pending.length);
+    this.deps.metrics.oldestPending.set({ topic }, (pending[0]?.recordedMs ?? 0) / 1000);
+  }
+}
+
+const topic = 'outcomes';

@@ -1,0 +1,175 @@
+import kafkajs, { type Admin } from 'kafkajs';
+import type { Clock } from '../runtime/clock.ts';
+import type { KafkaOptions } from './kafka-options.ts';
+import { type TopicNames, type TopicSpec, topicSpecs } from './topics.ts';
+import { type AdminDeps, withAdmin } from './with-admin.ts';
+
+interface TopicCreation {
+  readonly spec: TopicSpec;
+  readonly replication: number;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+interface TopicAlteration {
+  readonly topic: string;
+  readonly changes: readonly { readonly setting: string; readonly found: string; readonly wanted: string }[];
+  /** Every setting that the topic has of its own after the change: kafkajs only knows the call that replaces them all. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** The differences between the topics as they are and as they should be. Nothing to do: all three are empty. */
+export interface TopicPlan {
+  readonly creations: readonly TopicCreation[];
+  readonly alterations: readonly TopicAlteration[];
+  /** Differences that only a person can settle, in sentences: partition counts, mostly. */
+  readonly faults: readonly string[];
+}
+
+/** Compares the wanted topics with those found. Changes nothing; rejects when the brokers don't answer. */
+export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Promise<TopicPlan> {
+  const [existing, { brokers }] = await Promise.all([admin.listTopics(), admin.describeCluster()]);
+  const present = specs.filter(({ name }) => existing.includes(name));
+  const missing = specs.filter(({ name }) => !existing.includes(name));
+  const replication = Math.min(3, brokers.length);
+  const creations = missing.map((spec) => ({ spec, replication, settings: wantedSettings(spec, replication) }));
+  if (present.length === 0) return { creations, alterations: [], faults: [] };
+
+  const found = await describe(admin, present);
+  const faults: string[] = [];
+  const alterations: TopicAlteration[] = [];
+  for (const spec of present) {
+    const topic = found.get(spec.name);
+    if (topic === undefined) continue;
+    if (topic.partitions !== spec.partitions) {
+      faults.push(
+        `${spec.name} has ${topic.partitions} partitions, planned are ${spec.partitions}: the count is fixed for life, make the topic anew`,
+      );
+    }
+    const wanted = wantedSettings(spec, topic.replication);
+    const changes = Object.entries(wanted)
+      .filter(([setting, value]) => topic.settings.get(setting) !== value)
+      .map(([setting, value]) => ({ setting, found: topic.settings.get(setting) ?? '', wanted: value }));
+    if (changes.length > 0) alterations.push({ topic: spec.name, changes, settings: { ...topic.own, ...wanted } });
+  }
+  return { creations, alterations, faults };
+}
+
+/** One replica may be away and the lane goes on; with one or two replicas the most that is possible. */
+function wantedSettings(spec: TopicSpec, replication: number): Record<string, string> {
+  return { ...spec.settings, 'min.insync.replicas': String(Math.max(1, replication - 1)) };
+}
+
+interface FoundTopic {
+  readonly partitions: number;
+  readonly replication: number;
+  /** Effective settings, defaults of the broker among them. */
+  readonly settings: ReadonlyMap<string, string>;
+  /** Those set on the topic itself. */
+  readonly own: Readonly<Record<string, string>>;
+}
+
+/** `ConfigSource.TOPIC_CONFIG`, as a number: kafkajs's enum is declared and not exported by every build. */
+const setOnTopic = 1;
+
+async function describe(admin: Admin, specs: readonly TopicSpec[]): Promise<Map<string, FoundTopic>> {
+  const names = specs.map(({ name }) => name);
+  const [{ topics }, { resources }] = await Promise.all([
+    admin.fetchTopicMetadata({ topics: names }),
+    admin.describeConfigs({
+      includeSynonyms: false,
+      resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
+    }),
+  ]);
+  return new Map(
+    topics.map(({ name, partitions }) => {
+      const entries = resources.find(({ resourceName }) => resourceName === name)?.configEntries ?? [];
+      return [
+        name,
+        {
+          partitions: partitions.length,
+          replication: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+          settings: new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
+          own: Object.fromEntries(
+            entries
+              .filter(({ configSource }) => configSource === setOnTopic)
+              .map(({ configName, configValue }) => [configName, configValue]),
+          ),
+        },
+      ];
+    }),
+  );
+}
+
+/** The faults of the topics, one sentence each, for readiness and `doctor`. Empty: as planned. */
+export function topicFaults(plan: TopicPlan): string[] {
+  return [
+    ...plan.creations.map(({ spec }) => `${spec.name} is missing: run \`tidemark topics apply\``),
+    ...plan.alterations.flatMap(({ topic, changes }) =>
+      changes.map(
+        ({ setting, found, wanted }) =>
+          `${topic} has ${setting}=${found || '(unset)'}, planned is ${wanted}: run \`tidemark topics apply\``,
+      ),
+    ),
+    ...plan.faults,
+  ];
+}
+
+/** Makes the missing topics and alters settings. Never touches a partition count or a replica: those are the plan's faults, for a person. Safe to run twice.
+ * Resolves when every partition of a new topic has a leader that knows it, so that the first send is not refused. */
+export async function applyTopics(admin: Admin, plan: TopicPlan, clock: Clock): Promise<void> {
+  if (plan.creations.length > 0) {
+    // False (another process made it meanwhile) serves equally well.
+    await admin.createTopics({
+      // kafkajs's own waiting rejects when a broker has not heard of the topic yet.
+      waitForLeaders: false,
+      topics: plan.creations.map(({ spec, replication, settings }) => ({
+        topic: spec.name,
+        numPartitions: spec.partitions,
+        replicationFactor: replication,
+        configEntries: configEntries(settings),
+      })),
+    });
+    for (const { spec } of plan.creations) await untilLed(admin, spec.name, clock);
+  }
+  if (plan.alterations.length > 0) {
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: plan.alterations.map(({ topic, settings }) => ({
+        type: kafkajs.ConfigResourceTypes.TOPIC,
+        name: topic,
+        configEntries: configEntries(settings),
+      })),
+    });
+  }
+}
+
+/** Brokers hear of a new topic one after the other, and its leaders stand in the metadata before they know it themselves: ask the leaders. */
+async function untilLed(admin: Admin, topic: string, clock: Clock): Promise<void> {
+  for (let left = 100; ; left -= 1) {
+    try {
+      await admin.fetchTopicOffsets(topic);
+      return;
+    } catch (err) {
+      if (left === 0) throw err;
+    }
+    await clock.sleep(50);
+  }
+}
+
+function configEntries(settings: Readonly<Record<string, string>>): { name: string; value: string }[] {
+  return Object.entries(settings).map(([name, value]) => ({ name, value }));
+}
+
+/** Readiness: every topic is as planned. Never rejects: brokers that don't answer are a fault like any other (Kafka may be down at start). */
+export async function checkTopics(
+  deps: AdminDeps,
+  options: KafkaOptions,
+  names: TopicNames,
+): Promise<{ readonly ok: true } | { readonly ok: false; readonly faults: readonly string[] }> {
+  try {
+    const faults = await withAdmin(deps, options, async (admin) => topicFaults(await planTopics(admin, topicSpecs(names))));
+    return faults.length === 0 ? { ok: true } : { ok: false, faults };
+  } catch (err) {
+    return { ok: false, faults: [`Kafka does not answer: ${err instanceof Error ? err.message : String(err)}`] };
+  }
+}

@@ -1,0 +1,77 @@
+import { Backoff } from '../runtime/backoff.ts';
+import { Wakeup } from '../runtime/waiting.ts';
+import {
+  type FollowDeps,
+  type Follower,
+  type FollowOptions,
+  FollowPosition,
+  followTopic,
+  type TopicRecord,
+} from './follow-topic.ts';
+
+export interface ReadTopicOptions extends FollowOptions {
+  /** `end`: stops after the records that were there when the reading began. Otherwise it goes on until `signal` aborts. */
+  readonly until?: 'end';
+  readonly signal?: AbortSignal;
+  /** Called with each failure; it reconnects by itself and goes on where it was. */
+  readonly onFailure?: (err: unknown) => void;
+}
+
+/**
+ * The records of a topic, each once, in order within a partition. Reconnects by itself with backoff; ends when `signal` aborts, or at the end that
+ * `until` names, and never throws because of a broker. Memory: one fetch (10 MB), since the next waits until the reader has taken the last.
+ */
+export async function* readTopic(deps: FollowDeps, options: ReadTopicOptions): AsyncGenerator<TopicRecord, void, undefined> {
+  const over = new AbortController();
+  const stop = () => over.abort();
+  options.signal?.addEventListener('abort', stop, { once: true });
+  if (options.signal?.aborted) stop();
+  const position = new FollowPosition();
+  const wakeup = new Wakeup();
+  let waiting: { records: TopicRecord[]; taken: () => void } | undefined;
+  over.signal.addEventListener('abort', () => waiting?.taken(), { once: true });
+  const give = (records: TopicRecord[]) =>
+    new Promise<void>((taken) => {
+      waiting = { records, taken };
+      if (over.signal.aborted) taken();
+      wakeup.wake();
+    });
+  const follower = { position, give, onProgress: () => wakeup.wake() };
+  const following = followAlways(deps, options, follower, over.signal).finally(() => wakeup.wake());
+  try {
+    while (!over.signal.aborted) {
+      if (waiting !== undefined) {
+        const { records, taken } = waiting;
+        waiting = undefined;
+        for (const record of records) {
+          // The end that was seen at the beginning, exactly: later records are for the next reading.
+          if (options.until === 'end' && record.offset >= (position.end.get(record.partition) ?? 0n)) continue;
+          yield record;
+        }
+        taken();
+      }
+      if (options.until === 'end' && position.reachedEnd) return;
+      if (waiting === undefined) await wakeup.wait();
+    }
+  } finally {
+    over.abort();
+    options.signal?.removeEventListener('abort', stop);
+    await following;
+  }
+}
+
+async function followAlways(deps: FollowDeps, options: ReadTopicOptions, follower: Follower, signal: AbortSignal): Promise<void> {
+  const backoff = new Backoff(deps.random, { firstMs: 200, maxMs: 5000 });
+  for (let attempt = 0; !signal.aborted; attempt += 1) {
+    const before = [...follower.position.next.values()].join();
+    try {
+      await followTopic(deps, options, follower, signal, attempt);
+    } catch (err) {
+      if (signal.aborted) return;
+      options.onFailure?.(err);
+      deps.log.info({ err, topic: options.topic }, 'reading a topic failed; connecting again');
+      if ([...follower.position.next.values()].join() !== before) backoff.reset();
+      await deps.clock.sleep(backoff.nextMs(), signal);
+    }
+  }
+}

@@ -1,0 +1,282 @@
+import type { CommittedBatch, LogRow } from '../domain/committed-batch.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import type { UpdateLog } from '../store/update-log.ts';
+import { LatencyRecorder, PendingWatch } from './pending-watch.ts';
+import { Position } from './position.ts';
+import type { Publisher } from './publisher.ts';
+import type { RelayOptions, RelayTerm } from './relay-options.ts';
+import { TroubleLog } from './relay-options.ts';
+import { type Parcel, Seam } from './seam.ts';
+import { TermLoop } from './term-loop.ts';
+
+interface RelayDeps {
+  readonly log: UpdateLog;
+  /** Stays the creator's: close it once the relay is drained. */
+  readonly publisher: Publisher;
+  readonly lease: Lease;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Log;
+  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
+    Pick<Metrics['ingest'], 'latency'>;
+  /** Called with each continuity mark that Kafka acknowledged. */
+  readonly onContinuityAcked?: (payload: string) => void;
+}
+
+/**
+ * Committed updates → Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row of the lane's log, in order, at least once.
+ *
+ * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to `reading` after any failure, gap or overflow (see `Seam`).
+ * In both it may be waiting: for a lease young enough to act on, or for the backoff after a failure. One publish at a time, also across terms.
+ *
+ * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless the lease allowed it just before. A crash at any
+ * instant costs repeats, never a row. Memory: as much as `Seam` may hold, one read and one publish.
+ */
+export class Relay implements Service {
+  readonly name = 'relay';
+  private readonly loop: TermLoop<RelayTerm> = new TermLoop({ serve: (term) => this.serve(term) });
+  private ticker: Timer | undefined;
+  private readonly readSize: ReadSize;
+  private readonly backoff: Backoff;
+  private readonly latency: LatencyRecorder;
+  private readonly pending: PendingWatch;
+  private readonly kafkaTrouble: TroubleLog;
+  private readonly logTrouble: TroubleLog;
+  private readonly deps: RelayDeps;
+  private readonly options: RelayOptions;
+
+  constructor(deps: RelayDeps, options: RelayOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.backoff = new Backoff(deps.random, options.backoff);
+    this.readSize = new ReadSize({ maxRows: options.maxRows, maxBytes: options.maxReadBytes });
+    this.latency = new LatencyRecorder(deps.metrics.latency);
+    this.pending = new PendingWatch(deps, options);
+    this.kafkaTrouble = new TroubleLog(deps, 'publishing');
+    this.logTrouble = new TroubleLog(deps, 'reading the log');
+  }
+
+  /** Resolves at once: whether Kafka or the database answer shows later, the relay keeps trying. */
+  async start(): Promise<void> {
+    this.loop.start();
+    this.tick();
+  }
+
+  /** The lane is ours. `lastBatch`: the number of its last committed batch. Call it before the first batch of the term is handed over. */
+  begin(lastBatch: bigint): void {
+    this.end();
+    const { metrics } = this.deps;
+    this.loop.begin({
+      seam: new Seam(this.options, lastBatch, (reason) => metrics.resent.inc({ reason })),
+      position: new Position(this.deps, this.options.lane, 'log'),
+      over: new AbortController(),
+    });
+  }
+
+  /** The lane is lost. Nothing new is sent from here on; a publish that is under way may still arrive, as a repeat at worst. */
+  end(): void {
+    this.loop.end();
+    this.pending.clear();
+  }
+
+  /** A batch that just committed. Never waits, never fails: rows that can't be kept are read from the log. */
+  hand(batch: CommittedBatch): void {
+    this.loop.term?.seam.hand(batch);
+    this.loop.wake();
+  }
+
+  /** Batches committed that can't be handed over (their rows or numbers are not known here): the log has them. */
+  missed(): void {
+    this.loop.term?.seam.reread('gap');
+    this.loop.wake();
+  }
+
+  /** For people: where the relay reads from, and how far Kafka has acknowledged the log. Null while another process holds the lane. */
+  status(): { readonly source: 'log' | 'memory'; readonly acknowledgedSeq: string; readonly heldRows: number } | null {
+    if (this.loop.term === undefined) return null;
+    const { seam, position } = this.loop.term;
+    return { source: seam.reading ? 'log' : 'memory', acknowledgedSeq: position.reached.toString(), heldRows: seam.heldRows };
+  }
+
+  /** Publishes the committed rows until the first failure, saves the position, and stops. */
+  async drain(signal: AbortSignal): Promise<void> {
+    const { term, gaveUp } = await this.loop.drain(signal);
+    this.ticker?.cancel();
+    // A save that is under way may lag behind the last publish: wait for it, then save the rest.
+    if (!signal.aborted) await Promise.race([term?.position.save().then(() => term.position.save()), gaveUp]);
+    this.end();
+  }
+
+  private async serve(term: RelayTerm): Promise<void> {
+    const { over, position, seam } = term;
+    while (!over.signal.aborted && !(await this.loadPosition(position))) await this.waitAfterFailure(term);
+    while (!over.signal.aborted) {
+      if (seam.reading) {
+        await this.readOn(term);
+        continue;
+      }
+      const parcel = seam.take(this.options.maxRows, this.options.maxBytes);
+      if (parcel !== undefined) await this.sendParcel(term, parcel);
+      else if (this.loop.draining) return;
+      else await this.loop.wait();
+    }
+  }
+
+  private async loadPosition(position: Position): Promise<boolean> {
+    try {
+      await position.load();
+      this.logTrouble.passed();
+      return true;
+    } catch (err) {
+      this.logTrouble.happened(err);
+      return false;
+    }
+  }
+
+  private async readOn(term: RelayTerm): Promise<void> {
+    const { seam, position } = term;
+    const maxRows = this.readSize.rows;
+    seam.beginRead();
+    let rows: Awaited<ReturnType<UpdateLog['readAfter']>>;
+    try {
+      rows = await this.deps.log.readAfter(this.options.lane, position.reached, maxRows);
+    } catch (err) {
+      this.readSize.failed();
+      this.logTrouble.happened(err);
+      await this.waitAfterFailure(term);
+      return;
+    }
+    this.logTrouble.passed();
+    this.readSize.read(rows);
+    // Kafka is about to have them: a batch whose answer is still open is known to be committed by this alone.
+    this.deps.lease.witness.sawBatch(rows.at(-1)?.batch ?? 0n);
+    for (const run of splitByTopic(rows)) {
+      if (!(await this.publish(term, run))) return;
+      position.advance(run.at(-1)?.seq ?? 0n);
+    }
+    seam.endRead(position.reached, rows.length < maxRows);
+  }
+
+  private async sendParcel(term: RelayTerm, parcel: Parcel): Promise<void> {
+    const rows = parcel.batches.length === 1 ? (parcel.batches[0]?.rows ?? []) : parcel.batches.flatMap((batch) => batch.rows);
+    this.pending.inFlight(parcel);
+    for (const run of splitByTopic(rows)) {
+      if (await this.publish(term, run)) continue;
+      this.pending.inFlight(undefined);
+      return;
+    }
+    this.pending.inFlight(undefined);
+    const ackedMs = this.deps.clock.monotonicMs();
+    for (const batch of parcel.batches) {
+      if (batch.lastSeq !== undefined) term.position.advance(batch.lastSeq);
+      this.latency.record(batch, ackedMs);
+    }
+  }
+
+  /** False: the rows may or may not have arrived, and the seam goes back to the log; or the term is over. */
+  private async publish(term: RelayTerm, rows: readonly LogRow[]): Promise<boolean> {
+    const { clock, lease, metrics, publisher } = this.deps;
+    const topic = rows[0]?.topic ?? 'updates';
+    const mayAct = () => lease.mayAct() && !term.position.fenced;
+    while (!mayAct()) {
+      if (term.over.signal.aborted) return false;
+      await clock.sleep(this.options.leasePollMs, term.over.signal);
+    }
+    if (term.over.signal.aborted) return false;
+    const startedMs = clock.monotonicMs();
+    try {
+      await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted);
+    } catch (err) {
+      metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
+      this.kafkaTrouble.happened(err);
+      term.seam.reread('failure');
+      await this.waitAfterFailure(term);
+      return false;
+    }
+    this.backoff.reset();
+    this.kafkaTrouble.passed();
+    metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
+    metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
+    if (topic === 'continuity') for (const row of rows) this.deps.onContinuityAcked?.(row.payload);
+    return true;
+  }
+
+  /** While draining, the first failure is the last: the log keeps the rest for the next start. */
+  private async waitAfterFailure(term: RelayTerm): Promise<void> {
+    if (this.loop.draining) term.over.abort();
+    else await this.deps.clock.sleep(this.backoff.nextMs(), term.over.signal);
+  }
+
+  private tick(): void {
+    this.ticker = this.deps.clock.after(this.options.saveEveryMs, () => {
+      const term = this.loop.term;
+      if (term !== undefined) {
+        void term.position.save();
+        void this.pending.refresh(term).then((stranded) => {
+          if (stranded && term === this.loop.term) this.loop.wake();
+        });
+      }
+      this.tick();
+    });
+  }
+}
+
+/**
+ * Runs of rows for one topic, in order. A continuity mark says "complete up to here", so it may leave only once everything before it is acknowledged:
+ * each run is a send of its own, and the next one waits for it.
+ */
+function splitByTopic<Row extends LogRow>(rows: readonly Row[]): (readonly Row[])[] {
+  const runs: Row[][] = [];
+  let run: Row[] = [];
+  for (const row of rows) {
+    if (run[0] !== undefined && run[0].topic !== row.topic) {
+      runs.push(run);
+      run = [];
+    }
+    run.push(row);
+  }
+  if (run.length > 0) runs.push(run);
+  return runs;
+}
+
+interface ReadSizeLimits {
+  readonly maxRows: number;
+  /** Payload characters. */
+  readonly maxBytes: number;
+}
+
+/**
+ * How many rows the next read of the log asks for. A row has 1 kB as a rule, and may have 300 kB: a thousand of those neither fit into our memory nor come
+ * within the deadline of a query, and a read that fails must not be tried again as it was.
+ *
+ * Invariant: 1 <= `rows` <= `maxRows`. It follows the size of the rows of the last read, halves with each failure, and at most doubles with each success.
+ */
+export class ReadSize {
+  private next: number;
+  private readonly limits: ReadSizeLimits;
+
+  constructor(limits: ReadSizeLimits) {
+    this.limits = limits;
+    this.next = limits.maxRows;
+  }
+
+  get rows(): number {
+    return this.next;
+  }
+
+  read(rows: readonly LogRow[]): void {
+    const bytes = rows.reduce((sum, row) => sum + row.payload.length, 0);
+    const fitting = Math.floor((this.limits.maxBytes * rows.length) / Math.max(1, bytes));
+    this.next = Math.max(1, Math.min(this.limits.maxRows, 2 * this.next, bytes === 0 ? this.limits.maxRows : fitting));
+  }
+
+  failed(): void {
+    this.next = Math.max(1, this.next >> 1);
+  }
+}

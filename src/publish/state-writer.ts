@@ -1,0 +1,250 @@
+import type { CommittedBatch, LogRow } from '../domain/committed-batch.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { Backoff, type BackoffOptions } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import type { UpdateLog } from '../store/update-log.ts';
+import { NewestByOrder, type NewestLimits } from './newest-by-order.ts';
+import { Position } from './position.ts';
+import { PublishError, type StatePublisher } from './publisher.ts';
+import { TroubleLog } from './relay-options.ts';
+import { TermLoop } from './term-loop.ts';
+
+export interface StateWriterDeps {
+  readonly log: UpdateLog;
+  /** Stays the creator's: close it once the writer is drained. */
+  readonly publisher: StatePublisher;
+  readonly lease: Lease;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Log;
+  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
+}
+
+export interface StateWriterOptions extends NewestLimits {
+  readonly lane: number;
+  readonly flushEveryMs: number;
+  /** Log rows looked at in one read. */
+  readonly maxLookedAt: number;
+  readonly backoff: BackoffOptions;
+}
+
+/** A flush costs 25 to 370 ms for any number of rows (kafkajs transactions), so once a second; a read of 5,000 rows is some 6 MB. */
+export const stateWriterDefaults: Omit<StateWriterOptions, 'lane'> = {
+  flushEveryMs: 1000,
+  maxOrders: 20_000,
+  maxBytes: 32_000_000,
+  maxLookedAt: 5000,
+  backoff: { firstMs: 200, maxMs: 5000 },
+};
+
+interface Term {
+  readonly newest: NewestByOrder;
+  readonly position: Position;
+  readonly over: AbortController;
+  /** Older writers are fenced, and no later writer has fenced us. */
+  owner: boolean;
+  /** The highest seq that any flush of this term may have brought to the topic. */
+  attempted: bigint;
+}
+
+/**
+ * The newest state of each order → the compacted topic, about once a second, under a cursor of its own (`state`).
+ *
+ * States: no term (standing by) → not yet owner → owner, flushing from memory or from the log (see `NewestByOrder`) → not owner after any failure → …
+ *
+ * Invariant: an older state never lands behind a newer one. Each flush is one transaction of the only writer, and begins only after the lease was seen
+ * young enough *behind* the taking over: a process that froze in between finds the lease too old, and one that froze later is fenced by the process that took the
+ * lane. A writer that is fenced, or failed, asks the lane's row whether the lane is still its own before it takes over again: without that a late take-over
+ * of a stale process would silence the real holder for the rest of its term.
+ */
+export class StateWriter implements Service {
+  readonly name = 'state-writer';
+  private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
+  private readonly backoff: Backoff;
+  private readonly trouble: TroubleLog;
+  private readonly deps: StateWriterDeps;
+  private readonly options: StateWriterOptions;
+
+  constructor(deps: StateWriterDeps, options: StateWriterOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.backoff = new Backoff(deps.random, options.backoff);
+    this.trouble = new TroubleLog(deps, 'writing the state topic');
+  }
+
+  async start(): Promise<void> {
+    this.loop.start();
+  }
+
+  /** The lane is ours. `lastBatch`: the number of its last committed batch. */
+  begin(lastBatch: bigint): void {
+    this.end();
+    this.loop.begin({
+      newest: new NewestByOrder(this.options, lastBatch),
+      position: new Position(this.deps, this.options.lane, 'state'),
+      over: new AbortController(),
+      owner: false,
+      attempted: 0n,
+    });
+  }
+
+  /** The lane is lost: no flush begins from here on, and one that is under way is fenced by the next holder. */
+  end(): void {
+    this.loop.end();
+    // The next holder shows what is pending.
+    this.show(0, undefined);
+  }
+
+  hand(batch: CommittedBatch): void {
+    this.loop.term?.newest.hand(batch);
+  }
+
+  /** Batches committed that can't be handed over: the log has them. */
+  missed(): void {
+    this.loop.term?.newest.fail();
+  }
+
+  /** One last flush from memory; the rest of the log is left to the next start. */
+  async drain(signal: AbortSignal): Promise<void> {
+    await this.loop.drain(signal);
+    this.end();
+  }
+
+  private async serve(term: Term): Promise<void> {
+    const { clock } = this.deps;
+    const { signal } = term.over;
+    let loaded = false;
+    while (!signal.aborted) {
+      const last = this.loop.draining;
+      const startedMs = clock.monotonicMs();
+      let again = false;
+      try {
+        if (!loaded) await term.position.load();
+        loaded = true;
+        again = await this.step(term);
+        this.backoff.reset();
+        this.trouble.passed();
+      } catch (err) {
+        this.failed(term, err);
+        // Without the database the gauges keep their last value.
+        if (loaded) await this.showPending(term).catch(() => undefined);
+        await this.backOff(term);
+        // While draining the first failure is the last, also one from before: the log keeps the rest for the next start.
+        if (this.loop.draining) return;
+      }
+      if (last) return;
+      if (!again && !this.loop.draining) await this.rest(term, this.options.flushEveryMs - (clock.monotonicMs() - startedMs));
+    }
+  }
+
+  /** True: the log has more to read at once. */
+  private async step(term: Term): Promise<boolean> {
+    if (!this.deps.lease.mayAct()) {
+      term.owner = false;
+      return false;
+    }
+    if (!term.owner && !(await this.takeOver(term))) return false;
+    if (term.newest.whole) {
+      const harvest = term.newest.harvest();
+      if (harvest !== undefined) await this.flush(term, harvest.rows, harvest.upTo);
+      return false;
+    }
+    return this.catchUp(term);
+  }
+
+  /**
+   * Reads on from the position and flushes once. An earlier flush of unknown outcome may have left newer updates in the topic than a single read shows, so
+   * reads are merged until they have caught up, or the bounds are met: only a backlog larger than that lets readers see an order step back, and never for good.
+   */
+  private async catchUp(term: Term): Promise<boolean> {
+    const { newest, position } = term;
+    const merged = new Map<string, LogRow>();
+    let upTo = position.reached;
+    let bytes = 0;
+    let caughtUp = false;
+    while (!caughtUp && merged.size < this.options.maxOrders && bytes < this.options.maxBytes && !term.over.signal.aborted) {
+      newest.beginRead();
+      const { rows, lastSeq } = await this.deps.log.readNewestAfter(this.options.lane, upTo, this.options.maxLookedAt);
+      for (const row of rows) {
+        if (row.topic !== 'updates') continue;
+        bytes += row.payload.length - (merged.get(row.key)?.payload.length ?? 0);
+        merged.set(row.key, row);
+      }
+      caughtUp = lastSeq === upTo || (newest.covered(lastSeq) && lastSeq >= term.attempted);
+      upTo = lastSeq;
+    }
+    const flushed = await this.flush(term, [...merged.values()], upTo);
+    if (flushed && caughtUp) newest.endRead(upTo);
+    await this.showPending(term);
+    return flushed && !newest.whole;
+  }
+
+  private async takeOver(term: Term): Promise<boolean> {
+    if (!(await term.position.confirm())) return false;
+    if (term.over.signal.aborted || !this.deps.lease.mayAct()) return false;
+    await this.deps.publisher.takeOver();
+    term.owner = true;
+    return true;
+  }
+
+  /** False: the lease grew too old, or the term is over; nothing was sent, and the rows are in the log. */
+  private async flush(term: Term, rows: readonly LogRow[], upTo: bigint): Promise<boolean> {
+    if (!this.deps.lease.mayAct() || term.over.signal.aborted) {
+      term.newest.fail();
+      return false;
+    }
+    if (rows.length > 0) {
+      const { clock, metrics, publisher } = this.deps;
+      const startedMs = clock.monotonicMs();
+      if (upTo > term.attempted) term.attempted = upTo;
+      try {
+        await publisher.flush(rows);
+      } catch (err) {
+        metrics.records.inc({ topic: 'state', outcome: 'failed' }, rows.length);
+        throw err;
+      }
+      metrics.publishSeconds.observe({ topic: 'state' }, (clock.monotonicMs() - startedMs) / 1000);
+      metrics.records.inc({ topic: 'state', outcome: 'acknowledged' }, rows.length);
+    }
+    term.position.advance(upTo);
+    await term.position.save();
+    if (term.newest.whole) this.show(0, undefined);
+    return true;
+  }
+
+  private failed(term: Term, err: unknown): void {
+    this.trouble.happened(err);
+    term.newest.fail();
+    // The publisher is retired or fenced either way; a failure of the database costs one take-over too many.
+    if (err instanceof PublishError) term.owner = false;
+  }
+
+  private async showPending(term: Term): Promise<void> {
+    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.options.lane, term.position.reached);
+    if (!term.over.signal.aborted) this.show(rows, oldestMs);
+  }
+
+  private show(rows: number, oldestMs: number | undefined): void {
+    this.deps.metrics.pending.set({ topic: 'state' }, rows);
+    this.deps.metrics.oldestPending.set({ topic: 'state' }, oldestMs === undefined || rows === 0 ? 0 : oldestMs / 1000);
+  }
+
+  /** A drain ends it, nothing else that wakes us does. */
+  private async backOff(term: Term): Promise<void> {
+    const { clock } = this.deps;
+    const untilMs = clock.monotonicMs() + this.backoff.nextMs();
+    while (!this.loop.draining && !term.over.signal.aborted && clock.monotonicMs() < untilMs) {
+      await this.rest(term, untilMs - clock.monotonicMs());
+    }
+  }
+
+  private async rest(term: Term, forMs: number): Promise<void> {
+    const timer = this.deps.clock.after(Math.max(0, forMs), () => this.loop.wake());
+    if (!term.over.signal.aborted) await this.loop.wait();
+    timer.cancel();
+  }
+}

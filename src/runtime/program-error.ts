@@ -1,0 +1,118 @@
+/**
+ * Exit codes of sysexits.h, so that a script can tell a wrong call from a wrong configuration from a part that is down. `unresolved`: whether it took effect is not
+ * known yet, ask again. `denied`: not with this token.
+ */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 64,
+  unavailable: 69,
+  software: 70,
+  unresolved: 75,
+  denied: 77,
+  config: 78,
+} as const;
+
+interface CliErrorDetails {
+  /** Short and stable, for scripts. */
+  readonly code: string;
+  /** What to do about it: one sentence, or several lines. */
+  readonly mend?: string;
+  /** One of `exitCodes`; 1 when left out. */
+  readonly exitCode?: number;
+  readonly cause?: unknown;
+}
+
+/** A command cannot do what was asked. The message is one sentence for people; nothing else is shown of it but `mend`. */
+export class CliError extends Error {
+  readonly retryable = false;
+  readonly code: string;
+  readonly mend: string | undefined;
+  readonly exitCode: number;
+
+  constructor(message: string, details: CliErrorDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'CliError';
+    this.code = details.code;
+    this.mend = details.mend;
+    this.exitCode = details.exitCode ?? exitCodes.failed;
+  }
+}
+
+/**
+ * Tells people about an error that ended a command: one sentence and what to do, and the stack only when
+ * TIDEMARK_LOG_LEVEL is `debug` or `trace`. Returns the exit code.
+ */
+export function reportError(
+  io: { readonly stderr: { write(text: string): unknown }; readonly env: Readonly<Record<string, string | undefined>> },
+  error: unknown,
+): number {
+  const wantsStack = /^(debug|trace)$/i.test(io.env['TIDEMARK_LOG_LEVEL'] ?? '');
+  io.stderr.write(`tidemark: ${sentenceOf(error)}\n`);
+  const mend = error instanceof CliError ? error.mend : mendOf(error, wantsStack);
+  if (mend !== undefined) io.stderr.write(`${mend.replace(/^/gm, '  ')}\n`);
+  if (wantsStack && error instanceof Error) io.stderr.write(`${stackOf(error)}\n`);
+  if (error instanceof CliError) return error.exitCode;
+  return exitCodeOf(codeOf(error));
+}
+
+/** An error's `code`, or its first cause's: Node hides the reason of a failed connection in an AggregateError, undici in `cause`. */
+function codeOf(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; depth += 1) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+    at = at instanceof AggregateError ? at.errors[0] : at.cause;
+  }
+  return undefined;
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the name server does not answer',
+  ETIMEDOUT: 'the connection timed out',
+  ECONNRESET: 'the other side cut the connection',
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EADDRINUSE: 'the port is in use by another program',
+  '28P01': 'the database refuses the password',
+  '28000': 'the database refuses the user',
+  '3D000': 'the database does not exist',
+  '42501': 'the database user may not do that',
+};
+
+/** One line about an error that we did not make ourselves. Never empty: an AggregateError has no message of its own. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof CliError) return error.message;
+  const code = codeOf(error);
+  const known = code === undefined ? undefined : sentences[code];
+  const own = firstLine(error instanceof Error ? ownMessage(error) : String(error));
+  if (known === undefined) return own === '' ? `failed (${code ?? 'no reason given'})` : own;
+  return own === '' ? known : `${known}: ${own}`;
+}
+
+/** `fetch` says "fetch failed" for everything and keeps the reason in the cause; drizzle says the whole statement. */
+function ownMessage(error: Error): string {
+  if ('query' in error && error.cause instanceof Error) return error.cause.message;
+  return error.message === 'fetch failed' && error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n')[0]?.slice(0, 500) ?? '';
+}
+
+function mendOf(error: unknown, wantsStack: boolean): string | undefined {
+  if (error instanceof Error && 'mend' in error && typeof error.mend === 'string') return error.mend;
+  const code = codeOf(error);
+  if (code !== undefined && code in sentences) return 'Run `tidemark doctor` to see which part it is.';
+  return wantsStack ? undefined : 'Run it again with TIDEMARK_LOG_LEVEL=debug to see where it happened.';
+}
+
+function exitCodeOf(code: string | undefined): number {
+  if (code === 'SCHEMA_NEWER') return exitCodes.config;
+  return code !== undefined && code in sentences ? exitCodes.unavailable : exitCodes.failed;
+}
+
+function stackOf(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${stackOf(error.cause)}` : '';
+  return `${error.stack ?? error.message}${cause}`;
+}

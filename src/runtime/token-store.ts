@@ -1,0 +1,101 @@
+import type { Clock } from './clock.ts';
+import type { Secret } from './secret.ts';
+
+/** The answer of the token endpoint (specification, "Token response"), with the expiry as an instant instead of a duration. */
+export interface Token {
+  readonly accessToken: Secret;
+  /** Milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+  /** Absent for client credentials, which never get one. */
+  readonly refreshToken?: Secret;
+  readonly scope?: string;
+}
+
+export interface StoredToken extends Token {
+  /** 1, 2, 3 … per credential, one for each save. A save names the generation that it replaces. */
+  readonly generation: number;
+}
+
+/** Something is stored, and it can't be read: another key sealed it, or it was changed. */
+export interface UnreadableToken {
+  /** As of a token that can be read: a save in its place names it. */
+  readonly generation: number;
+  /** A sentence, without any stored value. */
+  readonly unreadable: string;
+  readonly accessToken?: undefined;
+  readonly refreshToken?: undefined;
+}
+
+/**
+ * Tokens, shared by every process that uses the same credential. `credential` names it (`client`, or a linked login); it is no secret.
+ * Every call has a deadline; rejects when the store can't be reached.
+ *
+ * The way of a refresh: `claim` → `load` (another process may have refreshed meanwhile) → HTTP, without any lock held → `save` → `unclaim`. A refresh token
+ * that the platform rotated is used only after `save` resolved with true: before that a crash would lose the only good one.
+ */
+export interface TokenStore {
+  /** True: this holder alone may refresh for the next `forMs`, by the store's clock. A holder that has the claim may claim again, which prolongs it. */
+  claim(credential: string, holder: string, forMs: number): Promise<boolean>;
+  /** Gives the claim back early; harmless when another process has it by now. */
+  unclaim(credential: string, holder: string): Promise<void>;
+  load(credential: string): Promise<StoredToken | UnreadableToken | undefined>;
+  /**
+   * Stores the token as generation `replaces + 1` (`replaces` is 0 when nothing was stored). False: another generation is there by now and nothing was
+   * written; load it. So an older answer that arrives late never overwrites a newer one.
+   */
+  save(credential: string, replaces: number, token: Token): Promise<boolean>;
+}
+
+/** A credential whose tokens are stored. `generation` rises with each save; it begins again at 1 when the credential was forgotten in between. */
+export interface StoredCredential {
+  readonly credential: string;
+  readonly generation: number;
+}
+
+/** The credentials of a store, so that a login that was linked meanwhile is found. Every call has a deadline; rejects when the store can't be reached. */
+export interface CredentialList {
+  /** Those whose name begins so, sorted by name. */
+  stored(prefix: string): Promise<StoredCredential[]>;
+  /** Drops the tokens; a refresh under way saves nothing any more. False: there was nothing. */
+  forget(credential: string): Promise<boolean>;
+}
+
+/** Before the name of a login that a user gave us by `tidemark link`. */
+export const loginPrefix = 'login:';
+
+/**
+ * Tokens of this process alone, gone with it. Good for client credentials, where a new token can be had at any time; a rotating refresh token needs the
+ * durable store.
+ */
+export class MemoryTokenStore implements TokenStore {
+  private readonly tokens = new Map<string, StoredToken>();
+  private readonly claims = new Map<string, { readonly holder: string; readonly untilMs: number }>();
+  private readonly clock: Clock;
+
+  constructor(deps: { clock: Clock }) {
+    this.clock = deps.clock;
+  }
+
+  async claim(credential: string, holder: string, forMs: number): Promise<boolean> {
+    const nowMs = this.clock.monotonicMs();
+    const claim = this.claims.get(credential);
+    if (claim !== undefined && claim.holder !== holder && claim.untilMs > nowMs) return false;
+    this.claims.set(credential, { holder, untilMs: nowMs + forMs });
+    return true;
+  }
+
+  async unclaim(credential: string, holder: string): Promise<void> {
+    if (this.claims.get(credential)?.holder === holder) this.claims.delete(credential);
+  }
+
+  async load(credential: string): Promise<StoredToken | undefined> {
+    return this.tokens.get(credential);
+  }
+
+  async save(credential: string, replaces: number, token: Token): Promise<boolean> {
+    const generation = this.tokens.get(credential)?.generation ?? 0;
+    if (generation !== replaces) return false;
+    this.tokens.set(credential, { ...token, generation: generation + 1 });
+    return true;
+  }
+}

@@ -1,0 +1,97 @@
+import type { Clock } from './clock.ts';
+
+/** Something took longer than it was given. Retrying may help; whether it took effect is not known. */
+export class DeadlineError extends Error {
+  readonly code = 'DEADLINE';
+  readonly retryable = true;
+
+  constructor(what: string, limitMs: number) {
+    super(`${what} took longer than ${limitMs} ms`);
+    this.name = 'DeadlineError';
+  }
+}
+
+/** `work`, or a `DeadlineError` after `limitMs`. The work itself is not stopped: cancel what it waits for besides. */
+export function withDeadline<T>(clock: Clock, limitMs: number, what: string, work: Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = clock.after(limitMs, () => reject(new DeadlineError(what, limitMs)));
+    work.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+/** Runs `work` at most once at a time: callers that come while it runs share its result or its error. */
+export class SingleFlight<T> {
+  private current: Promise<T> | undefined;
+
+  run(work: () => Promise<T>): Promise<T> {
+    this.current ??= work().finally(() => {
+      this.current = undefined;
+    });
+    return this.current;
+  }
+}
+
+/**
+ * One waiter, many wakers: `wait` resolves at the next `wake`, or at once when one came since the last `wait`. A loop that waits here never
+ * misses work that arrives while it is busy, and never polls.
+ */
+export class Wakeup {
+  private pending = false;
+  private waiter: (() => void) | undefined;
+
+  wake(): void {
+    const waiter = this.waiter;
+    if (waiter === undefined) {
+      this.pending = true;
+      return;
+    }
+    this.waiter = undefined;
+    waiter();
+  }
+
+  wait(): Promise<void> {
+    if (this.pending) {
+      this.pending = false;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      this.waiter = resolve;
+    });
+  }
+}
+
+interface Fetched {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** A GET with its body, or a `DeadlineError`. Rejects as `fetch` does when nothing answers. No redirect is followed. */
+export async function fetchWithin(
+  io: { readonly fetch: typeof fetch; readonly clock: Clock },
+  url: string,
+  limitMs: number,
+): Promise<Fetched> {
+  const abort = new AbortController();
+  const work = async (): Promise<Fetched> => {
+    const response = await io.fetch(url, { signal: abort.signal, redirect: 'manual' });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  try {
+    return await withDeadline(io.clock, limitMs, new URL(url).origin, work());
+  } catch (error) {
+    if (error instanceof DeadlineError) abort.abort();
+    throw error;
+  }
+}
+
+/** Works through all items, at most `width` at a time. Rejects with the first error, once everything that had begun has ended. */
+export async function inParallel<T>(items: Iterable<T>, width: number, work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items].reverse();
+  const run = async () => {
+    for (let item = queue.pop(); item !== undefined; item = queue.pop()) await work(item);
+  };
+  const results = await Promise.allSettled(Array.from({ length: Math.min(width, queue.length) }, run));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}

@@ -1,0 +1,126 @@
+import type { Pool } from 'pg';
+import type { CommandDesk } from '../commands/command-desk.ts';
+import type { Ingest } from '../ingest/ingest.ts';
+import type { LaneKeeper } from '../ingest/lane-keeper.ts';
+import type { CheckResult, HealthRegistry } from '../observability/health.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import { plural } from '../runtime/plural.ts';
+import type { CredentialSources } from './credential-sources.ts';
+import type { SchemaGate } from './schema-gate.ts';
+
+export interface HealthParts {
+  readonly clock: Clock;
+  readonly pool: Pool;
+  readonly schema: SchemaGate;
+  readonly keeper: LaneKeeper;
+  readonly lease: Lease;
+  readonly ingest: Pick<Ingest, 'depth' | 'oldestUnsettledMs'>;
+  readonly sources: CredentialSources;
+  readonly desk: CommandDesk;
+  readonly checkTopics: () => Promise<CheckResult>;
+  readonly draining: () => boolean;
+}
+
+/** Topics are asked for once in so long: a probe every second must not make an admin connection every second. */
+const topicsMaxAgeMs = 15_000;
+
+/** What `/readyz` is made of. A source that is down only degrades: it does not take reads away. */
+export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
+  const { pool, schema, keeper, lease, sources, desk, draining } = parts;
+  health.add({
+    name: 'draining',
+    effect: 'unready',
+    check: async () => ({ ok: !draining(), detail: draining() ? 'the service is stopping' : 'not stopping' }),
+  });
+  health.add({
+    name: 'database',
+    effect: 'unready',
+    check: async () => {
+      await pool.query('select 1');
+      return { ok: true, detail: 'the database answers' };
+    },
+  });
+  health.add({ name: 'schema', effect: 'unready', check: () => schema.check() });
+  health.add({ name: 'topics', effect: 'unready', check: agedCheck(parts.clock, parts.checkTopics) });
+  health.add({
+    name: 'lane',
+    effect: 'leader',
+    check: async () => {
+      if (keeper.state !== 'held') return { ok: false, detail: `standing by for ${keeper.otherHolder ?? 'the lane'}` };
+      return {
+        ok: lease.mayAct(),
+        detail: lease.mayAct() ? `held, epoch ${lease.epoch}` : 'held, but the last renewal is too old to act on',
+      };
+    },
+  });
+  health.add({ name: 'ingest', effect: 'degraded', check: async () => ingestCheck(parts) });
+  health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(keeper, sources) });
+  health.add({ name: 'credentials', effect: 'degraded', check: async () => credentialsCheck(sources) });
+  health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(desk) });
+}
+
+/** Longer than any batch, with its tries, takes on a database that answers. */
+const unsettledTooLongMs = 10_000;
+
+/** That the database answers and the lane is renewed does not mean that batches commit. */
+function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): CheckResult {
+  const { depth, oldestUnsettledMs = clock.nowMs() } = ingest;
+  const waitsMs = clock.nowMs() - oldestUnsettledMs;
+  if (waitsMs < unsettledTooLongMs) return { ok: true, detail: `${plural(depth, 'observation')} on the way` };
+  return {
+    ok: false,
+    detail: `the oldest of ${plural(depth, 'observation')} has waited ${Math.round(waitsMs / 1000)} s to be stored`,
+  };
+}
+
+/** A halt takes nothing but placing away, and a person has to look at it. */
+function commandsCheck(desk: CommandDesk): CheckResult {
+  const [first, ...others] = desk.operator.halts();
+  const { enabled, leading, unresolved } = desk.status();
+  if (first !== undefined) {
+    const [where, whom] =
+      first.scope.kind === 'service'
+        ? ['everywhere', '']
+        : [`on ${first.scope.accountId}`, ` --account ${first.scope.accountId}`];
+    const more = others.length === 0 ? '' : `, and ${others.length} more`;
+    return {
+      ok: false,
+      detail: `placing is halted ${where} (${first.cause})${more}: \`tidemark resume${whom} --reason "…"\` ends it`,
+    };
+  }
+  if (!leading) return { ok: true, detail: 'the holder of the lane sends them' };
+  return { ok: true, detail: `${enabled ? 'on' : 'off'}, ${unresolved} unresolved` };
+}
+
+function credentialsCheck(sources: CredentialSources): CheckResult {
+  const all = sources.credentials();
+  const over = all.filter(({ state }) => state === 'login_required');
+  if (all.length === 0) return { ok: false, detail: 'nobody is signed in: `tidemark link` does it' };
+  if (over.length === 0) return { ok: true, detail: `${all.length} in use` };
+  return { ok: false, detail: `LOGIN_REQUIRED for ${over.map(({ credential }) => credential).join(', ')}` };
+}
+
+function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources): CheckResult {
+  if (keeper.state !== 'held') return { ok: true, detail: 'the holder of the lane follows them' };
+  const accounts = sources.status().flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
+  const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
+  if (accounts.length === 0) return { ok: false, detail: 'no account is followed yet' };
+  const [first] = notLive;
+  if (first === undefined) return { ok: true, detail: `${plural(accounts.length, 'account stream')} followed` };
+  return {
+    ok: false,
+    detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,
+  };
+}
+
+/** Good answers are kept for `topicsMaxAgeMs`; bad ones are asked again at each report, so that a mended topic shows at once. */
+function agedCheck(clock: Clock, check: () => Promise<CheckResult>): () => Promise<CheckResult> {
+  let last: { readonly atMs: number; readonly result: CheckResult } | undefined;
+  return async () => {
+    if (last?.result.ok && clock.monotonicMs() - last.atMs < topicsMaxAgeMs) return last.result;
+    const result = await check();
+    last = { atMs: clock.monotonicMs(), result };
+    return result;
+  };
+}

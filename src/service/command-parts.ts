@@ -1,0 +1,151 @@
+import type { AccountProbes, AccountStanding, ProbeResult } from '../commands/account-probes.ts';
+import { CommandDesk } from '../commands/command-desk.ts';
+import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
+import type { Config } from '../config/config.ts';
+import type { AccountLook } from '../connectors/account-access.ts';
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Http } from '../platform/http.ts';
+import type { ReadBudget } from '../platform/order-reads.ts';
+import { SocketWriteLines } from '../platform/socket-write-lines.ts';
+import { OutcomeRelay } from '../publish/outcome-relay.ts';
+import type { Publisher } from '../publish/publisher.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { Random } from '../runtime/random.ts';
+import { PlatformOrderEntry } from './order-entry.ts';
+import type { EntryAccounts, PlatformConfig } from './platform-parts.ts';
+import { reasonOf } from './platform-parts.ts';
+import { PlatformQuotes } from './platform-quotes.ts';
+import type { storeParts } from './store-parts.ts';
+
+interface CommandPartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly lease: Lease;
+  readonly store: Pick<ReturnType<typeof storeParts>, 'journal' | 'outcomes'>;
+  readonly accounts: EntryAccounts;
+  readonly http: Http;
+  /** One of its own: it takes one send at a time. */
+  readonly publisher: Publisher;
+}
+
+/**
+ * The command side: the desk, with its way to the platform, and the relay of its steps. Made whether commands are on or not: what was sent before they were
+ * turned off is still settled.
+ */
+export function commandParts({ store, accounts, http, publisher, ...shared }: CommandPartsDeps, config: PlatformConfig) {
+  const { clock, random, log, metrics, lease } = shared;
+  const entry = new PlatformOrderEntry(
+    { accounts, lines: new SocketWriteLines({ clock }), clock, metrics: metrics.platform },
+    {
+      platformUrl: config.platformUrl,
+      ...(config.platformStagingUrl !== undefined && { stagingUrl: config.platformStagingUrl }),
+    },
+  );
+  const outcomes = new OutcomeRelay({
+    log: store.outcomes,
+    publisher,
+    lease,
+    clock,
+    random,
+    logger: log,
+    metrics: metrics.relay,
+  });
+  const desk = new CommandDesk(
+    {
+      journal: store.journal,
+      entry,
+      probes: new PlatformAccountProbes({ accounts }),
+      quotes: new PlatformQuotes(
+        { accounts, http, clock, random, metrics: metrics.platform, log },
+        { platformUrl: config.platformUrl },
+      ),
+      lease,
+      clock,
+      random,
+      log,
+      metrics: metrics.commands,
+      onStep: () => outcomes.wake(),
+    },
+    commandOptions(config),
+  );
+  return { desk, outcomes };
+}
+
+/** The settings in the words of the desk; what has no setting keeps its default. */
+export function commandOptions(config: Config): CommandOptions {
+  return {
+    ...commandDefaults,
+    lane: config.lane,
+    fourEyes: config.fourEyes === 'on',
+    enabled: config.commands === 'on',
+    accounts: config.commandAccounts ?? [],
+    callerRefOnce: config.callerRef === 'unique',
+    needsLive: config.commandNeedsLive === 'on',
+    deadlineMs: config.commandDeadlineMs,
+    rate: { perSecond: config.commandRate, burst: config.commandBurst },
+    cancelRate: { perSecond: config.cancelRate, burst: config.cancelBurst },
+    breaker: { count: config.breakerCommands, windowMs: config.breakerWindowMs },
+    haltAt: { account: config.haltUnresolvedAccount, service: config.haltUnresolvedService },
+    probes: { perSecond: config.probeRate, burst: config.probeBurst },
+  };
+}
+
+/** The port `AccountProbes` over the accounts that the connectors follow. An account that nobody follows has nothing to say: every look at it fails. */
+export class PlatformAccountProbes implements AccountProbes {
+  private readonly accounts: EntryAccounts;
+
+  constructor(deps: { accounts: EntryAccounts }) {
+    this.accounts = deps.accounts;
+  }
+
+  standing(stream: Stream, accountId: string): AccountStanding {
+    const account = this.accounts.account(stream, accountId);
+    // Not known to be simulated is taken for real: that is the answer which permits less.
+    if (account === undefined)
+      return { known: false, mayAppear: !this.accounts.hasListed, live: false, isSim: false, certain: false };
+    const { live, isSim, certain } = account;
+    return { known: true, live, isSim, certain };
+  }
+
+  async byReference(
+    stream: Stream,
+    accountId: string,
+    attemptId: string,
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<ProbeResult> {
+    return resultOf(await this.accounts.account(stream, accountId)?.lookFor(attemptId, signal, budget));
+  }
+
+  async readAccount(
+    stream: Stream,
+    accountId: string,
+    signal: AbortSignal,
+    sinceMs?: number,
+    budget?: ReadBudget,
+  ): Promise<ProbeResult> {
+    return resultOf(await this.accounts.account(stream, accountId)?.lookAtAll(sinceMs, signal, budget));
+  }
+
+  async readOrder(
+    stream: Stream,
+    accountId: string,
+    orderId: string,
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<ProbeResult> {
+    return resultOf(await this.accounts.account(stream, accountId)?.lookAt(orderId, signal, budget));
+  }
+}
+
+function resultOf(look: AccountLook | undefined): ProbeResult {
+  if (look === undefined) return { kind: 'failed', reason: { code: 'NOT_FOLLOWED', message: 'the account is not followed' } };
+  if (!look.complete) return { kind: 'failed', reason: reasonOf(look.error) };
+  const { startedMs, certain, shown } = look;
+  return { kind: 'complete', startedAtMs: startedMs, certain, shown };
+}

@@ -1,0 +1,80 @@
+import { createHmac } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { Config, EffectiveValue } from '../config/config.ts';
+import type { Option } from '../config/option.ts';
+import { optionTable } from '../config/option-table.ts';
+import type { Log } from '../observability/log.ts';
+import { Secret } from '../runtime/secret.ts';
+import { newestConfiguration, recordDeed, type SettingTexts } from '../store/audit-log.ts';
+
+export interface ConfigDeedDeps {
+  readonly pool: Pool;
+  readonly log: Log;
+}
+
+export interface ConfigDeedOptions {
+  readonly config: Config;
+  readonly effective: readonly EffectiveValue[];
+  readonly lane: number;
+  readonly instance: string;
+}
+
+/**
+ * Writes the configuration into the audit trail where it differs from the one that was recorded last for the lane: at the begin of a term, so it is that of the process
+ * which works. Beside the work: a term does not wait for it, and where it fails the next term tries again.
+ */
+export class ConfigDeed {
+  private recording: Promise<void> = Promise.resolve();
+  private readonly deps: ConfigDeedDeps;
+  private readonly options: ConfigDeedOptions;
+
+  constructor(deps: ConfigDeedDeps, options: ConfigDeedOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  begin(): void {
+    this.recording = this.recording
+      .then(() => this.record())
+      .catch((err: unknown) => this.deps.log.warn({ err }, 'the configuration could not be compared with the audit trail'));
+  }
+
+  /** Resolves when what has begun is written or given up. */
+  async drained(): Promise<void> {
+    await this.recording;
+  }
+
+  private async record(): Promise<void> {
+    const { lane, instance, config, effective } = this.options;
+    const settings = settingTexts(config, effective);
+    const changed = changedSettings(await newestConfiguration(this.deps.pool, lane), settings, effective);
+    if (Object.keys(changed).length === 0) return;
+    await recordDeed(this.deps.pool, 'configuration', { lane, instance, changed, settings });
+  }
+}
+
+/**
+ * Each setting that has a value, as it may be printed. A secret stands as a digest under the encryption key, so that a new value is seen and none can be guessed from it;
+ * without that key it is only seen that one is set.
+ */
+function settingTexts(config: Config, effective: readonly EffectiveValue[]): SettingTexts {
+  const values: Readonly<Record<string, unknown>> = config;
+  const names = new Map(Object.entries<Option<unknown>>(optionTable).map(([name, { env }]) => [env, name]));
+  const textOf = ({ env, shown, secret }: EffectiveValue) =>
+    secret ? digestOf(values[names.get(env) ?? ''], config.encryptionKey) : shown;
+  return Object.fromEntries(effective.filter(({ source }) => source !== 'unset').map((each) => [each.env, textOf(each)]));
+}
+
+function digestOf(value: unknown, key: Secret | undefined): string {
+  if (key === undefined) return 'set';
+  const text = value instanceof Secret ? value.reveal() : JSON.stringify(value);
+  return createHmac('sha256', key.reveal()).update(`tidemark settings v1\0${text}`).digest('hex').slice(0, 32);
+}
+
+/** By name: the text before and now, null for none; of a secret only that it changed. */
+function changedSettings(before: SettingTexts, now: SettingTexts, effective: readonly EffectiveValue[]): object {
+  const secrets = new Set(effective.filter(({ secret }) => secret).map(({ env }) => env));
+  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter((name) => before[name] !== now[name]);
+  const change = (name: string) => (secrets.has(name) ? 'changed' : { from: before[name] ?? null, to: now[name] ?? null });
+  return Object.fromEntries(names.map((name) => [name, change(name)]));
+}

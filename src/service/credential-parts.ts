@@ -1,0 +1,85 @@
+import type { Config } from '../config/config.ts';
+import { AccountClaims } from '../connectors/accounts-follower.ts';
+import { Connectors } from '../connectors/connectors.ts';
+import type { ObservationSink } from '../connectors/observation-sink.ts';
+import { SourceGauges } from '../connectors/source-status.ts';
+import type { StreamTimings } from '../connectors/stream-timings.ts';
+import { wsSocketFactory } from '../connectors/ws-socket.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { ByteBudget } from '../runtime/byte-budget.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import { CredentialSources } from './credential-sources.ts';
+import type { PlatformConfig, platformParts } from './platform-parts.ts';
+import type { storeParts } from './store-parts.ts';
+
+interface CredentialPartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly store: Pick<ReturnType<typeof storeParts>, 'accounts' | 'credentials'>;
+  readonly platform: ReturnType<typeof platformParts>;
+  readonly ingest: ObservationSink;
+}
+
+/** How soon a login that was linked is followed. One short statement each time. */
+const lookEveryMs = 2_000;
+
+/** The sources of every credential that the settings allow. What several of them share is made once. */
+export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
+  const { store, platform, ingest, ...shared } = deps;
+  const metrics = shared.metrics.source;
+  const common = {
+    gauges: new SourceGauges(metrics),
+    registry: store.accounts,
+    openSocket: wsSocketFactory(shared.clock),
+    budget: new ByteBudget({ maxBytes: config.notesMaxBytes, onUse: (bytes) => metrics.noteBytes.set(bytes) }),
+  };
+  const options = {
+    streamUrl: config.platformStreamUrl,
+    ...predictionStream(config),
+    timings: streamTimings(config),
+    claims: new AccountClaims(),
+    ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
+  };
+  const withClient = config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined;
+  const list = config.platformCredentials === 'client' ? undefined : store.credentials;
+  return new CredentialSources(
+    {
+      ...shared,
+      metrics: shared.metrics.platform,
+      ...(list !== undefined && { list }),
+      partsFor: (credential, grant) => {
+        const { tokens, reads } = platform.signedIn(credential, grant);
+        const log = shared.log.child({ credential });
+        return {
+          tokens,
+          connectors: new Connectors({ ...shared, ...common, log, metrics, reads, tokens, sink: ingest }, options),
+        };
+      },
+    },
+    { withClient, lookEveryMs },
+  );
+}
+
+const dayMs = 86_400_000;
+
+/** The settings that a source takes; the others have no setting. */
+function streamTimings(config: Config): Partial<StreamTimings> {
+  return {
+    pingMs: config.streamPingMs,
+    idleMs: config.streamIdleMs,
+    ackMs: config.streamAckMs,
+    auditMs: config.auditIntervalMs,
+    heartbeatMs: config.continuityIntervalMs,
+    snapshotMs: config.snapshotDays * dayMs,
+  };
+}
+
+/** Prediction orders are followed only where there is a staging address to read them from (specification, "Versioning"). */
+function predictionStream(config: Config): { predictionStreamUrl: string } | Record<never, never> {
+  const url = config.platformStagingStreamUrl ?? config.platformStreamUrl;
+  return config.platformStagingUrl === undefined || url === undefined ? {} : { predictionStreamUrl: url };
+}

@@ -1,0 +1,190 @@
+import type { AccountAccess } from '../connectors/account-access.ts';
+import type { Connectors } from '../connectors/connectors.ts';
+import type { SourceStatus } from '../connectors/source-status.ts';
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { TokenSource } from '../platform/token-source.ts';
+import { type RefreshingTokenSource, type TokenStatus, tokenStates } from '../platform/token-source.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import { type CredentialList, loginPrefix, type StoredCredential } from '../runtime/token-store.ts';
+import type { Sources } from './lane-parts.ts';
+import type { EntryAccounts } from './platform-parts.ts';
+
+/** What one credential follows, and the tokens that it does so with. */
+export interface CredentialParts {
+  readonly tokens: RefreshingTokenSource;
+  readonly connectors: Connectors;
+}
+
+/** A stream of one credential, for `/status`. */
+export interface CredentialSource extends SourceStatus {
+  readonly credential: string;
+}
+
+export interface CredentialSourcesDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics['platform'];
+  /** Where linked logins are; left out where tokens are kept in memory only. */
+  readonly list?: CredentialList;
+  readonly partsFor: (credential: string, grant: 'client_credentials' | 'refresh') => CredentialParts;
+}
+
+export interface CredentialSourcesOptions {
+  /** The client's own token is one of the credentials. */
+  readonly withClient: boolean;
+  readonly lookEveryMs: number;
+}
+
+interface Entry extends CredentialParts {
+  /** Of the newest tokens that the store showed; undefined for the client's. */
+  generation: number | undefined;
+}
+
+const clientName = 'client';
+const streams: readonly Stream[] = ['account', 'prediction'];
+
+/**
+ * The sources of every credential: the client's own and each login that a user linked. A login that appears in the store is followed without a restart, one
+ * that was removed is left, one that was signed in again is tried at once.
+ *
+ * States: idle → watching (from start to drain) and, within it, working (between `begin` and `end`: the lane is held). Invariant: while working the connectors
+ * of every known credential run, otherwise none; a list that failed changes nothing.
+ */
+export class CredentialSources implements Service, Sources, EntryAccounts {
+  readonly name = 'credentials';
+  private readonly entries = new Map<string, Entry>();
+  private readonly over = new AbortController();
+  private watching: Promise<void> = Promise.resolve();
+  private working = false;
+  private readonly leaving = new Set<Promise<void>>();
+  private unlisted = false;
+  private readonly deps: CredentialSourcesDeps;
+  private readonly options: CredentialSourcesOptions;
+
+  constructor(deps: CredentialSourcesDeps, options: CredentialSourcesOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async start(): Promise<void> {
+    if (this.options.withClient) await this.add(clientName, undefined);
+    this.watching = this.watch();
+  }
+
+  async drain(): Promise<void> {
+    this.over.abort();
+    this.working = false;
+    await this.watching;
+    await Promise.all([...this.entries.keys()].map((credential) => this.remove(credential)));
+  }
+
+  async begin(): Promise<void> {
+    this.working = true;
+    await Promise.all([...this.entries.values()].map(({ connectors }) => connectors.begin()));
+  }
+
+  async end(): Promise<void> {
+    this.working = false;
+    await Promise.all([...[...this.entries.values()].map(({ connectors }) => connectors.end()), ...this.leaving]);
+  }
+
+  /** Of the credential that follows the account, of which there is at most one (`AccountClaims`): another that sees it as well may not be allowed to trade. */
+  get hasListed(): boolean {
+    return [...this.entries.values()].every(({ connectors }) => connectors.hasListed);
+  }
+
+  tokensFor(accountId: string): TokenSource | undefined {
+    for (const { connectors, tokens } of this.entries.values())
+      if (streams.some((stream) => connectors.account(stream, accountId) !== undefined)) return tokens;
+    return undefined;
+  }
+
+  account(stream: Stream, accountId: string): AccountAccess | undefined {
+    for (const { connectors } of this.entries.values()) {
+      const account = connectors.account(stream, accountId);
+      if (account !== undefined) return account;
+    }
+    return undefined;
+  }
+
+  /** One entry for each credential and stream; empty while the lane is not held. */
+  status(): readonly CredentialSource[] {
+    return [...this.entries].flatMap(([credential, { connectors }]) =>
+      connectors.status().map((source) => ({ credential, ...source })),
+    );
+  }
+
+  credentials(): readonly (TokenStatus & { readonly credential: string })[] {
+    return [...this.entries].map(([credential, { tokens }]) => ({ credential, ...tokens.status() }));
+  }
+
+  private async watch(): Promise<void> {
+    while (!this.over.signal.aborted) {
+      await this.look();
+      this.publish();
+      await this.deps.clock.sleep(this.options.lookEveryMs, this.over.signal);
+    }
+  }
+
+  private async look(): Promise<void> {
+    const { list, log } = this.deps;
+    if (list === undefined) return;
+    try {
+      await this.apply(await list.stored(loginPrefix));
+      this.unlisted = false;
+    } catch (error) {
+      if (!this.unlisted) log.warn({ err: error }, 'the linked logins could not be listed; it is tried again');
+      this.unlisted = true;
+    }
+  }
+
+  private async apply(stored: readonly StoredCredential[]): Promise<void> {
+    const known = new Map(stored.map(({ credential, generation }) => [credential, generation]));
+    for (const [credential, { generation }] of this.entries) {
+      if (generation === undefined) continue;
+      const now = known.get(credential);
+      // A generation that fell: it was forgotten and linked again between two looks, and is another login.
+      if (now === undefined || now < generation) await this.remove(credential);
+    }
+    for (const { credential, generation } of stored) {
+      if (this.over.signal.aborted) return;
+      const entry = this.entries.get(credential);
+      if (entry === undefined) await this.add(credential, generation);
+      else if (entry.generation !== generation) {
+        entry.generation = generation;
+        if (entry.tokens.status().state === 'login_required') entry.tokens.retryNow();
+      }
+    }
+  }
+
+  private async add(credential: string, generation: number | undefined): Promise<void> {
+    const parts = this.deps.partsFor(credential, generation === undefined ? 'client_credentials' : 'refresh');
+    this.entries.set(credential, { ...parts, generation });
+    await parts.tokens.start();
+    if (this.working) await parts.connectors.begin();
+    if (generation !== undefined) this.deps.log.info({ credential }, 'a linked login is followed');
+  }
+
+  private async remove(credential: string): Promise<void> {
+    const entry = this.entries.get(credential);
+    if (entry === undefined) return;
+    this.entries.delete(credential);
+    const leaving = entry.connectors.end();
+    this.leaving.add(leaving);
+    await leaving;
+    this.leaving.delete(leaving);
+    await entry.tokens.drain();
+    if (!this.over.signal.aborted) this.deps.log.info({ credential }, 'a linked login was removed: it is followed no longer');
+  }
+
+  private publish(): void {
+    const all = this.credentials();
+    for (const state of tokenStates)
+      this.deps.metrics.credentials.set({ state }, all.filter((credential) => credential.state === state).length);
+    const ends = all.flatMap(({ expiresAtMs }) => (expiresAtMs === undefined ? [] : [expiresAtMs]));
+    if (ends.length > 0) this.deps.metrics.tokenExpiry.set(Math.min(...ends) / 1000);
+  }
+}

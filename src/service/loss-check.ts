@@ -1,0 +1,75 @@
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { FoundLoss } from '../store/lane-store.ts';
+
+export interface LossCheckDeps {
+  /** Compares the newest updates on Kafka with the database, and begins a generation where it lacks one of them. Rejects when either can't be asked. */
+  readonly look: () => Promise<FoundLoss | undefined>;
+  /** The generation has begun, and every holder is fenced. */
+  readonly onLoss: (loss: FoundLoss) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Kafka has updates that the database lacks. The term can't begin: the lane has to be taken under the generation that has begun. */
+export class CommitsLostError extends Error {
+  readonly code = 'COMMITS_LOST';
+  readonly retryable = true;
+}
+
+const lookAgainMs = 5_000;
+
+/**
+ * Asks at the begin of each term whether the database came back without commits that were published: a process that was started since knows of none
+ * (`CommitWitness`), but the newest record of each partition does. Lost commits are the newest, so the last published one of them ends its partition.
+ *
+ * Invariant: nothing commits in a term before the look, unless Kafka can't be asked. The lane doesn't wait for Kafka then: the look is repeated until it succeeds, and what
+ * was committed meanwhile may repeat revisions (docs/guarantees.md).
+ */
+export class LossCheck {
+  private over = new AbortController();
+  private readonly deps: LossCheckDeps;
+
+  constructor(deps: LossCheckDeps) {
+    this.deps = deps;
+  }
+
+  /** Rejects with `CommitsLostError`. */
+  async begin(): Promise<void> {
+    this.end();
+    this.over = new AbortController();
+    let loss: FoundLoss | undefined;
+    try {
+      loss = await this.deps.look();
+    } catch (err) {
+      this.deps.log.warn(
+        { err },
+        'the newest updates on Kafka could not be compared with the database; trying again while the lane goes on',
+      );
+      void this.lookAgain(this.over.signal);
+    }
+    if (loss === undefined) return;
+    this.deps.onLoss(loss);
+    throw new CommitsLostError(`Kafka has updates that the database lacks; generation ${loss.generation} has begun`);
+  }
+
+  end(): void {
+    this.over.abort();
+  }
+
+  private async lookAgain(over: AbortSignal): Promise<void> {
+    const { clock, log, look, onLoss } = this.deps;
+    for (;;) {
+      await clock.sleep(lookAgainMs, over);
+      if (over.aborted) return;
+      try {
+        const loss = await look();
+        log.info({}, 'the newest updates on Kafka were compared with the database');
+        if (loss !== undefined) onLoss(loss);
+        return;
+      } catch (err) {
+        log.debug({ err }, 'the newest updates on Kafka could not be compared yet');
+      }
+    }
+  }
+}

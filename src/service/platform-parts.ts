@@ -1,0 +1,67 @@
+import { hostname } from 'node:os';
+import type { ConfigWith } from '../config/config.ts';
+import type { AccountAccess } from '../connectors/account-access.ts';
+import type { Reason } from '../domain/command.ts';
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { CredentialOptions } from '../platform/acquire-token.ts';
+import type { PlatformError } from '../platform/platform-error.ts';
+import { PlatformReads } from '../platform/platform-reads.ts';
+import type { TokenSource } from '../platform/token-source.ts';
+import { RefreshingTokenSource } from '../platform/token-source.ts';
+import { UndiciHttp } from '../platform/undici-http.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { TokenStore } from '../runtime/token-store.ts';
+
+export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
+
+interface PlatformPartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly store: TokenStore;
+}
+
+/** Names this process among those that share a lane or a credential. */
+export function holderName(random: Random): string {
+  return `${hostname()}-${random.uuid().slice(0, 8)}`;
+}
+
+/** Everything that speaks HTTP with the platform. Without a staging address its reads are never asked for prediction orders. */
+export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {
+  const { clock, random, log, store } = deps;
+  const metrics = deps.metrics.platform;
+  const http = new UndiciHttp({ clock });
+  const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
+  const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
+  const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };
+  /** The tokens of one credential, and the reads that use them. */
+  const signedIn = (name: string, grant: CredentialOptions['grant']) => {
+    const options = { name, holder, baseUrl, credential: client, grant };
+    const tokens = new RefreshingTokenSource({ http, clock, store, random, log, metrics }, options);
+    return { tokens, reads: new PlatformReads({ http, clock, random, tokens, metrics }, addresses) };
+  };
+  return { http, signedIn };
+}
+
+/** What the command side needs of the accounts that we follow. */
+export interface EntryAccounts {
+  /** Every credential has listed its accounts since the lane is ours: before, an account that is not followed may yet be. */
+  readonly hasListed: boolean;
+  /** Tokens of the credential that follows the account; undefined where none does, and while the lane is not held. */
+  tokensFor(accountId: string): TokenSource | undefined;
+  /** The account on one stream; undefined where it is not followed. */
+  account(stream: Stream, accountId: string): AccountAccess | undefined;
+}
+
+/** Why the platform did not do what was asked, in the journal's terms. */
+export function reasonOf({ code, status, message }: PlatformError): Reason {
+  return {
+    code: code ?? (status === undefined ? 'NO_ANSWER' : `HTTP_${status}`),
+    message: message.slice(0, 500).toWellFormed(),
+    ...(status !== undefined && { status }),
+  };
+}

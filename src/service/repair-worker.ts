@@ -1,0 +1,114 @@
+import type { Pool } from 'pg';
+import type { AccountAccess } from '../connectors/account-access.ts';
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { plural } from '../runtime/plural.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import { markDealt, quarantinedAgain } from '../store/quarantine.ts';
+import { answerRepair, openRepairs, type RepairAnswer, type RepairRequest } from '../store/repair-requests.ts';
+import type { EntryAccounts } from './platform-parts.ts';
+
+export interface RepairWorkerDeps {
+  readonly pool: Pool;
+  /** Empty while the lane is not held: then nothing is taken. */
+  readonly accounts: Pick<EntryAccounts, 'account'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface RepairWorkerOptions {
+  readonly lookEveryMs: number;
+  /** For one request; an account of a million orders is read whole in some minutes. */
+  readonly deadlineMs: number;
+}
+
+export const repairWorkerDefaults: RepairWorkerOptions = { lookEveryMs: 2_000, deadlineMs: 30 * 60_000 };
+
+/**
+ * Does what people ask for in `repair_requests`, for the accounts that this process follows; others are left for who follows them. A retry is a new look at the order, by the way that
+ * every look takes into ingest, never the old bytes again: they are older than what is known by now, and may be of a store that the platform has lost since.
+ *
+ * One at a time: a repair is in no hurry, and must not crowd out audits. A request whose process dies stays open, and is done again; a look is harmless twice.
+ */
+export class RepairWorker implements Service {
+  readonly name = 'repairs';
+  private readonly over = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+  private failing = false;
+  private readonly deps: RepairWorkerDeps;
+  private readonly options: RepairWorkerOptions;
+
+  constructor(deps: RepairWorkerDeps, options: RepairWorkerOptions = repairWorkerDefaults) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async start(): Promise<void> {
+    this.running = this.run();
+  }
+
+  async drain(): Promise<void> {
+    this.over.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { clock, log } = this.deps;
+    while (!this.over.signal.aborted) {
+      try {
+        await this.round();
+        this.failing = false;
+      } catch (error) {
+        if (!this.failing) log.warn({ err: error }, 'requests for repair could not be read; it is tried again');
+        this.failing = true;
+      }
+      await clock.sleep(this.options.lookEveryMs, this.over.signal);
+    }
+  }
+
+  private async round(): Promise<void> {
+    const { pool, accounts, log } = this.deps;
+    for (const request of await openRepairs(pool)) {
+      const account = accounts.account(request.stream, request.accountId);
+      if (account === undefined) continue;
+      const answer = await this.within((signal) => this.work(request, account, signal));
+      // Drained in the middle: it stays open for the next holder.
+      if (this.over.signal.aborted) return;
+      await answerRepair(pool, request.id, answer);
+      const { kind, stream, accountId } = request;
+      log.info({ kind, stream, accountId, request: request.id.toString(), ...answer }, 'a request for repair was answered');
+    }
+  }
+
+  private async work(
+    { kind, quarantined, stream }: RepairRequest,
+    account: AccountAccess,
+    signal: AbortSignal,
+  ): Promise<RepairAnswer> {
+    if (kind === 'backfill') {
+      const look = await account.lookAtAll(0, signal);
+      if (!look.complete) return { outcome: 'failed', detail: look.error.message };
+      return { outcome: 'done', detail: `${plural(look.shown.length, 'order')} read` };
+    }
+    if (quarantined === undefined) return { outcome: 'failed', detail: 'somebody has dealt with it already' };
+    const { id, orderId } = quarantined;
+    const look = await account.lookAt(orderId, signal);
+    if (!look.complete) return { outcome: 'failed', detail: look.error.message };
+    if (!look.shown.includes(orderId)) return { outcome: 'failed', detail: 'the platform does not show the order any more' };
+    const { pool } = this.deps;
+    const again = await quarantinedAgain(pool, id, { stream, orderId });
+    if (again !== undefined) return { outcome: 'failed', detail: `what was read was quarantined again, as ${again}` };
+    await markDealt(pool, id);
+    return { outcome: 'done', detail: 'the order was read again and went through ingest' };
+  }
+
+  private async within(work: (signal: AbortSignal) => Promise<RepairAnswer>): Promise<RepairAnswer> {
+    const late = new AbortController();
+    const timer = this.deps.clock.after(this.options.deadlineMs, () => late.abort());
+    try {
+      return await work(AbortSignal.any([late.signal, this.over.signal]));
+    } finally {
+      timer.cancel();
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { createHmac } from 'node:crypto';
+import { AuditTrail } from '../commands/audit-trail.ts';
+import type { Commands } from '../commands/commands.ts';
+import type { Config, ConfigWith } from '../config/config.ts';
+import { readGateDefaults } from '../http/read-gate.ts';
+import { RestServer, type RestServerOptions } from '../http/rest-server.ts';
+import { streamHubDefaults } from '../http/stream/stream-hub.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import { Secret } from '../runtime/secret.ts';
+import type { CommandJournal } from '../store/command-journal.ts';
+import type { OrderReads } from '../store/order-reads.ts';
+import type { PrincipalStore } from '../store/principals.ts';
+
+export interface RestPartsDeps {
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly commands: Commands;
+  readonly reads: OrderReads;
+  readonly commandReads: OrderReads;
+  readonly principals: PrincipalStore;
+  readonly journal: Pick<CommandJournal, 'audit'>;
+}
+
+/** Sockets at once, those that follow the stream of updates among them. */
+const maxConnections = 2000;
+/** The largest answers have some megabytes: a connection slower than that is of no use to a desk. */
+const takeAnswerMs = 30_000;
+
+/** REST as it is configured. Without any sign-in it binds to loopback only. */
+export function restParts(
+  { principals, journal, ...deps }: RestPartsDeps,
+  config: ConfigWith<'databaseUrl'>,
+  version: string,
+): RestServer {
+  return new RestServer(
+    { ...deps, auditTrail: new AuditTrail({ journal, log: deps.log }), ...(config.authPrincipals === 'on' && { principals }) },
+    {
+      host: config.httpHost,
+      port: config.httpPort,
+      version,
+      auth: signIn(config),
+      cursorKey: cursorKey(config),
+      maxConnections,
+      stream: streamHubDefaults,
+      readGate: readGateDefaults,
+      takeAnswerMs,
+    },
+  );
+}
+
+function signIn({
+  authIssuer,
+  authAudience,
+  authJwksUrl,
+  authAlgorithms,
+  authTyp,
+  authTokens,
+}: Config): RestServerOptions['auth'] {
+  // The rules of the configuration see to it that the three come together.
+  const complete = authIssuer !== undefined && authAudience !== undefined && authJwksUrl !== undefined;
+  return {
+    ...(complete && {
+      jwt: { issuer: authIssuer, audience: authAudience, jwksUrl: authJwksUrl, algorithms: authAlgorithms, typ: authTyp },
+    }),
+    ...(authTokens !== undefined && { tokens: authTokens }),
+  };
+}
+
+/**
+ * What every instance of one installation has in common and nobody outside knows, so that a page begun at one can be continued at another. Derived, so that the
+ * secret itself is used for one thing only.
+ */
+function cursorKey({ encryptionKey, databaseUrl }: ConfigWith<'databaseUrl'>): Secret {
+  const shared = encryptionKey ?? databaseUrl;
+  return new Secret(createHmac('sha256', shared.reveal()).update('tidemark cursors v1').digest('base64'));
+}

@@ -1,0 +1,70 @@
+import type { Pool } from 'pg';
+import type { CheckResult } from '../observability/health.ts';
+import type { Log } from '../observability/log.ts';
+import { plural } from '../runtime/plural.ts';
+import { CliError, exitCodes, sentenceOf as sentenceOfError } from '../runtime/program-error.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import { compareSchema, fits, type Migration, readApplied, readMigrations, type SchemaVersion } from '../store/migrations.ts';
+
+/**
+ * Keeps a build away from a schema that it does not fit. A newer one of which nobody said that this build may run on ends the process with 78: no waiting mends that.
+ * An older one makes it unready until somebody migrates, because a rolling deployment may start the service before the migration job has ended.
+ */
+export class SchemaGate implements Service {
+  readonly name = 'schema-gate';
+  /** Read once: a standby asks every second. */
+  private build: Promise<readonly Migration[]> | undefined;
+  private readonly pool: Pool;
+  private readonly log: Log;
+
+  constructor(deps: { readonly pool: Pool; readonly log: Log }) {
+    this.pool = deps.pool;
+    this.log = deps.log;
+  }
+
+  async start(): Promise<void> {
+    const version = await this.version().catch((error: unknown) => {
+      const text = 'the database cannot be used yet; the service asks again. `tidemark doctor` says what mends it';
+      this.log.warn({ err: error, reason: sentenceOfError(error) }, text);
+      return undefined;
+    });
+    if (version?.kind === 'newer' || version?.kind === 'foreign') {
+      throw new CliError(sentenceOf(version), { code: 'SCHEMA', exitCode: exitCodes.config });
+    }
+    if (version?.kind === 'behind') this.log.warn({ pending: version.pending.length }, sentenceOf(version));
+    if (version?.kind === 'ahead') this.log.info({ migrations: version.by }, sentenceOf(version));
+  }
+
+  async drain(): Promise<void> {}
+
+  /** Rejects with a sentence unless this build may work on the schema, asked now: a standby may have been waiting since before the last migration. */
+  async assertFits(): Promise<void> {
+    const version = await this.version();
+    if (!fits(version)) throw new Error(sentenceOf(version));
+  }
+
+  async check(): Promise<CheckResult> {
+    const version = await this.version();
+    return { ok: fits(version), detail: sentenceOf(version) };
+  }
+
+  private async version(): Promise<SchemaVersion> {
+    this.build ??= readMigrations();
+    return compareSchema(await this.build, await readApplied(this.pool));
+  }
+}
+
+function sentenceOf(version: SchemaVersion): string {
+  switch (version.kind) {
+    case 'current':
+      return 'the schema is this build’s';
+    case 'behind':
+      return `${plural(version.pending.length, 'migration is', 'migrations are')} not applied: run \`tidemark migrate\``;
+    case 'ahead':
+      return 'the database was migrated by a newer build, beside which this one may run';
+    case 'newer':
+      return 'the database was migrated by a newer build; start that one';
+    case 'foreign':
+      return `the schema is not this build’s: ${version.detail}`;
+  }
+}

@@ -1,0 +1,85 @@
+import type { Log } from '../observability/log.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { CommitWitness } from '../runtime/lease.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Secret } from '../runtime/secret.ts';
+import type { TokenStore } from '../runtime/token-store.ts';
+import { MemoryTokenStore } from '../runtime/token-store.ts';
+import { PostgresAccountRegistry } from '../store/account-registry.ts';
+import { PostgresLaneStore } from '../store/lane-store.ts';
+import { defaultPartitionRows } from '../store/migrate.ts';
+import { PostgresOutcomeLog } from '../store/outcome-log.ts';
+import { createPool, createReadPool } from '../store/pool.ts';
+import { PostgresCommandJournal } from '../store/postgres-journal.ts';
+import { PostgresOrderStore } from '../store/postgres-orders.ts';
+import { PostgresPrincipalStore } from '../store/principals.ts';
+import { PostgresOrderReads } from '../store/rest-reads.ts';
+import { PostgresTokenStore } from '../store/token-store.ts';
+import { PostgresUpdateLog } from '../store/update-log.ts';
+
+export interface StorePartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Told of each write to the journal that was refused because a later holder had taken over. */
+  readonly onFenced?: () => void;
+  /** Where the journal notes what it has acknowledged. */
+  readonly witness?: CommitWitness;
+}
+
+export interface StorePartsOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  /** Left out: 0. */
+  readonly lane?: number;
+  /** Left out: 1. */
+  readonly generationFloor?: number;
+  /** Without it tokens live in memory. */
+  readonly encryptionKey?: Secret;
+}
+
+/** Each step of a command holds one for a commit of a few milliseconds: these are several thousand steps a second. */
+const commandConnections = 8;
+/** For what routes of commands read (a command with its evidence, the accounts of a cancel-all): short, by key, and never behind a page. */
+const commandReadConnections = 2;
+
+/**
+ * Everything that speaks Postgres. The lane has connections of its own, neither a batch (nor the heads that it needs) nor a renewal may queue behind somebody's list of
+ * orders: one for batches, one for renewals, one for heads, and one for a missing partition. So have commands, and the reads of REST.
+ */
+export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
+  const { url, poolSize, generationFloor = 1, encryptionKey } = options;
+  const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
+  const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 3 });
+  const commandPool = createPool(deps, { url, applicationName: 'tidemark-commands', maxConnections: commandConnections });
+  const readPool = createReadPool(deps, { url, applicationName: 'tidemark-reads', maxConnections: poolSize });
+  const commandReadPool = createReadPool(deps, {
+    url,
+    applicationName: 'tidemark-command-reads',
+    maxConnections: commandReadConnections,
+  });
+  const shared = { ...deps, pool };
+  const durable = encryptionKey === undefined ? undefined : new PostgresTokenStore({ ...shared, key: encryptionKey });
+  const tokens: TokenStore = durable ?? new MemoryTokenStore(deps);
+  const orders = new PostgresOrderStore({ ...deps, pool: lanePool }, { url, partitionRows: defaultPartitionRows });
+  return {
+    pool,
+    orders,
+    tokens,
+    /** Undefined where tokens live in memory: nobody else can put one there. */
+    credentials: durable,
+    lanes: new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor }),
+    updates: new PostgresUpdateLog(shared),
+    accounts: new PostgresAccountRegistry(shared, options),
+    journal: new PostgresCommandJournal({ ...deps, pool: commandPool }),
+    outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
+    reads: new PostgresOrderReads({ ...deps, pool: readPool }),
+    commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),
+    principals: new PostgresPrincipalStore(shared),
+    partitionRows: defaultPartitionRows,
+    close: async () => {
+      await orders.close();
+      await Promise.all([pool.end(), lanePool.end(), commandPool.end(), commandReadPool.end(), readPool.end()]);
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import type { Pool } from 'pg';
+import { sqlstateOf } from './retry-transaction.ts';
+
+interface MaintainLogOptions {
+  /** Rows of each partition made from now on. */
+  readonly partitionRows: number;
+  readonly retentionMs: number;
+}
+
+interface MaintainedLog {
+  /** Names of the partitions made and dropped. */
+  readonly made: readonly string[];
+  readonly dropped: readonly string[];
+  /** Rows of the quarantine, dealt with and older than the retention, that were deleted. */
+  readonly forgotten: number;
+}
+
+/**
+ * Makes the log's partitions two ahead, and drops those whose newest row is older than the retention and that every cursor of every lane has passed. To be
+ * called by a timer, from any process: the database lets one at a time work. A partition that is in use stays for the next time. Rejects when the database
+ * can't be reached.
+ */
+export async function maintainLog(pool: Pool, { partitionRows, retentionMs }: MaintainLogOptions): Promise<MaintainedLog> {
+  // First, and in a statement of its own: without a partition the lane stands still, without a drop nothing but the disk grows.
+  const { rows } = await pool.query<{ made: string[] }>('select public.ensure_log_partitions($1) as made', [partitionRows]);
+  const dropped: string[] = [];
+  for (;;) {
+    const name = await dropPartition(pool, retentionMs);
+    if (name === null) break;
+    dropped.push(name);
+  }
+  const { rowCount } = await pool.query(
+    `delete from public.quarantine where dealt_at < now() - $1 * interval '1 millisecond' and recorded_at < now() - $1 * interval '1 millisecond'`,
+    [retentionMs],
+  );
+  return { made: rows[0]?.made ?? [], dropped, forgotten: rowCount ?? 0 };
+}
+
+/** Null: there is none to drop, or somebody holds it at the moment. */
+async function dropPartition(pool: Pool, retentionMs: number): Promise<string | null> {
+  try {
+    const { rows } = await pool.query<{ name: string | null }>(
+      `select public.drop_log_partition($1 * interval '1 millisecond') as name`,
+      [retentionMs],
+    );
+    return rows[0]?.name ?? null;
+  } catch (error) {
+    if (sqlstateOf(error) === '55P03') return null;
+    throw error;
+  }
+}
+
+interface MaintainCommandsOptions {
+  /** How long published events are kept. */
+  readonly retentionMs: number;
+}
+
+interface MaintainedCommands {
+  /** Events deleted, and idempotency keys that may be used again. */
+  readonly forgotten: number;
+  readonly freedKeys: number;
+}
+
+/** Rows of one statement: none of them holds locks for long, and the next round takes the rest. */
+const rowsAtOnce = 10_000;
+
+/**
+ * Deletes events that were published and are older than the retention, and frees the keys of commands that are final and seven days old, and of cancel-alls whose cancels
+ * are. Commands, attempts, evidence and cancel-alls stay for good; what is not final keeps its key. To be called by a timer, from any process. Rejects when the database can't be reached.
+ */
+export async function maintainCommands(pool: Pool, { retentionMs }: MaintainCommandsOptions): Promise<MaintainedCommands> {
+  // The oldest by id are looked at, no more: there is no index on when they were published, which only this would use.
+  const events = await pool.query(
+    `delete from public.command_events where id in (
+       select id from (select id, published_at from public.command_events order by id limit $2) as oldest
+       where published_at < clock_timestamp() - $1 * interval '1 millisecond'
+     )`,
+    [retentionMs, rowsAtOnce],
+  );
+  const keys = await pool.query(
+    `update public.commands set key_held = false where command_id in (
+       select command_id from public.commands where key_held and settled_at is not null and created_at < clock_timestamp() - interval '7 days' limit $1
+     ) and key_held and settled_at is not null`,
+    [rowsAtOnce],
+  );
+  const cancelAlls = await pool.query(
+    `update public.cancel_alls set key_held = false where cancel_all_id in (
+       select cancel_all_id from public.cancel_alls c
+       where key_held and created_at < clock_timestamp() - interval '7 days' and not public.cancel_all_holds_key(c, clock_timestamp()) limit $1
+     ) and key_held`,
+    [rowsAtOnce],
+  );
+  return { forgotten: events.rowCount ?? 0, freedKeys: (keys.rowCount ?? 0) + (cancelAlls.rowCount ?? 0) };
+}
+
+interface MaintainQuarantineOptions {
+  /** Rows at most that nobody has dealt with. */
+  readonly maxUndealt: number;
+  /** How long answered requests for repair are kept. */
+  readonly retentionMs: number;
+}
+
+/**
+ * Keeps the quarantine bounded: what nobody deals with goes, the oldest first, once there is more than the bound of it. Returns how many rows were lost that way. A platform
+ * that sends nothing but what we cannot read would fill the disk else, and take with it what we can. Withdraws requests for repair that nobody took within a day.
+ */
+export async function maintainQuarantine(pool: Pool, { maxUndealt, retentionMs }: MaintainQuarantineOptions): Promise<number> {
+  const { rowCount } = await pool.query(
+    `delete from public.quarantine where id in (
+       select id from public.quarantine where dealt_at is null order by id
+       limit greatest(0, (select count(*) from public.quarantine where dealt_at is null) - $1)
+     )`,
+    [maxUndealt],
+  );
+  await pool.query(
+    `update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'nobody took it within a day'
+     where answered_at is null and requested_at < now() - interval '1 day'`,
+  );
+  await pool.query(`delete from public.repair_requests where answered_at < now() - $1 * interval '1 millisecond'`, [retentionMs]);
+  return rowCount ?? 0;
+}
+
+interface Storage {
+  /** The database with everything in it; not the write-ahead log, nor what other databases of the server take. */
+  readonly databaseBytes: number;
+  /** The partitions of the log with their indexes, empty ones included. */
+  readonly logBytes: number;
+  /** Versions of the rows of lanes that are dead and still there. Pruning keeps them to a few, unless an old snapshot may still see them. */
+  readonly laneDeadRows: number;
+}
+
+/** What is taken on the disk of the database, by its own count. Rejects when the database can't be reached. */
+export async function measureStorage(pool: Pool): Promise<Storage> {
+  const { rows } = await pool.query<{ database: string; log: string; dead: string }>(
+    `select pg_database_size(current_database()) as database,
+       (select coalesce(sum(pg_total_relation_size(inhrelid)), 0) from pg_inherits where inhparent = 'public.order_updates'::regclass) as log,
+       coalesce(pg_stat_get_dead_tuples('public.lanes'::regclass), 0) as dead`,
+  );
+  const [{ database, log, dead } = { database: 0, log: 0, dead: 0 }] = rows;
+  return { databaseBytes: Number(database), logBytes: Number(log), laneDeadRows: Number(dead) };
+}
+
+interface OrderCount {
+  readonly stream: string;
+  readonly status: string;
+  readonly orders: number;
+}
+
+/** 64 MB of the table: up to here every page is read, beyond a sample of about so many. */
+const pagesRead = 8_000;
+
+/**
+ * How many orders there are by stream and status, for a gauge. Exact while the table is small; else from a random sample of its pages, scaled up
+ * (a million orders of 1 kB: 0.1 s instead of seconds of reading everything). A count kept by the batches would cost every one of them a read of the old status.
+ */
+export async function countOrders(pool: Pool): Promise<OrderCount[]> {
+  const { rows: size } = await pool.query<{ pages: string }>(
+    `select pg_relation_size('public.orders') / current_setting('block_size')::int as pages`,
+  );
+  const share = Math.min(1, pagesRead / Math.max(1, Number(size[0]?.pages ?? 0)));
+  const sample = share < 1 ? `tablesample system (${(share * 100).toFixed(6)})` : '';
+  const { rows } = await pool.query<{ stream: string; status: string; orders: string }>(
+    `select stream, status, count(*) as orders from public.orders ${sample} group by stream, status order by stream, status`,
+  );
+  return rows.map(({ stream, status, orders }) => ({ stream, status, orders: Math.round(Number(orders) / share) }));
+}

@@ -1,0 +1,113 @@
+import type { Command, CommandKind, CommandState, CommandWithEvidence } from '../domain/command.ts';
+import type { Decimal } from '../domain/decimal.ts';
+import type { OrderStatus, Stream } from '../domain/order.ts';
+
+/** Whose orders a reader may see: a required argument of everything here, so that no route can forget it. */
+export type AccountScope = { readonly kind: 'all' } | { readonly kind: 'accounts'; readonly accountIds: readonly string[] };
+
+/** An order as it is stored. `state` is the JSON text of the normalised order, sent on as it is. */
+export interface StoredOrder {
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly accountId: string;
+  readonly revision: number;
+  readonly sourceVersion: bigint | undefined;
+  readonly state: string;
+}
+
+export interface OrderFilter {
+  readonly stream?: Stream;
+  readonly accountId?: string;
+  readonly symbol?: string;
+  readonly status?: OrderStatus;
+  readonly open?: boolean;
+}
+
+export interface CommandFilter {
+  readonly accountId?: string;
+  readonly kind?: CommandKind;
+  readonly state?: CommandState;
+  readonly unresolved?: boolean;
+  readonly idempotencyKey?: string;
+  /** To the letter. */
+  readonly callerRef?: string;
+}
+
+/** A page, and where the next one begins; `next` is absent on the last. Cursors are opaque to callers; http encodes what is here. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next?: readonly string[];
+}
+
+export interface AccountRow {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly isSim: boolean;
+  readonly openOrders: number;
+}
+
+/** Open and unresolved as if live, per account, instrument and side. Quantities are decimal sums. */
+export interface ExposureRow {
+  readonly accountId: string;
+  readonly stream: Stream;
+  readonly symbol: string;
+  /** Prediction markets only. */
+  readonly outcome?: string;
+  readonly side: string;
+  readonly openOrders: number;
+  /** Sum of leavesQty of open orders. */
+  readonly openQuantity: Decimal;
+  readonly unresolvedCommands: number;
+  /** What unresolved places and replaces would add, should they have been applied. */
+  readonly unresolvedQuantity: Decimal;
+}
+
+export interface StreamedUpdate {
+  readonly seq: bigint;
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly accountId: string;
+  /** The exact text that is on Kafka. */
+  readonly payload: string;
+}
+
+/** The read side of REST: Postgres behind it, on any instance, holder of the lane or not. Every call has a deadline; rejects when the database can't be reached. */
+export interface OrderReads {
+  /** By (stream, orderId), at most `limit`. */
+  listOrders(
+    scope: AccountScope,
+    filter: OrderFilter,
+    after: readonly string[] | undefined,
+    limit: number,
+  ): Promise<Page<StoredOrder>>;
+  getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined>;
+  /** Payloads by revision, oldest first, from above `afterRevision`; undefined: no such order in the scope. What is older than the retention is gone. */
+  history(
+    scope: AccountScope,
+    stream: Stream,
+    orderId: string,
+    afterRevision: number,
+    limit: number,
+  ): Promise<readonly StreamedUpdate[] | undefined>;
+  /** Newest first. */
+  listCommands(
+    scope: AccountScope,
+    filter: CommandFilter,
+    after: readonly string[] | undefined,
+    limit: number,
+  ): Promise<Page<Command>>;
+  findCommand(scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined>;
+  accounts(scope: AccountScope): Promise<readonly AccountRow[]>;
+  exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]>;
+  /**
+   * Updates above `afterSeq` in the order of seq, continuity marks left out. `lastSeq`: how far was looked, also where nothing was for this scope; nothing can be
+   * committed up to there any more, by whichever lane. `oldestSeq` above `afterSeq + 1`: what lies between is gone.
+   */
+  updatesAfter(
+    scope: AccountScope,
+    afterSeq: bigint,
+    limit: number,
+  ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }>;
+  /** The end of the log: a place to go on from, as `lastSeq`. */
+  newestSeq(): Promise<bigint>;
+}

@@ -1,0 +1,152 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  json,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+
+/**
+ * What each cancel-all set out to cancel, written before its first cancel, one row each, never deleted and never changed but for `key_held` and `ended_at` (trigger). The
+ * list is what makes its key one: asked again later, it is about these orders and no others.
+ */
+export const cancelAlls = pgTable(
+  'cancel_alls',
+  {
+    cancelAllId: uuid('cancel_all_id').primaryKey(),
+    /** Its holder wrote it. Another lane has other accounts: the same key is another one there. */
+    lane: integer().notNull(),
+    principal: text().notNull(),
+    idempotencyKey: text('idempotency_key').notNull(),
+    /** False once the key may be used again: its cancels are final, and it is seven days old. */
+    keyHeld: boolean('key_held').notNull().default(true),
+    requestHash: text('request_hash').notNull(),
+    /** `CancelAllSelection`. */
+    selection: json().notNull(),
+    reason: text().notNull(),
+    onLanding: text('on_landing').notNull(),
+    /** `OrderOfAccount[]`; the cancel of the one at place n has the key `cancel-all:<id>:<n>`. */
+    orders: json().notNull(),
+    /** `PlaceOfAccount[]`; the cancel of an order that one of them places has the key `cancel-all:<id>:<commandId>`. */
+    places: json().notNull(),
+    /** `UnreadAccount[]` */
+    unread: json().notNull(),
+    /** Accounts of which nothing was to be cancelled, and why. */
+    declined: json().notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+    /** Null: in force. */
+    endedAt: timestamp('ended_at', { withTimezone: true }),
+  },
+  (t) => [
+    uniqueIndex('cancel_alls_one_per_key').on(t.lane, t.principal, t.idempotencyKey).where(sql`${t.keyHeld}`),
+    index('cancel_alls_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
+    index('cancel_alls_in_force').on(t.lane, t.createdAt).where(sql`${t.endedAt} is null`),
+    check('cancel_alls_on_landing', sql`${t.onLanding} in ('cancel', 'leave')`),
+  ],
+);
+
+/** Why placing and replacing stand still, for an account or the service. A row is cleared once, by a person, and never otherwise changed (trigger). */
+export const halts = pgTable(
+  'halts',
+  {
+    haltId: text('halt_id').primaryKey(),
+    /** Null: the whole service. */
+    accountId: text('account_id'),
+    cause: text().notNull(),
+    reason: text().notNull(),
+    raisedBy: text('raised_by').notNull(),
+    since: timestamp({ withTimezone: true }).notNull(),
+    clearedAt: timestamp('cleared_at', { withTimezone: true }),
+    clearedBy: text('cleared_by'),
+    clearedReason: text('cleared_reason'),
+  },
+  (t) => [
+    uniqueIndex('halts_one_active').on(sql`coalesce(${t.accountId}, '')`, t.cause).where(sql`${t.clearedAt} is null`),
+    check('halts_account', sql`${t.accountId} <> ''`),
+    check(
+      'halts_cleared_with_a_reason',
+      sql`num_nulls(${t.clearedAt}, ${t.clearedBy}, ${t.clearedReason}) in (0, 3) and ${t.clearedReason} <> ''`,
+    ),
+  ],
+);
+
+/** The dead man's switch: one timer for each principal and account of a lane. Run out and not ended: the lane's holder cancels the account's orders. */
+export const cancelTimers = pgTable(
+  'cancel_timers',
+  {
+    lane: integer().notNull(),
+    principal: text().notNull(),
+    accountId: text('account_id').notNull(),
+    /** Another one with each renewal: what it fires has this in its key. */
+    timerId: uuid('timer_id').notNull(),
+    /** By the database's clock. */
+    firesAt: timestamp('fires_at', { withTimezone: true }).notNull(),
+    /** Disarmed, or fired with its cancel-all written down. */
+    endedAt: timestamp('ended_at', { withTimezone: true }),
+  },
+  (t) => [
+    primaryKey({ name: 'cancel_timers_pk', columns: [t.lane, t.principal, t.accountId] }),
+    check('cancel_timers_account', sql`${t.accountId} <> ''`),
+  ],
+);
+
+/** What needs a second principal, as it was asked for. Approved once, by another principal, and never otherwise changed (trigger). */
+export const approvals = pgTable(
+  'approvals',
+  {
+    approvalId: uuid('approval_id').primaryKey(),
+    /** `Deed` (store/command-journal.ts). */
+    deed: json().notNull(),
+    /** Null: it concerns every account. */
+    accountId: text('account_id'),
+    requestedBy: text('requested_by').notNull(),
+    reason: text().notNull(),
+    requestId: text('request_id').notNull(),
+    requestedAt: timestamp('requested_at', { withTimezone: true }).notNull(),
+    expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+    approvedBy: text('approved_by'),
+    approvedReason: text('approved_reason'),
+    approvedAt: timestamp('approved_at', { withTimezone: true }),
+  },
+  (t) => [
+    index('approvals_waiting').on(t.expiresAt).where(sql`${t.approvedAt} is null`),
+    check('approvals_two_principals', sql`${t.approvedBy} <> ${t.requestedBy}`),
+    check(
+      'approvals_in_time',
+      sql`num_nulls(${t.approvedBy}, ${t.approvedReason}, ${t.approvedAt}) in (0, 3) and (${t.approvedAt} is null or ${t.approvedAt} < ${t.expiresAt})`,
+    ),
+  ],
+);
+
+/**
+ * What commands are held to before they are journaled: `Bounds` (domain/limits.ts) in one scope each. Read by `judge_limits` in the transaction that journals, written by
+ * `change_limits`. A row without bounds is deleted: the audit trail has its history.
+ */
+export const limits = pgTable(
+  'limits',
+  {
+    limitsId: bigint('limits_id', { mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    /** Null: every principal. */
+    principal: text(),
+    /** Null: every account. */
+    accountId: text('account_id'),
+    bounds: jsonb().notNull(),
+    changedBy: text('changed_by').notNull(),
+    reason: text().notNull(),
+    changedAt: timestamp('changed_at', { withTimezone: true }).notNull(),
+  },
+  (t) => [
+    uniqueIndex('limits_one_per_scope').on(sql`coalesce(${t.principal}, '')`, sql`coalesce(${t.accountId}, '')`),
+    check('limits_scope', sql`${t.principal} <> '' and ${t.accountId} <> ''`),
+    check('limits_bounds', sql`jsonb_typeof(${t.bounds}) = 'object' and ${t.bounds} <> '{}'`),
+  ],
+);

@@ -1,0 +1,154 @@
+import type { Pool } from 'pg';
+import type { Bounds, LimitRow } from '../domain/limits.ts';
+import type { CancelTimer, CancelTimersChange, ClearingWord, Fence, Halt, LimitsChange } from './command-journal.ts';
+import type { RetryDeps } from './retry-transaction.ts';
+import { storableJson, storableText, writeOnce } from './write-once.ts';
+
+type Deps = RetryDeps & { readonly pool: Pool };
+
+interface HaltRow {
+  halt_id: string;
+  account_id: string | null;
+  cause: string;
+  reason: string;
+  raised_by: string;
+  since_ms: string;
+  cleared_ms: string | null;
+  cleared_by: string | null;
+  cleared_reason: string | null;
+}
+
+const columns = `halt_id, account_id, cause, reason, raised_by, public.time_to_ms(since) as since_ms, public.time_to_ms(cleared_at) as cleared_ms,
+  cleared_by, cleared_reason`;
+
+/** What stands still at the moment, oldest first. */
+export async function readActiveHalts(pool: Pool): Promise<Halt[]> {
+  const { rows } = await pool.query<HaltRow>(
+    `select ${columns} from public.halts where cleared_at is null order by since, halt_id`,
+  );
+  return rows.map(toHalt);
+}
+
+/** The active halt of that scope and cause: this one, unless there was one already. Without a fence nobody is asked who holds the lane. */
+export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
+  const [row] = await writeOnce<HaltRow>(deps, {
+    text: `select ${columns} from public.raise_halt($1, $2, $3, $4, $5, $6, $7, $8)`,
+    values: [
+      fence?.lane ?? null,
+      fence?.epoch.toString() ?? null,
+      halt.haltId,
+      accountOf(halt.scope),
+      halt.cause,
+      storableText(halt.reason),
+      storableText(halt.by),
+      halt.sinceMs,
+    ],
+  });
+  return row === undefined ? 'fenced' : toHalt(row);
+}
+
+/** Clears what is active in exactly this scope: resuming the service leaves the halts of accounts. */
+export async function clearHalts(
+  deps: Deps,
+  scope: Halt['scope'],
+  word: ClearingWord,
+  { lane, epoch }: Fence,
+): Promise<number | 'kept' | 'fenced'> {
+  const [row] = await writeOnce<{ cleared: number | null }>(deps, {
+    text: 'select public.clear_halts($1, $2, $3, $4, $5, $6, $7) as cleared',
+    values: [
+      ...[lane, epoch.toString(), accountOf(scope), storableText(word.by), storableText(word.reason), word.atMs],
+      word.ofSomeAccounts === true,
+    ],
+  });
+  const cleared = row?.cleared ?? 'fenced';
+  return cleared === -1 ? 'kept' : cleared;
+}
+
+function accountOf(scope: Halt['scope']): string | null {
+  return scope.kind === 'account' ? scope.accountId : null;
+}
+
+function toHalt(row: HaltRow): Halt {
+  return {
+    haltId: row.halt_id,
+    scope: row.account_id === null ? { kind: 'service' } : { kind: 'account', accountId: row.account_id },
+    cause: row.cause,
+    reason: row.reason,
+    by: row.raised_by,
+    sinceMs: Number(row.since_ms),
+    ...(row.cleared_ms === null ? {} : { clearedAtMs: Number(row.cleared_ms) }),
+    ...(row.cleared_by === null ? {} : { clearedBy: row.cleared_by }),
+    ...(row.cleared_reason === null ? {} : { clearedReason: row.cleared_reason }),
+  };
+}
+
+/** When the timers run out, by the database's clock; undefined: fenced. */
+export async function setCancelTimers(
+  deps: Deps,
+  change: CancelTimersChange,
+  { lane, epoch }: Fence,
+): Promise<number | undefined> {
+  const [row] = await writeOnce<{ fires: string | null }>(deps, {
+    text: 'select public.set_cancel_timers($1, $2, $3)::text as fires',
+    values: [lane, epoch.toString(), storableJson(change)],
+  });
+  return row === undefined || row.fires === null ? undefined : Number(row.fires);
+}
+
+/** Those of the lane that have neither been disarmed nor fired. */
+export async function readArmedCancelTimers(pool: Pool, lane: number): Promise<CancelTimer[]> {
+  const { rows } = await pool.query<{ timer_id: string; principal: string; account_id: string; left_ms: string }>(
+    `select timer_id, principal, account_id, (extract(epoch from fires_at - clock_timestamp()) * 1000)::text as left_ms
+     from public.cancel_timers where lane = $1 and ended_at is null order by fires_at, timer_id`,
+    [lane],
+  );
+  return rows.map((row) => ({
+    timerId: row.timer_id,
+    principal: row.principal,
+    accountId: row.account_id,
+    leftMs: Math.max(0, Number(row.left_ms)),
+  }));
+}
+
+/** False: fenced. */
+export async function endCancelTimer(deps: Deps, timerId: string, { lane, epoch }: Fence): Promise<boolean> {
+  const [row] = await writeOnce<{ held: boolean }>(deps, {
+    text: 'select public.end_cancel_timer($1, $2, $3) as held',
+    values: [lane, epoch.toString(), timerId],
+  });
+  return row?.held === true;
+}
+
+interface Row {
+  readonly principal: string | null;
+  readonly account_id: string | null;
+  readonly bounds: Bounds;
+  readonly changed_by: string;
+  readonly reason: string;
+  readonly changed_ms: string;
+}
+
+/** Rows of limits are few: people write them. */
+export async function readLimits(pool: Pool): Promise<LimitRow[]> {
+  const { rows } = await pool.query<Row>(
+    `select principal, account_id, bounds, changed_by, reason, public.time_to_ms(changed_at) as changed_ms
+     from public.limits order by coalesce(principal, ''), coalesce(account_id, '')`,
+  );
+  return rows.map(({ principal, account_id, bounds, changed_by, reason, changed_ms }) => ({
+    ...(principal !== null && { principal }),
+    ...(account_id !== null && { accountId: account_id }),
+    bounds,
+    changedBy: changed_by,
+    reason,
+    changedAtMs: Number(changed_ms),
+  }));
+}
+
+export async function changeLimits(deps: RetryDeps & { readonly pool: Pool }, change: LimitsChange): Promise<boolean> {
+  const [row] = await writeOnce<{ changed: boolean }>(deps, {
+    text: 'select public.change_limits($1) as changed',
+    values: [storableJson(change)],
+  });
+  return row?.changed === true;
+}

@@ -1,0 +1,171 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { AccountClaims } from '../../src/connectors/accounts-follower.ts';
+import { Connectors } from '../../src/connectors/connectors.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import type { Http } from '../../src/platform/http.ts';
+import { RefreshingTokenSource } from '../../src/platform/token-source.ts';
+import { ByteBudget } from '../../src/runtime/byte-budget.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+import type { StoredCredential } from '../../src/runtime/token-store.ts';
+import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
+import { PlatformAccountProbes } from '../../src/service/command-parts.ts';
+import { CredentialSources } from '../../src/service/credential-sources.ts';
+import { MemoryPlatform } from '../support/memory-platform.ts';
+import { MemoryRegistry } from '../support/memory-registry.ts';
+import { MemorySink } from '../support/memory-sink.ts';
+import { accountRow } from '../support/platform-rows.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const login = 'login:alice';
+const issuing: Http = {
+  request: async () => ({
+    kind: 'answered',
+    status: 200,
+    headers: {},
+    text: '{"access_token":"t","token_type":"Bearer","expires_in":3600}',
+  }),
+  close: async () => undefined,
+};
+
+/** The credentials of a service, each with real connectors to a platform of its own, on a virtual clock. */
+async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
+  const clock = new VirtualClock();
+  const random = seededRandom(3);
+  const metrics = createMetrics();
+  const sink = new MemorySink();
+  const stored: StoredCredential[] = [{ credential: login, generation: 1 }];
+  const platforms = new Map<string, MemoryPlatform>();
+  const tokens = new Map<string, RefreshingTokenSource>();
+  const shared = {
+    clock,
+    random,
+    log: silentLog,
+    registry: new MemoryRegistry(),
+    sink,
+    budget: new ByteBudget({ maxBytes: 64_000_000 }),
+  };
+  const options = { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', claims: new AccountClaims() };
+  const sources = new CredentialSources(
+    {
+      clock,
+      log: silentLog,
+      metrics: metrics.platform,
+      list: { stored: async () => stored, forget: async () => false },
+      partsFor: (name) => {
+        const platform = new MemoryPlatform(clock);
+        platform.accounts = (seen[name] ?? []).map((accountId) => ({ accountId, isOpen: true, isSim: accountId !== 'real' }));
+        platforms.set(name, platform);
+        const credential = { clientId: 'id', clientSecret: new Secret('hush') };
+        const source = new RefreshingTokenSource(
+          { http: issuing, clock, random, store: new MemoryTokenStore({ clock }), log: silentLog, metrics: metrics.platform },
+          { name, holder: 'one', baseUrl: 'http://platform', credential, grant: 'client_credentials' },
+        );
+        tokens.set(name, source);
+        const { openSocket } = platform;
+        const deps = { ...shared, metrics: metrics.source, reads: platform, openSocket, tokens: platform };
+        return { tokens: source, connectors: new Connectors(deps, options) };
+      },
+    },
+    { withClient: true, lookEveryMs: 2_000 },
+  );
+  await sources.start();
+  await sources.begin();
+  await clock.advance(5_000);
+  onTestFinished(async () => {
+    const drained = sources.drain();
+    await clock.advance(5_000);
+    await drained;
+  });
+  return { clock, sources, stored, platforms, tokens, sink };
+}
+
+describe('the credentials of a service', () => {
+  it('give for each account the tokens of the one that follows it', async () => {
+    const { sources, tokens } = await credentials({ client: ['mine'], [login]: ['hers'] });
+    expect(sources.tokensFor('mine')).toBe(tokens.get('client'));
+    expect(sources.tokensFor('hers')).toBe(tokens.get(login));
+    expect(sources.tokensFor('nobodys')).toBeUndefined();
+    expect(sources.account('account', 'hers')).toBeDefined();
+    expect(sources.account('prediction', 'nobodys')).toBeUndefined();
+  });
+
+  it('give the tokens of the credential that claimed the account, where several see it', async () => {
+    const { sources, tokens, platforms } = await credentials({ client: ['both'], [login]: ['both'] });
+    const following = [...platforms].filter(([, platform]) => platform.live.some(({ subscribed }) => subscribed.size > 0));
+    expect(following).toHaveLength(1);
+    expect(sources.tokensFor('both')).toBe(tokens.get(following[0]?.[0] ?? ''));
+  });
+
+  it('go over to the other one when the first is removed', async () => {
+    const { sources, tokens, stored, platforms, clock } = await credentials({ client: [], [login]: ['hers'] });
+    stored.length = 0;
+    const client = platforms.get('client');
+    if (client !== undefined) client.accounts = [{ accountId: 'hers', isOpen: true, isSim: true }];
+    await clock.advance(4_000);
+    expect(sources.tokensFor('hers')).toBeUndefined();
+    await clock.advance(120_000);
+    expect(sources.tokensFor('hers')).toBe(tokens.get('client'));
+  });
+
+  it('give none while the lane is not held', async () => {
+    const { sources, clock } = await credentials({ client: ['mine'] });
+    const ended = sources.end();
+    await clock.advance(3_000);
+    await ended;
+    expect(sources.tokensFor('mine')).toBeUndefined();
+  });
+});
+
+describe('the probes of the command side', () => {
+  it('tell how an account stands, and take one that is not followed for real and down', async () => {
+    const { sources } = await credentials({ client: ['mine', 'real'] });
+    const probes = new PlatformAccountProbes({ accounts: sources });
+    expect(probes.standing('account', 'mine')).toEqual({ known: true, live: true, isSim: true, certain: true });
+    expect(probes.standing('prediction', 'real')).toEqual({ known: true, live: true, isSim: false, certain: true });
+    expect(probes.standing('account', 'other')).toEqual({
+      known: false,
+      mayAppear: false,
+      live: false,
+      isSim: false,
+      certain: false,
+    });
+  });
+
+  it('are looks at the account, and fail where nobody follows it', async () => {
+    const { sources, clock, platforms, sink } = await credentials({ client: ['mine'] });
+    const probes = new PlatformAccountProbes({ accounts: sources });
+    const row = { ...accountRow, accountId: 'mine', clOrdId: 'tm-1' };
+    platforms.get('client')?.rows.set('account:mine', [row]);
+    const { signal } = new AbortController();
+    const all = Promise.all([
+      probes.byReference('account', 'mine', 'tm-1', signal),
+      probes.readOrder('account', 'mine', 'ord-1', signal),
+      probes.readAccount('account', 'mine', signal),
+      probes.readOrder('account', 'mine', 'ord-none', signal),
+      probes.readAccount('account', 'other', signal),
+    ]);
+    await clock.advance(1_000);
+    const complete = (shown: string[]) => ({ kind: 'complete', startedAtMs: expect.any(Number), certain: true, shown });
+    expect(await all).toEqual([
+      complete(['ord-1']),
+      complete(['ord-1']),
+      complete(['ord-1']),
+      complete([]),
+      { kind: 'failed', reason: { code: 'NOT_FOLLOWED', message: expect.any(String) } },
+    ]);
+    expect(sink.observations.map(({ cause }) => cause)).toEqual(['probe', 'probe', 'probe']);
+  });
+
+  it('carry the platform’s own reason when they fail', async () => {
+    const { sources, clock, platforms } = await credentials({ client: ['mine'] });
+    const probes = new PlatformAccountProbes({ accounts: sources });
+    const platform = platforms.get('client');
+    if (platform !== undefined)
+      platform.listError = () => ({ status: 503, code: 'DOWN', message: 'restoring', retryable: true, sent: 'yes' });
+    const result = probes.byReference('account', 'mine', 'tm-1', new AbortController().signal);
+    await clock.advance(1_000);
+    expect(await result).toEqual({ kind: 'failed', reason: { code: 'DOWN', message: 'restoring', status: 503 } });
+  });
+});
