@@ -4,7 +4,7 @@ import { kafkaOptions } from '../publish/kafka-options.ts';
 import { highestGeneration } from '../publish/newest-records.ts';
 import { topicNames } from '../publish/topics.ts';
 import { plural } from '../runtime/plural.ts';
-import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { type AfterRestore, afterRestore } from '../store/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { sqlstateOf } from '../store/retry-transaction.ts';
@@ -65,17 +65,17 @@ async function goOn(io: CliIo, config: ConfigWith<'databaseUrl'>, least: number,
 async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promise<number> {
   const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };
   const topic = topicNames(config.topicPrefix).state;
-  const mend =
+  const fix =
     'Set TIDEMARK_TOPIC_PREFIX as the service has it; where the topic is lost, give --at-least a number above every generation that was ever used.';
-  await requireTopics(deps, config, [topic], mend);
+  await requireTopics(deps, config, [topic], fix);
   io.stderr.write(`Reading ${topic} for the highest generation; --at-least does without.\n`);
   return (
     1 +
     (await highestGeneration(deps, kafkaOptions(config), topic).catch((error: unknown) => {
-      throw new CliError(`the generations on Kafka can't be read: ${sentenceOf(error)}`, {
+      throw new ProgramError(`the generations on Kafka can't be read: ${sentenceOf(error)}`, {
         code: 'KAFKA',
         exitCode: exitCodes.unavailable,
-        mend: 'Check KAFKA_BROKERS and the topic, or give --at-least a number above every generation that was ever used.',
+        fix: 'Check KAFKA_BROKERS and the topic, or give --at-least a number above every generation that was ever used.',
         cause: error,
       });
     }))
@@ -85,12 +85,15 @@ async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promi
 function explain(error: unknown): never {
   const state = sqlstateOf(error);
   if (state !== '42501' && state !== '42883') throw error;
-  throw new CliError(state === '42501' ? 'this database user may not do that' : 'the database is not migrated to this build', {
-    code: 'RIGHTS',
-    exitCode: state === '42501' ? exitCodes.denied : exitCodes.config,
-    mend: state === '42501' ? 'Name the owner in DATABASE_URL, as for `tidemark migrate`.' : 'Run `tidemark migrate` first.',
-    cause: error,
-  });
+  throw new ProgramError(
+    state === '42501' ? 'this database user may not do that' : 'the database is not migrated to this build',
+    {
+      code: 'RIGHTS',
+      exitCode: state === '42501' ? exitCodes.denied : exitCodes.config,
+      fix: state === '42501' ? 'Name the owner in DATABASE_URL, as for `tidemark migrate`.' : 'Run `tidemark migrate` first.',
+      cause: error,
+    },
+  );
 }
 
 function describe({ generation, attempts }: AfterRestore): string {

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import type { RestAnswer } from './rest-client.ts';
@@ -56,12 +56,12 @@ export function expectDone(answer: RestAnswer): RestAnswer {
   const { approval } = answer.body;
   if (typeof approval !== 'object' || approval === null) return answer;
   const { approvalId, expiresAt } = approval as Readonly<Record<string, unknown>>;
-  throw new CliError(
+  throw new ProgramError(
     `nothing was done yet: request ${printable(String(approvalId))} waits for a second principal, until ${printable(String(expiresAt))}`,
     {
       code: 'APPROVAL_NEEDED',
       exitCode: exitCodes.unresolved,
-      mend: `Another principal runs \`tidemark approvals approve ${printable(String(approvalId))} --reason …\`.`,
+      fix: `Another principal runs \`tidemark approvals approve ${printable(String(approvalId))} --reason …\`.`,
     },
   );
 }

@@ -7,7 +7,7 @@ import { plannedPartitions, topicNames } from '../publish/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../publish/transactional-publisher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { plural } from '../runtime/plural.ts';
-import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { newestPayloads } from '../store/audit-reads.ts';
 import type { AuditFinding, Hop } from './audit/judge-order.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
@@ -79,9 +79,9 @@ async function audit(io: CliIo, deps: AuditDeps & { end(): void }, options: Audi
   if (result.findings.some(({ hop }) => !(flags.repair && hop === 'state'))) io.exit(exitCodes.failed);
 }
 
-function stopped(sentence: string): CliError {
-  const mend = 'Run it again: it begins anew, and writes only what is still missing.';
-  return new CliError(sentence, { code: 'INTERRUPTED', exitCode: exitCodes.unresolved, mend });
+function stopped(sentence: string): ProgramError {
+  const fix = 'Run it again: it begins anew, and writes only what is still missing.';
+  return new ProgramError(sentence, { code: 'INTERRUPTED', exitCode: exitCodes.unresolved, fix });
 }
 
 /** Says on stderr what is being done, and on a terminal how far it is. */
@@ -120,7 +120,7 @@ async function repair(deps: AuditDeps, options: AuditOptions, { findings }: Audi
   }
 }
 
-/** For each hop: what it means that something is missing there, and what mends it. */
+/** For each hop: what it means that something is missing there, and what fixes it. */
 const hops: Readonly<Record<Hop, string>> = {
   database:
     'Kafka knows more than the database, which lost commits: run `tidemark after-restore` (docs/runbooks/after-restore.md)',

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
-import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { readAccountStreams } from '../store/account-registry.ts';
 import type { CliIo } from './io.ts';
 import { ProgressBar, repairBy, withRepairPool } from './repair/repair-run.ts';
@@ -48,10 +48,13 @@ async function backfill(
 ): Promise<void> {
   const known = (await readAccountStreams(deps.pool, accountId)).filter((stream) => stream === (flags.stream ?? stream));
   if (known.length === 0)
-    throw new CliError(`the service has never followed ${accountId}${flags.stream === undefined ? '' : ` on ${flags.stream}`}`, {
-      code: 'NO_ACCOUNT',
-      mend: '`tidemark status` shows the accounts that are followed.',
-    });
+    throw new ProgramError(
+      `the service has never followed ${accountId}${flags.stream === undefined ? '' : ` on ${flags.stream}`}`,
+      {
+        code: 'NO_ACCOUNT',
+        fix: '`tidemark status` shows the accounts that are followed.',
+      },
+    );
   const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => io.clock.monotonicMs() }) : undefined;
   const onWait = (ms: number) => bar?.show(undefined, `the service reads ${accountId}, ${Math.floor(ms / 1_000)} s`);
   const answers = await Promise.all(

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { plural } from '../runtime/plural.ts';
-import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import { longestHoldMs } from './rest-client.ts';
@@ -51,7 +51,7 @@ export function cancelCommand(io: CliIo): Command {
     .action((order: string | undefined, flags: CancelFlags) => {
       if (flags.all) return cancelAll(io, order, flags);
       if (order === undefined || flags.account === undefined)
-        throw new CliError('which order? Give its id and its --account, and --prediction for a prediction order; or --all', {
+        throw new ProgramError('which order? Give its id and its --account, and --prediction for a prediction order; or --all', {
           code: 'USAGE',
           exitCode: exitCodes.usage,
         });
@@ -134,8 +134,8 @@ function tableOf(all: readonly Row[], isSelective: boolean): string {
   return formatTable([['ACCOUNT', 'STREAM', 'ORDER', 'OUTCOME', 'COMMAND'], ...lines]);
 }
 
-function usage(message: string): CliError {
-  return new CliError(message, { code: 'USAGE', exitCode: exitCodes.usage });
+function usage(message: string): ProgramError {
+  return new ProgramError(message, { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
 const replaceExamples = `

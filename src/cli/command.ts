@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { expectDone } from './approvals.ts';
 import { type ListFlags, listCommands } from './command/list-commands.ts';
 import { showCommand } from './command/show-command.ts';
@@ -75,7 +75,7 @@ async function settleCommands(io: CliIo, ids: readonly string[], flags: SettleFl
       const { body } = expectDone(await client.ask({ method: 'POST', path, body: { outcome, reason } }));
       results.push({ commandId, outcome: body['outcome'] });
     } catch (error) {
-      if (!(error instanceof CliError)) throw error;
+      if (!(error instanceof ProgramError)) throw error;
       results.push({ commandId, error: error.message, code: error.code });
       io.exit(error.exitCode);
       // The next one would meet the same: nobody answers, or the token will not do.

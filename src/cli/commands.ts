@@ -50,7 +50,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'look at everything that the service needs, and say what mends it',
+    summary: 'look at everything that the service needs, and say what fixes it',
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
   {

@@ -22,13 +22,13 @@ Examples:
 
 It changes nothing. Exit codes: 0 nothing fails (warnings may be there), 1 something does.`;
 
-/** Looks at everything that the service needs, and says for each thing that is wrong what mends it. */
+/** Looks at everything that the service needs, and says for each thing that is wrong what fixes it. */
 export function doctorCommand(io: CliIo): Command {
   return new Command('doctor')
     .description(
-      'Looks at everything that the service needs (settings, database, brokers, topics, platform, logins, clock, callers) and says what mends it.',
+      'Looks at everything that the service needs (settings, database, brokers, topics, platform, logins, clock, callers) and says what fixes it.',
     )
-    .option('--json', 'print the findings as a JSON array: part, verdict (ok, warn, fail), detail, mend')
+    .option('--json', 'print the findings as a JSON array: part, verdict (ok, warn, fail), detail, fix')
     .addHelpText('after', examples)
     .action((options: { json?: true }) => runDoctor(io, options.json === true));
 }
@@ -40,12 +40,12 @@ async function runDoctor(io: CliIo, asJson: boolean): Promise<void> {
   if (findings.some(({ verdict }) => verdict === 'fail')) io.exit(exitCodes.failed);
 }
 
-function line({ part, verdict, detail, mend }: Finding): string {
+function line({ part, verdict, detail, fix }: Finding): string {
   const indent = ' '.repeat(6);
-  return `${verdict.padEnd(4)}  ${part}: ${detail}\n${mend === undefined ? '' : `${indent}${mend}\n`}`;
+  return `${verdict.padEnd(4)}  ${part}: ${detail}\n${fix === undefined ? '' : `${indent}${fix}\n`}`;
 }
 
-/** The parts side by side, since each may wait for its deadline; told in the order in which they have to be mended. */
+/** The parts side by side, since each may wait for its deadline; told in the order in which they have to be fixed. */
 async function examine(io: CliIo): Promise<Finding[]> {
   const loaded = loadConfig(io.env, io.readFile);
   const warnings = loaded.warnings.map((text) => warn('settings', text, 'Correct the name, or unset it.'));

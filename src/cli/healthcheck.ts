@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { CliError, sentenceOf } from '../runtime/program-error.ts';
+import { ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { fetchWithin } from '../runtime/waiting.ts';
 import type { CliIo } from './io.ts';
-import { adminAddress, adminPortMend } from './rest-client.ts';
+import { adminAddress, adminPortFix } from './rest-client.ts';
 
 const examples = `
 Examples:
@@ -33,16 +33,17 @@ async function runHealthcheck(io: CliIo, flags: HealthcheckFlags): Promise<void>
   const base = adminAddress(io, flags.url);
   const { status, text } = await fetchWithin(io, `${base}${flags.ready ? '/readyz' : '/livez'}`, answerWithinMs).catch(
     (error: unknown) => {
-      throw new CliError(`no service answers at ${base}: ${sentenceOf(error)}`, { code: 'NO_ANSWER', cause: error });
+      throw new ProgramError(`no service answers at ${base}: ${sentenceOf(error)}`, { code: 'NO_ANSWER', cause: error });
     },
   );
   const verdict = verdictOf(text);
   if (verdict === undefined)
-    throw new CliError(`what answers at ${base} is not the admin port of a Tidemark service`, {
+    throw new ProgramError(`what answers at ${base} is not the admin port of a Tidemark service`, {
       code: 'NOT_TIDEMARK',
-      mend: `Check the address: ${adminPortMend}`,
+      fix: `Check the address: ${adminPortFix}`,
     });
-  if (status !== 200) throw new CliError(`the service is ${verdict}`, { code: 'UNHEALTHY', mend: '`tidemark status` says why.' });
+  if (status !== 200)
+    throw new ProgramError(`the service is ${verdict}`, { code: 'UNHEALTHY', fix: '`tidemark status` says why.' });
   io.stdout.write(`${verdict}\n`);
 }
 

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type LimitName, limitNames } from '../domain/limits.ts';
-import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { expectDone } from './approvals.ts';
 import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
@@ -121,8 +121,8 @@ function flagOf(name: LimitName): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-function wrongCall(message: string): CliError {
-  return new CliError(message, { code: 'USAGE', exitCode: exitCodes.usage });
+function wrongCall(message: string): ProgramError {
+  return new ProgramError(message, { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
 function words(text: string): readonly string[] {

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
-import { CliError } from '../runtime/program-error.ts';
+import { ProgramError } from '../runtime/program-error.ts';
 import type { CredentialList, Token } from '../runtime/token-store.ts';
 import { loginPrefix } from '../runtime/token-store.ts';
 import { holderName } from '../service/platform-parts.ts';
@@ -76,7 +76,7 @@ async function removeLogin(io: CliIo, pool: Pool, store: CredentialList, name: s
   if (await store.forget(`${loginPrefix}${name}`)) {
     await recordDeed(pool, 'unlink', { login: name });
     io.stdout.write(`Forgot the login ${name}.\n`);
-  } else throw new CliError(`there is no login ${name}`, { code: 'NO_LOGIN', mend: '`tidemark link --list` shows them.' });
+  } else throw new ProgramError(`there is no login ${name}`, { code: 'NO_LOGIN', fix: '`tidemark link --list` shows them.' });
 }
 
 interface LinkStore {

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
 import { sqlstateOf } from '../store/retry-transaction.ts';
@@ -35,7 +35,7 @@ async function runMigrate(io: CliIo, asJson: boolean): Promise<void> {
   else io.stdout.write(`${applied.map((tag) => `applied ${tag}`).join('\n')}\n`);
 }
 
-const mends: Readonly<Record<string, string>> = {
+const fixes: Readonly<Record<string, string>> = {
   SCHEMA_NEWER: 'Run the build that migrated it, or a newer one.',
   SCHEMA_FOREIGN: 'Check that DATABASE_URL names the right database, and that this build was not altered.',
   MIGRATION_BUSY: 'Run it again when the other one has ended.',
@@ -43,11 +43,11 @@ const mends: Readonly<Record<string, string>> = {
 };
 
 function explain(url: Secret, error: unknown): unknown {
-  const mend = error instanceof MigrationError ? mends[error.code] : undefined;
+  const fix = error instanceof MigrationError ? fixes[error.code] : undefined;
   if (!(error instanceof MigrationError)) return explainRefusal(url, error);
-  if (mend === undefined) return error;
+  if (fix === undefined) return error;
   const exitCode = error.code.startsWith('SCHEMA_') ? exitCodes.config : exitCodes.unavailable;
-  return new CliError(error.message, { code: error.code, mend, exitCode, cause: error });
+  return new ProgramError(error.message, { code: error.code, fix, exitCode, cause: error });
 }
 
 /** Class 28 and 3D: it does not let us in. Without a SQLSTATE it was never reached. */
@@ -55,10 +55,10 @@ function explainRefusal(url: Secret, error: unknown): unknown {
   const state = sqlstateOf(error);
   if (state === undefined || /^(28|3D|57P03)/.test(state)) return unreachable(url, error);
   if (state !== '42501') return error;
-  return new CliError(sentenceOf(error), {
+  return new ProgramError(sentenceOf(error), {
     code: 'RIGHTS',
     exitCode: exitCodes.denied,
-    mend: 'Name the owner of the database in DATABASE_URL, who may create roles: the service needs less, migrations need that.',
+    fix: 'Name the owner of the database in DATABASE_URL, who may create roles: the service needs less, migrations need that.',
     cause: error,
   });
 }

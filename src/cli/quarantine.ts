@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
-import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { recordDeed } from '../store/audit-log.ts';
 import { countQuarantined, findQuarantined, listQuarantined, markDealt, type QuarantinedRow } from '../store/quarantine.ts';
 import { waitSeconds } from './backfill.ts';
@@ -192,6 +192,6 @@ function shown({ id, stream, accountId, orderId, reason, detail, raw, observedAt
   };
 }
 
-function unknownRow(id: bigint): CliError {
-  return new CliError(`there is no row ${id} in quarantine`, { code: 'NO_ROW', mend: '`tidemark quarantine ls` shows them.' });
+function unknownRow(id: bigint): ProgramError {
+  return new ProgramError(`there is no row ${id} in quarantine`, { code: 'NO_ROW', fix: '`tidemark quarantine ls` shows them.' });
 }

@@ -5,7 +5,7 @@ import type { Log } from '../observability/log.ts';
 import { createLog } from '../observability/log.ts';
 import { kafkaOptions } from '../publish/kafka-options.ts';
 import { type AdminDeps, withAdmin } from '../publish/with-admin.ts';
-import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { CliIo } from './io.ts';
 
@@ -29,12 +29,12 @@ export function readSettings<K extends OptionName = never>(
 }
 
 /** One line for each fault. */
-export function configError(faults: readonly ConfigFault[]): CliError {
+export function configError(faults: readonly ConfigFault[]): ProgramError {
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
-  return new CliError(`the configuration has ${count}`, {
+  return new ProgramError(`the configuration has ${count}`, {
     code: 'CONFIG',
     exitCode: exitCodes.config,
-    mend: faults.map(({ name, problem }) => `${name} ${problem}`).join('\n'),
+    fix: faults.map(({ name, problem }) => `${name} ${problem}`).join('\n'),
   });
 }
 
@@ -45,19 +45,19 @@ export async function requireTopics(
   deps: AdminDeps,
   config: ConfigWith<'kafkaBrokers'>,
   topics: readonly string[],
-  mend: string = ofOurs,
+  fix: string = ofOurs,
 ): Promise<void> {
   const there = await withAdmin(deps, kafkaOptions(config), (admin) => admin.listTopics()).catch((error: unknown) => {
-    throw new CliError(`Kafka does not answer: ${sentenceOf(error)}`, {
+    throw new ProgramError(`Kafka does not answer: ${sentenceOf(error)}`, {
       code: 'KAFKA',
       exitCode: exitCodes.unavailable,
-      mend: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}); \`tidemark doctor\` asks each broker.`,
+      fix: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}); \`tidemark doctor\` asks each broker.`,
       cause: error,
     });
   });
   const missing = topics.find((topic) => !there.includes(topic));
   if (missing === undefined) return;
-  throw new CliError(`the topic ${missing} does not exist`, { code: 'NO_TOPIC', exitCode: exitCodes.unavailable, mend });
+  throw new ProgramError(`the topic ${missing} does not exist`, { code: 'NO_TOPIC', exitCode: exitCodes.unavailable, fix });
 }
 
 /** The log of a long-lived process: stdout is its only output. */

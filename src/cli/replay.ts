@@ -7,7 +7,7 @@ import { LogPublisher, logPublisherDefaults } from '../publish/log-publisher.ts'
 import { topicNames } from '../publish/topics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { plural } from '../runtime/plural.ts';
-import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { isInLog, logBounds } from '../store/read-log-slice.ts';
 import type { CliIo } from './io.ts';
 import { commandLog, readConfig, requireTopics } from './read-config.ts';
@@ -78,8 +78,8 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   refuseLive(config, flags);
   const log = commandLog(io, config);
-  const mend = 'Make it, with as many partitions as its readers need; an order stays in one of them.';
-  await requireTopics({ log, clock: io.clock }, config, [flags.to], mend);
+  const fix = 'Make it, with as many partitions as its readers need; an order stays in one of them.';
+  await requireTopics({ log, clock: io.clock }, config, [flags.to], fix);
   const publisher = new LogPublisher(
     { clock: io.clock, log, metrics: createMetrics().relay },
     { kafka: kafkaOptions(config), topics: { updates: flags.to }, ...logPublisherDefaults },
@@ -106,9 +106,9 @@ async function replayLog(
   const { lane, ...rest } = deps;
   const { since, order, rate } = flags;
   if (order !== undefined && !(await isInLog(deps.pool, order)))
-    throw new CliError(`the log has nothing of ${order.stream}:${order.orderId}`, {
+    throw new ProgramError(`the log has nothing of ${order.stream}:${order.orderId}`, {
       code: 'NO_ORDER',
-      mend: 'Check the id, and that it is not older than TIDEMARK_RETENTION_DAYS.',
+      fix: 'Check the id, and that it is not older than TIDEMARK_RETENTION_DAYS.',
     });
   const bounds = await logBounds(deps.pool, lane);
   const first = bounds?.first ?? 1n;
@@ -127,10 +127,10 @@ async function replayLog(
   try {
     await runReplay({ ...rest, ...patience(io), clock, onProgress }, { slice, afterSeq, upToSeq, rate });
   } catch (error) {
-    throw new CliError(`it ended after ${plural(last.sent, 'update')}: ${sentenceOf(error)}`, {
+    throw new ProgramError(`it ended after ${plural(last.sent, 'update')}: ${sentenceOf(error)}`, {
       code: 'REPLAY',
       exitCode: exitCodes.unavailable,
-      mend: `Go on with --from-seq ${last.reachedSeq + 1n}; what was sent twice is dropped by its revision.`,
+      fix: `Go on with --from-seq ${last.reachedSeq + 1n}; what was sent twice is dropped by its revision.`,
       cause: error,
     });
   } finally {
@@ -156,12 +156,12 @@ function patience({ random, stderr }: CliIo): Pick<ReplayDeps, 'backoff' | 'onTr
 function refuseLive(config: ConfigWith<'kafkaBrokers'>, { to, force }: ReplayFlags): void {
   const topics = topicNames(config.topicPrefix);
   if (!Object.values(topics).includes(to) || (to === topics.updates && force === true)) return;
-  throw new CliError(`${to} is a live topic`, {
+  throw new ProgramError(`${to} is a live topic`, {
     code: 'LIVE_TOPIC',
     exitCode: exitCodes.usage,
-    mend:
+    fix:
       to === topics.updates
         ? 'Make a topic of your own; or give --force: its consumers then see every repeat, and drop it.'
-        : 'Make a topic of your own. No --force helps here; `tidemark audit --repair` mends the state topic.',
+        : 'Make a topic of your own. No --force helps here; `tidemark audit --repair` fixes the state topic.',
   });
 }

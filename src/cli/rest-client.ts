@@ -1,5 +1,5 @@
 import { optionTable } from '../config/option-table.ts';
-import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { DeadlineError, withDeadline } from '../runtime/waiting.ts';
 import { printable } from './format-text.ts';
@@ -18,10 +18,10 @@ export function adminAddress(io: CliIo, given: string | undefined): string {
 function checkedAddress(text: string): string {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol)) return url.origin;
-  throw new CliError(`${text} is not an address`, {
+  throw new ProgramError(`${text} is not an address`, {
     code: 'USAGE',
     exitCode: exitCodes.usage,
-    mend: 'Write it as http://127.0.0.1:9464',
+    fix: 'Write it as http://127.0.0.1:9464',
   });
 }
 
@@ -29,9 +29,9 @@ const rest = `the port of REST (${optionTable.httpPort.fallback} unless ${option
 const admin = `the admin port (${optionTable.adminPort.fallback} unless ${optionTable.adminPort.env} says otherwise)`;
 
 /** For a command that speaks REST. Both ports answer HTTP, so a wrong one is not seen by the connection. */
-const restPortMend = `name ${rest} with --url or ${optionTable.restUrl.env}, not ${admin}.`;
+const restPortFix = `name ${rest} with --url or ${optionTable.restUrl.env}, not ${admin}.`;
 /** For a command that asks the admin port. */
-export const adminPortMend = `name ${admin} with --url, not ${rest}.`;
+export const adminPortFix = `name ${admin} with --url, not ${rest}.`;
 
 export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -106,12 +106,12 @@ export class RestClient {
 }
 
 /** What a script may act on: 4xx and 5xx mean that nothing was journaled (docs/rest.md). */
-function problemError(status: number, body: Readonly<Record<string, unknown>>): CliError {
+function problemError(status: number, body: Readonly<Record<string, unknown>>): ProgramError {
   const code = printable(String(body['code']));
   const detail = printable(String(body['detail'] ?? body['title'] ?? 'refused'));
   // The sentence of REST refers to a member of its body by name; here the faults stand on the lines below.
   const sentence = faultsOf(body).length === 0 ? `${detail} (${code})` : `the request has these faults (${code}):`;
-  return new CliError(sentence, { code, exitCode: exitCodeOf(status), ...mendOf(status, body) });
+  return new ProgramError(sentence, { code, exitCode: exitCodeOf(status), ...fixOf(status, body) });
 }
 
 function exitCodeOf(status: number): number {
@@ -123,23 +123,23 @@ function exitCodeOf(status: number): number {
 const unsigned = 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.';
 
 /** For what REST says in a sentence and a person at a shell can look up. */
-const mends: Readonly<Record<string, string>> = {
+const fixes: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
   COMMAND_NOT_FOUND: '`tidemark command ls` shows them; a token may see fewer.',
-  NOT_FOUND: `Check the id: \`tidemark command ls\` shows those of commands. And check the address: ${restPortMend}`,
+  NOT_FOUND: `Check the id: \`tidemark command ls\` shows those of commands. And check the address: ${restPortFix}`,
   ORDER_NOT_FOUND: 'Check the id and --account, and for a prediction order --prediction.',
 };
 
-export function mendOfCode(code: string): string | undefined {
-  return mends[code];
+export function fixOfCode(code: string): string | undefined {
+  return fixes[code];
 }
 
-function mendOf(status: number, body: Readonly<Record<string, unknown>>): { mend?: string } {
+function fixOf(status: number, body: Readonly<Record<string, unknown>>): { fix?: string } {
   const faults = faultsOf(body).map(faultLine);
-  const hint = mendOfCode(String(body['code'])) ?? (status === 401 ? unsigned : undefined);
+  const hint = fixOfCode(String(body['code'])) ?? (status === 401 ? unsigned : undefined);
   const again = body['retryable'] === true ? ['The same line may succeed later.'] : [];
   const lines = [...faults, ...(hint === undefined ? [] : [hint]), ...again];
-  return lines.length === 0 ? {} : { mend: lines.join('\n') };
+  return lines.length === 0 ? {} : { fix: lines.join('\n') };
 }
 
 function faultsOf({ faults }: Readonly<Record<string, unknown>>): readonly unknown[] {
@@ -161,19 +161,19 @@ function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-function notOurs(url: string): CliError {
-  return new CliError(`what answers at ${url} is not REST of a Tidemark service`, {
+function notOurs(url: string): ProgramError {
+  return new ProgramError(`what answers at ${url} is not REST of a Tidemark service`, {
     code: 'NOT_TIDEMARK',
     exitCode: exitCodes.unavailable,
-    mend: `Check the address: ${restPortMend}`,
+    fix: `Check the address: ${restPortFix}`,
   });
 }
 
-function noAnswer(url: string, cause: unknown): CliError {
-  return new CliError(`no answer from ${url}: ${sentenceOf(cause)}`, {
+function noAnswer(url: string, cause: unknown): ProgramError {
+  return new ProgramError(`no answer from ${url}: ${sentenceOf(cause)}`, {
     code: 'NO_ANSWER',
     exitCode: exitCodes.unavailable,
-    mend: 'Start the service with `tidemark serve`, or name its address with --url or TIDEMARK_URL.',
+    fix: 'Start the service with `tidemark serve`, or name its address with --url or TIDEMARK_URL.',
     cause,
   });
 }

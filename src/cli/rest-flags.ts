@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { idKinds } from '../http/request-fields.ts';
-import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
@@ -36,17 +36,20 @@ export function restClient(io: CliIo, flags: RestFlags): RestClient {
 function checkedAddress(text: string): string {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '');
-  throw new CliError(`${text} is not an address`, {
+  throw new ProgramError(`${text} is not an address`, {
     code: 'USAGE',
     exitCode: exitCodes.usage,
-    mend: 'Write it as http://127.0.0.1:8080',
+    fix: 'Write it as http://127.0.0.1:8080',
   });
 }
 
 /** Part of a path: what people type is never taken for a path of its own. No id of the service is longer than that of an order. */
 export function segment(text: string): string {
   if (idKinds.orderId.test(text) && text !== '.' && text !== '..') return encodeURIComponent(text);
-  throw new CliError('an id has up to 128 visible characters, and this has not', { code: 'USAGE', exitCode: exitCodes.usage });
+  throw new ProgramError('an id has up to 128 visible characters, and this has not', {
+    code: 'USAGE',
+    exitCode: exitCodes.usage,
+  });
 }
 
 export function query(parameters: Readonly<Record<string, string | undefined>>): string {
@@ -65,7 +68,7 @@ export function refuseFlags<Flags extends object>(flags: Flags, names: readonly 
   const given = names.find((name) => flags[name] !== undefined);
   if (given === undefined) return;
   const option = `--${given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  throw new CliError(`${option} ${why}`, { code: 'USAGE', exitCode: exitCodes.usage });
+  throw new ProgramError(`${option} ${why}`, { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
 /**
@@ -73,11 +76,11 @@ export function refuseFlags<Flags extends object>(flags: Flags, names: readonly 
  * the request may have arrived: that is told with the one line that is safe to give, and with its own exit code.
  */
 export function withKey(error: unknown, key: string): unknown {
-  if (!(error instanceof CliError) || (error.code !== 'NO_ANSWER' && error.code !== 'NOT_TIDEMARK')) return error;
-  return new CliError(error.message, {
+  if (!(error instanceof ProgramError) || (error.code !== 'NO_ANSWER' && error.code !== 'NOT_TIDEMARK')) return error;
+  return new ProgramError(error.message, {
     code: error.code,
     exitCode: exitCodes.unresolved,
-    mend: [
+    fix: [
       'Whether the service took it is not known. Give the same line again with',
       `  --idempotency-key ${key}`,
       'which tells what became of it, and sends it only if it had not arrived.',

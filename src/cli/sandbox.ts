@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { createLog } from '../observability/log.ts';
-import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
@@ -105,10 +105,10 @@ function optionsOf(io: CliIo, flags: Flags): SandboxInput {
 function checked(options: SandboxInput): SandboxInput {
   const { error } = sandboxOptions.safeParse(options);
   if (error === undefined) return options;
-  throw new CliError('a sandbox cannot be made from these options', {
+  throw new ProgramError('a sandbox cannot be made from these options', {
     code: 'USAGE',
     exitCode: exitCodes.usage,
-    mend: z.prettifyError(error),
+    fix: z.prettifyError(error),
   });
 }
 
@@ -118,10 +118,10 @@ function readScenario(io: CliIo, path: string): SandboxInput {
     sandboxOptions.parse(parsed);
     return parsed as SandboxInput;
   } catch (error) {
-    throw new CliError(`${path} is not a scenario that can be played`, {
+    throw new ProgramError(`${path} is not a scenario that can be played`, {
       code: 'BAD_SCENARIO',
       exitCode: exitCodes.usage,
-      mend: `${reasonOf(error)}\n\`tidemark sandbox --schema\` says what one looks like.`,
+      fix: `${reasonOf(error)}\n\`tidemark sandbox --schema\` says what one looks like.`,
       cause: error,
     });
   }

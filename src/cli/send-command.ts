@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { exitCodes } from '../runtime/program-error.ts';
 import { printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { mendOfCode, type RestAnswer, type RestRequest } from './rest-client.ts';
+import { fixOfCode, type RestAnswer, type RestRequest } from './rest-client.ts';
 import { addRestFlags, type RestFlags, restClient, waitSeconds, withKey } from './rest-flags.ts';
 
 /** What `place`, `replace` and `cancel` take besides their terms. */
@@ -67,12 +67,12 @@ function sentences(
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
 
-/** The platform says of an order that it cannot find what we say of one: there the mend is the same. */
+/** The platform says of an order that it cannot find what we say of one: there the fix is the same. */
 function reasonLines(reason: unknown, outcome: string): string[] {
   if (typeof reason !== 'object' || reason === null) return [];
   const { code, message } = reason as { code?: unknown; message?: unknown };
-  const mend = outcome === 'refused' && code === 'ORDER_NOT_FOUND' ? [mendOfCode(code) ?? ''] : [];
-  return [`${String(message)} (${String(code)})`, ...mend];
+  const fix = outcome === 'refused' && code === 'ORDER_NOT_FOUND' ? [fixOfCode(code) ?? ''] : [];
+  return [`${String(message)} (${String(code)})`, ...fix];
 }
 
 /** 0: the platform has it, or it took effect. 75: not known. 1: it has no effect, whoever decided so. */

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { fetchWithin } from '../runtime/waiting.ts';
 import { age, formatTable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { adminAddress, adminPortMend } from './rest-client.ts';
+import { adminAddress, adminPortFix } from './rest-client.ts';
 
 const examples = `
 Examples:
@@ -36,10 +36,10 @@ async function runStatus(io: CliIo, options: { url?: string; json?: true }): Pro
 
 async function ask(io: CliIo, base: string, path: string): Promise<unknown> {
   const notOurs = (cause?: unknown) =>
-    new CliError(`what answers at ${base} is not the admin port of a Tidemark service`, {
+    new ProgramError(`what answers at ${base} is not the admin port of a Tidemark service`, {
       code: 'NOT_TIDEMARK',
       exitCode: exitCodes.unavailable,
-      mend: `Check the address: ${adminPortMend}`,
+      fix: `Check the address: ${adminPortFix}`,
       cause,
     });
   try {
@@ -48,12 +48,12 @@ async function ask(io: CliIo, base: string, path: string): Promise<unknown> {
     if (status !== 200 && status !== 503) throw notOurs();
     return body;
   } catch (error) {
-    if (error instanceof CliError) throw error;
+    if (error instanceof ProgramError) throw error;
     if (error instanceof SyntaxError) throw notOurs(error);
-    throw new CliError(`no service answers at ${base}: ${sentenceOf(error)}`, {
+    throw new ProgramError(`no service answers at ${base}: ${sentenceOf(error)}`, {
       code: 'NO_ANSWER',
       exitCode: exitCodes.unavailable,
-      mend: 'Start the service with `tidemark serve`, or name its admin port with --url.',
+      fix: 'Start the service with `tidemark serve`, or name its admin port with --url.',
       cause: error,
     });
   }

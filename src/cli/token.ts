@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import { scopes } from '../http/auth/principal.ts';
-import { CliError, exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
 import { formatTable } from './format-text.ts';
 import type { CliIo } from './io.ts';
@@ -74,14 +74,14 @@ async function add(io: CliIo, store: PostgresPrincipalStore, name: string, flags
     throw usage('which accounts? Give --accounts or --all-accounts, not both');
   const last = (await store.tokensOf(name)).at(-1);
   if (last !== undefined && flags.another === undefined)
-    throw new CliError(`there is, or was, a principal of the name ${name}`, {
+    throw new ProgramError(`there is, or was, a principal of the name ${name}`, {
       code: 'NAME_TAKEN',
-      mend: 'For another caller choose another name. For the same one give --another: its tokens share idempotency keys.',
+      fix: 'For another caller choose another name. For the same one give --another: its tokens share idempotency keys.',
     });
   if (last === undefined && flags.another !== undefined)
-    throw new CliError(`there is no principal ${name}`, {
+    throw new ProgramError(`there is no principal ${name}`, {
       code: 'NO_PRINCIPAL',
-      mend: 'Leave out --another to make its first token.',
+      fix: 'Leave out --another to make its first token.',
     });
   // 244 random bits.
   const token = `${io.random.uuid()}${io.random.uuid()}`.replaceAll('-', '');
@@ -89,7 +89,7 @@ async function add(io: CliIo, store: PostgresPrincipalStore, name: string, flags
   const number = (last?.number ?? 0) + 1;
   const expiry = flags.expiresIn === undefined ? {} : { expiresAtMs: io.clock.nowMs() + flags.expiresIn };
   if (!(await store.add({ name, number, sha256, ...rightsOf(flags, last), ...expiry })))
-    throw new CliError(`another token of ${name} was made at the same time`, { code: 'BUSY', mend: 'Run it again.' });
+    throw new ProgramError(`another token of ${name} was made at the same time`, { code: 'BUSY', fix: 'Run it again.' });
   io.stdout.write(json(flags) ? `${JSON.stringify({ principal: name, number, token })}\n` : `${token}\n`);
   if (!json(flags)) io.stderr.write('This is the only time that it is shown.\n');
 }
@@ -130,9 +130,9 @@ interface Ending {
 async function revoke(io: CliIo, store: PostgresPrincipalStore, { name, number, inMs }: Ending): Promise<void> {
   const ended = await store.end(name, number, inMs);
   if (ended.length === 0)
-    throw new CliError(`there is no token${number === undefined ? '' : ` ${number}`} of ${name} that would last longer`, {
+    throw new ProgramError(`there is no token${number === undefined ? '' : ` ${number}`} of ${name} that would last longer`, {
       code: 'NO_TOKEN',
-      mend: '`tidemark token ls` shows them.',
+      fix: '`tidemark token ls` shows them.',
     });
   const when = inMs === 0 ? '' : `, as of ${new Date(io.clock.nowMs() + inMs).toISOString()}`;
   io.stdout.write(ended.map((each) => `Revoked token ${each} of ${name}${when}.\n`).join(''));
@@ -142,8 +142,8 @@ function json(flags: AddFlags): boolean {
   return flags.json === true;
 }
 
-function usage(message: string): CliError {
-  return new CliError(message, { code: 'USAGE', exitCode: exitCodes.usage });
+function usage(message: string): ProgramError {
+  return new ProgramError(message, { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
 /** `loopback` is the name of a caller without any sign-in. */

@@ -4,7 +4,7 @@ import { applyTopics, planTopics, type TopicPlan } from '../publish/plan-topics.
 import { topicNames, topicSpecs } from '../publish/topics.ts';
 import { withAdmin } from '../publish/with-admin.ts';
 import { plural } from '../runtime/plural.ts';
-import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { CliIo } from './io.ts';
 import { commandLog, readConfig } from './read-config.ts';
 
@@ -51,10 +51,10 @@ async function runTopics(io: CliIo, options: TopicsOptions, verb: 'plan' | 'appl
     if (verb === 'apply') await applyTopics(admin, found, io.clock);
     return found;
   }).catch((error: unknown) => {
-    throw new CliError(`Kafka does not answer as it should: ${sentenceOf(error)}`, {
+    throw new ProgramError(`Kafka does not answer as it should: ${sentenceOf(error)}`, {
       code: 'KAFKA',
       exitCode: exitCodes.unavailable,
-      mend: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}), and that this user may describe, create and alter topics.`,
+      fix: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}), and that this user may describe, create and alter topics.`,
       cause: error,
     });
   });

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
-import { CliError, exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { createPool, type PoolOptions } from '../store/pool.ts';
 import { sqlstateOf } from '../store/retry-transaction.ts';
 import type { CliIo } from './io.ts';
 import { commandLog } from './read-config.ts';
 
-/** Runs `work` with a pool to the service's database, which is ended after it. What the database says no with is told as what it means, and what mends it. */
+/** Runs `work` with a pool to the service's database, which is ended after it. What the database says no with is told as what it means, and what fixes it. */
 export async function withDatabase<T>(
   io: CliIo,
   config: ConfigWith<'databaseUrl'>,
@@ -30,12 +30,12 @@ export async function withDatabase<T>(
 }
 
 /** The database can't be reached, or does not let us in. */
-export function unreachable(url: Secret, error: unknown): CliError {
+export function unreachable(url: Secret, error: unknown): ProgramError {
   const verdict = sqlstateOf(error) === undefined ? 'does not answer' : "can't be used";
-  return new CliError(`the database at ${placeOf(url)} ${verdict}: ${sentenceOf(error)}`, {
+  return new ProgramError(`the database at ${placeOf(url)} ${verdict}: ${sentenceOf(error)}`, {
     code: 'DATABASE',
     exitCode: exitCodes.unavailable,
-    mend: 'Check DATABASE_URL, and that the server runs and lets this machine in; `tidemark doctor` looks further.',
+    fix: 'Check DATABASE_URL, and that the server runs and lets this machine in; `tidemark doctor` looks further.',
     cause: error,
   });
 }
@@ -49,20 +49,20 @@ function placeOf(url: Secret): string {
 const notThere = new Set(['42P01', '42883', '42703', '3F000']);
 
 function refused(error: unknown): unknown {
-  const state = error instanceof CliError ? undefined : sqlstateOf(error);
+  const state = error instanceof ProgramError ? undefined : sqlstateOf(error);
   if (state === undefined) return error;
   if (notThere.has(state))
-    return new CliError('the database is not migrated to this build', {
+    return new ProgramError('the database is not migrated to this build', {
       code: 'NOT_MIGRATED',
       exitCode: exitCodes.config,
-      mend: 'Run `tidemark migrate`, or name the right database in DATABASE_URL.',
+      fix: 'Run `tidemark migrate`, or name the right database in DATABASE_URL.',
       cause: error,
     });
   if (state !== '42501') return error;
-  return new CliError(sentenceOf(error), {
+  return new ProgramError(sentenceOf(error), {
     code: 'RIGHTS',
     exitCode: exitCodes.denied,
-    mend: '`tidemark doctor` names the right that is missing, and the GRANT that gives it.',
+    fix: '`tidemark doctor` names the right that is missing, and the GRANT that gives it.',
     cause: error,
   });
 }

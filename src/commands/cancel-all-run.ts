@@ -92,7 +92,7 @@ export class CancelAllRun {
     await this.end();
   }
 
-  told(replayed: boolean): CancelAllResult {
+  report(replayed: boolean): CancelAllResult {
     const { unread, declined } = this.record;
     const orders = this.record.orders.map((order, at) => ({ ...order, result: this.results[at] }));
     const places = this.record.places.map((place) => {

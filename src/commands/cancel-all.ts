@@ -66,9 +66,9 @@ export class CancelAlls {
       if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
       const under = maySend();
       // What became of a known one is in the journal, for a process that may send nothing too.
-      if ('code' in under) return known === undefined ? under : this.tell(known, true);
+      if ('code' in under) return known === undefined ? under : this.awaitReport(known, true);
       const opened = known === undefined ? await this.open(scope, word, under.term) : { record: known, replayed: true };
-      return 'code' in opened ? opened : this.tell(opened.record, opened.replayed, under.term);
+      return 'code' in opened ? opened : this.awaitReport(opened.record, opened.replayed, under.term);
     } catch (err) {
       log.warn({ err, requestId }, 'a cancel-all could not be written down, or the answer was lost');
       const message =
@@ -78,12 +78,12 @@ export class CancelAlls {
   }
 
   /** Waits for each order's first answer, or for as long as a caller should wait. */
-  private async tell(record: NewCancelAll, replayed: boolean, term?: Term): Promise<CancelAllResult> {
+  private async awaitReport(record: NewCancelAll, replayed: boolean, term?: Term): Promise<CancelAllResult> {
     const run = this.carryOut(record, term);
     const waited = new AbortController();
     await Promise.race([run.answered, this.deps.clock.sleep(this.options.cancelAllAnswerMs, waited.signal)]);
     waited.abort();
-    return run.told(replayed);
+    return run.report(replayed);
   }
 
   private async open(

@@ -116,7 +116,7 @@ export class CommandDesk implements Commands, Service {
         sender,
         budgets: this.budgets,
         breaker: this.breaker,
-        doubt: () => this.reconciler.doubt(),
+        sweepSoon: () => this.reconciler.sweepSoon(),
         trip: (accountId) => this.trip(accountId),
       },
       options,
@@ -179,13 +179,13 @@ export class CommandDesk implements Commands, Service {
   }
 
   /** A batch that just committed; see `Reconciler`. */
-  hand(batch: CommittedBatch): void {
-    this.reconciler.hand(batch);
+  followCommitted(batch: CommittedBatch): void {
+    this.reconciler.followCommitted(batch);
   }
 
   /** Batches committed that can't be handed over. */
-  missed(): void {
-    this.reconciler.missed();
+  missedCommitted(): void {
+    this.reconciler.missedCommitted();
   }
 
   /** Takes no more commands and finishes those in hand; at the signal it leaves them to the journal. */

@@ -90,7 +90,7 @@ export class CommandSteps {
       const result = await journal.step({ ...decision.step, commandId, version }, term.fence);
       if (result.kind === 'fenced') return { kind: 'over' };
       if (result.kind === 'stepped') {
-        this.told(newest, result.command, decision);
+        this.reportStep(newest, result.command, decision);
         book.adopt(result.command);
         this.deps.onStep();
         return { kind: 'stepped', command: result.command, decision };
@@ -101,7 +101,7 @@ export class CommandSteps {
     throw new Error(`the steps of command ${command.commandId} do not come to an end`);
   }
 
-  private told(before: Command, after: Command, decision: Decision): void {
+  private reportStep(before: Command, after: Command, decision: Decision): void {
     const { metrics, log, clock, book } = this.deps;
     const { kind, accountId } = after.request;
     const { commandId, state: outcome } = after;

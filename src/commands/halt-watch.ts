@@ -42,7 +42,7 @@ export class HaltWatch {
     }
     if (!isDoubtful(step.to) || isDoubtful(command.state)) return true;
     this.becoming.set(command.commandId, accountId);
-    return this.doubt(accountId, term);
+    return this.haltIfTooMany(accountId, term);
   }
 
   /** The step is written, or came to nothing. */
@@ -54,11 +54,11 @@ export class HaltWatch {
   async afterTakeOver(commands: readonly Command[], term: Term): Promise<boolean> {
     const accounts = new Set(commands.filter(({ state }) => isDoubtful(state)).map(({ request }) => request.accountId));
     // Side by side: each halts in memory before anything is waited for.
-    const done = await Promise.all([...accounts].map((accountId) => this.doubt(accountId, term)));
+    const done = await Promise.all([...accounts].map((accountId) => this.haltIfTooMany(accountId, term)));
     return !done.includes(false);
   }
 
-  private async doubt(accountId: string, term: Term): Promise<boolean> {
+  private async haltIfTooMany(accountId: string, term: Term): Promise<boolean> {
     const { halts, book } = this.deps;
     const { haltAt } = this.options;
     const by = 'tidemark';

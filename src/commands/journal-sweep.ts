@@ -9,7 +9,7 @@ import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import { decideAnswer } from './decide-step.ts';
-import type { Strays } from './strays.ts';
+import type { OrphanOrders } from './orphan-orders.ts';
 
 interface JournalSweepDeps {
   readonly journal: Pick<CommandJournal, 'unresolved'>;
@@ -22,7 +22,7 @@ interface JournalSweepDeps {
 }
 
 /** A transaction of ours whose answer was lost commits within this time or never: the deadlines of the database are shorter. */
-const doubtMs = 60_000;
+const sweepForMs = 60_000;
 /** Commands of one read, and reads of one sweep: a hundred thousand are gone through in a few sweeps. */
 const pageSize = 1_000;
 const pagesAtOnce = 20;
@@ -40,7 +40,7 @@ export class JournalSweep {
   /** Where the round through the journal is. */
   private after: Command | undefined;
   private gaveTurn = false;
-  private doubtUntilMs = Number.NEGATIVE_INFINITY;
+  private sweepUntilMs = Number.NEGATIVE_INFINITY;
   private readonly deps: JournalSweepDeps;
   private readonly options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>;
 
@@ -60,11 +60,11 @@ export class JournalSweep {
     this.timer = undefined;
     this.after = undefined;
     this.gaveTurn = false;
-    this.doubtUntilMs = Number.NEGATIVE_INFINITY;
+    this.sweepUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  doubt(): void {
-    this.doubtUntilMs = this.deps.clock.monotonicMs() + doubtMs;
+  sweepSoon(): void {
+    this.sweepUntilMs = this.deps.clock.monotonicMs() + sweepForMs;
     this.arm();
   }
 
@@ -76,7 +76,7 @@ export class JournalSweep {
       void this.sweep(term).then(() => {
         if (term !== this.term) return;
         this.timer = undefined;
-        if (!this.deps.book.complete || this.deps.clock.monotonicMs() < this.doubtUntilMs) this.arm();
+        if (!this.deps.book.complete || this.deps.clock.monotonicMs() < this.sweepUntilMs) this.arm();
       });
     });
   }
@@ -92,7 +92,7 @@ export class JournalSweep {
       }
       for (const command of commands) {
         if (term !== this.term) return;
-        if (command.lane === term.fence.lane && !(await this.take(command, term))) {
+        if (command.lane === term.fence.lane && !(await this.takeUp(command, term))) {
           this.deps.book.overflow(true);
           return;
         }
@@ -109,7 +109,7 @@ export class JournalSweep {
   }
 
   /** False: there is no room for it yet. */
-  private async take(command: Command, term: Term): Promise<boolean> {
+  private async takeUp(command: Command, term: Term): Promise<boolean> {
     const { book, adopt } = this.deps;
     if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state)) return true;
     if (command.state === 'open') await this.giveUp(command, term);
@@ -140,7 +140,7 @@ export class JournalSweep {
 
 interface LandingSweepDeps {
   readonly journal: Pick<CommandJournal, 'landings'>;
-  readonly strays: Strays;
+  readonly orphans: OrphanOrders;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -174,14 +174,14 @@ export class LandingSweep {
   }
 
   private async look(term: Term): Promise<void> {
-    const { journal, strays, clock, random, log } = this.deps;
+    const { journal, orphans, clock, random, log } = this.deps;
     const backoff = new Backoff(random, this.options.journalBackoff);
     let after: string | undefined;
     let failing = false;
     do {
       try {
         const page = await journal.landings(term.fence.lane, after, landingPageSize);
-        for (const { commandId } of page.bound) if (!term.over.aborted) await strays.judge(commandId, term);
+        for (const { commandId } of page.bound) if (!term.over.aborted) await orphans.judge(commandId, term);
         after = page.next;
         failing = false;
         backoff.reset();

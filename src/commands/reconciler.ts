@@ -18,9 +18,9 @@ import type { ReconcileReport } from './commands.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
 import { JournalSweep, LandingSweep } from './journal-sweep.ts';
 import { lookAfterRefusal, lookForSuccessor } from './look-at-order.ts';
+import { OrphanOrders } from './orphan-orders.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
 import { countMiss, SettleWatched } from './settle-watched.ts';
-import { Strays } from './strays.ts';
 import { isFollowed, type Watched } from './watched.ts';
 
 interface ReconcilerDeps {
@@ -50,7 +50,7 @@ export class Reconciler {
   private readonly settling: SettleWatched;
   private readonly reads: AccountReads;
   private readonly watch: ProbeWatch;
-  private readonly strays: Strays;
+  private readonly orphans: OrphanOrders;
   private readonly landings: LandingSweep;
   private readonly sweep: JournalSweep;
   private readonly deps: ReconcilerDeps;
@@ -63,8 +63,11 @@ export class Reconciler {
     this.reads = new AccountReads({ ...deps, oldestSendMs }, options);
     this.settling = new SettleWatched({ ...deps, onLookForSuccessor }, options);
     this.watch = new ProbeWatch({ ...deps, reads: this.reads, judge: (those, probe) => this.judge(those, probe) }, options);
-    this.strays = new Strays({ ...deps, settling: this.settling, adopt: (command) => this.adopt(command, false) }, options);
-    this.landings = new LandingSweep({ ...deps, strays: this.strays }, options);
+    this.orphans = new OrphanOrders(
+      { ...deps, settling: this.settling, adopt: (command) => this.adopt(command, false) },
+      options,
+    );
+    this.landings = new LandingSweep({ ...deps, orphans: this.orphans }, options);
     this.sweep = new JournalSweep({ ...deps, adopt: (command) => this.adopt(command, true) }, options);
     deps.book.onLeave = (entry) => this.watch.forget(entry);
     deps.book.onRival = (entry, rivalId, has) => this.rival(entry, rivalId, has);
@@ -82,7 +85,7 @@ export class Reconciler {
         book.remember(command);
       }
     }
-    this.missed();
+    this.missedCommitted();
     this.sweep.begin(term);
     void this.landings.run(term);
   }
@@ -91,30 +94,30 @@ export class Reconciler {
     this.term = undefined;
     this.watch.end();
     this.reads.end();
-    this.strays.end();
+    this.orphans.end();
     this.sweep.end();
   }
 
   /** A batch that just committed. Never waits, never fails. Of rows that no command of ours is about nothing but their key is looked at. */
-  hand(batch: CommittedBatch): void {
+  followCommitted(batch: CommittedBatch): void {
     const { term } = this;
     if (term === undefined) return;
     for (const row of batch.rows) this.look(row, term);
   }
 
   /** Batches committed that can't be handed over: the journal has them. */
-  missed(): void {
+  missedCommitted(): void {
     const { term } = this;
     if (term === undefined) return;
     const all = [...this.deps.book.all()];
     for (const entry of all) entry.behind = true;
     void this.settleAll(all, term);
-    this.strays.lookUp(term);
+    this.orphans.lookUp(term);
   }
 
   /** A command may be in the journal although its opening failed: it is looked for, and given up there. */
-  doubt(): void {
-    this.sweep.doubt();
+  sweepSoon(): void {
+    this.sweep.sweepSoon();
   }
 
   /** A version of a watched command was committed. */
@@ -139,7 +142,7 @@ export class Reconciler {
     const { commandId, bound, key } = row;
     const placed = commandId === undefined ? undefined : book.get(commandId);
     if (commandId !== undefined && placed === undefined && (bound !== undefined || book.isRecent(commandId)))
-      this.strays.take(commandId, term);
+      this.orphans.judgeLater(commandId, term);
     if (placed === undefined && !book.watchesOrder(key)) return;
     const update = this.parse(row);
     if (update === undefined) return;
@@ -154,7 +157,7 @@ export class Reconciler {
       return decodeUpdate(row.payload);
     } catch (err) {
       this.deps.log.error({ err, key: row.key }, 'a committed update could not be read; its commands are judged from the log');
-      this.missed();
+      this.missedCommitted();
       return undefined;
     }
   }

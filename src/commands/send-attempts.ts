@@ -50,7 +50,7 @@ export interface Sending {
   readonly lastAttempt: () => boolean;
   readonly pacing?: Pacing | undefined;
   /** There is something to tell the caller: it is answered, or it was and that can't be recorded. Called once or more. */
-  readonly tell: () => void;
+  readonly onAnswered: () => void;
 }
 
 /**
@@ -99,7 +99,7 @@ export class SendAttempts {
       const next = command && nextAttempt(command, attemptId);
       if (next === undefined) {
         book.letGo(watched);
-        sending.tell();
+        sending.onAnswered();
         return;
       }
       ({ attemptId } = next);
@@ -179,7 +179,7 @@ export class SendAttempts {
   }
 
   /** The command as it stands once the answer is recorded; undefined: the term ended before, and the next holder finds the attempt as it is. */
-  private async record(watched: Watched, answer: Answer, { term, tell }: Sending): Promise<Command | undefined> {
+  private async record(watched: Watched, answer: Answer, { term, onAnswered: tell }: Sending): Promise<Command | undefined> {
     const { clock, steps, journal, log } = this.deps;
     const patience = clock.after(this.options.recordPatienceMs, tell);
     const result = await steps.commitUntilOver(watched.command, decideAnswer(answer), term);

@@ -47,7 +47,7 @@ export interface SubmitDeps {
   readonly log: Log;
   readonly onStep: () => void;
   /** A command may be in the journal with nobody to send it. */
-  readonly doubt: () => void;
+  readonly sweepSoon: () => void;
   /** The account sends more than it should: halts it, at once. */
   readonly trip: (accountId: string) => void;
 }
@@ -194,7 +194,7 @@ export class SubmitCommand {
   }
 
   private replay(command: Command, submission: Submission): Opened {
-    const { metrics, book, doubt } = this.deps;
+    const { metrics, book, sweepSoon: doubt } = this.deps;
     if (command.state === 'open' && book.get(command.commandId) === undefined) doubt();
     const same = command.requestHash === hashOf(submission);
     metrics.idempotency.inc({ result: same ? 'replayed' : 'reused' });
@@ -237,7 +237,7 @@ export class SubmitCommand {
     });
     const deadlineMs = calledAtMs + this.options.deadlineMs;
     const sending = sender
-      .run({ request, attemptId, opened, term, deadlineMs, giveUp, lastAttempt: draining, pacing, tell })
+      .run({ request, attemptId, opened, term, deadlineMs, giveUp, lastAttempt: draining, pacing, onAnswered: tell })
       .finally(() => this.inFlight.delete(sending));
     this.inFlight.add(sending);
     const [result, watched] = await Promise.all([opening, opened]);
@@ -316,7 +316,7 @@ export class SubmitCommand {
 
   /** Never rejects. A commit whose outcome was lost is looked for: 4xx and 5xx mean that nothing was journaled. */
   private async write(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
-    const { journal, clock, log, doubt } = this.deps;
+    const { journal, clock, log, sweepSoon: doubt } = this.deps;
     try {
       return await journal.open(command, term.fence);
     } catch (err) {

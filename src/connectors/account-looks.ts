@@ -87,7 +87,7 @@ export class AccountLooks implements AccountAccess {
       if (intake.suspended || this.options.signal.aborted) return;
       const text = JSON.stringify(row);
       const receivedMs = clock.monotonicMs();
-      intake.take(row, { cause: 'reply', urgent: true, receivedMs, bytes: text.length, raw: () => text, asked });
+      intake.takeRow(row, { cause: 'reply', urgent: true, receivedMs, bytes: text.length, raw: () => text, asked });
     };
   }
 
@@ -101,7 +101,7 @@ export class AccountLooks implements AccountAccess {
     const onPage = async ({ rows, bytes }: Page) => {
       const source = { cause: 'probe', urgent: true, receivedMs: clock.monotonicMs(), asked } as const;
       const rowBytes = Math.ceil(bytes / rows.length);
-      for (const row of rows) items.push(intake.take(row, { ...source, bytes: rowBytes, raw: () => JSON.stringify(row) }));
+      for (const row of rows) items.push(intake.takeRow(row, { ...source, bytes: rowBytes, raw: () => JSON.stringify(row) }));
       await roomIn(sink, signal);
     };
     try {

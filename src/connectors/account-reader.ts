@@ -177,7 +177,7 @@ export class AccountReader {
   }
 
   private row(row: unknown, bytes: number, receivedMs: number, progress: ReadProgress): void {
-    const item = this.deps.intake.take(row, {
+    const item = this.deps.intake.takeRow(row, {
       cause: progress.cause,
       receivedMs,
       bytes,

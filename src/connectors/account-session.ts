@@ -142,7 +142,7 @@ export class AccountSession {
   /** An event of this account. */
   row(row: unknown, text: string, receivedMs: number): void {
     this.lastEventMs = this.deps.clock.nowMs();
-    const item = this.parts.intake.take(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
+    const item = this.parts.intake.takeRow(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
     if (item.kind === 'order') {
       this.parts.audit.delivered(item);
       if (item.view.certainty === 'unknown_gap') this.gap();

@@ -17,7 +17,7 @@ export class AccountClaims {
   private readonly claims = new Map<string, { readonly owner: object; readonly firm: boolean; readonly onEvicted: () => void }>();
 
   /** True: the account is the owner's to follow. */
-  take(accountId: string, owner: object, firm: boolean, onEvicted: () => void): boolean {
+  claim(accountId: string, owner: object, firm: boolean, onEvicted: () => void): boolean {
     const claim = this.claims.get(accountId);
     if (claim !== undefined && claim.owner !== owner) {
       if (claim.firm || !firm) return false;
@@ -161,7 +161,7 @@ export class AccountsFollower {
 
   private claim(accountId: string, firm: boolean): boolean {
     const evicted = () => this.leave(accountId, 'another credential lists the account: it follows it now');
-    if (this.claims.take(accountId, this, firm, evicted)) return true;
+    if (this.claims.claim(accountId, this, firm, evicted)) return true;
     // Another moves the account's record on: should it come to us, we begin from what is stored by then.
     this.loaded = false;
     return false;

@@ -120,7 +120,7 @@ export interface AuditDeps {
 }
 
 /**
- * The audit of one account: heartbeats prove the transport, this proves the data. What it finds is mended by ingest like any other row; here it is judged for
+ * The audit of one account: heartbeats prove the transport, this proves the data. What it finds is fixed by ingest like any other row; here it is judged for
  * changes that the stream lost silently.
  */
 export class Audit {

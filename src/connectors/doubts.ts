@@ -145,7 +145,7 @@ export class Doubts {
   /** Offered once more, now as the confirmed one: the reducer, which alone knows what we hold, takes it for a correction only when it is newer and lower. */
   private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>): void {
     const receivedMs = this.deps.clock.monotonicMs();
-    this.deps.intake.take(row, { cause: 'snapshot', receivedMs, bytes, raw: () => JSON.stringify(row), correction: true });
+    this.deps.intake.takeRow(row, { cause: 'snapshot', receivedMs, bytes, raw: () => JSON.stringify(row), correction: true });
   }
 
   private refuse(updatedAt: string): void {

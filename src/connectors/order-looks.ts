@@ -161,7 +161,7 @@ export class OrderLooks {
     const { row, bytes } = answer;
     const receivedMs = clock.monotonicMs();
     const source = { cause, receivedMs, bytes, asked, ...(urgent && { urgent }), raw: () => JSON.stringify(row) } as const;
-    const item = intake.take(row, source);
+    const item = intake.takeRow(row, source);
     try {
       await sink.settled();
     } catch (error) {

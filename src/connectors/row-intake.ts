@@ -86,7 +86,7 @@ export class RowIntake {
     return bytes;
   }
 
-  take(row: unknown, source: RowSource): TakenRow {
+  takeRow(row: unknown, source: RowSource): TakenRow {
     if (source.asked !== undefined && source.asked !== this.store) return { kind: 'withheld' };
     const item = decodeOrder(row, this.originOf(source), source.raw);
     if (item.kind === 'order' && this.guard(item)) return { kind: 'withheld' };

@@ -16,7 +16,7 @@ export interface HeldFrame {
 }
 
 /** The newest view of an order that has said, since the last loss, that its store was lost. */
-interface Teller {
+interface LossWitness {
   readonly updatedAt: string;
   readonly version: bigint | undefined;
   readonly saysLost: boolean;
@@ -41,7 +41,7 @@ export class StoreLost {
   private state: 'watching' | 'frozen' | 'reading' = 'watching';
   private overflowed = false;
   private held: HeldFrame[] = [];
-  private readonly tellers = new Map<string, Teller>();
+  private readonly witnesses = new Map<string, LossWitness>();
   /** A loss told of up to here, by the platform's clock, was followed by a complete read. */
   private handledUpTo: string | undefined;
   private handledMs = Number.NEGATIVE_INFINITY;
@@ -55,12 +55,12 @@ export class StoreLost {
     readonly budget: ByteBudget;
   };
   private readonly heldRoom: ByteShare;
-  private readonly tellerRoom: ByteShare;
+  private readonly witnessRoom: ByteShare;
 
   constructor(deps: StoreLost['deps'], { signal }: { signal: AbortSignal }) {
     this.deps = deps;
     this.heldRoom = deps.budget.share({ signal });
-    this.tellerRoom = deps.budget.share({ signal, lasting: true });
+    this.witnessRoom = deps.budget.share({ signal, lasting: true });
     this.handledUpTo = deps.reader.record.readUpTo;
   }
 
@@ -79,16 +79,16 @@ export class StoreLost {
    */
   isNews({ view, sourceVersion }: Observation): boolean {
     const saysLost = view.certainty === 'unknown_store_lost';
-    if (!saysLost && this.tellers.size === 0) return false;
-    const before = this.tellers.get(view.orderId);
+    if (!saysLost && this.witnesses.size === 0) return false;
+    const before = this.witnesses.get(view.orderId);
     if (before !== undefined && compareInstants(view.updatedAt, before.updatedAt) <= 0) return false;
     if (saysLost && this.state !== 'frozen' && !this.isKnown(view.updatedAt) && !goesOn(before, sourceVersion)) return true;
     if (!saysLost && before === undefined) return false;
     // A loss told of before the complete read has begun is followed by it. Later, such a word is an old one or goes on, and covers nothing.
     if (saysLost && this.state === 'frozen') this.noteHandled(view.updatedAt);
     // Without room for it only instants tell an old word from a new one: at the worst the account is read once more.
-    if (before !== undefined || this.tellerRoom.take(entryBytes(view.orderId)))
-      this.tellers.set(view.orderId, { updatedAt: view.updatedAt, version: sourceVersion, saysLost });
+    if (before !== undefined || this.witnessRoom.take(entryBytes(view.orderId)))
+      this.witnesses.set(view.orderId, { updatedAt: view.updatedAt, version: sourceVersion, saysLost });
     return false;
   }
 
@@ -99,8 +99,8 @@ export class StoreLost {
     this.state = 'frozen';
     intake.suspended = true;
     intake.outdate();
-    this.tellers.clear();
-    this.tellerRoom.giveBackAll();
+    this.witnesses.clear();
+    this.witnessRoom.giveBackAll();
     this.isNews(cause);
     this.epochOpened = false;
     void this.openEpoch();
@@ -186,7 +186,7 @@ export class StoreLost {
 }
 
 /** The order was lost already, and its versions go on counting. A row without a version says nothing of them. */
-function goesOn(before: Teller | undefined, version: bigint | undefined): boolean {
+function goesOn(before: LossWitness | undefined, version: bigint | undefined): boolean {
   if (before?.saysLost !== true) return false;
   return version === undefined || before.version === undefined || version > before.version;
 }

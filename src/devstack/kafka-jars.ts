@@ -30,9 +30,9 @@ export async function javaVersion(lookup: ProgramLookup): Promise<string> {
   const version = await askVersion(lookup);
   if (version !== undefined && Number(version.split('.')[0]) >= oldestMajor) return version;
   const found = version === undefined ? 'Java was not found' : `only Java ${version} was found`;
-  const mends =
+  const fixes =
     'install a JRE 17 or newer (Debian: `apt-get install openjdk-17-jre-headless`), start a Docker engine, or set KAFKA_BROKERS';
-  throw new MissingPartError('kafka', `No Kafka: it needs Java ${oldestMajor} or newer and ${found}; ${mends}.`);
+  throw new MissingPartError('kafka', `No Kafka: it needs Java ${oldestMajor} or newer and ${found}; ${fixes}.`);
 }
 
 async function askVersion(lookup: ProgramLookup): Promise<string | undefined> {

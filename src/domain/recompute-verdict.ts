@@ -21,7 +21,7 @@ export function recomputeVerdict(
   evidence: readonly Evidence[],
   updates: readonly SettlingUpdate[],
 ): RecomputedVerdict {
-  const told = (state: CommandState, because: RecomputedVerdict['because']): RecomputedVerdict => ({
+  const verdictOf = (state: CommandState, because: RecomputedVerdict['because']): RecomputedVerdict => ({
     state,
     because,
     agrees: state === command.state,
@@ -40,11 +40,11 @@ export function recomputeVerdict(
     // An order that is there outweighs whatever a person said before it appeared; of one that was known, only that it works does.
     const outweighs = word === undefined || !word.afterLanding || finding.outcome === 'applied';
     const transition = commandTransition('place', standingOf(answered), finding.event);
-    if (outweighs && typeof transition !== 'string') return told(transition.to, finding.because);
+    if (outweighs && typeof transition !== 'string') return verdictOf(transition.to, finding.because);
   }
-  if (word !== undefined) return told(word.outcome, 'person');
-  if (finding.kind === 'verdict') return told(finding.outcome, finding.because);
-  return told(answered.state, command.attempts.length === 0 ? 'refused_here' : 'answer');
+  if (word !== undefined) return verdictOf(word.outcome, 'person');
+  if (finding.kind === 'verdict') return verdictOf(finding.outcome, finding.because);
+  return verdictOf(answered.state, command.attempts.length === 0 ? 'refused_here' : 'answer');
 }
 
 /** As it was when the last attempt had been answered, and nothing observed yet. */

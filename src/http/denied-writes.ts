@@ -41,7 +41,7 @@ const mostOfPrincipal = 20;
  */
 export class DeniedWrites {
   /** By principal, then by what was denied: how often since it was told. */
-  private readonly told = new Map<string, Map<string, { readonly denied: Denied; untold: number }>>();
+  private readonly reported = new Map<string, Map<string, { readonly denied: Denied; untold: number }>>();
   private timer: Timer | undefined;
   private readonly deps: DeniedWritesDeps;
 
@@ -66,16 +66,16 @@ export class DeniedWrites {
   flush(): void {
     this.timer?.cancel();
     this.timer = undefined;
-    for (const ofPrincipal of this.told.values())
-      for (const { denied, untold } of ofPrincipal.values()) if (untold > 0) this.tell(denied, untold);
-    this.told.clear();
+    for (const ofPrincipal of this.reported.values())
+      for (const { denied, untold } of ofPrincipal.values()) if (untold > 0) this.report(denied, untold);
+    this.reported.clear();
   }
 
   private deny(denied: Denied): void {
     this.timer ??= this.deps.clock.after(windowMs, () => this.flush());
     const { principal, route, code, accountId } = denied;
-    const ofPrincipal = this.told.get(principal) ?? new Map();
-    this.told.set(principal, ofPrincipal);
+    const ofPrincipal = this.reported.get(principal) ?? new Map();
+    this.reported.set(principal, ofPrincipal);
     const known = JSON.stringify([route, code, accountId]);
     const fits = ofPrincipal.has(known) || ofPrincipal.size < mostOfPrincipal;
     const key = fits ? known : 'several';
@@ -86,10 +86,10 @@ export class DeniedWrites {
     }
     const told = fits ? denied : { principal, route: 'several', code: 'SEVERAL', requestId: denied.requestId };
     ofPrincipal.set(key, { denied: told, untold: 0 });
-    this.tell(told, 1);
+    this.report(told, 1);
   }
 
-  private tell({ principal, code, accountId, requestId, ...where }: Denied, times: number): void {
+  private report({ principal, code, accountId, requestId, ...where }: Denied, times: number): void {
     const { log, auditTrail, clock } = this.deps;
     log.warn({ principal, code, accountId, requestId, ...where, times }, 'a write was denied');
     const named = accountId === undefined ? {} : { accountId };

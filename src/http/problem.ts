@@ -115,14 +115,14 @@ export function answerProblem(log: Log, error: unknown, request: FastifyRequest,
 }
 
 function tellingOf(error: unknown, status: number): Telling {
-  return error instanceof StoreUnavailableError ? unavailable : (tellings[status] ?? internal);
+  return error instanceof StoreUnavailableError ? unavailable : (clientErrors[status] ?? internal);
 }
 
 type Telling = readonly [code: string, detail: string];
 
 const internal: Telling = ['INTERNAL', 'something went wrong here; the log has the reason under this requestId'];
 const unavailable: Telling = ['STORE_UNAVAILABLE', 'the database does not answer; try again'];
-const tellings: Readonly<Record<number, Telling>> = {
+const clientErrors: Readonly<Record<number, Telling>> = {
   400: ['BAD_REQUEST', 'the request could not be understood'],
   413: ['TOO_LARGE', 'the request has a larger body than is read here'],
   414: ['URL_TOO_LONG', 'the URL, or a part of it, is longer than is read here'],
@@ -134,7 +134,7 @@ function statusOf(error: unknown): number {
   if (!(error instanceof Error)) return 500;
   if ('code' in error && (error.code === 'DEADLINE' || error.code === 'STORE_UNAVAILABLE')) return 503;
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
-  return status in tellings ? status : 500;
+  return status in clientErrors ? status : 500;
 }
 
 const clientErrorTexts: Readonly<Record<string, readonly [status: number, code: string, detail: string]>> = {

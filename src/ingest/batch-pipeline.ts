@@ -62,7 +62,7 @@ export class BatchPipeline {
         await this.recover();
       } else if (this.flights.length < (this.poison.searching ? 1 : maxFlights)) {
         await this.deps.clock.turn();
-        const entries = this.take();
+        const entries = this.takeEntries();
         if (entries.length === 0) await this.deps.wakeup.wait();
         else await this.send(entries);
       } else {
@@ -90,7 +90,7 @@ export class BatchPipeline {
     return this.flights[0]?.entries[0] ?? this.again[0];
   }
 
-  private take(): Entry[] {
+  private takeEntries(): Entry[] {
     const { limit } = this.poison;
     const { maxBytes } = this.size;
     if (this.again.length === 0) return this.deps.source(limit, maxBytes);
@@ -159,7 +159,7 @@ export class BatchPipeline {
   }
 
   private complete(flight: Flight, lastSeq: bigint | undefined, handOver: boolean): void {
-    const { clock, lease, metrics, onCommitted, onUnhanded, backoff } = this.deps;
+    const { clock, lease, metrics, onCommitted, onCommitUnseen: onUnhanded, backoff } = this.deps;
     for (const key of flight.prepared.touched) this.cache.unpin(key);
     const committedMs = clock.monotonicMs();
     if (flight.number !== undefined) {

@@ -24,7 +24,7 @@ export interface IngestDeps {
   /** Takes every committed batch, in order. */
   readonly onCommitted: (batch: CommittedBatch) => void;
   /** Something committed that could not be handed over: it has to be read from the log. */
-  readonly onUnhanded: () => void;
+  readonly onCommitUnseen: () => void;
   readonly clock: Clock;
   readonly backoff: Backoff;
   readonly metrics: Metrics['ingest'];

@@ -88,7 +88,7 @@ export class Ingest {
   begin(hold: LaneHold): void {
     const { deps, options, wakeup } = this;
     const pipeline = new BatchPipeline(
-      { ...deps, wakeup, source: (count, maxBytes) => this.take(count, maxBytes), onProgress: () => this.showDepth() },
+      { ...deps, wakeup, source: (count, maxBytes) => this.takeEntries(count, maxBytes), onProgress: () => this.showDepth() },
       options,
       hold,
     );
@@ -127,7 +127,7 @@ export class Ingest {
     this.showDepth();
   }
 
-  private take(count: number, maxBytes: number): Entry[] {
+  private takeEntries(count: number, maxBytes: number): Entry[] {
     let entries = this.urgent.take(count, maxBytes);
     const leftBytes = maxBytes - bytesOf(entries);
     // A barrier stands in the queue for everything that was offered before it: nothing of the queue goes while anything urgent is left.

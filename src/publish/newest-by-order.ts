@@ -49,7 +49,7 @@ export class NewestByOrder {
     return !this.broken;
   }
 
-  hand(batch: CommittedBatch): void {
+  addCommitted(batch: CommittedBatch): void {
     if (batch.number <= this.newestBatch) return;
     const follows = batch.number === this.newestBatch + 1n;
     this.newestBatch = batch.number;

@@ -2,8 +2,8 @@ import type { CommittedBatch } from '../domain/committed-batch.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { UpdateLog } from '../store/update-log.ts';
+import type { HandoffRows } from './handoff.ts';
 import type { RelayTerm } from './relay-options.ts';
-import type { Parcel } from './seam.ts';
 
 interface PendingWatchDeps {
   readonly log: UpdateLog;
@@ -18,7 +18,7 @@ interface PendingWatchDeps {
  * knows, and for rows that were committed but never handed over (a crash of the hand-off with no later batch to show the gap).
  */
 export class PendingWatch {
-  private flying: Parcel | undefined;
+  private flying: HandoffRows | undefined;
   private askedMs = Number.NEGATIVE_INFINITY;
   private asking = false;
   private readonly deps: PendingWatchDeps;
@@ -29,8 +29,8 @@ export class PendingWatch {
     this.options = options;
   }
 
-  inFlight(parcel: Parcel | undefined): void {
-    this.flying = parcel;
+  inFlight(handed: HandoffRows | undefined): void {
+    this.flying = handed;
   }
 
   /** The lane is lost: the next holder shows what is pending, and our last values would stay for ever. */
@@ -42,7 +42,7 @@ export class PendingWatch {
 
   /** True: rows lay in the log that would not come through memory, and the term was sent back to read them. Never rejects. */
   async refresh(term: RelayTerm): Promise<boolean> {
-    if (!term.seam.reading) this.showMemory(term);
+    if (!term.handoff.reading) this.showMemory(term);
     const nowMs = this.deps.clock.monotonicMs();
     if (this.asking || nowMs - this.askedMs < this.options.sweepEveryMs) return false;
     this.askedMs = nowMs;
@@ -59,8 +59,8 @@ export class PendingWatch {
 
   private showMemory(term: RelayTerm): void {
     const { clock } = this.deps;
-    const oldestMs = this.flying?.batches[0]?.committedMs ?? term.seam.oldestHeldMs;
-    const rows = term.seam.heldRows + (this.flying?.rows ?? 0);
+    const oldestMs = this.flying?.batches[0]?.committedMs ?? term.handoff.oldestHeldMs;
+    const rows = term.handoff.heldRows + (this.flying?.rows ?? 0);
     this.show(rows, oldestMs === undefined ? undefined : clock.nowMs() - (clock.monotonicMs() - oldestMs));
   }
 
@@ -69,16 +69,16 @@ export class PendingWatch {
     const wasIdle = this.idle(term);
     const { rows, oldestMs } = await this.deps.log.pendingAfter(this.options.lane, before);
     if (term.over.signal.aborted) return false;
-    if (term.seam.reading) this.show(rows, oldestMs);
+    if (term.handoff.reading) this.show(rows, oldestMs);
     // Idle before and after with nothing acknowledged between: the counted rows are not on their way through memory. A batch that is handed over
     // just now makes this wrong at times, and then costs one read of the log.
     if (rows === 0 || !wasIdle || !this.idle(term) || term.position.reached !== before) return false;
-    term.seam.reread('gap');
+    term.handoff.reread('gap');
     return true;
   }
 
   private idle(term: RelayTerm): boolean {
-    return !term.seam.reading && term.seam.heldRows === 0 && this.flying === undefined;
+    return !term.handoff.reading && term.handoff.heldRows === 0 && this.flying === undefined;
   }
 
   private show(rows: number, oldestMs: number | undefined): void {

@@ -1,10 +1,10 @@
 import type { Log } from '../observability/log.ts';
 import type { BackoffOptions } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Handoff, HandoffLimits } from './handoff.ts';
 import type { Position } from './position.ts';
-import type { Seam, SeamLimits } from './seam.ts';
 
-export interface RelayOptions extends SeamLimits {
+export interface RelayOptions extends HandoffLimits {
   readonly lane: number;
   /** Rows in one read of the log, and in one publish. */
   readonly maxRows: number;
@@ -35,7 +35,7 @@ export const relayDefaults: Omit<RelayOptions, 'lane'> = {
 
 /** One hold on the lane, from taken to lost. Its state is dropped with it: a new term trusts nothing but the log. */
 export interface RelayTerm {
-  readonly seam: Seam;
+  readonly handoff: Handoff;
   readonly position: Position;
   /** Aborted when the lane is lost or the relay gives up: every wait of the term ends. */
   readonly over: AbortController;

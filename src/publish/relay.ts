@@ -7,12 +7,12 @@ import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { UpdateLog } from '../store/update-log.ts';
+import { Handoff, type HandoffRows } from './handoff.ts';
 import { LatencyRecorder, PendingWatch } from './pending-watch.ts';
 import { Position } from './position.ts';
 import type { Publisher } from './publisher.ts';
 import type { RelayOptions, RelayTerm } from './relay-options.ts';
 import { TroubleLog } from './relay-options.ts';
-import { type Parcel, Seam } from './seam.ts';
 import { TermLoop } from './term-loop.ts';
 
 interface RelayDeps {
@@ -32,11 +32,11 @@ interface RelayDeps {
 /**
  * Committed updates → Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row of the lane's log, in order, at least once.
  *
- * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to `reading` after any failure, gap or overflow (see `Seam`).
+ * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to `reading` after any failure, gap or overflow (see `Handoff`).
  * In both it may be waiting: for a lease young enough to act on, or for the backoff after a failure. One publish at a time, also across terms.
  *
  * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless the lease allowed it just before. A crash at any
- * instant costs repeats, never a row. Memory: as much as `Seam` may hold, one read and one publish.
+ * instant costs repeats, never a row. Memory: as much as `Handoff` may hold, one read and one publish.
  */
 export class Relay implements Service {
   readonly name = 'relay';
@@ -73,7 +73,7 @@ export class Relay implements Service {
     this.end();
     const { metrics } = this.deps;
     this.loop.begin({
-      seam: new Seam(this.options, lastBatch, (reason) => metrics.resent.inc({ reason })),
+      handoff: new Handoff(this.options, lastBatch, (reason) => metrics.resent.inc({ reason })),
       position: new Position(this.deps, this.options.lane, 'log'),
       over: new AbortController(),
     });
@@ -86,22 +86,26 @@ export class Relay implements Service {
   }
 
   /** A batch that just committed. Never waits, never fails: rows that can't be kept are read from the log. */
-  hand(batch: CommittedBatch): void {
-    this.loop.term?.seam.hand(batch);
+  publishCommitted(batch: CommittedBatch): void {
+    this.loop.term?.handoff.addCommitted(batch);
     this.loop.wake();
   }
 
   /** Batches committed that can't be handed over (their rows or numbers are not known here): the log has them. */
-  missed(): void {
-    this.loop.term?.seam.reread('gap');
+  missedCommitted(): void {
+    this.loop.term?.handoff.reread('gap');
     this.loop.wake();
   }
 
   /** For people: where the relay reads from, and how far Kafka has acknowledged the log. Null while another process holds the lane. */
   status(): { readonly source: 'log' | 'memory'; readonly acknowledgedSeq: string; readonly heldRows: number } | null {
     if (this.loop.term === undefined) return null;
-    const { seam, position } = this.loop.term;
-    return { source: seam.reading ? 'log' : 'memory', acknowledgedSeq: position.reached.toString(), heldRows: seam.heldRows };
+    const { handoff, position } = this.loop.term;
+    return {
+      source: handoff.reading ? 'log' : 'memory',
+      acknowledgedSeq: position.reached.toString(),
+      heldRows: handoff.heldRows,
+    };
   }
 
   /** Publishes the committed rows until the first failure, saves the position, and stops. */
@@ -114,15 +118,15 @@ export class Relay implements Service {
   }
 
   private async serve(term: RelayTerm): Promise<void> {
-    const { over, position, seam } = term;
+    const { over, position, handoff } = term;
     while (!over.signal.aborted && !(await this.loadPosition(position))) await this.waitAfterFailure(term);
     while (!over.signal.aborted) {
-      if (seam.reading) {
+      if (handoff.reading) {
         await this.readOn(term);
         continue;
       }
-      const parcel = seam.take(this.options.maxRows, this.options.maxBytes);
-      if (parcel !== undefined) await this.sendParcel(term, parcel);
+      const handed = handoff.takeRows(this.options.maxRows, this.options.maxBytes);
+      if (handed !== undefined) await this.sendHanded(term, handed);
       else if (this.loop.draining) return;
       else await this.loop.wait();
     }
@@ -140,9 +144,9 @@ export class Relay implements Service {
   }
 
   private async readOn(term: RelayTerm): Promise<void> {
-    const { seam, position } = term;
+    const { handoff, position } = term;
     const maxRows = this.readSize.rows;
-    seam.beginRead();
+    handoff.beginRead();
     let rows: Awaited<ReturnType<UpdateLog['readAfter']>>;
     try {
       rows = await this.deps.log.readAfter(this.options.lane, position.reached, maxRows);
@@ -160,12 +164,12 @@ export class Relay implements Service {
       if (!(await this.publish(term, run))) return;
       position.advance(run.at(-1)?.seq ?? 0n);
     }
-    seam.endRead(position.reached, rows.length < maxRows);
+    handoff.endRead(position.reached, rows.length < maxRows);
   }
 
-  private async sendParcel(term: RelayTerm, parcel: Parcel): Promise<void> {
-    const rows = parcel.batches.length === 1 ? (parcel.batches[0]?.rows ?? []) : parcel.batches.flatMap((batch) => batch.rows);
-    this.pending.inFlight(parcel);
+  private async sendHanded(term: RelayTerm, handed: HandoffRows): Promise<void> {
+    const rows = handed.batches.length === 1 ? (handed.batches[0]?.rows ?? []) : handed.batches.flatMap((batch) => batch.rows);
+    this.pending.inFlight(handed);
     for (const run of splitByTopic(rows)) {
       if (await this.publish(term, run)) continue;
       this.pending.inFlight(undefined);
@@ -173,13 +177,13 @@ export class Relay implements Service {
     }
     this.pending.inFlight(undefined);
     const ackedMs = this.deps.clock.monotonicMs();
-    for (const batch of parcel.batches) {
+    for (const batch of handed.batches) {
       if (batch.lastSeq !== undefined) term.position.advance(batch.lastSeq);
       this.latency.record(batch, ackedMs);
     }
   }
 
-  /** False: the rows may or may not have arrived, and the seam goes back to the log; or the term is over. */
+  /** False: the rows may or may not have arrived, and the handoff goes back to the log; or the term is over. */
   private async publish(term: RelayTerm, rows: readonly LogRow[]): Promise<boolean> {
     const { clock, lease, metrics, publisher } = this.deps;
     const topic = rows[0]?.topic ?? 'updates';
@@ -195,7 +199,7 @@ export class Relay implements Service {
     } catch (err) {
       metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);
-      term.seam.reread('failure');
+      term.handoff.reread('failure');
       await this.waitAfterFailure(term);
       return false;
     }

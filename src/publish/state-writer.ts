@@ -99,12 +99,12 @@ export class StateWriter implements Service {
     this.show(0, undefined);
   }
 
-  hand(batch: CommittedBatch): void {
-    this.loop.term?.newest.hand(batch);
+  writeCommitted(batch: CommittedBatch): void {
+    this.loop.term?.newest.addCommitted(batch);
   }
 
   /** Batches committed that can't be handed over: the log has them. */
-  missed(): void {
+  missedCommitted(): void {
     this.loop.term?.newest.fail();
   }
 

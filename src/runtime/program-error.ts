@@ -17,24 +17,24 @@ interface CliErrorDetails {
   /** Short and stable, for scripts. */
   readonly code: string;
   /** What to do about it: one sentence, or several lines. */
-  readonly mend?: string;
+  readonly fix?: string;
   /** One of `exitCodes`; 1 when left out. */
   readonly exitCode?: number;
   readonly cause?: unknown;
 }
 
-/** A command cannot do what was asked. The message is one sentence for people; nothing else is shown of it but `mend`. */
-export class CliError extends Error {
+/** A command cannot do what was asked. The message is one sentence for people; nothing else is shown of it but `fix`. */
+export class ProgramError extends Error {
   readonly retryable = false;
   readonly code: string;
-  readonly mend: string | undefined;
+  readonly fix: string | undefined;
   readonly exitCode: number;
 
   constructor(message: string, details: CliErrorDetails) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'CliError';
     this.code = details.code;
-    this.mend = details.mend;
+    this.fix = details.fix;
     this.exitCode = details.exitCode ?? exitCodes.failed;
   }
 }
@@ -49,10 +49,10 @@ export function reportError(
 ): number {
   const wantsStack = /^(debug|trace)$/i.test(io.env['TIDEMARK_LOG_LEVEL'] ?? '');
   io.stderr.write(`tidemark: ${sentenceOf(error)}\n`);
-  const mend = error instanceof CliError ? error.mend : mendOf(error, wantsStack);
-  if (mend !== undefined) io.stderr.write(`${mend.replace(/^/gm, '  ')}\n`);
+  const fix = error instanceof ProgramError ? error.fix : fixOf(error, wantsStack);
+  if (fix !== undefined) io.stderr.write(`${fix.replace(/^/gm, '  ')}\n`);
   if (wantsStack && error instanceof Error) io.stderr.write(`${stackOf(error)}\n`);
-  if (error instanceof CliError) return error.exitCode;
+  if (error instanceof ProgramError) return error.exitCode;
   return exitCodeOf(codeOf(error));
 }
 
@@ -82,7 +82,7 @@ const sentences: Readonly<Record<string, string>> = {
 
 /** One line about an error that we did not make ourselves. Never empty: an AggregateError has no message of its own. */
 export function sentenceOf(error: unknown): string {
-  if (error instanceof CliError) return error.message;
+  if (error instanceof ProgramError) return error.message;
   const code = codeOf(error);
   const known = code === undefined ? undefined : sentences[code];
   const own = firstLine(error instanceof Error ? ownMessage(error) : String(error));
@@ -100,8 +100,8 @@ function firstLine(text: string): string {
   return text.trim().split('\n')[0]?.slice(0, 500) ?? '';
 }
 
-function mendOf(error: unknown, wantsStack: boolean): string | undefined {
-  if (error instanceof Error && 'mend' in error && typeof error.mend === 'string') return error.mend;
+function fixOf(error: unknown, wantsStack: boolean): string | undefined {
+  if (error instanceof Error && 'fix' in error && typeof error.fix === 'string') return error.fix;
   const code = codeOf(error);
   if (code !== undefined && code in sentences) return 'Run `tidemark doctor` to see which part it is.';
   return wantsStack ? undefined : 'Run it again with TIDEMARK_LOG_LEVEL=debug to see where it happened.';

@@ -114,7 +114,7 @@ function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources): CheckResu
   };
 }
 
-/** Good answers are kept for `topicsMaxAgeMs`; bad ones are asked again at each report, so that a mended topic shows at once. */
+/** Good answers are kept for `topicsMaxAgeMs`; bad ones are asked again at each report, so that a fixed topic shows at once. */
 function agedCheck(clock: Clock, check: () => Promise<CheckResult>): () => Promise<CheckResult> {
   let last: { readonly atMs: number; readonly result: CheckResult } | undefined;
   return async () => {

@@ -96,15 +96,15 @@ export function assembleService(
       lane: { reclaim: () => keeper.reclaim(), reportLost: (why) => keeper.reportLost(why) },
       lease,
       onCommitted: (batch) => {
-        relay.hand(batch);
-        stateWriter.hand(batch);
-        desk.hand(batch);
+        relay.publishCommitted(batch);
+        stateWriter.writeCommitted(batch);
+        desk.followCommitted(batch);
         rest.wake();
       },
-      onUnhanded: () => {
-        relay.missed();
-        stateWriter.missed();
-        desk.missed();
+      onCommitUnseen: () => {
+        relay.missedCommitted();
+        stateWriter.missedCommitted();
+        desk.missedCommitted();
         rest.wake();
       },
       clock,

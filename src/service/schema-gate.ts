@@ -2,12 +2,12 @@ import type { Pool } from 'pg';
 import type { CheckResult } from '../observability/health.ts';
 import type { Log } from '../observability/log.ts';
 import { plural } from '../runtime/plural.ts';
-import { CliError, exitCodes, sentenceOf as sentenceOfError } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf as sentenceOfError } from '../runtime/program-error.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { compareSchema, fits, type Migration, readApplied, readMigrations, type SchemaVersion } from '../store/migrations.ts';
 
 /**
- * Keeps a build away from a schema that it does not fit. A newer one of which nobody said that this build may run on ends the process with 78: no waiting mends that.
+ * Keeps a build away from a schema that it does not fit. A newer one of which nobody said that this build may run on ends the process with 78: no waiting fixes that.
  * An older one makes it unready until somebody migrates, because a rolling deployment may start the service before the migration job has ended.
  */
 export class SchemaGate implements Service {
@@ -24,12 +24,12 @@ export class SchemaGate implements Service {
 
   async start(): Promise<void> {
     const version = await this.version().catch((error: unknown) => {
-      const text = 'the database cannot be used yet; the service asks again. `tidemark doctor` says what mends it';
+      const text = 'the database cannot be used yet; the service asks again. `tidemark doctor` says what fixes it';
       this.log.warn({ err: error, reason: sentenceOfError(error) }, text);
       return undefined;
     });
     if (version?.kind === 'newer' || version?.kind === 'foreign') {
-      throw new CliError(sentenceOf(version), { code: 'SCHEMA', exitCode: exitCodes.config });
+      throw new ProgramError(sentenceOf(version), { code: 'SCHEMA', exitCode: exitCodes.config });
     }
     if (version?.kind === 'behind') this.log.warn({ pending: version.pending.length }, sentenceOf(version));
     if (version?.kind === 'ahead') this.log.info({ migrations: version.by }, sentenceOf(version));

@@ -41,7 +41,7 @@ async function run(argv: string[], settings = env) {
   return { code: io.code(), out: io.out(), err: io.err() };
 }
 
-it('the doctor fails on missing topics, names the command that mends it, and is content after that', async () => {
+it('the doctor fails on missing topics, names the command that fixes it, and is content after that', async () => {
   const before = await run(['doctor']);
   expect(before.code).toBe(1);
   expect(before.out).toMatch(/^fail {2}topics: \S+tidemark\.order-updates\.v1 is missing: run `tidemark topics apply`$/m);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type CommandEntry, commandEntries } from '../../src/cli/commands.ts';
 import type { CliIo } from '../../src/cli/io.ts';
 import { buildProgram, runProgram } from '../../src/cli/program.ts';
-import { CliError } from '../../src/runtime/program-error.ts';
+import { ProgramError } from '../../src/runtime/program-error.ts';
 import { cliIo } from '../support/cli-io.ts';
 
 /** A command that does what the test wants. */
@@ -84,8 +84,8 @@ describe('the program', () => {
 describe('an error that ends a command', () => {
   const failing = (error: unknown) => [entry('work', () => Promise.reject(error))];
 
-  it('is told in one sentence, with what mends it, and no stack', async () => {
-    const error = new CliError('the pump is dry', { code: 'DRY', mend: 'Fill it.\nThen try again.', exitCode: 69 });
+  it('is told in one sentence, with what fixes it, and no stack', async () => {
+    const error = new ProgramError('the pump is dry', { code: 'DRY', fix: 'Fill it.\nThen try again.', exitCode: 69 });
     expect(await run(['work'], failing(error))).toEqual({
       code: 69,
       out: '',

@@ -66,7 +66,7 @@ it.each(commands)('%s %s tells a database that is not migrated from one that is 
   ]);
 });
 
-it.each(commands)('%s %s says what the login may not do, and what mends it', async (...argv) => {
+it.each(commands)('%s %s says what the login may not do, and what fixes it', async (...argv) => {
   const { code, err } = await run(as('right'), argv);
   expect([code, err]).toEqual([77, expect.stringMatching(/^tidemark: .*may not do that.*\n {2}\S.*(doctor|owner)/)]);
   expect(err).not.toContain('select "');

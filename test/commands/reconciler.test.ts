@@ -502,7 +502,7 @@ describe('a takeover', () => {
     const id = await unknownPlace(rig);
     await CommandRig.leading({}, rig);
     const { version } = rig.command(id);
-    rig.desk.hand({ number: 1n, lastSeq: 1n, rows: [], receivedMs: [], streams: [], committedMs: 0, bytes: 0 });
+    rig.desk.followCommitted({ number: 1n, lastSeq: 1n, rows: [], receivedMs: [], streams: [], committedMs: 0, bytes: 0 });
     const settled = await rig.during(rig.desk.operator.settle(id, 'rejected', word));
     expect(settled).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
     expect(rig.command(id).version).toBe(version);
@@ -516,7 +516,7 @@ describe('a takeover', () => {
     const next = await CommandRig.leading({ maxWatched: 2, haltAt: { account: 100, service: 100 } }, rig);
     expect(await next.declined(placePrediction)).toBe('RATE_LIMITED');
     for (const id of rig.journal.commands.keys()) rig.commit(rig.landed(id), { commandId: id, handed: false });
-    next.desk.missed();
+    next.desk.missedCommitted();
     await rig.clock.advance(minute);
     expect([...rig.journal.commands.values()].map(({ state }) => state)).toEqual(Array(4).fill('applied'));
     expect((await next.send(placePrediction)).state).toBe('accepted');

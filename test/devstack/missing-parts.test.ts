@@ -11,7 +11,7 @@ import { startPostgres } from '../../src/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { testLog } from '../support/test-log.ts';
 
-/** Each in one sentence: what is missing and what mends it. */
+/** Each in one sentence: what is missing and what fixes it. */
 describe('a missing part', () => {
   const deps = { clock: systemClock, log: testLog };
   let cacheDir: string;

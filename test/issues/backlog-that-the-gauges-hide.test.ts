@@ -41,7 +41,7 @@ it('shows the backlog of the state topic while Kafka is away, and none once the 
   );
   await writer.start();
   writer.begin(0n);
-  writer.hand(log.commit([{ topic: 'updates', key: 'prediction:a' }]));
+  writer.writeCommitted(log.commit([{ topic: 'updates', key: 'prediction:a' }]));
   await clock.advance(30_000);
   expect(await gauges('state')).toEqual({ rows: 1, oldest: expect.any(Number) });
   expect((await gauges('state')).oldest).toBeGreaterThan(0);
@@ -60,7 +60,7 @@ it('shows no backlog of the log topics once the lane is lost', async () => {
   );
   await relay.start();
   relay.begin(0n);
-  relay.hand(log.commit([{ topic: 'updates', key: 'prediction:a' }]));
+  relay.publishCommitted(log.commit([{ topic: 'updates', key: 'prediction:a' }]));
   await clock.advance(30_000);
   expect((await gauges('updates')).rows).toBe(1);
   relay.end();

@@ -32,7 +32,7 @@ it('ends at once when the state topic could not be written a moment ago', async 
   );
   await writer.start();
   writer.begin(0n);
-  writer.hand(log.commit([{ topic: 'updates', key: 'prediction:a' }]));
+  writer.writeCommitted(log.commit([{ topic: 'updates', key: 'prediction:a' }]));
   await clock.advance(15_100);
   expect(tries).toBe(1);
   const beganMs = clock.monotonicMs();

@@ -50,7 +50,7 @@ it('keeps a few bytes of each unreadable row of a list to know it again, however
   const intake = new RowIntake(deps, { stream: 'account', accountId: 'acct-1', sourceEpoch: 0 });
   const take = (ordId: string, note: string) => {
     const row = { ...accountRow, ordId, qty: 'many', note };
-    intake.take(row, { cause: 'snapshot', receivedMs: 0, bytes: 70_000, raw: () => JSON.stringify(row) });
+    intake.takeRow(row, { cause: 'snapshot', receivedMs: 0, bytes: 70_000, raw: () => JSON.stringify(row) });
   };
   const large = 'x'.repeat(60_000);
   for (let round = 0; round < 3; round += 1) for (let i = 0; i < 500; i += 1) take(`ord-${i}`, large);

@@ -22,7 +22,7 @@ it('an order whose row the database can neither read nor write goes to quarantin
       ...{ store: rig.store, lease, clock, log, metrics: createMetrics().ingest },
       lane: { reclaim: async () => undefined, reportLost: () => {} },
       onCommitted: () => {},
-      onUnhanded: () => {},
+      onCommitUnseen: () => {},
       backoff: new Backoff(systemRandom, { firstMs: 5, maxMs: 50 }),
     },
     { lane: 0, generation: 1, queueMaxCount: 4000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },

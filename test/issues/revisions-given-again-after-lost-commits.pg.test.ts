@@ -39,7 +39,7 @@ async function laneRig() {
           given.push({ generation, revision, cumQty: order.cumQty });
         }
       },
-      onUnhanded: () => {},
+      onCommitUnseen: () => {},
       backoff: new Backoff(systemRandom, { firstMs: 20, maxMs: 1000 }),
       ...{ lease, clock, metrics, log },
     },

@@ -36,19 +36,19 @@ const harvested = (newest: NewestByOrder) => {
 describe('the newest row of each order', () => {
   it('is the last one handed over, and continuity marks are none of its business', () => {
     const newest = wholeAt(0n);
-    newest.hand(batch(1n, 'a=1', 'b=1', 'a=2', 'mark=1'));
-    newest.hand(batch(2n, 'b=3'));
+    newest.addCommitted(batch(1n, 'a=1', 'b=1', 'a=2', 'mark=1'));
+    newest.addCommitted(batch(2n, 'b=3'));
     expect(harvested(newest)).toEqual([20n, 'a=2', 'b=3']);
     expect(harvested(newest)).toEqual([20n]);
   });
 
   it('is not known before the first read, after a gap, and after a failure', () => {
     const fresh = new NewestByOrder(limits, 0n);
-    fresh.hand(batch(1n, 'a=1'));
+    fresh.addCommitted(batch(1n, 'a=1'));
     const gap = wholeAt(0n);
-    gap.hand(batch(2n, 'a=1'));
+    gap.addCommitted(batch(2n, 'a=1'));
     const failed = wholeAt(0n);
-    failed.hand(batch(1n, 'a=1'));
+    failed.addCommitted(batch(1n, 'a=1'));
     failed.fail();
     for (const newest of [fresh, gap, failed]) expect([newest.whole, harvested(newest)]).toEqual([false, undefined]);
   });
@@ -58,22 +58,22 @@ describe('the newest row of each order', () => {
     ['bytes', [`a=${'x'.repeat(60)}`, `b=${'x'.repeat(60)}`]],
   ])('is not known once there are too many %s', (_, rows) => {
     const newest = wholeAt(0n);
-    newest.hand(batch(1n, ...rows));
+    newest.addCommitted(batch(1n, ...rows));
     expect(newest.whole).toBe(false);
   });
 
   it('counts an order once against the bounds, however often it changes', () => {
     const newest = wholeAt(0n);
-    for (let number = 1n; number < 100n; number += 1n) newest.hand(batch(number, `a=${'x'.repeat(60)}`));
+    for (let number = 1n; number < 100n; number += 1n) newest.addCommitted(batch(number, `a=${'x'.repeat(60)}`));
     expect(newest.whole).toBe(true);
   });
 
   it('keeps what was handed over during a read, except what the read has shown', () => {
     const newest = new NewestByOrder(limits, 0n);
-    newest.hand(batch(1n, 'a=1'));
+    newest.addCommitted(batch(1n, 'a=1'));
     newest.beginRead();
-    newest.hand(batch(2n, 'a=2', 'b=2'));
-    newest.hand(batch(3n, 'b=3'));
+    newest.addCommitted(batch(2n, 'a=2', 'b=2'));
+    newest.addCommitted(batch(3n, 'b=3'));
     expect(newest.covered(9n)).toBe(false);
     expect(newest.covered(25n)).toBe(true);
     newest.endRead(25n);
@@ -84,16 +84,16 @@ describe('the newest row of each order', () => {
     const newest = new NewestByOrder(limits, 0n);
     newest.beginRead();
     newest.endRead(20n);
-    newest.hand(batch(1n, 'a=1'));
-    newest.hand(batch(2n, 'a=2'));
-    newest.hand(batch(3n, 'b=3'));
+    newest.addCommitted(batch(1n, 'a=1'));
+    newest.addCommitted(batch(2n, 'a=2'));
+    newest.addCommitted(batch(3n, 'b=3'));
     expect(harvested(newest)).toEqual([30n, 'b=3']);
   });
 
   it('does not take a batch without rows behind a gap for the end of the rows in the gap', () => {
     const newest = new NewestByOrder(limits, 0n);
-    newest.hand(batch(1n, 'a=1'));
-    newest.hand(batch(3n));
+    newest.addCommitted(batch(1n, 'a=1'));
+    newest.addCommitted(batch(3n));
     newest.beginRead();
     expect(newest.covered(15n)).toBe(false);
   });

@@ -114,7 +114,7 @@ class World {
   private hand(relay: Relay, batch: CommittedBatch, laterMs: number): void {
     const atMs = Math.max(this.lastHandMs, this.clock.monotonicMs() + laterMs);
     this.lastHandMs = atMs;
-    this.clock.after(atMs - this.clock.monotonicMs(), () => relay.hand(batch));
+    this.clock.after(atMs - this.clock.monotonicMs(), () => relay.publishCommitted(batch));
   }
 
   async perform(now: Step): Promise<void> {
@@ -123,7 +123,7 @@ class World {
     if (now.do === 'database') Object.assign(this.log, { down: now.down, delayMs: now.delayMs });
     if (now.do === 'commit') {
       const batch = this.log.commit(now.rows);
-      if (now.hand === 'missed') this.relay.missed();
+      if (now.hand === 'missed') this.relay.missedCommitted();
       else if (now.hand !== 'lost') this.hand(this.relay, batch, now.hand);
     }
     if (now.do === 'reclaim') {

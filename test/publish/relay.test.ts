@@ -30,7 +30,7 @@ function relayOnVirtualTime() {
   );
   const commit = (count: number) => {
     const batch = log.commit(Array.from({ length: count }, (_, i) => ({ topic: 'updates', key: `prediction:${i}` })));
-    relay.hand(batch);
+    relay.publishCommitted(batch);
     return batch;
   };
   return { clock, log, lease, publisher, metrics, relay, commit };

@@ -33,7 +33,7 @@ describe('the state writer on a real broker', () => {
     const log = new MemoryUpdateLog(systemClock);
     const commit = (writer: StateWriter, count: number) => {
       const batch = log.commit(Array.from({ length: count }, (_, i) => ({ topic: 'updates', key: `prediction:${i % 7}` })));
-      writer.hand(batch);
+      writer.writeCommitted(batch);
     };
     const first = writerOn(log, state);
     await first.writer.start();

@@ -118,11 +118,11 @@ class World {
   private commit(rows: readonly Omit<LogRow, 'payload'>[], hand: number | 'lost' | 'missed'): void {
     const batch = this.log.commit(rows);
     const { writer } = this.holder;
-    if (hand === 'missed') writer.missed();
+    if (hand === 'missed') writer.missedCommitted();
     if (typeof hand !== 'number') return;
     const atMs = Math.max(this.lastHandMs, this.clock.monotonicMs() + hand);
     this.lastHandMs = atMs;
-    this.clock.after(atMs - this.clock.monotonicMs(), () => writer.hand(batch));
+    this.clock.after(atMs - this.clock.monotonicMs(), () => writer.writeCommitted(batch));
   }
 
   async heal(): Promise<void> {

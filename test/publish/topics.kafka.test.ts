@@ -29,7 +29,7 @@ describe('the topics', () => {
     expect(await checkTopics(kafkaDeps, options, names)).toEqual({ ok: true });
   });
 
-  it('that are missing are faults, each with its mend', async () => {
+  it('that are missing are faults, each with its fix', async () => {
     const names = topicNames(topicPrefix());
     const check = await checkTopics(kafkaDeps, options, names);
     expect(check).toMatchObject({
@@ -67,7 +67,7 @@ describe('the topics', () => {
     });
   });
 
-  it('with a wrong partition count are a fault that is reported and never mended', async () => {
+  it('with a wrong partition count are a fault that is reported and never fixed', async () => {
     const names = await freshTopics(brokers, (wanted) => topicSpecs(wanted).map((spec) => ({ ...spec, partitions: 2 })));
     await withAdmin(kafkaDeps, options, async (admin) => {
       const plan = await planTopics(admin, topicSpecs(names));

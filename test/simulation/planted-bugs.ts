@@ -6,9 +6,9 @@ import { StoreLost } from '../../src/connectors/store-lost.ts';
 import { Unrecovered } from '../../src/connectors/unrecovered.ts';
 import type { IngestItem, Observation } from '../../src/domain/observation.ts';
 import { HeadCache } from '../../src/ingest/head-cache.ts';
+import { Handoff } from '../../src/publish/handoff.ts';
 import { NewestByOrder } from '../../src/publish/newest-by-order.ts';
 import { Position } from '../../src/publish/position.ts';
-import { Seam } from '../../src/publish/seam.ts';
 import { CommitWitness, Lease } from '../../src/runtime/lease.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { plantedCommandBugs } from './planted-command-bugs.ts';
@@ -139,7 +139,7 @@ const plantedStreamBugs: readonly PlantedBug[] = [
   {
     name: 'the relay follows memory over a gap',
     shows: /says complete before|not on its topic|updates topic|shows revision/,
-    plant: replaced(Seam, 'reread', () => undefined),
+    plant: replaced(Handoff, 'reread', () => undefined),
   },
   {
     name: 'the state writer trusts its memory over a gap',

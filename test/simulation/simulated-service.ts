@@ -104,14 +104,14 @@ export class SimulatedService {
         lane: { reclaim: () => this.keeper.reclaim(), reportLost: (why) => this.keeper.reportLost(why) },
         lease: this.lease,
         onCommitted: (batch) => {
-          this.relay.hand(batch);
-          stateWriter.hand(batch);
-          this.commands.hand(batch);
+          this.relay.publishCommitted(batch);
+          stateWriter.writeCommitted(batch);
+          this.commands.followCommitted(batch);
         },
-        onUnhanded: () => {
-          this.relay.missed();
-          stateWriter.missed();
-          this.commands.missed();
+        onCommitUnseen: () => {
+          this.relay.missedCommitted();
+          stateWriter.missedCommitted();
+          this.commands.missedCommitted();
         },
         backoff: new Backoff(random, { firstMs: 20, maxMs: 1000 }),
         metrics: metrics.ingest,

@@ -73,7 +73,7 @@ describe('the connection to Postgres', () => {
   it('is warned about where it is plain and leaves the machine', async () => {
     const query = () => Promise.resolve({ rows: [{ encrypted: false, local: false }] });
     expect(await checkTransport({ query } as never)).toMatchObject([
-      { verdict: 'warn', mend: expect.stringContaining('sslmode=verify-full') },
+      { verdict: 'warn', fix: expect.stringContaining('sslmode=verify-full') },
     ]);
   });
 });

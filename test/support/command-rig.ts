@@ -310,8 +310,8 @@ export class CommandRig {
         ? { attemptId: reference, commandId, orderId: order.orderId, matches: order.commandId === commandId }
         : undefined;
     if (bound !== undefined) this.orders.bind(bound);
-    if (handed) this.desk.hand(this.batchOf(update, commandId ?? order.commandId, bound));
-    else this.desk.missed();
+    if (handed) this.desk.followCommitted(this.batchOf(update, commandId ?? order.commandId, bound));
+    else this.desk.missedCommitted();
   }
 
   /** The order that an attempt of a place has made, at its first revision. */

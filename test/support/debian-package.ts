@@ -6,17 +6,17 @@ const installMs = 180_000;
 const lock = '/tmp/tidemark-apt.lock';
 
 /**
- * Makes sure that a program of a Debian package is there: installs it where we are root and apt-get exists. Throws with the sentence that mends it
+ * Makes sure that a program of a Debian package is there: installs it where we are root and apt-get exists. Throws with the sentence that fixes it
  * otherwise; a test that needs it fails then, and never skips.
  */
 export function ensureProgram(program: string, packageName = program): void {
   if (isThere(program)) return;
-  const mend = `${program} is not installed: \`apt-get install ${packageName}\``;
-  if (process.getuid?.() !== 0 || !isThere('apt-get')) throw new Error(mend);
+  const fix = `${program} is not installed: \`apt-get install ${packageName}\``;
+  if (process.getuid?.() !== 0 || !isThere('apt-get')) throw new Error(fix);
   // The lists of a fresh machine are empty; those of an old one name versions that are gone.
   apt(['update']);
   const said = apt(['install', '-y', '--no-install-recommends', packageName]);
-  if (!isThere(program)) throw new Error(`${mend} did not help:\n${said}`);
+  if (!isThere(program)) throw new Error(`${fix} did not help:\n${said}`);
 }
 
 function apt(args: readonly string[]): string {

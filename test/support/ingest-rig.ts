@@ -47,7 +47,7 @@ export async function ingestRig(seed: number, over: Partial<IngestOptions> = {})
       },
       lease,
       onCommitted: (batch) => handed.push(batch),
-      onUnhanded: () => {
+      onCommitUnseen: () => {
         state.unhanded += 1;
       },
       clock,

@@ -5,7 +5,7 @@ export interface EventuallyOptions {
   readonly deadlineMs?: number;
   /** Default 10 ms. */
   readonly everyMs?: number;
-  /** True for an error that no waiting mends: it is thrown at once. */
+  /** True for an error that no waiting fixes: it is thrown at once. */
   readonly giveUp?: (error: unknown) => boolean;
 }
 

@@ -55,7 +55,7 @@ export class RunningRelay {
     const batch = this.log.commit(
       Array.from({ length: rows }, (_, i) => ({ topic: 'updates', key: `prediction:order-${(first + i) % 97}` })),
     );
-    this.relay.hand(batch);
+    this.relay.publishCommitted(batch);
     return batch;
   }
 

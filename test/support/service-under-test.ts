@@ -90,7 +90,7 @@ export class World {
     const accounts = await visibleAccounts(fetch, sandbox);
     const tally = new TopicTally();
     for (const { partition, value } of await readAll(this.brokers, this.topics.updates)) {
-      if (value !== undefined) tally.take(partition, value);
+      if (value !== undefined) tally.addUpdate(partition, value);
     }
     const pool = this.pool();
     try {

@@ -41,7 +41,7 @@ export class TopicFold {
     return Math.max(0, ...this.cutAtMs.values());
   }
 
-  take({ partition, offset, key, value, timestampMs }: TopicRecord): void {
+  addRecord({ partition, offset, key, value, timestampMs }: TopicRecord): void {
     if (!this.seen.has(partition) && offset > 0n) this.cutAtMs.set(partition, timestampMs);
     this.seen.add(partition);
     const position = updatePosition(value ?? '');
@@ -104,7 +104,7 @@ export async function foldTopic(
     },
   });
   for await (const record of records) {
-    fold.take(record);
+    fold.addRecord(record);
     way.pass(record);
     if (fold.records % 1_000 === 0) deps.onProgress(way.part, fold.records);
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { plural } from '../../runtime/plural.ts';
-import { CliError, exitCodes } from '../../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import { commandAnswer } from '../../schema/rest-answers.ts';
 import { ageOf } from '../format-text.ts';
 
@@ -10,10 +10,10 @@ export type RestCommand = z.infer<typeof commandAnswer>;
 export function readCommand(body: unknown): RestCommand {
   const read = commandAnswer.safeParse(body);
   if (read.success) return read.data;
-  throw new CliError('the service tells of a command in a way that this program does not understand', {
+  throw new ProgramError('the service tells of a command in a way that this program does not understand', {
     code: 'ANSWER',
     exitCode: exitCodes.unavailable,
-    mend: `Use the program of the service's own version. ${z.prettifyError(read.error)}`,
+    fix: `Use the program of the service's own version. ${z.prettifyError(read.error)}`,
     cause: read.error,
   });
 }

@@ -24,7 +24,7 @@ export interface ListFlags extends RestFlags {
 export async function listCommands(io: CliIo, flags: ListFlags): Promise<void> {
   const client = restClient(io, flags);
   const { commands, more } = await readPages(client, flags);
-  if (flags.unresolved) await tellUnresolved(io, client, flags, commands);
+  if (flags.unresolved) await printUnresolved(io, client, flags, commands);
   else if (flags.json) io.stdout.write(`${JSON.stringify(commands)}\n`);
   else io.stdout.write(commands.length === 0 ? 'No commands.\n' : table(commands, io.clock.nowMs()));
   if (more) io.stderr.write(`There are more: raise --limit (${flags.limit}).\n`);
@@ -53,7 +53,7 @@ async function readPages(client: RestClient, flags: ListFlags): Promise<{ comman
 }
 
 /** Oldest first: the one that has been exposed longest is what somebody looks at first. */
-async function tellUnresolved(io: CliIo, client: RestClient, flags: ListFlags, commands: readonly RestCommand[]): Promise<void> {
+async function printUnresolved(io: CliIo, client: RestClient, flags: ListFlags, commands: readonly RestCommand[]): Promise<void> {
   const told: { readonly command: RestCommand; readonly venue: VenueIds }[] = [];
   for (const { commandId } of commands.toReversed()) {
     const { body } = await client.ask({ method: 'GET', path: `/v1/commands/${commandId}` });

@@ -3,7 +3,7 @@ import type { Attempt, Baseline, Command, CommandRequest, Evidence, Reason } fro
 import type { Order } from '../../domain/order.ts';
 import { type RecomputedVerdict, recomputeVerdict } from '../../domain/recompute-verdict.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
-import { CliError } from '../../runtime/program-error.ts';
+import { ProgramError } from '../../runtime/program-error.ts';
 import { updatePage } from '../../schema/rest-answers.ts';
 import type { updateRecord } from '../../schema/update-record.ts';
 import { ageOf, formatTable, printable } from '../format-text.ts';
@@ -103,7 +103,7 @@ async function readUpdates(client: RestClient, { stream, baseline }: RestCommand
   while (after !== undefined) {
     const path = `/v1/orders/${stream}/${encodeURIComponent(orderId)}/updates${query({ after, limit: '500' })}`;
     const answer = await client.ask({ method: 'GET', path }).catch((error: unknown) => {
-      if (error instanceof CliError && error.code === 'ORDER_NOT_FOUND') return undefined;
+      if (error instanceof ProgramError && error.code === 'ORDER_NOT_FOUND') return undefined;
       throw error;
     });
     if (answer === undefined) return updates;

@@ -2,15 +2,15 @@ import type { Log } from '../../observability/log.ts';
 import { kafkaDefaults } from '../../publish/kafka-options.ts';
 import { readTopic } from '../../publish/read-topic.ts';
 import { plural } from '../../runtime/plural.ts';
-import { CliError } from '../../runtime/program-error.ts';
+import { ProgramError } from '../../runtime/program-error.ts';
 import { createPool } from '../../store/pool.ts';
 import type { CliIo } from '../io.ts';
 import { proveRun, type RunProof, visibleAccounts } from '../proof/prove-run.ts';
 import { TopicTally } from '../proof/topic-tally.ts';
 import { commandLog, readConfig } from '../read-config.ts';
 import { formatUpdate, parseUpdate } from '../tail/tail-records.ts';
+import { type CommandsShown, showCommands } from './show-commands.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
-import { type CommandsTold, tellCommands } from './tell-commands.ts';
 
 /** The options of `tidemark demo`, parsed. */
 export interface DemoFlags {
@@ -52,7 +52,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
       interrupted.abort();
     });
     const [told] = await Promise.all([
-      tellOnStage(io, stack, { stage, say, signal: interrupted.signal }),
+      showOnStage(io, stack, { stage, say, signal: interrupted.signal }),
       io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, interrupted.signal),
     ]);
     if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
@@ -79,22 +79,22 @@ interface StageOptions {
 }
 
 /** First some of the market, then the commands, once their account is live. */
-async function tellOnStage(io: CliIo, stack: DemoStack, { stage, say, signal }: StageOptions): Promise<CommandsTold> {
+async function showOnStage(io: CliIo, stack: DemoStack, { stage, say, signal }: StageOptions): Promise<CommandsShown> {
   await io.clock.sleep(marketFirstMs, signal);
   await awaitLive(io, stack.adminAddress, signal);
   stage.ours = true;
   try {
-    return await tellCommands(io, stack, say, signal);
+    return await showCommands(io, stack, say, signal);
   } finally {
     stage.ours = false;
     if (!signal.aborted) say('\nThe market again:\n');
   }
 }
 
-function serviceEnded(code: number, lines: readonly string[]): CliError {
-  return new CliError(`the service ended by itself with ${code}`, {
+function serviceEnded(code: number, lines: readonly string[]): ProgramError {
+  return new ProgramError(`the service ended by itself with ${code}`, {
     code: 'SERVICE_ENDED',
-    mend: `It said at last:\n${lines.join('\n')}`,
+    fix: `It said at last:\n${lines.join('\n')}`,
   });
 }
 
@@ -117,7 +117,7 @@ async function consume(io: CliIo, log: Log, stack: DemoStack, { tally, say, stag
   );
   for await (const { partition, value } of records) {
     if (value === undefined) continue;
-    tally.take(partition, value);
+    tally.addUpdate(partition, value);
     const now = Math.floor(io.clock.monotonicMs() / 1000);
     if (now !== second) [second, shown] = [now, 0];
     // Parsing a record costs more than this text search, and most are not ours.
@@ -161,7 +161,7 @@ async function settleAndProve(io: CliIo, log: Log, stack: DemoStack, tally: Topi
 
 interface Results {
   readonly proof: RunProof;
-  readonly told: CommandsTold;
+  readonly told: CommandsShown;
 }
 
 function report(io: CliIo, flags: DemoFlags, stack: DemoStack, { proof, told }: Results, say: (line: string) => void): void {

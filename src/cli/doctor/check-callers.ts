@@ -21,21 +21,21 @@ async function signIn(config: Config, deps: CallerCheckDeps): Promise<Finding> {
   const { authJwksUrl, authTokens, authPrincipals, httpHost } = config;
   if (authJwksUrl !== undefined) return keys(authJwksUrl, deps);
   if (authTokens !== undefined || authPrincipals === 'on') return ok('callers', 'sign in to REST by tokens of ours');
-  const mend = 'Set TIDEMARK_AUTH_PRINCIPALS=on and make tokens with `tidemark token add`, unless this machine is yours alone.';
-  return warn('callers', `nobody signs in: everybody who reaches ${httpHost} may do everything`, mend);
+  const fix = 'Set TIDEMARK_AUTH_PRINCIPALS=on and make tokens with `tidemark token add`, unless this machine is yours alone.';
+  return warn('callers', `nobody signs in: everybody who reaches ${httpHost} may do everything`, fix);
 }
 
 /** Without its keys no JWT is accepted. */
 async function keys(url: string, { fetch, clock }: CallerCheckDeps): Promise<Finding> {
-  const mend = 'Check TIDEMARK_AUTH_JWKS_URL, and that this machine may reach it: without it no JWT is accepted.';
+  const fix = 'Check TIDEMARK_AUTH_JWKS_URL, and that this machine may reach it: without it no JWT is accepted.';
   try {
     const { status, text } = await fetchWithin({ fetch, clock }, url, 5_000);
-    if (status !== 200) return fail('callers', `the keys of JWTs are answered with ${status}`, mend);
+    if (status !== 200) return fail('callers', `the keys of JWTs are answered with ${status}`, fix);
     const found = (JSON.parse(text) as { keys?: unknown }).keys;
-    if (!Array.isArray(found) || found.length === 0) return fail('callers', 'the address of the keys of JWTs has no keys', mend);
+    if (!Array.isArray(found) || found.length === 0) return fail('callers', 'the address of the keys of JWTs has no keys', fix);
     return ok('callers', `sign in to REST by JWT, ${plural(found.length, 'key is', 'keys are')} published`);
   } catch (error) {
-    return fail('callers', `the keys of JWTs can't be read: ${sentenceOf(error)}`, mend);
+    return fail('callers', `the keys of JWTs can't be read: ${sentenceOf(error)}`, fix);
   }
 }
 
@@ -70,7 +70,7 @@ export function checkEncryption(config: Config): Finding[] {
  */
 export async function checkSignInScreen(authUrl: string, http: Http): Promise<Finding> {
   const outcome = await http.request({ operation: 'authorize', method: 'GET', url: `${authUrl}/oauth2/authorize`, headers: {} });
-  const mend = "Check PLATFORM_AUTH_URL; without it people can't link their accounts.";
-  if (outcome.kind === 'failed') return warn('sign-in screen', `does not answer: ${outcome.message}`, mend);
-  return outcome.status < 500 ? ok('sign-in screen', 'answers') : warn('sign-in screen', `answers with ${outcome.status}`, mend);
+  const fix = "Check PLATFORM_AUTH_URL; without it people can't link their accounts.";
+  if (outcome.kind === 'failed') return warn('sign-in screen', `does not answer: ${outcome.message}`, fix);
+  return outcome.status < 500 ? ok('sign-in screen', 'answers') : warn('sign-in screen', `answers with ${outcome.status}`, fix);
 }

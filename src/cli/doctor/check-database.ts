@@ -45,7 +45,7 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
 
 /** A right that is missing, or a deadline that has passed, ends one look at the database and not the others. */
 function unreadable(part: string, error: unknown): Finding {
-  return fail(part, `can't be read: ${sentenceOf(error)}`, 'Mend what the lines above name, then look again.');
+  return fail(part, `can't be read: ${sentenceOf(error)}`, 'Fix what the lines above name, then look again.');
 }
 
 interface Facts {

@@ -20,7 +20,7 @@ export async function checkKafka(config: Config, deps: AdminDeps): Promise<Findi
   return [...findings, ...(await checkTopics(deps, kafka, answering, config.topicPrefix))];
 }
 
-/** Asked of a broker that answers: one that is away, or told wrongly, does not hide what is to be said of topics. Each fault of a topic says what mends it, after its colon. */
+/** Asked of a broker that answers: one that is away, or told wrongly, does not hide what is to be said of topics. Each fault of a topic says what fixes it, after its colon. */
 async function checkTopics(deps: AdminDeps, kafka: KafkaOptions, at: string, prefix: string | undefined): Promise<Finding[]> {
   try {
     const specs = topicSpecs(topicNames(prefix));
@@ -128,7 +128,7 @@ function advertisedFinding(at: string, { nodeId, address }: AdvertisedBroker, re
 }
 
 function clusterFinding(count: number, reached: number): Finding {
-  if (reached < count) return warn('kafka', `${reached} of ${plural(count, 'broker')} can be reached`, 'Mend the brokers above.');
+  if (reached < count) return warn('kafka', `${reached} of ${plural(count, 'broker')} can be reached`, 'Fix the brokers above.');
   if (count >= 3) return ok('kafka', `${count} brokers answer`);
   const words = count === 1 ? 'one broker answers' : `${count} brokers answer`;
   return warn('kafka', `${words}: a topic has as many copies`, 'Use three or more brokers, unless this is a test.');

@@ -45,8 +45,8 @@ export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise
     const none = platformCredentials === 'linked' && names.length === 0 ? [noLogin] : [];
     return { findings: [...none, ...looked.map(({ finding }) => finding)], ...pick(signedIn?.accessToken) };
   } catch (error) {
-    const mend = 'Mend what the lines about the database name, then look again.';
-    return { findings: [fail('logins', `can't be read: ${sentenceOf(error)}`, mend)] };
+    const fix = 'Fix what the lines about the database name, then look again.';
+    return { findings: [fail('logins', `can't be read: ${sentenceOf(error)}`, fix)] };
   } finally {
     await pool.end().catch(() => {});
   }
@@ -72,8 +72,8 @@ async function checkLogin(
   const token = await store.load(`${loginPrefix}${name}`);
   if (token === undefined) return { finding: warn(part, 'was removed just now', again) };
   if ('unreadable' in token) {
-    const mend = 'Set the TIDEMARK_ENCRYPTION_KEY with which it was linked, or link it again.';
-    return { finding: fail(part, `its tokens can't be read: ${token.unreadable}`, mend) };
+    const fix = 'Set the TIDEMARK_ENCRYPTION_KEY with which it was linked, or link it again.';
+    return { finding: fail(part, `its tokens can't be read: ${token.unreadable}`, fix) };
   }
   const { accessToken, expiresAtMs } = token;
   const minutes = Math.round((expiresAtMs - deps.clock.nowMs()) / 60_000);
@@ -89,8 +89,8 @@ async function checkLogin(
   if (outcome.status === 401) return { finding: fail(part, 'the platform refuses its token', again) };
   const listed = userAccounts.safeParse(parsedJson(outcome.text));
   if (outcome.status !== 200 || !listed.success) {
-    const mend = `Give the app the scope account:information, then: ${again}`;
-    return { finding: fail(part, `its list of accounts is answered with ${outcome.status}`, mend) };
+    const fix = `Give the app the scope account:information, then: ${again}`;
+    return { finding: fail(part, `its list of accounts is answered with ${outcome.status}`, fix) };
   }
   const seen = plural(listed.data.accounts.length, 'account');
   return { finding: ok(part, `is signed in for ${minutes} min more, and sees ${seen}`), accessToken };

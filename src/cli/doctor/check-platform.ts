@@ -26,18 +26,18 @@ export async function checkPlatform(config: Config, { http, clock }: PlatformChe
     return { findings: [await checkClock(platformUrl, http, clock), ok('sign-in', detail)] };
   }
   if (platformUrl === undefined || clientId === undefined || clientSecret === undefined) {
-    const mend = 'Set PLATFORM_URL, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET to what the client center shows for this app.';
-    return { findings: [fail('sign-in', 'the platform or the credentials for it are not set', mend)] };
+    const fix = 'Set PLATFORM_URL, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET to what the client center shows for this app.';
+    return { findings: [fail('sign-in', 'the platform or the credentials for it are not set', fix)] };
   }
   const [clockFinding, exchanged] = await Promise.all([
     checkClock(platformUrl, http, clock),
     exchangeToken({ http, clock }, platformUrl, { clientId, clientSecret }, { kind: 'client_credentials' }),
   ]);
   if (!exchanged.ok) {
-    const mend = exchanged.refused
+    const fix = exchanged.refused
       ? 'Check PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET; a lost secret is made anew in the client center.'
       : 'Check PLATFORM_URL, and that this machine may reach it.';
-    return { findings: [clockFinding, fail('sign-in', `no token: ${exchanged.error.message}`, mend)] };
+    return { findings: [clockFinding, fail('sign-in', `no token: ${exchanged.error.message}`, fix)] };
   }
   const { accessToken, expiresAtMs } = exchanged.token;
   const minutes = Math.round((expiresAtMs - clock.nowMs()) / 60_000);
@@ -99,10 +99,10 @@ async function checkOrders(config: Config, at: SignedIn, accountId: string): Pro
   ];
 }
 
-function listFinding(part: string, outcome: HttpOutcome, mend: string): Finding {
-  if (outcome.kind === 'failed') return fail(part, `the list does not answer: ${outcome.message}`, mend);
+function listFinding(part: string, outcome: HttpOutcome, fix: string): Finding {
+  if (outcome.kind === 'failed') return fail(part, `the list does not answer: ${outcome.message}`, fix);
   if (outcome.status === 200) return ok(part, 'the list can be read');
-  const scope = outcome.status === 403 ? 'Give the client the scope order:information.' : mend;
+  const scope = outcome.status === 403 ? 'Give the client the scope order:information.' : fix;
   return fail(part, `the list is answered with ${outcome.status}`, scope);
 }
 
@@ -125,6 +125,6 @@ async function checkClock(platformUrl: string, http: Http, clock: Clock): Promis
   const uncertainMs = (endedMs - beganMs) / 2 + seenFromMs;
   const words = `${(Math.abs(offsetMs) / 1000).toFixed(1)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the platform`;
   if (Math.abs(offsetMs) <= uncertainMs) return ok('clock', 'agrees with the platform');
-  const mend = 'Let NTP or chrony set the clock of this machine.';
-  return Math.abs(offsetMs) < harmfulFromMs ? warn('clock', words, mend) : fail('clock', words, mend);
+  const fix = 'Let NTP or chrony set the clock of this machine.';
+  return Math.abs(offsetMs) < harmfulFromMs ? warn('clock', words, fix) : fail('clock', words, fix);
 }

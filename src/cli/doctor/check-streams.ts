@@ -28,11 +28,11 @@ async function checkStream(part: string, url: string, accessToken: Secret, deps:
   if (outcome === 'open') return ok(part, 'the handshake succeeds');
   if (outcome === 'late')
     return fail(part, `no handshake within ${handshakeWithinMs} ms`, `Check the address, and that this machine may reach it.`);
-  const mend =
+  const fix =
     outcome.kind === 'refused' && outcome.status === 403
       ? 'Give the client the scope order:information.'
       : 'Check the address of the stream.';
-  return fail(part, describeEnd(outcome), mend);
+  return fail(part, describeEnd(outcome), fix);
 }
 
 function handshake(

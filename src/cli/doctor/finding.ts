@@ -9,12 +9,12 @@ export interface Finding {
   /** One sentence, without secrets. */
   readonly detail: string;
   /** What to do about it; absent when it is ok. */
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 export const ok = (part: string, detail: string): Finding => ({ part, verdict: 'ok', detail });
-export const warn = (part: string, detail: string, mend: string): Finding => ({ part, verdict: 'warn', detail, mend });
-export const fail = (part: string, detail: string, mend: string): Finding => ({ part, verdict: 'fail', detail, mend });
+export const warn = (part: string, detail: string, fix: string): Finding => ({ part, verdict: 'warn', detail, fix });
+export const fail = (part: string, detail: string, fix: string): Finding => ({ part, verdict: 'fail', detail, fix });
 
 /** The platform with a token for it. */
 export interface SignedIn {

@@ -10,7 +10,7 @@ import { listAccounts } from '../../platform/platform-reads.ts';
 import type { TokenSource } from '../../platform/token-source.ts';
 import { storeLogin } from '../../platform/token-source.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { CliError, exitCodes } from '../../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CredentialList, Token, TokenStore } from '../../runtime/token-store.ts';
 
@@ -46,7 +46,7 @@ export async function linkLogin(deps: LinkDeps, options: LinkOptions, signal: Ab
     const authorization = await beginAuthorization({ platformUrl, authUrl, ...credential, redirectUri });
     deps.onAddress(authorization.url);
     const callback = await listener.wait(deps.clock, options.timeoutMs, signal);
-    if (callback === undefined) throw new CliError('nobody signed in', { code: 'NO_SIGN_IN', mend: 'Run it again.' });
+    if (callback === undefined) throw new ProgramError('nobody signed in', { code: 'NO_SIGN_IN', fix: 'Run it again.' });
     try {
       const read = readCallback({ platformUrl, clientId: credential.clientId }, authorization, callback.parameters);
       if (!read.ok) throw refusal(read.error);
@@ -54,9 +54,9 @@ export async function linkLogin(deps: LinkDeps, options: LinkOptions, signal: Ab
       if (!exchanged.ok) throw refusal(exchanged.error);
       const stored = await storeLogin(deps, options.storedAs, options.holder, exchanged.token);
       if (!stored)
-        throw new CliError('the login could not be stored: another process is busy with it', {
+        throw new ProgramError('the login could not be stored: another process is busy with it', {
           code: 'BUSY',
-          mend: 'Run it again.',
+          fix: 'Run it again.',
         });
       callback.answer(200, 'You are signed in, and Tidemark follows your accounts from now on.');
       return exchanged.token;
@@ -69,11 +69,11 @@ export async function linkLogin(deps: LinkDeps, options: LinkOptions, signal: Ab
   }
 }
 
-function refusal(error: PlatformError): CliError {
-  return new CliError(`the sign-in failed: ${error.message}`, {
+function refusal(error: PlatformError): ProgramError {
+  return new ProgramError(`the sign-in failed: ${error.message}`, {
     code: error.code ?? 'SIGN_IN',
     exitCode: error.retryable ? exitCodes.unavailable : exitCodes.failed,
-    mend: error.code === 'STATE_MISMATCH' ? 'Run it again, and use the address that it prints only once.' : 'Run it again.',
+    fix: error.code === 'STATE_MISMATCH' ? 'Run it again, and use the address that it prints only once.' : 'Run it again.',
   });
 }
 
@@ -152,11 +152,11 @@ function send(response: ServerResponse, status: number, text: string): void {
   response.end(`<!doctype html><meta charset="utf-8"><title>Tidemark</title><p>${safe}</p><p>You can close this window.</p>`);
 }
 
-function portError(port: number, cause: Error): CliError {
-  return new CliError(`port ${port} of this machine cannot be listened on`, {
+function portError(port: number, cause: Error): ProgramError {
+  return new ProgramError(`port ${port} of this machine cannot be listened on`, {
     code: 'PORT',
     exitCode: exitCodes.unavailable,
-    mend: 'End what holds it, or name another port with --redirect-port; the platform must have that redirect URI registered.',
+    fix: 'End what holds it, or name another port with --redirect-port; the platform must have that redirect URI registered.',
     cause,
   });
 }

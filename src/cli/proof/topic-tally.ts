@@ -30,7 +30,7 @@ export class TopicTally {
   private readonly lines = new Map<string, Line>();
 
   /** Takes one record as it stands on the topic. `value` is the JSON text of an update. */
-  take(partition: number, value: string): SeenUpdate {
+  addUpdate(partition: number, value: string): SeenUpdate {
     const { stream, orderId, revision } = JSON.parse(value) as { stream: string; orderId: string; revision: number };
     const key = `${stream}:${orderId}`;
     this.records += 1;

@@ -69,7 +69,7 @@ interface PatientDeps {
 /** A restart of a broker, or a new election, is over by then. */
 const patienceMs = 120_000;
 
-/** What another try can't mend: somebody has to do something. */
+/** What another try can't fix: somebody has to do something. */
 const final: ReadonlySet<string> = new Set(['too_large', 'unauthorized', 'unknown_topic', 'wrong_partitions']);
 
 /**

@@ -72,16 +72,16 @@ describe('a topic', () => {
   const take = (byPlace: boolean, revisions: readonly number[]) => {
     const fold = new TopicFold({ byPlace });
     for (const revision of revisions)
-      fold.take({ ...place, value: sampleUpdate({ orderId: 'o-1', revision }), timestampMs: revision });
+      fold.addRecord({ ...place, value: sampleUpdate({ orderId: 'o-1', revision }), timestampMs: revision });
     return { revision: fold.newest.get('account:o-1')?.revision, hole: fold.holes.get('account:o-1') };
   };
 
   it('says since when it kept everything, where its first records are gone', () => {
     const fold = new TopicFold({ byPlace: false });
-    fold.take({ ...place, value: '', timestampMs: 9 });
+    fold.addRecord({ ...place, value: '', timestampMs: 9 });
     expect(fold.keptSinceMs).toBe(0);
-    fold.take({ ...place, partition: 1, offset: 5n, value: '', timestampMs: 7 });
-    fold.take({ ...place, partition: 1, offset: 6n, value: '', timestampMs: 8 });
+    fold.addRecord({ ...place, partition: 1, offset: 5n, value: '', timestampMs: 7 });
+    fold.addRecord({ ...place, partition: 1, offset: 6n, value: '', timestampMs: 8 });
     expect(fold.keptSinceMs).toBe(7);
   });
 
@@ -100,22 +100,22 @@ describe('a topic', () => {
   ] as const)('that is compacted has %s in place of the state before it, until the next state', (_, value, kind) => {
     const fold = new TopicFold({ byPlace: true });
     const state = sampleUpdate({ orderId: 'o-1', revision: 5 });
-    fold.take({ ...place, value: state });
-    fold.take({ ...place, offset: 1n, value });
+    fold.addRecord({ ...place, value: state });
+    fold.addRecord({ ...place, offset: 1n, value });
     expect([fold.newest.size, fold.strays.get('account:o-1')]).toEqual([0, { kind, partition: 0, offset: 1n }]);
-    fold.take({ ...place, offset: 2n, value: state });
+    fold.addRecord({ ...place, offset: 2n, value: state });
     expect([fold.newest.size, fold.strays.size]).toEqual([1, 0]);
   });
 
   it('lists a bounded number of strays, and counts the rest', () => {
     const fold = new TopicFold({ byPlace: false });
-    for (let i = 0; i < 1_500; i += 1) fold.take({ ...place, key: `k-${i % 1_200}`, value: 'x' });
+    for (let i = 0; i < 1_500; i += 1) fold.addRecord({ ...place, key: `k-${i % 1_200}`, value: 'x' });
     expect([fold.strays.size, fold.unlistedStrays]).toEqual([1_000, 200]);
   });
 
   it('may hold what is none of ours', () => {
     const fold = new TopicFold({ byPlace: false });
-    for (const value of [undefined, '', '{}', '{"eventId":"a","revision":5}']) fold.take({ ...place, value });
+    for (const value of [undefined, '', '{}', '{"eventId":"a","revision":5}']) fold.addRecord({ ...place, value });
     expect([fold.records, fold.newest.size]).toEqual([0, 0]);
   });
 });

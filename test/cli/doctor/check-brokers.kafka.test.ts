@@ -32,7 +32,7 @@ it('names both addresses where a broker answers and sends clients to one where n
         `^${brokers[0]} answers, and sends clients to 127\\.0\\.0\\.1:${told} for broker 1, which does not answer: connection refused`,
       ),
     ),
-    mend: 'Start broker 1; if it runs, set its advertised.listeners to an address that this machine reaches.',
+    fix: 'Start broker 1; if it runs, set its advertised.listeners to an address that this machine reaches.',
   });
   expect(cluster).toMatchObject({ part: 'kafka', verdict: 'warn', detail: '0 of 1 broker can be reached' });
   expect(topics).toMatchObject({ part: 'topics', verdict: 'fail', detail: expect.stringContaining('is missing') });

@@ -23,7 +23,7 @@ async function issuer(status: number, body: unknown): Promise<Record<string, str
 
 describe('the doctor on callers', () => {
   it('warns where nobody signs in', async () => {
-    expect((await examine({})).callers).toMatchObject({ verdict: 'warn', mend: expect.stringContaining('tidemark token add') });
+    expect((await examine({})).callers).toMatchObject({ verdict: 'warn', fix: expect.stringContaining('tidemark token add') });
   });
 
   it('is content with tokens of the database', async () => {
@@ -45,7 +45,7 @@ describe('the doctor on callers', () => {
     expect((await examine(await issuer(status, body))).callers).toMatchObject({
       verdict: 'fail',
       detail: expect.stringContaining(detail),
-      mend: expect.stringContaining('TIDEMARK_AUTH_JWKS_URL'),
+      fix: expect.stringContaining('TIDEMARK_AUTH_JWKS_URL'),
     });
   });
 

@@ -40,7 +40,7 @@ async function all(url: string | undefined, env: Record<string, string> = {}) {
 
 async function examine(url: string | undefined, env: Record<string, string> = {}) {
   const findings = await all(url, env);
-  return Object.fromEntries(findings.map(({ part, verdict, detail, mend }) => [part, { verdict, detail, mend }]));
+  return Object.fromEntries(findings.map(({ part, verdict, detail, fix }) => [part, { verdict, detail, fix }]));
 }
 
 describe('the doctor on a database', () => {
@@ -55,14 +55,14 @@ describe('the doctor on a database', () => {
   it('warns of a superuser', async () => {
     expect((await examine(database.url))['rights']).toMatchObject({
       verdict: 'warn',
-      mend: expect.stringContaining('tidemark_app'),
+      fix: expect.stringContaining('tidemark_app'),
     });
   });
 
   it('fails a login without the rights, and says which to grant', async () => {
     const { rights, schema } = await examine(await urlOfLogin());
-    expect(rights).toMatchObject({ verdict: 'fail', mend: expect.stringContaining('grant tidemark_app to "doctor_') });
-    expect(schema).toMatchObject({ verdict: 'fail', mend: expect.stringContaining('tidemark migrate') });
+    expect(rights).toMatchObject({ verdict: 'fail', fix: expect.stringContaining('grant tidemark_app to "doctor_') });
+    expect(schema).toMatchObject({ verdict: 'fail', fix: expect.stringContaining('tidemark migrate') });
   });
 
   it('names each right that was revoked from the service, and the GRANT that gives it back', async () => {
@@ -73,7 +73,7 @@ describe('the doctor on a database', () => {
         revoke execute on function public.apply_batch from tidemark_app; revoke usage on schema public from public, tidemark_app`),
     );
     const findings = (await all(url)).filter(({ part }) => part === 'grants');
-    expect(findings.map(({ verdict, detail, mend }) => [verdict, detail, mend])).toEqual([
+    expect(findings.map(({ verdict, detail, fix }) => [verdict, detail, fix])).toEqual([
       ['fail', 'tidemark_app may not USAGE on schema public', 'As the owner: GRANT USAGE ON SCHEMA public TO tidemark_app;'],
       [
         'fail',
@@ -93,7 +93,7 @@ describe('the doctor on a database', () => {
     ]);
     // What it tells to do is enough.
     await onServer(database.url, (client) =>
-      client.query(findings.map(({ mend = '' }) => mend.replace('As the owner: ', '')).join(' ')),
+      client.query(findings.map(({ fix = '' }) => fix.replace('As the owner: ', '')).join(' ')),
     );
     expect((await examine(url))['grants']).toMatchObject({ verdict: 'ok' });
   });
@@ -112,7 +112,7 @@ describe('the doctor on a database', () => {
     expect((await examine(empty.url))['schema']).toEqual({
       verdict: 'fail',
       detail: expect.stringMatching(/^1 migration is pending$|^\d+ migrations are pending$/),
-      mend: 'Run `tidemark migrate`.',
+      fix: 'Run `tidemark migrate`.',
     });
   });
 
@@ -131,7 +131,7 @@ describe('the doctor on a database', () => {
     await later('null');
     expect((await examine(ahead.url))['schema']).toMatchObject({
       verdict: 'fail',
-      mend: 'Run the build that migrated it, or a newer one.',
+      fix: 'Run the build that migrated it, or a newer one.',
     });
   });
 
@@ -160,7 +160,7 @@ describe('the doctor on a database', () => {
       ),
     );
     const found = await examine(database.url);
-    expect(found['lane 3']).toMatchObject({ verdict: 'warn', mend: expect.stringContaining('TIDEMARK_LANE=3') });
+    expect(found['lane 3']).toMatchObject({ verdict: 'warn', fix: expect.stringContaining('TIDEMARK_LANE=3') });
     expect(found).not.toHaveProperty('lane 4');
   });
 
@@ -186,7 +186,7 @@ describe('the doctor on a database', () => {
     expect((await examine(database.url))['lanes']).toMatchObject({
       verdict: 'fail',
       detail: '1 account was followed by several lanes within a minute: mine by 0, 1',
-      mend: expect.stringContaining('PLATFORM_ACCOUNTS'),
+      fix: expect.stringContaining('PLATFORM_ACCOUNTS'),
     });
   });
 
@@ -195,7 +195,7 @@ describe('the doctor on a database', () => {
     expect((await examine(database.url, { TIDEMARK_DATABASE_BUDGET_MB: '100000' }))['disk']).toMatchObject({ verdict: 'ok' });
     expect((await examine(database.url, { TIDEMARK_DATABASE_BUDGET_MB: '1' }))['disk']).toMatchObject({
       verdict: 'warn',
-      mend: expect.stringContaining('TIDEMARK_RETENTION_DAYS'),
+      fix: expect.stringContaining('TIDEMARK_RETENTION_DAYS'),
     });
   });
 
@@ -205,7 +205,7 @@ describe('the doctor on a database', () => {
     );
     expect((await examine(database.url))['database']).toMatchObject({
       verdict: 'fail',
-      mend: expect.stringContaining('primary'),
+      fix: expect.stringContaining('primary'),
     });
   });
 
@@ -217,7 +217,7 @@ describe('the doctor on a database', () => {
 
   it('fails when no address is set', async () => {
     expect(await examine(undefined)).toEqual({
-      database: { verdict: 'fail', detail: 'DATABASE_URL is not set', mend: expect.any(String) },
+      database: { verdict: 'fail', detail: 'DATABASE_URL is not set', fix: expect.any(String) },
     });
   });
 });

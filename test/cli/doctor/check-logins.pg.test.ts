@@ -38,7 +38,7 @@ async function rig() {
   const doctor = async (over: Record<string, string> = {}) => {
     const io = cliIo({ ...env, ...over });
     await runProgram(io, ['doctor', '--json']);
-    const findings: { part: string; verdict: string; detail: string; mend?: string }[] = JSON.parse(io.out());
+    const findings: { part: string; verdict: string; detail: string; fix?: string }[] = JSON.parse(io.out());
     const by = Object.fromEntries(findings.map(({ part, ...finding }) => [part, finding]));
     return { by, text: io.out() };
   };
@@ -61,13 +61,13 @@ it('tells each linked login by itself: the one that is well, and what is wrong w
   expect(by['login refused']).toEqual({
     verdict: 'fail',
     detail: 'the platform refuses its token',
-    mend: 'Sign in again: `tidemark link --name refused`.',
+    fix: 'Sign in again: `tidemark link --name refused`.',
   });
   expect(by['login ended']).toMatchObject({ verdict: 'warn', detail: expect.stringMatching(/^its token ended 10 min ago/) });
   expect(by['login foreign']).toMatchObject({
     verdict: 'fail',
     detail: expect.stringContaining('was not sealed with this key'),
-    mend: expect.stringContaining('TIDEMARK_ENCRYPTION_KEY'),
+    fix: expect.stringContaining('TIDEMARK_ENCRYPTION_KEY'),
   });
   // Without a client of our own the streams are opened with the login that is well.
   expect(by['stream']).toMatchObject({ verdict: 'ok' });
@@ -80,7 +80,7 @@ it('fails where only logins are followed and none is linked, and names no login 
   const { doctor } = await rig();
   expect((await doctor({ PLATFORM_CREDENTIALS: 'linked' })).by['logins']).toMatchObject({
     verdict: 'fail',
-    mend: 'Run `tidemark link`.',
+    fix: 'Run `tidemark link`.',
   });
   const client = {
     PLATFORM_CREDENTIALS: 'client',

@@ -77,23 +77,23 @@ describe('the doctor on the platform', () => {
 
   it('tells a refused secret from a platform that fails', async () => {
     const refused = await examine({ '/v1/oauth2/token': status(401, { error: 'invalid_client' }) });
-    expect(refused.byPart['sign-in']).toMatchObject({ verdict: 'fail', mend: expect.stringContaining('PLATFORM_CLIENT_SECRET') });
+    expect(refused.byPart['sign-in']).toMatchObject({ verdict: 'fail', fix: expect.stringContaining('PLATFORM_CLIENT_SECRET') });
     expect(refused.accessToken).toBeUndefined();
     await server.close();
     const failing = await examine({ '/v1/oauth2/token': status(503) });
-    expect(failing.byPart['sign-in']).toMatchObject({ verdict: 'fail', mend: expect.stringContaining('PLATFORM_URL') });
+    expect(failing.byPart['sign-in']).toMatchObject({ verdict: 'fail', fix: expect.stringContaining('PLATFORM_URL') });
   });
 
   it.each([
     ['is not allowed', status(403), /answered with 403/, /account:information/],
     ['is HTML', html, /another shape/, /PLATFORM_URL/],
     ['is empty', status(200, { accounts: [] }), /sees no account/, /Link an account/],
-  ] as const)('fails when the list of accounts %s', async (_what, answer, detail, mend) => {
+  ] as const)('fails when the list of accounts %s', async (_what, answer, detail, fix) => {
     const { byPart } = await examine({ '/v2/users/me/accounts': answer });
     expect(byPart['accounts']).toMatchObject({
       verdict: 'fail',
       detail: expect.stringMatching(detail),
-      mend: expect.stringMatching(mend),
+      fix: expect.stringMatching(fix),
     });
   });
 
@@ -107,7 +107,7 @@ describe('the doctor on the platform', () => {
 
   it('takes 403 for account orders as a missing scope, and for prediction orders as not enrolled', async () => {
     const { byPart } = await examine({ '/v1/orders': status(403), '/v1/predictions/orders': status(403) });
-    expect(byPart['orders']).toMatchObject({ verdict: 'fail', mend: expect.stringContaining('order:information') });
+    expect(byPart['orders']).toMatchObject({ verdict: 'fail', fix: expect.stringContaining('order:information') });
     expect(byPart['predictions']).toMatchObject({ verdict: 'ok', detail: expect.stringContaining('not enrolled') });
   });
 
@@ -119,7 +119,7 @@ describe('the doctor on the platform', () => {
   it('fails without settings, naming them', async () => {
     const { byPart } = await examine({}, { PLATFORM_CLIENT_ID: '' });
     expect(byPart).toEqual({
-      'sign-in': { verdict: 'fail', detail: expect.any(String), mend: expect.stringContaining('PLATFORM_CLIENT_ID') },
+      'sign-in': { verdict: 'fail', detail: expect.any(String), fix: expect.stringContaining('PLATFORM_CLIENT_ID') },
     });
   });
 });

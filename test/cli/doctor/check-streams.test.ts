@@ -49,10 +49,10 @@ it.each([
   [401, /answered with 401/, /address/],
   [403, /answered with 403/, /order:information/],
   [502, /answered with 502/, /address/],
-])('fails when the upgrade is answered with %i', async (status, detail, mend) => {
+])('fails when the upgrade is answered with %i', async (status, detail, fix) => {
   const { url } = await stream(status);
   expect(await examine({ PLATFORM_STREAM_URL: url })).toEqual([
-    { part: 'stream', verdict: 'fail', detail: expect.stringMatching(detail), mend: expect.stringMatching(mend) },
+    { part: 'stream', verdict: 'fail', detail: expect.stringMatching(detail), fix: expect.stringMatching(fix) },
   ]);
 });
 

@@ -1,7 +1,7 @@
 import { printable } from '../format-text.ts';
 import type { CliIo } from '../io.ts';
 import { readLines } from '../proof/prove-run.ts';
-import { RestTeller, type ToldAnswer } from './rest-teller.ts';
+import { type ShownAnswer, ShownRest } from './shown-rest.ts';
 import type { DemoStack } from './start-stack.ts';
 
 interface FollowOptions {
@@ -33,7 +33,7 @@ const everyMs = 200;
 /** Shows each piece of evidence of a command as it comes, until the command is settled. What never comes is not waited for beyond the limit. */
 async function followCommand(
   io: Pick<CliIo, 'clock'>,
-  teller: RestTeller,
+  teller: ShownRest,
   commandId: string,
   options: FollowOptions,
 ): Promise<FollowedCommand> {
@@ -79,7 +79,7 @@ function factLine({ at, kind, code, detail }: Readonly<Record<string, unknown>>)
 }
 
 /** What became of the demo's own commands. */
-export interface CommandsTold {
+export interface CommandsShown {
   readonly commands: number;
   readonly settled: number;
   readonly unresolved: number;
@@ -90,7 +90,7 @@ export interface CommandsTold {
 interface Teller {
   readonly io: CliIo;
   readonly stack: DemoStack;
-  readonly rest: RestTeller;
+  readonly rest: ShownRest;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
   readonly followed: FollowedCommand[];
@@ -105,13 +105,13 @@ const lateMs = 4500;
 const enoughMisses = 4;
 
 /** Places, replaces, and lets three writes end in a 504: one that had landed, one that had not, and one that lands late. Each is settled by evidence. */
-export async function tellCommands(
+export async function showCommands(
   io: CliIo,
   stack: DemoStack,
   say: (line: string) => void,
   signal: AbortSignal,
-): Promise<CommandsTold> {
-  const rest = new RestTeller(io, { address: stack.restAddress, say });
+): Promise<CommandsShown> {
+  const rest = new ShownRest(io, { address: stack.restAddress, say });
   const teller: Teller = { io, stack, rest, say, signal, followed: [], faults: [] };
   say('\nCommands, by REST (each line can be copied; its key keeps it from being sent twice):\n');
   await placeAndReplace(teller);
@@ -167,7 +167,7 @@ async function lateAndLost(teller: Teller): Promise<void> {
 }
 
 /** Absence alone is never a verdict: after ten minutes it becomes the label "presumed absent". A person who knows more says so. */
-async function lostForGood(teller: Teller, answer: ToldAnswer): Promise<void> {
+async function lostForGood(teller: Teller, answer: ShownAnswer): Promise<void> {
   const { rest, say, io, stack, signal, followed } = teller;
   const commandId = String(answer.body['commandId']);
   const enough = ({ misses }: FollowedCommand) => misses >= enoughMisses;
@@ -192,7 +192,7 @@ async function lostForGood(teller: Teller, answer: ToldAnswer): Promise<void> {
   followed.push(await judged(teller, 'lost    ', commandId, ['rejected'], state.known));
 }
 
-async function expectOutcome(teller: Teller, name: string, answer: ToldAnswer, wanted: readonly string[]): Promise<void> {
+async function expectOutcome(teller: Teller, name: string, answer: ShownAnswer, wanted: readonly string[]): Promise<void> {
   const { commandId } = answer.body;
   if (typeof commandId !== 'string') {
     teller.faults.push(`${name.trim()}: answered ${answer.status} ${String(answer.body['code'])}`);
@@ -222,7 +222,7 @@ async function judged(
 }
 
 /** A buy far below the market: it rests, and changes nobody's story. */
-function placeEquity({ rest, io }: Teller, symbol: string): Promise<ToldAnswer> {
+function placeEquity({ rest, io }: Teller, symbol: string): Promise<ShownAnswer> {
   const body = { accountId, symbol, side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
   return rest.tell({ method: 'POST', path: '/v1/orders', headers: { 'idempotency-key': io.random.uuid() }, body });
 }

@@ -3,14 +3,14 @@ import type { CommittedBatch } from '../domain/committed-batch.ts';
 /** Why the relay goes back to the log; a metric label. */
 export type RereadReason = 'start' | 'failure' | 'overflow' | 'gap';
 
-export interface SeamLimits {
+export interface HandoffLimits {
   readonly maxHeldBatches: number;
   /** Payload characters. */
   readonly maxHeldBytes: number;
 }
 
 /** Whole batches, one behind the other, taken from memory to be published together. */
-export interface Parcel {
+export interface HandoffRows {
   readonly batches: readonly CommittedBatch[];
   readonly rows: number;
 }
@@ -26,7 +26,7 @@ export interface Parcel {
  * handed before it began; all that was handed since is held without a gap, or the log is read again. So no row is skipped, and rows of one key are
  * taken in the order of seq. A batch of which the log has shown only the first rows is taken again whole: a repeat, which readers drop by revision.
  */
-export class Seam {
+export class Handoff {
   private state: 'reading' | 'following' = 'reading';
   private held: CommittedBatch[] = [];
   private heldBytesNow = 0;
@@ -39,11 +39,11 @@ export class Seam {
   private bridging = false;
   /** Everything up to this seq was taken from the log. */
   private shownUpTo = 0n;
-  private readonly limits: SeamLimits;
+  private readonly limits: HandoffLimits;
   private readonly onReread: (reason: RereadReason) => void;
 
   /** `lastBatch`: the lane's last committed batch when the term began. */
-  constructor(limits: SeamLimits, lastBatch: bigint, onReread: (reason: RereadReason) => void) {
+  constructor(limits: HandoffLimits, lastBatch: bigint, onReread: (reason: RereadReason) => void) {
     this.limits = limits;
     this.newest = lastBatch;
     this.anchor = lastBatch;
@@ -68,7 +68,7 @@ export class Seam {
     return this.held[0]?.committedMs;
   }
 
-  hand(batch: CommittedBatch): void {
+  addCommitted(batch: CommittedBatch): void {
     if (batch.number > this.newest) this.newest = batch.number;
     const expected = this.lastHeld() + 1n;
     if (batch.number < expected) return;
@@ -106,7 +106,7 @@ export class Seam {
   }
 
   /** Whole batches up to the limits, at least one; undefined when nothing is held, or while reading. They count as taken at once. */
-  take(maxRows: number, maxBytes: number): Parcel | undefined {
+  takeRows(maxRows: number, maxBytes: number): HandoffRows | undefined {
     if (this.state === 'reading' || this.held.length === 0) return undefined;
     let count = 0;
     let rows = 0;

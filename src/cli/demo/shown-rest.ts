@@ -10,7 +10,7 @@ export interface ToldRequest {
   readonly body?: object;
 }
 
-export interface ToldAnswer {
+export interface ShownAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -21,7 +21,7 @@ const answerWithinMs = 40_000;
 /**
  * Makes requests, and shows each as the curl line that makes the same one: whoever copies it gets the command's present state, since the key is in it.
  */
-export class RestTeller {
+export class ShownRest {
   private readonly io: Pick<CliIo, 'fetch' | 'clock'>;
   private readonly say: (line: string) => void;
   private readonly address: string;
@@ -33,7 +33,7 @@ export class RestTeller {
   }
 
   /** The request, told with its answer. */
-  async tell(request: ToldRequest): Promise<ToldAnswer> {
+  async tell(request: ToldRequest): Promise<ShownAnswer> {
     this.say(`  $ ${this.curl(request)}`);
     const answer = await this.ask(request);
     this.say(`  ${answer.status}  ${printable(brief(answer.body))}`);
@@ -41,16 +41,16 @@ export class RestTeller {
   }
 
   /** The same without a word. */
-  async ask({ method, path, headers = {}, body }: ToldRequest): Promise<ToldAnswer> {
+  async ask({ method, path, headers = {}, body }: ToldRequest): Promise<ShownAnswer> {
     const abort = new AbortController();
-    const work = async (): Promise<ToldAnswer> => {
+    const work = async (): Promise<ShownAnswer> => {
       const response = await this.io.fetch(`${this.address}${path}`, {
         method,
         signal: abort.signal,
         headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      return { status: response.status, body: (await response.json()) as ToldAnswer['body'] };
+      return { status: response.status, body: (await response.json()) as ShownAnswer['body'] };
     };
     return withDeadline(this.io.clock, answerWithinMs, 'REST', work()).catch((error: unknown) => {
       if (error instanceof DeadlineError) abort.abort();

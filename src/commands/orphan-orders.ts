@@ -9,7 +9,7 @@ import type { CommandOptions } from './command-options.ts';
 import type { SettleWatched } from './settle-watched.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
-export interface StraysDeps {
+export interface OrphanOrdersDeps {
   readonly journal: CommandJournal;
   readonly book: CommandBook;
   readonly settling: SettleWatched;
@@ -30,20 +30,20 @@ const idsPerQuery = 500;
  * Invariant: each is judged, by what the journal knows of it, or the term is over. Beyond 1,000 that wait, all recent commands are looked up in the journal instead. One
  * that is not over any more stays in memory, if there is room.
  */
-export class Strays {
+export class OrphanOrders {
   private readonly queue = new Set<string>();
   private overflowed = false;
   /** Under which term the queue is being worked through. */
   private current: Term | undefined;
-  private readonly deps: StraysDeps;
+  private readonly deps: OrphanOrdersDeps;
   private readonly options: Pick<CommandOptions, 'journalBackoff'>;
 
-  constructor(deps: StraysDeps, options: Pick<CommandOptions, 'journalBackoff'>) {
+  constructor(deps: OrphanOrdersDeps, options: Pick<CommandOptions, 'journalBackoff'>) {
     this.deps = deps;
     this.options = options;
   }
 
-  take(commandId: string, term: Term): void {
+  judgeLater(commandId: string, term: Term): void {
     if (this.queue.size >= maxQueued) this.overflowed = true;
     else this.queue.add(commandId);
     this.start(term);
