@@ -22,7 +22,8 @@ export async function runComposeBeside(): Promise<ComposeRun> {
   try {
     const { report, code, output } = await runVitest(['--config', 'test/compose/vitest.config.ts'], {
       keepOutput: true,
-      env: { [cannotRunFile]: reason },
+      // The engine removes its own folder, and its sockets need a short path.
+      env: { [cannotRunFile]: reason, TMPDIR: tmpdir() },
     });
     if (!existsSync(reason)) return { summary: summarise(report, code), output };
     return { summary: { passed: 0, failed: 0, complaints: [] }, output: '', notRun: readFileSync(reason, 'utf8') };

@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import type { CliIo } from '../../src/cli/io.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
@@ -17,11 +16,11 @@ export interface TestIo extends CliIo {
 }
 
 const folders: string[] = [];
-afterAll(() => {
+process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** One of its own for each: what a test leaves there must not meet the next. Gone with the last test of the file. */
+/** Each caller gets one of its own: files that one test leaves must not meet the next. It goes with the process. */
 function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-cwd-'));
   folders.push(folder);
@@ -33,6 +32,7 @@ export function cliIo(env: Record<string, string> = {}): TestIo {
   const written = { out: '', err: '' };
   const listeners = new Set<(signal: string) => void>();
   let code = 0;
+  let cwd: string | undefined;
   const collector = (name: 'out' | 'err') => ({
     write(text: string): boolean {
       written[name] += text;
@@ -47,7 +47,10 @@ export function cliIo(env: Record<string, string> = {}): TestIo {
     clock: systemClock,
     random: systemRandom,
     cacheDir: join(tmpdir(), 'tidemark-test-cache'),
-    cwd: emptyFolder(),
+    get cwd() {
+      cwd ??= emptyFolder();
+      return cwd;
+    },
     entry: [process.execPath, 'bin/tidemark.js'],
     version: '0.0.0-test',
     fetch,

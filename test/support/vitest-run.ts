@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunReport } from './summarise-run.ts';
@@ -18,16 +18,25 @@ export interface VitestRunOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** One run of vitest to its end, on the Node that runs this; INT and TERM go on to it. */
+/**
+ * One run of vitest to its end, on the Node that runs this; INT and TERM go on to it. Its temporary folder is the run's own, unless `env` names one, and goes with it: a
+ * worker that is ended from outside cleans up nothing.
+ */
 export async function runVitest(args: readonly string[], options: VitestRunOptions = {}): Promise<VitestRun> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
+  // Postgres runs as another user, and has its data below.
+  chmodSync(folder, 0o755);
   const file = join(folder, 'report.json');
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const { code, output } = await toItsEnd(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...args], options);
+    const env = { TMPDIR: folder, ...options.env };
+    const { code, output } = await toItsEnd(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...args], {
+      ...options,
+      env,
+    });
     return { report: readReport(file), code, output };
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }
 
