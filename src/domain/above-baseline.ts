@@ -5,8 +5,8 @@ import { parseVersion } from './order.ts';
 import type { Because, Fact, Finding, SettlingUpdate, Verdict } from './settling.ts';
 
 /**
- * The updates that may be evidence: above the baseline, each once, in the order in which the order went through them. Arrival order and repeats are lost here, so
- * no verdict can depend on them.
+ * The updates that may be evidence: above the baseline, each once, in the order in which the order went through them. Arrival order and repeats have no effect
+ * on the result, so no verdict can depend on them.
  */
 export function aboveBaseline(baseline: Baseline, updates: readonly SettlingUpdate[]): SettlingUpdate[] {
   const byRevision = new Map<number, SettlingUpdate>();
@@ -21,17 +21,18 @@ function isNews(baseline: Baseline, update: SettlingUpdate): boolean {
   return !comparable || held === undefined || update.sourceVersion === undefined || update.sourceVersion > held;
 }
 
-/** Anything but `certain` means that the state could not be confirmed (specification, "Prediction order"): no verdict is read off it. */
+/** Any other value than `certain` means that the state could not be confirmed (specification, "Prediction order"): no verdict is taken from it. */
 export function isConfirmed(order: Order): boolean {
   return order.certainty === 'certain' && order.status !== 'unknown';
 }
 
-/** Where a command was seen in the platform's hands. `updatedAt` only where the update itself is at hand. */
+/** Where a command was seen pending at the platform. `updatedAt` only where the update itself is at hand. */
 export type SeenPending = NonNullable<Command['seenPendingAt']> & { readonly updatedAt?: string };
 
 /**
- * Whether we had heard of the update before a byte of the command can have left: what it shows pending is somebody else's, mostly another command of ours on the
- * same order. Both times are of the clock of whoever held the lane; where it was set back in between, too much counts as somebody else's, and nothing is concluded.
+ * Whether the update was observed before a byte of the command can have left. Then the action that it shows pending belongs to another request, mostly to another
+ * command of ours on the same order. Both times are of the clock of the process that held the lane. If that clock was set back in between, too many updates
+ * count as belonging to others, and nothing is concluded.
  */
 export function isBeforeSend({ attempts }: Pick<Command, 'attempts'>, { observedAtMs }: SettlingUpdate): boolean {
   if (observedAtMs === undefined) return false;
@@ -40,8 +41,8 @@ export function isBeforeSend({ attempts }: Pick<Command, 'attempts'>, { observed
 }
 
 /**
- * Where it is seen pending, after one more update that shows it so: the first such place is kept. `rival`: somebody else's was pending at the baseline and
- * has not been answered, so this one may still be that.
+ * Where the command is seen pending, after one more update that shows it so: the first such place is kept. `rival`: an action of another request was pending at
+ * the baseline and has not been answered, so this update may still show that one.
  */
 export function pendingAfter(pending: SeenPending | undefined, update: SettlingUpdate, rival: boolean): SeenPending | undefined {
   const { revision, sourceVersion, order } = update;
@@ -49,13 +50,13 @@ export function pendingAfter(pending: SeenPending | undefined, update: SettlingU
     return rival
       ? undefined
       : { revision, ...(sourceVersion === undefined ? {} : { sourceVersion }), updatedAt: order.updatedAt };
-  // What was recorded of it has no instant; here it is again.
+  // The recorded place has no instant. The update has it.
   return pending.revision === revision ? { ...pending, updatedAt: order.updatedAt } : pending;
 }
 
 /**
- * Whether an update says more than where the command was seen pending. A version is compared with versions alone: an accepted reply is seen pending at its own version,
- * and what the stream tells afterwards may be older. Account orders have none: there a view of the same instant proves nothing.
+ * Whether an update is later than the place where the command was seen pending. A version is compared only with versions: an accepted reply is seen pending at
+ * its own version, and updates that the stream brings afterwards may be older. Account orders have no versions: a view of the same instant proves nothing there.
  */
 export function isAbove(update: SettlingUpdate, pending: SeenPending): boolean {
   if (pending.sourceVersion !== undefined)
@@ -64,7 +65,7 @@ export function isAbove(update: SettlingUpdate, pending: SeenPending): boolean {
   return pending.updatedAt === undefined || compareInstants(update.order.updatedAt, pending.updatedAt) > 0;
 }
 
-/** The update as evidence. */
+/** The update as a fact for the evidence. */
 function factOf(because: Because | 'seen_pending' | 'source_epoch_changed', update: SettlingUpdate): Fact {
   const { order, revision, sourceVersion, sourceEpoch, cause } = update;
   return {
@@ -94,7 +95,7 @@ export function recordedReason(order: Order, what: string): Reason {
   return { code: rejectReason ?? 'VENUE_REFUSED', message: message.slice(0, longestMessage) };
 }
 
-/** A verdict read off one update of the order that a replace or cancel named. */
+/** A verdict that rests on one update of the order that a replace or cancel named. */
 export function verdictBy(
   update: SettlingUpdate,
   outcome: Exclude<Verdict['outcome'], 'accepted'>,
@@ -122,11 +123,12 @@ export function flaggedBy(update: SettlingUpdate): Finding {
 }
 
 /**
- * Where an accepted replace or cancel counts as seen pending: at the version of the platform's 202 (docs/settling.md, "Outcome of a write"). The stream may have told
- * a later version before the reply came; without this, that one would show old terms that were never seen pending, and prove nothing.
+ * Where an accepted replace or cancel counts as seen pending: at the version of the platform's 202 (docs/settling.md, "Outcome of a write"). The stream may have
+ * brought a later version before the reply came. Without this rule that version would show old terms that were never seen pending, and prove nothing.
  *
- * Undefined where the reply names no version, and where it names none above the baseline: then it was given under another source epoch, and can't be compared.
- * `answer`: what is kept of the reply as evidence; int64 as text.
+ * Undefined where the reply names no version, and where it names one that is not above the baseline: that one was given under another source epoch and can't be
+ * compared.
+ * `answer`: the part of the reply that is kept as evidence; int64 as text.
  */
 export function pendingByAnswer(
   { request, baseline }: Pick<Command, 'request' | 'baseline'>,

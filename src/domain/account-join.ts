@@ -5,11 +5,12 @@ import { isTerminal, statusRank, terminalPrecedence } from './order.ts';
 import { accountContent, compareText, joinInstruments } from './view-content.ts';
 
 /**
- * Facts of an account order that belong to no single view: once learnt, from whichever source, they stay.
+ * Facts of an account order that belong to no single view. Once learnt, from any source, they stay.
  *
- * - `told`: learning one is news, and makes a revision.
+ * - `told`: learning one makes a revision.
  * - `carried`: sent by one kind of source only (list rows have createdAt, events don't). If they made a revision, the first audit would revise every order. They
- *   are remembered at once and shown by the next revision that has another reason. So they are outside the promise that arrival order doesn't matter, as `extra` is.
+ *   are remembered at once, and the next revision that has another reason shows them. So the promise that arrival order doesn't matter does not cover them,
+ *   as it does not cover `extra`.
  */
 const told = ['clOrdId', 'clientOrderRef', 'venueOrderId', 'rejectReason', 'rejectText'] as const;
 const carried = ['createdAt', 'placedBy', 'sentAt', 'firstAckAt', 'closedAt'] as const;
@@ -20,7 +21,9 @@ export const carriedFields: ReadonlySet<string> = new Set(carried);
 
 export type Registers = Readonly<Partial<Pick<OrderView, (typeof registerFields)[number]>>>;
 
-/** The registers of both. Gives `a` itself when `b` adds nothing. Of two values the earlier instant, the greater text: any rule will do that is a total order. */
+/**
+ * The registers of both. Gives `a` itself when `b` adds nothing. From two values: the earlier instant, or the greater text. Any rule will do that is a total order.
+ */
 export function joinRegisters(a: Registers, b: Registers): Registers {
   let merged: Partial<Record<(typeof registerFields)[number], string>> | undefined;
   for (const field of registerFields) {
@@ -33,7 +36,7 @@ export function joinRegisters(a: Registers, b: Registers): Registers {
   return merged ?? a;
 }
 
-/** Only the registers, of an object that has more. */
+/** Only the registers, taken from an object that has more fields. */
 export function pickRegisters(from: Registers): Partial<Record<(typeof registerFields)[number], string>> {
   const picked: Partial<Record<(typeof registerFields)[number], string>> = {};
   for (const field of registerFields) {
@@ -50,7 +53,7 @@ function prevails(field: (typeof registerFields)[number], theirs: string, ours: 
 /** Each terminal status that was seen, with the platform's own word for it. */
 export type Terminals = Readonly<Partial<Record<TerminalStatus, string>>>;
 
-/** The average price that counts: that of the view with the highest cumQty. */
+/** The average price that counts: the one of the view with the highest cumQty. */
 export interface Priced {
   readonly cumQty: Decimal;
   readonly updatedAt: string;
@@ -59,13 +62,16 @@ export interface Priced {
 
 /**
  * The join of all views of one account order (docs/settling.md, "Account orders"). Every component is a maximum or a union, so that merging is commutative,
- * associative and idempotent: neither the order of arrival nor repetition can matter. What consumers see is a function of it (`present-account.ts`).
+ * associative and idempotent: neither the order of arrival nor repetition can matter. The order that consumers see is a function of it (`join-account.ts`).
  */
 export interface AccountJoin {
-  /** The maximum by (cumQty, updatedAt, rank of the status, content). Its cumQty is the order's. Terminal views compete too, else an order first seen filled has no price. */
+  /**
+   * The maximum by (cumQty, updatedAt, rank of the status, content). Its cumQty is the order's. Terminal views compete too: else an order first seen filled has
+   * no price.
+   */
   readonly winner: OrderView;
   readonly terminals: Terminals;
-  /** The highest cumQty that a terminal view gave: less than the order's own means that nobody has confirmed the end result yet. */
+  /** The highest cumQty that a terminal view gave. If it is less than the order's own, no source has confirmed the final result yet. */
   readonly terminalCumQty: Decimal | undefined;
   /** The maximum by (cumQty, updatedAt, avgPrice) over the views that have a price. */
   readonly priced: Priced | undefined;
@@ -88,7 +94,7 @@ export function joinOfView(view: OrderView): AccountJoin {
   };
 }
 
-/** The least join above both. Gives `a` itself when `b` adds nothing, which is how a repetition is told. */
+/** The least join above both. Gives `a` itself when `b` adds nothing: callers recognise a repetition by that. */
 export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
   const winner = compareViews(a.winner, b.winner) < 0 ? b.winner : a.winner;
   const terminals = mergeTerminals(a.terminals, b.terminals);
@@ -107,8 +113,8 @@ export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
 }
 
 /**
- * cumQty first: what was filled stays filled. updatedAt decides only inside one cumQty, and the status only between views that agree on both. ("Drop anything
- * with a lower cumQty" instead depends on arrival order in two of three random sets of views, "REST loses a tie to the stream" in one of twenty.)
+ * cumQty first: filled quantity stays filled. updatedAt decides only within one cumQty, and the status only between views that agree on both. (The rule "drop every
+ * view with a lower cumQty" depends on arrival order in two of three random sets of views; "REST loses a tie to the stream" does in one of twenty.)
  */
 export function compareViews(a: OrderView, b: OrderView): number {
   return (

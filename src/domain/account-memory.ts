@@ -4,7 +4,7 @@ import type { Decimal } from './decimal.ts';
 import type { Head } from './head.ts';
 import type { Order, OrderView } from './order.ts';
 
-/** After a correction: everything said at or before `readAt` was said about what it took back. */
+/** After a correction: every view of an instant at or before `readAt` is about the state that the correction took back. */
 export interface Correction {
   /** 1, 2, 3 … for each correction of the order. */
   readonly epoch: number;
@@ -12,13 +12,13 @@ export interface Correction {
   readonly readAt: string;
 }
 
-/** `Head.join` of an account order: what the join knows and the order doesn't show. Plain JSON, and empty for most working orders. */
+/** `Head.join` of an account order: the part of the join that the order doesn't show. Plain JSON, and empty for most working orders. */
 export interface AccountMemory {
-  /** What the winning view said where the order shows something else. */
+  /** Values of the winning view where the order shows something else. */
   readonly winner?: Hidden;
   readonly terminals?: Terminals;
   readonly terminalCumQty?: Decimal;
-  /** Where it isn't the winning view's own. */
+  /** Where it isn't the winning view's own price. */
   readonly priced?: Priced;
   /** Registers learnt since the last revision. */
   readonly carried?: Registers;
@@ -43,7 +43,7 @@ export function recallJoin(head: Head): AccountJoin {
   };
 }
 
-/** What must be kept besides `order`, so that `recallJoin` gives `join` back. */
+/** The part of `join` that must be kept in addition to `order`, so that `recallJoin` gives `join` back. */
 export function memoryOf(join: AccountJoin, order: Order, correction: Correction | undefined): Head['join'] {
   const { winner, terminals, terminalCumQty, priced } = join;
   const carried = notShown(join.registers, order);

@@ -8,7 +8,7 @@ import { isTerminal } from './order.ts';
 type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
 type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
-/** Why a command is declined by what we know of its order and account: nothing is journaled, nothing was sent (docs/settling.md, "Outcome of a write"). */
+/** Why a command is declined because of its order and account as we know them: nothing is journaled, nothing was sent (docs/settling.md, "Outcome of a write"). */
 interface LocalRefusal {
   readonly code:
     | 'UNRESOLVED_PRIOR_COMMAND'
@@ -21,8 +21,8 @@ interface LocalRefusal {
 }
 
 /**
- * A place whose terms equal those of an unresolved place on the same account and symbol may be the same order a second time. Only a caller or operator can tell:
- * by naming, in `supersedes`, the one that is presumed absent.
+ * A place whose terms equal those of an unresolved place on the same account and symbol may be the same order a second time. Only a caller or operator can decide
+ * that, by naming in `supersedes` the one that is presumed absent.
  * `priors`: commands of the account that are not final.
  */
 export function checkPlace(
@@ -41,7 +41,7 @@ export function checkPlace(
 }
 
 /**
- * What depends on the order as we know it; the platform has the last word on everything else. `priors` as above, of the same account.
+ * The checks that depend on the order as we know it. The platform decides everything else. `priors` as above, of the same account.
  */
 export function checkReplace(request: ReplaceRequest, order: Order, priors: readonly Command[]): LocalRefusal | undefined {
   const { terms } = request;
@@ -58,7 +58,7 @@ export function checkReplace(request: ReplaceRequest, order: Order, priors: read
   return changesNothing(terms, order) ? refusal('NO_CHANGE', 'the order works on these very terms already') : undefined;
 }
 
-/** A cancel is never refused here but for an order that is known to have ended: whoever wants out must be let out. */
+/** A cancel is refused here only for an order that is known to have ended: it must always be possible to get out. */
 export function checkCancel(order: Order): LocalRefusal | undefined {
   return isKnownToHaveEnded(order) ? refusal('ORDER_CLOSED', `the order is ${order.status}`) : undefined;
 }
@@ -72,8 +72,8 @@ function isOutstandingOn({ stream, orderId }: ReplaceRequest, { state, request }
 }
 
 /**
- * By value: decimals are canonical. Stop price, time in force and expiry are shown as they were submitted, and an amend of them never shows: what equals the
- * submitted term may be a change back, so it is left to the platform.
+ * By value: decimals are canonical. Stop price, time in force and expiry are shown as they were submitted, and an amend of them never shows. A term that equals the
+ * submitted one may be a change back, so it is left to the platform.
  */
 function changesNothing({ quantity, price, ...hidden }: ReplaceTerms, order: Order): boolean {
   if (Object.values(hidden).some((term) => term !== undefined)) return false;
@@ -89,7 +89,7 @@ function mayBeSuperseded(places: readonly Command[], supersedes: string, { accou
   return named.request.accountId === accountId && named.request.stream === stream;
 }
 
-/** The one that is named, and those that it took the place of itself: each was released when its successor was let through. */
+/** The place that is named, and those that it superseded itself: each of them was released when its successor was let through. */
 function releasedBy(places: readonly Command[], supersedes: string | undefined): ReadonlySet<string> {
   const released = new Set<string>();
   let next = supersedes;
@@ -105,7 +105,7 @@ function refusal(code: LocalRefusal['code'], message: string): LocalRefusal {
   return { code, message };
 }
 
-/** What makes two bodies under one Idempotency-Key the same: the request, and what the caller said beside it. */
+/** Two bodies under one Idempotency-Key are the same if these are equal: the request, and the caller's fields that come with it. */
 interface HashedRequest {
   readonly request: CommandRequest;
   readonly callerRef?: string | undefined;
@@ -113,14 +113,14 @@ interface HashedRequest {
 }
 
 /**
- * One text for each request, whatever the order of its fields: decimals are canonical, an instant is its nanoseconds, absent is absent. Hashed by whoever may
- * (`commands/`): an Idempotency-Key that comes again with another text is another request.
+ * One text for each request, independent of the order of its fields: decimals are canonical, an instant is its nanoseconds, absent is absent. It is hashed in
+ * `commands/`, since this room may not import a hash: an Idempotency-Key that comes again with another text is another request.
  */
 export function canonicalRequest({ request, callerRef, supersedes }: HashedRequest): string {
   return stableJson({ request, callerRef, supersedes });
 }
 
-/** Kind, account, order and terms alone: equal texts would do the same thing twice. */
+/** Kind, account, order and terms alone: two commands with equal texts would do the same thing twice. */
 export function canonicalTerms(request: CommandRequest): string {
   return stableJson(request);
 }

@@ -1,20 +1,21 @@
 import { type AttemptState, awaitsVenue, type Command, type CommandKind, type CommandState } from './command.ts';
 
 /**
- * A command's state, with two kept apart: an unknown one that is presumed absent (an order of it that appears after all has landed late), and an accepted place whose order
- * is there (`bound`), so that only the venue is waited for.
+ * A command's state, with two cases kept apart: an unknown command that is presumed absent (if its order appears after all, it has landed late), and an
+ * accepted place whose order is there (`bound`), so that only the venue's decision is missing.
  */
 export type Standing = CommandState | 'presumed_absent' | 'bound';
 
 /**
- * What can happen to a command.
+ * All events of a command.
  *
  * - `repeated`: its attempt came to nothing by the platform's documented word, and another one is prepared.
- * - `answered_*`: what became of its attempt, now or learnt late; `taken_over_*`: where a takeover found its attempt.
- * - `bound`: an order that carries one of its attempt ids, with account, symbol and side as ours, is there, and the venue has taken it (place). `bound_undecided`: the
- *   venue has not decided yet, `bound_rejected`: the venue refused it. Each with `_denied`: although the platform's answer to that very attempt was that nothing was done.
- * - `reached`: the platform was seen to have it in hand. `verdict_*`: what `settleCommand` found. `presumed_absent`: enough complete reads missed it.
- * - `person_*`: an operator's word.
+ * - `answered_*`: the answer to its attempt, now or learnt late; `taken_over_*`: the state in which a takeover found its attempt.
+ * - `bound`: an order is there that carries one of its attempt ids, with account, symbol and side as ours, and the venue has taken it (place).
+ *   `bound_undecided`: the venue has not decided yet; `bound_rejected`: the venue refused it. Each with `_denied`: the same, although the platform's answer to
+ *   that very attempt was that nothing was done.
+ * - `reached`: the platform was seen to have it pending. `verdict_*`: the finding of `settleCommand`. `presumed_absent`: enough complete reads missed it.
+ * - `person_*`: an operator's decision.
  */
 export const commandEvents = [
   'repeated',
@@ -44,27 +45,27 @@ export const commandEvents = [
 ] as const;
 export type CommandEvent = (typeof commandEvents)[number];
 
-/** `late_landing`: an order is there that was not supposed to be. Its account stops placing until a person has looked. */
+/** `late_landing`: an order is there although the command was over or presumed absent. Its account stops placing until a person has looked. */
 type CommandAlarm = 'late_landing';
 
-/** `ignored`: true, and evidence, but no step. `impossible`: whoever says so is mistaken; nothing is written. */
+/** `ignored`: true, and evidence, but no step. `impossible`: the event is a mistake of its sender; nothing is written. */
 export type Transition = { readonly to: CommandState; readonly alarm?: CommandAlarm } | 'ignored' | 'impossible';
 
 /**
- * `late`: to where the event leads by itself, with the alarm. `denied`: the platform denies an order that we have seen. For a place as bad as a late landing, so it stays
- * where it is, with the alarm; what a replace or a cancel asked for may have come about otherwise.
+ * `late`: to the state to which the event leads by itself, with the alarm. `denied`: the platform denies an order that we have seen. For a place this is as bad
+ * as a late landing, so it stays in its state, with the alarm. The effect of a replace or a cancel may have another cause, so there it raises no alarm.
  */
 type Cell = CommandState | 'late' | 'denied' | '·' | '!';
 
 /**
- * Every standing × every event. `·` is ignored, `!` impossible. Read by column:
+ * Every standing × every event. `·` is ignored, `!` impossible. Read it by column:
  *
- * - a final state is left by a late landing alone; `refused` also for `moot`, since a cancel that was refused gets one look at its order;
- * - a place whose order is there waits for the venue alone: its order settles it, a person may;
- * - a person may settle what is unknown, accepted or in conflict, and nothing else; in a conflict nobody but a person may;
- * - nothing here is brought about by time: `presumed_absent` is a label.
+ * - only a late landing leaves a final state; `refused` can also become `moot`, since a cancel that was refused gets one look at its order;
+ * - a place whose order is there waits only for the venue: its order settles it, and a person may;
+ * - a person may settle a command that is unknown, accepted or in conflict, and no other; only a person may settle a conflict;
+ * - time alone changes nothing here: `presumed_absent` is a label.
  *
- * `open` does not take `rejected` for a verdict: its write may not have left yet, so whatever was refused was somebody else's.
+ * `open` does not take `rejected` for a verdict: its write may not have left yet, so the venue refused another request.
  */
 // biome-ignore format: a table
 const table: Readonly<Record<CommandEvent, Readonly<Record<Standing, Cell>>>> = {
@@ -94,7 +95,7 @@ const table: Readonly<Record<CommandEvent, Readonly<Record<Standing, Cell>>>> = 
   person_moot:            { open: '!',        unknown: 'moot',     presumed_absent: 'moot',     accepted: 'moot',     bound: 'moot',     refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'moot' },
 };
 
-/** Where a place is by its order alone. */
+/** The state of a place by its order alone. */
 const byOrder: Readonly<Partial<Record<CommandEvent, CommandState>>> = {
   bound: 'applied',
   bound_denied: 'applied',
@@ -116,8 +117,8 @@ export function stateOf(standing: Standing): CommandState {
 }
 
 /**
- * Where an event takes a command (docs/settling.md, "Outcome of a write", "Settling unknown"). The only judge of that: every step of the journal asks here first.
- * The same event again is ignored or leads to where the command is already, so hearing something twice never matters.
+ * The state to which an event takes a command (docs/settling.md, "Outcome of a write", "Settling unknown"). No other code decides this: every step of the journal
+ * asks here first. The same event again is ignored, or leads to the state in which the command is already, so getting an event twice never matters.
  */
 export function commandTransition(kind: CommandKind, standing: Standing, event: CommandEvent): Transition {
   const cell = table[event][standing];
@@ -129,10 +130,10 @@ export function commandTransition(kind: CommandKind, standing: Standing, event: 
 }
 
 /**
- * What can happen to one attempt.
+ * All events of one attempt.
  *
- * - `claimed`: prepared → sending is committed, by the one who will write. `abandoned`: given up without a byte written.
- * - `answered_*`: by the table "observed → outcome"; also learnt late, from a socket whose process had lost the lane. `taken_over`: found by the next holder.
+ * - `claimed`: prepared → sending is committed, by the process that will write. `abandoned`: given up without a byte written.
+ * - `answered_*`: by the table "observed → outcome"; also learnt late, from a socket whose process had lost the lane. `taken_over`: found by the next lane holder.
  */
 export const attemptEvents = [
   'claimed',
@@ -151,8 +152,8 @@ export type AttemptTransition = { readonly to: AttemptState } | 'ignored' | 'imp
 type AttemptCell = AttemptState | '·' | '!';
 
 /**
- * Every state × every event. `sending` is entered once and from `prepared` only: that is "at most one write per attempt". An attempt that may have been sent
- * never becomes unsent by being given up, only by the platform's word; an answer is never taken back by another.
+ * Every state × every event. `sending` is entered once and from `prepared` only: this gives "at most one write per attempt". An attempt that may have been sent
+ * never becomes unsent by being given up, only by the platform's word; one answer never replaces another.
  */
 // biome-ignore format: a table
 const attemptTable: Readonly<Record<AttemptEvent, Readonly<Record<AttemptState, AttemptCell>>>> = {
@@ -166,7 +167,7 @@ const attemptTable: Readonly<Record<AttemptEvent, Readonly<Record<AttemptState, 
   taken_over:        { prepared: 'not_sent', sending: 'unknown',  unknown: '·',        accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
 };
 
-/** Where an event takes an attempt. `sending` may be left as `abandoned` only by the one who claimed it and knows that nothing was written. */
+/** The state to which an event takes an attempt. Only the process that claimed it and knows that nothing was written may take it from `sending` to `abandoned`. */
 export function attemptTransition(state: AttemptState, event: AttemptEvent): AttemptTransition {
   const cell = attemptTable[event][state];
   if (cell === '·') return 'ignored';

@@ -3,7 +3,7 @@ import type { Leg, OrderStatus, Stream, WorkingTerms } from './order.ts';
 
 export type CommandKind = 'place' | 'replace' | 'cancel';
 
-/** Body of `POST /v1/orders` (specification, "Equity or option order request") without `clientId`, whose place our attempt's id takes. Decimals canonical. */
+/** Body of `POST /v1/orders` (specification, "Equity or option order request") without `clientId`: our attempt's id takes its place. Decimals canonical. */
 export interface AccountPlaceTerms {
   readonly symbol: string;
   readonly side: string;
@@ -17,7 +17,7 @@ export interface AccountPlaceTerms {
   readonly legs?: readonly Leg[];
 }
 
-/** Body of `POST /v1/predictions/orders` without `clientOrderRef`, whose place our attempt's id takes. Decimals canonical. */
+/** Body of `POST /v1/predictions/orders` without `clientOrderRef`: our attempt's id takes its place. Decimals canonical. */
 export interface PredictionPlaceTerms {
   readonly symbol: string;
   readonly outcome: string;
@@ -39,7 +39,7 @@ export interface ReplaceTerms {
   readonly expireTime?: string;
 }
 
-/** What a caller asked for. Account orders have no replace in the specification. */
+/** The request of a caller. Account orders have no replace in the specification. */
 export type CommandRequest =
   | { readonly kind: 'place'; readonly stream: 'account'; readonly accountId: string; readonly terms: AccountPlaceTerms }
   | { readonly kind: 'place'; readonly stream: 'prediction'; readonly accountId: string; readonly terms: PredictionPlaceTerms }
@@ -53,11 +53,13 @@ export type CommandRequest =
   | { readonly kind: 'cancel'; readonly stream: Stream; readonly accountId: string; readonly orderId: string };
 
 /**
- * Where a command is. `open`: journaled, its attempt not answered yet. The others are outcomes, in the order in which they are usually reached:
+ * The states of a command. `open`: journaled, its attempt not answered yet. The others are outcomes, in the order in which they are usually reached:
  *
  * - `refused`: the platform (or we) said no before anything existed. `not_sent`: no byte left, or the platform's documented word is that nothing was sent.
- * - `accepted`: the platform took it; of a place with an `orderId`, the venue has not decided on its order yet. `unknown`: nobody here knows, and nothing is guessed.
- * - `applied`: it took effect, a place with the venue. `rejected`: it never did. `moot`: the order ended by other means first. `conflict`: what was observed contradicts the command; a person decides.
+ * - `accepted`: the platform took it; for a place with an `orderId`, the venue has not decided on its order yet. `unknown`: the outcome is not known here, and
+ *   is not guessed.
+ * - `applied`: it took effect; for a place, at the venue. `rejected`: it never did. `moot`: the order ended by other means first. `conflict`: the observations
+ *   contradict the command; a person decides.
  */
 export const commandStates = [
   'open',
@@ -72,7 +74,7 @@ export const commandStates = [
 ] as const;
 export type CommandState = (typeof commandStates)[number];
 
-/** What a caller is told. An open command is told as `unknown`: that is what its outcome is. */
+/** The outcome as callers see it. An open command is shown as `unknown`: its outcome is not known. */
 export type CommandOutcome = Exclude<CommandState, 'open'>;
 
 /** One write to the platform. `abandoned` attempts are `not_sent`. */
@@ -94,17 +96,22 @@ export interface Attempt {
   readonly reason?: Reason;
 }
 
-/** Every attempt id begins so: ingest looks an order's reference up only then, so foreign orders cost nothing. Not a proof: only a row of the journal is. */
+/**
+ * Every attempt id begins so. Ingest looks up only references with this prefix, so foreign orders cost nothing. It is not a proof: only a row of the journal is.
+ */
 export const attemptPrefix = 'tm-';
 
-/** Why something is as it is: a short stable code, and a sentence for people (cut at 500 characters, no secrets). `status` is the platform's HTTP status where there was one. */
+/**
+ * Why something is as it is: a short stable code, and a sentence for people (cut at 500 characters, no secrets). `status`: the platform's HTTP status, if there
+ * was one.
+ */
 export interface Reason {
   readonly code: string;
   readonly message: string;
   readonly status?: number;
 }
 
-/** What an order was when a replace or cancel of it was journaled. Only what is above it is evidence. */
+/** The order as it was when a replace or cancel of it was journaled. Only updates above it are evidence. */
 export interface Baseline {
   readonly revision: number;
   readonly sourceEpoch: number;
@@ -125,26 +132,26 @@ export interface Command {
   readonly principal: string;
   /** Unique per principal until the command is final and seven days old. */
   readonly idempotencyKey: string;
-  /** Hash of the request, to tell the same body from another. */
+  /** Hash of the request, to distinguish one body from another. */
   readonly requestHash: string;
   readonly request: CommandRequest;
   /** The caller's own reference, carried on the order's updates. */
   readonly callerRef?: string;
-  /** The presumed absent command that this one takes the place of. */
+  /** The presumed absent command that this one replaces. */
   readonly supersedes?: string;
   readonly state: CommandState;
-  /** Rises by one with every step: what a compare-and-set compares. */
+  /** Rises by one with every step: a compare-and-set compares it. */
   readonly version: number;
-  /** Placed: the order that carries one of our attempt ids, once one was observed. Replace, cancel: the order that was named. */
+  /** Place: the order that carries one of our attempt ids, once one was observed. Replace, cancel: the order that was named. */
   readonly orderId?: string;
-  /** Of that order, as it was stored when the command was read or stepped last. Shown beside the outcome; nothing is judged by it. */
+  /** The status of that order, as it was stored when the command was last read or stepped. Shown with the outcome; nothing is judged by it. */
   readonly orderStatus?: OrderStatus;
   readonly reason?: Reason;
-  /** `unknown` only: enough complete reads missed it. A label: nothing is freed by it but `supersedes`. */
+  /** `unknown` only: enough complete reads missed it. A label: only `supersedes` frees anything by it. */
   readonly presumedAbsent: boolean;
-  /** Replace and cancel: the platform was seen to have it in hand (pendingAction), at this version or revision. */
+  /** Replace and cancel: the platform was seen to have it pending (pendingAction), at this version or revision. */
   readonly seenPendingAt?: { readonly revision: number; readonly sourceVersion?: bigint };
-  /** Complete reads that missed it so far, since the last possible send. Durable, so that a restart does not begin to count anew. */
+  /** Complete reads that missed it so far, since the last possible send. Durable, so that a restart does not begin the count again. */
   readonly misses: number;
   readonly baseline?: Baseline;
   /** Wall time until which attempts that were not sent may be followed by others. */
@@ -157,10 +164,10 @@ export interface Command {
 }
 
 /**
- * What is known about a command, one fact a row, append only: a verdict can be computed again from these and `order_updates` alone.
+ * Everything that is known about a command, one fact a row, append only: a verdict can be computed again from these rows and `order_updates` alone.
  *
- * - `answer`: what the platform's socket answered. `update`: a revision of an order (by key and revision). `read`: a read that was complete and did or did not show it.
- * - `note`: what we did ourselves (prepared, sending, abandoned, taken over, escalated). `person`: an operator's word.
+ * - `answer`: the answer on the platform's socket. `update`: a revision of an order (by key and revision). `read`: a complete read that did or did not show it.
+ * - `note`: our own actions (prepared, sending, abandoned, taken over, escalated). `person`: an operator's decision.
  */
 export const evidenceKinds = ['answer', 'update', 'read', 'note', 'person'] as const;
 export type EvidenceKind = (typeof evidenceKinds)[number];
@@ -177,20 +184,20 @@ export interface Evidence {
   readonly atMs: number;
 }
 
-/** Nothing but news changes it: a late landing, or a person. `accepted` still waits for its effect to be observed, `conflict` for a person. */
+/** Only new facts change it: a late landing, or a person. `accepted` still waits for its effect to be observed, `conflict` for a person. */
 export function isFinal(state: CommandState): boolean {
   return state !== 'open' && state !== 'unknown' && state !== 'accepted' && state !== 'conflict';
 }
 
 /**
- * The order of a place is there, and the venue has neither taken nor refused it yet. Nothing is in doubt: the order is followed like any other, and what becomes of it
- * settles the place.
+ * The order of a place is there, and the venue has neither taken nor refused it yet. Nothing is in doubt: the order is followed like any other, and its later
+ * updates settle the place.
  */
 export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request' | 'state' | 'orderId'>): boolean {
   return request.kind === 'place' && state === 'accepted' && orderId !== undefined;
 }
 
-/** Nobody knows its outcome, or a person has to say it: it counts as exposure and against the limits of halts, and REST answers 202. */
+/** Its outcome is not known, or a person has to decide it: it counts as exposure and against the limits of halts, and REST answers 202. */
 export function isUnresolved(state: CommandState): boolean {
   return state === 'open' || state === 'unknown' || state === 'conflict';
 }

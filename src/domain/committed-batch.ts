@@ -8,8 +8,8 @@ export interface LogRow {
   readonly key: string;
   readonly payload: string;
   /**
-   * Of an order that a command of ours placed; beside `bound` also of one that only carries the reference of a command, with another account, symbol or side. For the
-   * reconciler, who would have to parse every payload otherwise. Not known of rows read back from the log.
+   * Set for an order that a command of ours placed. In `bound` also for an order that only carries the reference of a command, with another account, symbol or
+   * side. It is for the reconciler, which would otherwise have to parse every payload. Not known for rows read back from the log.
    */
   readonly commandId?: string;
   /** The revision in which the order was bound: its first one, or the first that showed its reference. */
@@ -21,11 +21,11 @@ export interface CommittedBatch {
   readonly number: bigint;
   readonly lastSeq: bigint | undefined;
   readonly rows: readonly LogRow[];
-  /** Monotonic time of arrival of each row's observation, beside `rows`; NaN where there is none (continuity marks). */
+  /** Monotonic time of arrival of each row's observation, in the order of `rows`; NaN where there is none (continuity marks). */
   readonly receivedMs: readonly number[];
   readonly streams: readonly ('account' | 'prediction' | 'continuity')[];
   /** Monotonic time at which the commit was acknowledged. */
   readonly committedMs: number;
-  /** Roughly what it occupies: payload characters. */
+  /** Approximate size in memory: payload characters. */
   readonly bytes: number;
 }

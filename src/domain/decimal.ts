@@ -12,16 +12,16 @@ const nine = 57;
 
 const maxFractionDigits = 12;
 
-/** Products of two decimals have up to 60 digits; cut, never rounded up: a price or quantity must not be invented. */
+/** Products of two decimals have up to 60 digits. Cut, never rounded up: no price or quantity may be invented. */
 const Wide = Exact.clone({ precision: 100, rounding: Exact.ROUND_DOWN, toExpNeg: -100, toExpPos: 100 });
 
 const none = new Wide(0);
-/** The most by which rounding or cutting at the last digit can have moved an average. */
+/** The largest amount by which rounding or cutting at the last digit can have moved an average. */
 const lastDigit = new Wide('1e-12');
 
 /**
- * The canonical form of plain decimal text, or undefined for everything else: numbers, exponents, `+1`, `01`, `.5`, `1.`, `-0`, blanks, other digits
- * than ASCII, more than 18 + 12 digits as written. Trailing zeros of the fraction are dropped (`1.50` is `1.5`): the platform sends them at will.
+ * The canonical form of plain decimal text, or undefined for everything else: numbers, exponents, `+1`, `01`, `.5`, `1.`, `-0`, blanks, digits other
+ * than ASCII, more than 18 + 12 digits as written. Trailing zeros of the fraction are dropped (`1.50` is `1.5`): the platform sends them or not, without a rule.
  */
 export function parseDecimal(text: unknown): Decimal | undefined {
   if (typeof text !== 'string') return undefined;
@@ -70,11 +70,11 @@ export interface Averaged {
 }
 
 /**
- * The average price of what `whole` has more than `part`: (Aa − Bb) / (a − b), at most 12 fraction digits. Undefined when the quantities are equal.
+ * The average price of the quantity that `whole` has more than `part`: (Aa − Bb) / (a − b), at most 12 fraction digits. Undefined when the quantities are equal.
  * One expression, since going through canonical text between the steps took 2.5 µs instead of 1.5.
  *
- * An average that uses all 12 fraction digits was rounded there, and its error grows by (a + b) / (a − b) on the way. Every decimal inside that error fits
- * what was said equally well; the shortest is the price that was really paid (0.6, not 0.599999999997).
+ * An average that uses all 12 fraction digits was rounded there, and its error grows by (a + b) / (a − b) in this calculation. Every decimal inside that error fits
+ * the given averages equally well; the shortest is the price that was really paid (0.6, not 0.599999999997).
  */
 export function averageOfRest(whole: Averaged, part: Averaged): Decimal | undefined {
   if (whole.quantity === part.quantity) return undefined;
@@ -121,7 +121,7 @@ function withoutTrailingZeros(text: string): string {
   return text.slice(0, end - 1 === point ? point : end);
 }
 
-/** Canonical text without sign: more integer digits is more; of equal length, and in the fraction, the order of text is the order of value. */
+/** Canonical text without sign: the one with more integer digits is greater; at equal length, and in the fraction, the order of text is the order of value. */
 function compareMagnitudes(a: string, b: string): -1 | 0 | 1 {
   const aPoint = a.indexOf('.');
   const bPoint = b.indexOf('.');

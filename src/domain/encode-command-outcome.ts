@@ -3,14 +3,14 @@ import { formatInstant } from './instant.ts';
 
 export const commandOutcomeSchema = 'tidemark.command-outcome.v1';
 
-/** What a caller is told: an open command's outcome is not known, and that is the word for it. */
+/** The outcome as callers see it: that of an open command is not known, so it is `unknown`. */
 export function outcomeOf({ state }: Pick<Command, 'state'>): CommandOutcome {
   return state === 'open' ? 'unknown' : state;
 }
 
 /**
  * The command as it was after one step: the text that goes to `tidemark.command-outcomes.v1` (docs/consuming.md). `version` rises by one with every step, so
- * (commandId, version) tells a repeat and a hole. int64 and decimals are strings; who asked, and under which key, stays with us.
+ * (commandId, version) shows a repeat and a hole. int64 and decimals are strings. The principal and the idempotency key are left out: they stay with us.
  */
 export function encodeCommandOutcome(command: Command): string {
   const { commandId, version, request, orderId, orderStatus, callerRef, supersedes, seenPendingAt, reason, settledAtMs } =

@@ -8,12 +8,12 @@ export const updateSchema = 'tidemark.order-update.v1';
 
 export interface UpdateParts {
   readonly head: Head;
-  /** `encodeOrder(head.order)`, made once and stored as the order's state as well. */
+  /** `encodeOrder(head.order)`, made once and also stored as the order's state. */
   readonly orderJson: string;
   /** Rises only after a restore from backup: consumers keep the highest (generation, revision). */
   readonly generation: number;
   readonly cause: Cause | 'correction';
-  /** ISO 8601: when the platform says that it happened. */
+  /** ISO 8601: the time of the change by the platform's word. */
   readonly occurredAt: string;
   /** ISO 8601: when it reached us. */
   readonly observedAt: string;
@@ -21,7 +21,9 @@ export interface UpdateParts {
   readonly fill?: Fill;
 }
 
-/** The payload of one accepted change: the exact text of the log row and of the Kafka record (docs/consuming.md). Versions are strings, as int64 is on every wire. */
+/**
+ * The payload of one accepted change: the exact text of the log row and of the Kafka record (docs/consuming.md). Versions are strings, as int64 is on every wire.
+ */
 export function encodeUpdate(parts: UpdateParts): string {
   const { head, orderJson, generation, cause, changed, fill } = parts;
   const { order, revision, sourceVersion } = head;
@@ -42,7 +44,7 @@ export function encodeOrder(order: Order): string {
   return JSON.stringify(order);
 }
 
-/** The JSON of what the order doesn't show, stored beside it. `decodeHead` reads both back. */
+/** The JSON of the part of the join that the order doesn't show, stored with it. `decodeHead` reads both back. */
 export function encodeHeadJoin(head: Head): string {
   return JSON.stringify(head.join);
 }
@@ -72,7 +74,9 @@ export function decodeUpdate(payload: string): SettlingUpdate {
 
 export const continuitySchema = 'tidemark.continuity.v1';
 
-/** The payload of a continuity mark: the exact text of its log row and of the Kafka record. Instants are ISO 8601; `from` and `to` bound what may have been missed. */
+/**
+ * The payload of a continuity mark: the exact text of its log row and of the Kafka record. Instants are ISO 8601; `from` and `to` bound the time of possible loss.
+ */
 export function encodeContinuity(mark: ContinuityMark): string {
   const { markId, stream, accountId, event, atMs, fromMs, toMs, reason } = mark;
   return JSON.stringify({

@@ -2,7 +2,7 @@ import type { Order } from './order.ts';
 
 /**
  * Everything the reducer must remember of one order between two observations, and all that it needs after a restart.
- * `join` is what the order itself does not show (the winning view's rank and hash, say); plain JSON, opaque outside `domain/`.
+ * `join` is the part that the order itself does not show (the winning view's rank and hash, for example); plain JSON, opaque outside `domain/`.
  */
 export interface Head {
   readonly order: Order;
@@ -13,7 +13,7 @@ export interface Head {
   readonly join: Readonly<Record<string, unknown>>;
 }
 
-/** What cumQty rose by since the revision before. `inferred` where several fills may be merged, or a gap lies between. */
+/** The rise of cumQty since the revision before. `inferred` where several fills may be merged, or a gap lies between. */
 export interface Fill {
   readonly quantity: string;
   readonly price?: string;
@@ -21,8 +21,8 @@ export interface Fill {
 }
 
 /**
- * What only a read of the order from REST can clear up (docs/settling.md, account orders). `taken_back`: a view is newer than the one that counts, and has a lower
- * cumQty: fills may have been taken back. `conflict`: the order that came out is in conflict with itself.
+ * A doubt that only a read of the order from REST can clear up (docs/settling.md, account orders). `taken_back`: a view is newer than the one that counts, and
+ * has a lower cumQty: fills may have been taken back. `conflict`: the resulting order contradicts itself.
  */
 export type Doubt = 'taken_back' | 'conflict';
 
@@ -36,9 +36,9 @@ export type Reduction =
       readonly correction?: true;
       readonly doubt?: Doubt;
     }
-  /** Nothing to tell. `head` is there when only the join's own memory moved: it is stored, without a revision. */
+  /** Nothing to publish. `head` is there when only the join's own memory changed: it is stored, without a revision. */
   | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly behind?: true; readonly doubt?: Doubt }
-  /** It contradicts what we hold (same version with other content, another identity). State unchanged, kept in quarantine, alarmed. */
+  /** It contradicts the state that we hold (same version with other content, another identity). State unchanged, kept in quarantine, alarmed. */
   | { readonly outcome: 'conflict'; readonly reason: string; readonly detail: string };
 
 /** A head as it is stored: two JSON texts, the revision, and the version as decimal digits. */
@@ -49,7 +49,7 @@ export interface StoredHead {
   readonly sourceVersion: string | null;
 }
 
-/** The way back from Postgres. What was stored is ours and is trusted; throws only on text that isn't JSON, or a version that isn't digits. */
+/** Back from the form in Postgres. We wrote the stored text, so it is trusted; throws only on text that isn't JSON, or a version that isn't digits. */
 export function decodeHead(row: StoredHead): Head {
   const order = JSON.parse(row.state) as Order;
   const join = JSON.parse(row.join) as Head['join'];

@@ -1,5 +1,5 @@
 /**
- * Instants: the platform's ISO 8601 text, proven by one strict parser and compared as nanoseconds. `Date` will not do: `new Date('2026-02-30')` is
+ * Instants: the platform's ISO 8601 text, checked by one strict parser and compared as nanoseconds. `Date` can't be used: `new Date('2026-02-30')` is
  * 2 March, and it knows milliseconds only.
  */
 const fractionDigits = 9;
@@ -29,7 +29,7 @@ export function isInstant(text: unknown): text is string {
 }
 
 /**
- * -1, 0 or 1 by time, of texts that parse. Two in UTC are compared as text up to the second and then by fraction, without parsing either
+ * -1, 0 or 1 by time, for two texts that parse. Two in UTC are compared as text up to the second and then by fraction, without parsing either
  * (15 ns instead of 140): this runs for every observation.
  */
 export function compareInstants(a: string, b: string): -1 | 0 | 1 {
@@ -74,7 +74,7 @@ function wholeSeconds(text: string): number | undefined {
   return daysSinceEpoch(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
 }
 
-/** Where the zone begins: behind the second, or behind one to nine fraction digits. */
+/** Where the zone begins: after the second, or after one to nine fraction digits. */
 function fractionEnd(text: string): number | undefined {
   if (text[19] !== '.') return 19;
   let end = 20;

@@ -71,8 +71,8 @@ function doubtOf({ winner }: AccountJoin, view: OrderView, order?: Order): { rea
 const noDoubt = Object.freeze({});
 
 /**
- * The confirmed read undoes what was joined before: the join starts again from it, also when that clears a terminal status. Only what names the order
- * (references, legs, history) goes on. Fills taken back are not a fill.
+ * The confirmed read undoes the join of all views before: the join starts again from the read, even if that clears a terminal status. Only the fields that name the
+ * order (references, legs, history) are kept. Fills that are taken back are not a fill.
  */
 function correct(head: Head, held: AccountJoin, view: OrderView, before: Correction | undefined): Reduction {
   const fresh = joinOfView(view);
@@ -87,18 +87,18 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
   return { outcome: 'applied', head: next, changed: changedFields(head.order, order), correction: true };
 }
 
-/** Judged again here: the head may have moved on since the reads, and a correction that is no longer newer and lower is an ordinary view. */
+/** Checked again here: the head may have changed since the reads, and a correction that is no longer newer and lower is an ordinary view. */
 function takesBack(winner: OrderView, view: OrderView): boolean {
   return compareDecimals(view.cumQty, winner.cumQty) < 0 && compareInstants(view.updatedAt, winner.updatedAt) > 0;
 }
 
-/** Always inferred: without versions nothing tells one fill from several merged into one event, or from those of a lost event. */
+/** Always inferred: without versions, one fill can't be distinguished from several merged into one event, or from those of a lost event. */
 function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction, { outcome: 'applied' }>, 'fill'> {
   const fill = deriveFill(before, after, true);
   return fill === undefined ? {} : { fill };
 }
 
-/** The account order that a join shows: a function of the join alone, and of what only we know. */
+/** The account order that a join shows: a function of the join alone, and of our own fields. */
 export function presentAccount(join: AccountJoin, own: OwnFields): Order {
   const { winner, terminals } = join;
   const terminal = terminalPrecedence.find((status) => terminals[status] !== undefined);
@@ -115,7 +115,7 @@ export function presentAccount(join: AccountJoin, own: OwnFields): Order {
   return composeOrder(view, conflict === undefined ? own : { ...own, conflict });
 }
 
-/** An order that is over works nothing and waits for nothing, whatever the winning view still said of it. */
+/** An order that is over has no working quantity and nothing pending, even if the winning view still shows some. */
 function ended(status: TerminalStatus, statusRaw: string): Partial<OrderView> {
   return { status, statusRaw, leavesQty: '0', pendingAction: 'none' };
 }
@@ -125,7 +125,7 @@ function averagePrice({ priced, winner }: AccountJoin): string | undefined {
   return priced !== undefined && compareDecimals(priced.cumQty, winner.cumQty) === 0 ? priced.avgPrice : undefined;
 }
 
-/** Why a person, or one read of the order, should look. Clears by itself when a later view resolves it; two different ends never do. */
+/** Why a person, or one read of the order, should look. Clears by itself when a later view resolves it. Two different terminal statuses are never resolved. */
 function contradiction({ winner, terminals, terminalCumQty }: AccountJoin, shown: TerminalStatus): string | undefined {
   const reasons: string[] = [];
   const seen = terminalPrecedence.filter((status) => terminals[status] !== undefined);

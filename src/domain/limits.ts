@@ -7,33 +7,33 @@ export const instrumentKinds = ['equity', 'option', 'prediction'] as const;
 export type InstrumentKind = (typeof instrumentKinds)[number];
 
 /**
- * The bounds of one row of limits. A bound that is absent holds nothing. Quantities are shares or contracts; money is in the currency of the account (`measureCommand`
- * says how an order is valued). Symbols are upper case.
+ * The bounds of one row of limits. A bound that is absent limits nothing. Quantities are shares or contracts; money is in the currency of the account
+ * (`measureCommand` defines how an order is valued). Symbols are upper case.
  */
 export interface Bounds {
   readonly maxQuantity?: Decimal;
   readonly maxNotional?: Decimal;
-  /** How far from the last quote each price of an order may lie, in percent of the quote. With it an order needs a quote, also one without a price. */
+  /** How far from the last quote each price of an order may lie, in percent of the quote. If it is set, every order needs a quote, even one without a price. */
   readonly collarPercent?: Decimal;
   /** How old a quote may be (10 s where it is absent). */
   readonly maxQuoteAgeMs?: number;
   readonly allowedSymbols?: readonly string[];
   readonly forbiddenSymbols?: readonly string[];
   readonly instruments?: readonly InstrumentKind[];
-  /** Open orders of the account, those included that may have been placed. */
+  /** Open orders of the account, including those that may have been placed. */
   readonly maxOpenOrders?: number;
-  /** Money at work in one symbol of the account, both sides added up: open orders and what may have been placed. */
+  /** Money at work in one symbol of the account, both sides added up: open orders, and orders that may have been placed. */
   readonly maxSymbolExposure?: Decimal;
   readonly maxAccountExposure?: Decimal;
   /** Places and replaces journaled within a minute. */
   readonly ordersPerMinute?: number;
-  /** A place of the same terms is refused for so long. */
+  /** For this time a second place with the same terms is refused. */
   readonly duplicateWindowMs?: number;
 }
 
 export type LimitName = keyof Bounds;
 
-/** In which direction a bound lets more through. A list that holds what is allowed lets more through when it grows. */
+/** The direction in which a bound lets more through. A list of allowed values lets more through when it grows. */
 const directions = {
   maxQuantity: 'higher',
   maxNotional: 'higher',
@@ -54,7 +54,7 @@ export const limitNames = Object.keys(directions) as [LimitName, ...LimitName[]]
 /** A quote that is older is stale, unless a row says otherwise. */
 export const usualQuoteAgeMs = 10_000;
 
-/** Whose commands a row holds. Every row that matches holds: a narrower row adds bounds and lifts none. */
+/** The commands to which a row applies. Every row that matches applies: a narrower row adds bounds and lifts none. */
 export interface LimitScope {
   /** Absent: every principal. */
   readonly principal?: string;
@@ -62,7 +62,7 @@ export interface LimitScope {
   readonly accountId?: string;
 }
 
-/** One row: what holds in one scope. */
+/** One row: the bounds of one scope. */
 export interface LimitRow extends LimitScope {
   readonly bounds: Bounds;
   readonly changedBy: string;
@@ -70,19 +70,19 @@ export interface LimitRow extends LimitScope {
   readonly changedAtMs: number;
 }
 
-/** A change of some bounds of a row; `null` takes one away. */
+/** A change of some bounds of a row; `null` removes one. */
 export type BoundsChange = { readonly [Name in LimitName]?: Bounds[Name] | null | undefined };
 
 /** The limit that a command breaks. */
 export interface LimitBreach {
-  /** `required`: a real account whose limits do not bound what they must. */
+  /** `required`: a real account whose rows lack a bound that it must have. */
   readonly limit: LimitName | 'required';
-  /** What it would come to. Absent: that can't be said, which refuses as well. */
+  /** The value that would result. Absent: it can't be computed, which refuses as well. */
   readonly value?: string;
   readonly bound: string;
   /** Why there is no value. */
   readonly why?: string;
-  /** There is no value for want of a fresh quote. */
+  /** There is no value because a fresh quote is missing. */
   readonly needsQuote?: true;
 }
 
@@ -103,7 +103,7 @@ export function changedBounds(before: Bounds, change: BoundsChange): Bounds {
   return Object.fromEntries(Object.entries(next).filter(([, bound]) => bound !== null && bound !== undefined));
 }
 
-/** Whether a change of a row lets anything through that it held back before. A row only ever adds to the others, so a new row never does. */
+/** Whether a change of a row lets through anything that the row held back before. A row only ever adds to the others, so a new row never does. */
 export function loosens(before: Bounds, after: Bounds): boolean {
   return limitNames.some((name) => isLooser(name, before[name], after[name]));
 }
@@ -119,7 +119,7 @@ function isLooser(name: LimitName, before: Bounds[LimitName], after: Bounds[Limi
   return direction === 'higher' ? order > 0 : order < 0;
 }
 
-/** What one command would add to the market, should it have been applied. */
+/** The quantity that one command would add to the market if it was applied. */
 interface Exposure {
   readonly accountId: string;
   readonly stream: Stream;
@@ -131,9 +131,10 @@ interface Exposure {
 }
 
 /**
- * What a command that is not over counts as, as if it were live; undefined where it adds nothing. A place counts until its order is observed, also once it was
- * accepted (there is no order to count yet) and while it is presumed absent (that frees nothing). A replace counts by what its total is above the one at work.
- * `order`: the one that a replace named, as it is now; without it the baseline says what works, but not what it is.
+ * The exposure of a command that is not over, as if it were live; undefined where it adds nothing. A place counts until its order is observed, also after it was
+ * accepted (there is no order to count yet) and while it is presumed absent (that frees nothing). A replace counts with the rise of the total above the working
+ * one.
+ * `order`: the order that a replace named, as it is now. Without it the baseline gives the working quantity, but not the instrument.
  */
 export function commandExposure({ request, state, orderId }: Command, order?: Order): Exposure | undefined {
   if (isFinal(state) || request.kind === 'cancel') return undefined;

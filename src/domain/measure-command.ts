@@ -3,22 +3,22 @@ import { addDecimals, compareDecimals, type Decimal, divideDecimals, multiplyDec
 import type { InstrumentKind } from './limits.ts';
 import type { Leg, Order } from './order.ts';
 
-/** The platform's last quote of what a command would trade. */
+/** The platform's last quote of the instrument that a command would trade. */
 export interface Quote {
   readonly price: Decimal;
-  /** How long ago it was made, or read where the platform does not say. */
+  /** Its age since it was made, or since it was read where the platform does not give that time. */
   readonly ageMs: number;
 }
 
-/** What has a quote: an equity, or one option contract. */
+/** An instrument that has a quote: an equity, or one option contract. */
 export interface Quoted {
   readonly kind: 'equity' | 'option';
   readonly symbol: string;
 }
 
 /**
- * What the limits of a command are held against (`judge_limits`). A value that is absent is not asked about: a replace is held to a bound only where it raises the number. `null`:
- * it can't be said, and a limit that needs it refuses.
+ * The values of a command that are compared with the limits (`judge_limits`). A value that is absent is not compared: a replace is held to a bound only where
+ * it raises the number. `null`: it can't be computed, and a limit that needs it refuses.
  */
 export interface Measure {
   /** The order's own symbol, then those of its legs; upper case. */
@@ -27,7 +27,7 @@ export interface Measure {
   /** Shares, or contracts of all legs. */
   readonly quantity?: Decimal;
   readonly notional?: Decimal | null;
-  /** What it adds to the money at work in the account; zero for a replace that adds nothing. */
+  /** The amount that it adds to the money at work in the account; zero for a replace that adds nothing. */
   readonly exposure: Decimal | null;
   /** How far the price that is furthest from the quote lies from it, in percent. */
   readonly deviationPercent?: Decimal | null;
@@ -44,7 +44,7 @@ const contractShares = '100';
 /** The most that a prediction contract can be worth: prices lie in (0, 1). */
 const wholeContract = '1';
 
-/** What a quote of would help to measure the command. Undefined: prediction markets, orders of several legs and replaces have none. */
+/** The instrument whose quote helps to measure the command. Undefined: prediction markets, orders of several legs and replaces have none. */
 export function quotedBy(request: CommandRequest): Quoted | undefined {
   if (request.kind !== 'place' || request.stream !== 'account') return undefined;
   const { symbol, legs = [] } = request.terms;
@@ -54,14 +54,15 @@ export function quotedBy(request: CommandRequest): Quoted | undefined {
 }
 
 /**
- * The value of one unit is the most that it can trade at. Of a buy with a price that is the price. Everything else can trade beyond its own prices: the highest of them and the
- * quote, which has to be there; of a prediction contract 1. An option counts its premium times 100, several legs their net price times 100.
+ * The value of one unit is the highest price at which it can trade. For a buy with a price that is the price. Every other order can trade beyond its own
+ * prices: then it is the highest of them and the quote, which has to be there; for a prediction contract 1. An option counts its premium times 100, several
+ * legs their net price times 100.
  */
 export function measurePlace(request: PlaceRequest, quote?: Quote): Measure {
   return request.stream === 'account' ? measureAccountPlace(request.terms, quote) : measurePrediction(request.terms);
 }
 
-/** `order`: as it is now. */
+/** `order`: the order as it is now. */
 export function measureReplace({ terms }: ReplaceRequest, order: Order): Measure {
   const { working, cumQty, side, instrument } = order;
   const price = working.price ?? order.price;

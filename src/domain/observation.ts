@@ -1,34 +1,34 @@
 import type { Doubt } from './head.ts';
 import type { OrderView, Stream } from './order.ts';
 
-/** Where an observation came from. Everything learnt about an order is one of these and goes through ingest. */
+/** Where an observation came from. Every fact about an order comes as one of these and goes through ingest. */
 export type Cause = 'stream' | 'snapshot' | 'reply' | 'probe';
 
-/** What became of something offered to ingest. Each offered item ends as exactly one of them. */
+/** The result of offering something to ingest. Each offered item ends as exactly one of them. */
 export type Outcome = 'applied' | 'duplicate' | 'stale' | 'conflict' | 'quarantined';
 
-/** What one source said about one order at one time. */
+/** The content of one order as one source gave it at one time. */
 export interface Observation {
   readonly kind: 'order';
   readonly cause: Cause;
   readonly view: OrderView;
   /** The platform's `version`, int64. Absent on account orders and where the platform left it out. */
   readonly sourceVersion?: bigint;
-  /** Prediction orders: the source epoch of the connection or read that brought it (docs/settling.md: store lost). 0 on account orders. */
+  /** Prediction orders: the source epoch of the connection or read that brought it (docs/settling.md, "A lost store"). 0 on account orders. */
   readonly sourceEpoch: number;
-  /** A complete GET that was confirmed by a second, newer than what we hold and with a lower cumQty: the one way for cumQty to fall. */
+  /** A complete GET that was confirmed by a second one, newer than our state and with a lower cumQty. Only this can lower cumQty. */
   readonly correction?: true;
-  /** A single order that somebody waits for: it goes before what the streams and the pages of lists bring. */
+  /** A single order for which a caller waits: it goes ahead of the events of the streams and the pages of lists. */
   readonly urgent?: true;
   /** Wall time of arrival, milliseconds since the epoch. */
   readonly observedAtMs: number;
   /** Monotonic time of arrival in milliseconds: the start of the latency that we measure. */
   readonly receivedMs: number;
-  /** The size at which it counts against the queue's bound. */
+  /** The size with which it counts against the queue's bound. */
   readonly bytes: number;
-  /** Told once, after the commit that settled it. */
+  /** Called once, after the commit that settled it. */
   readonly onOutcome?: (outcome: Outcome) => void;
-  /** Told after the commit, when the order ought to be read from REST. One function for all rows of an account: it costs the stream nothing. */
+  /** Called after the commit, when the order ought to be read from REST. One function for all rows of an account: it costs the stream nothing. */
   readonly onDoubt?: (observation: Observation, doubt: Doubt) => void;
 }
 
@@ -41,13 +41,13 @@ export interface Unreadable {
   readonly reason: string;
   /** For people: which field, what was expected. */
   readonly detail: string;
-  /** What came, cut at 64 KiB, NUL and lone surrogates made safe for Postgres text. */
+  /** The received text, cut at 64 KiB, NUL and lone surrogates made safe for Postgres text. */
   readonly raw: string;
   readonly accountId?: string;
   readonly orderId?: string;
   readonly observedAtMs: number;
   readonly bytes: number;
-  /** Told once, after the commit that settled it. */
+  /** Called once, after the commit that settled it. */
   readonly onOutcome?: (outcome: Outcome) => void;
 }
 

@@ -7,7 +7,7 @@ import { sameInstrument } from './view-content.ts';
 type Comparison = 'value' | 'instant' | 'instrument' | 'working' | 'never';
 
 /**
- * How each top-level field of an order is compared: a record over every field, so that a new one cannot be forgotten. `extra` holds what we don't
+ * How each top-level field of an order is compared: a record over every field, so that a new one cannot be forgotten. `extra` holds the fields that we don't
  * know and is carried without being compared; stream and orderId are the key.
  */
 const comparisons: Readonly<Record<keyof Order, Comparison>> = {
@@ -84,7 +84,7 @@ export function changedFields(before: Order | undefined, after: Order): OrderFie
   return changed;
 }
 
-/** As `changedFields`, over what both have: what one source leaves out does not contradict the other. */
+/** Like `changedFields`, over the fields that both have: a field that one source leaves out does not contradict the other. */
 export function contradictedFields(before: Order, after: Order): OrderField[] {
   return changedFields(before, after).filter((field) =>
     field === 'working'
@@ -99,9 +99,9 @@ function workingContradicts(a: WorkingTerms, b: WorkingTerms): boolean {
 }
 
 /**
- * What cumQty rose by between two revisions, or undefined when it did not rise (a correction takes back; it is not a fill of negative size).
+ * The rise of cumQty between two revisions, or undefined when it did not rise (a correction takes back; it is not a fill of negative size).
  *
- * The price is exact arithmetic on what the platform said: (avgPrice · cumQty − earlier avgPrice · earlier cumQty) / rise, with the rounding of averages
+ * The price is exact arithmetic on the platform's values: (avgPrice · cumQty − earlier avgPrice · earlier cumQty) / rise, with the rounding of averages
  * taken back (`averageOfRest`). It is left out where either average is missing, and where rounding or a price correction would make it nonsense
  * (another sign than the average's).
  */

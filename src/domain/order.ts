@@ -34,7 +34,7 @@ const statuses = {
   unknown: true,
 } as const satisfies Record<OrderStatus, true>;
 
-/** Every status: the compiler holds it to the type. */
+/** Every status. The type of `statuses` makes the compiler check that none is missing. */
 export const orderStatuses = Object.keys(statuses) as [OrderStatus, ...OrderStatus[]];
 
 export type TerminalStatus = 'filled' | 'replaced' | 'canceled' | 'expired' | 'rejected';
@@ -64,7 +64,7 @@ export interface WorkingTerms {
 }
 
 /**
- * What one source said of one order, normalised. Decimals are canonical strings, instants the platform's own ISO 8601 text
+ * The content of one order as one source gave it, normalised. Decimals are canonical strings, instants the platform's own ISO 8601 text
  * (already proven to parse), enum-like strings lower case except `side`, `outcome` and `statusRaw`-like words kept as they came.
  * Optional means absent at the source: never zero, never empty.
  */
@@ -106,9 +106,9 @@ export interface OrderView {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** The normalised order: the join of all views so far, with what only we know. Its JSON is `state` in Postgres and `order` on Kafka. */
+/** The normalised order: the join of all views so far, with our own fields. Its JSON is `state` in Postgres and `order` on Kafka. */
 export interface Order extends OrderView {
-  /** Whose order: ours (a command's attempt) or placed elsewhere. */
+  /** Ours (a command's attempt), or placed elsewhere. */
   readonly origin: 'tidemark' | 'external';
   readonly commandId?: string;
   readonly callerRef?: string;
@@ -119,12 +119,13 @@ export interface Order extends OrderView {
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** 1 to 128 visible ASCII characters, but none that some server on the way may read as part of an address: `/ \\ % ? #`. */
+/** 1 to 128 visible ASCII characters, except those that a server on the way may read as part of an address: `/ \\ % ? #`. */
 const accountOrderId = /^[!"$&-.0->@-[\]-~]{1,128}$/;
 
 /**
- * Whether an order can be called so: prediction orders have a UUID (specification, "Prediction order"), the form of others is not said. What callers name is held against
- * this before it becomes part of an address of the platform: escaping alone does not do, since a gateway may unescape `..%2F` before it looks at the path.
+ * Whether the text can be the id of an order: prediction orders have a UUID (specification, "Prediction order"), the form of others is not specified. An id that a
+ * caller names is checked by this before it becomes part of an address of the platform: escaping alone is not enough, since a gateway may unescape `..%2F` before
+ * it looks at the path.
  */
 export function isOrderId(stream: Stream, id: string): boolean {
   if (stream === 'prediction') return uuid.test(id);
@@ -136,7 +137,7 @@ export function orderKey(stream: Stream, orderId: string): string {
   return `${stream}:${orderId}`;
 }
 
-/** Which terminal status is shown when several were seen (docs/settling.md, "Account orders"): the first of these. */
+/** The terminal status that is shown when several were seen (docs/settling.md, "Account orders"): the first of these. */
 export const terminalPrecedence = [
   'filled',
   'replaced',
@@ -145,7 +146,7 @@ export const terminalPrecedence = [
   'rejected',
 ] as const satisfies readonly TerminalStatus[];
 
-/** Nothing can follow it but a correction. `done_for_day` and `suspended` orders may work again; `unknown` says nothing. */
+/** Only a correction can follow it. `done_for_day` and `suspended` orders may work again; `unknown` proves nothing. */
 export function isTerminal(status: OrderStatus): status is TerminalStatus {
   return statusRanks[status] === terminalRank;
 }

@@ -2,23 +2,23 @@ import type { AccountPlaceTerms, Attempt, Command, PredictionPlaceTerms } from '
 import { parseInstant } from './instant.ts';
 import type { Order } from './order.ts';
 
-/** A read of the account, or by reference, that was complete and came to its end. Failed and partial ones have no shape here, so they can't count. */
+/** A read of the account, or by reference, that was complete and reached its end. Failed and partial reads have no type here, so they can't count. */
 export interface CompleteRead {
-  /** Wall time at which it began: it says nothing about what was done later. */
+  /** Wall time at which it began: it proves nothing about later actions. */
   readonly startedAtMs: number;
-  /** False while the platform's store is lost or has a gap: then it shows no absence. */
+  /** False while the platform's store is lost or has a gap: then the read proves no absence. */
   readonly certain: boolean;
 }
 
 /** How long after the claim of an attempt its one write may still begin (docs/settling.md, "Outcome of a write"). */
 const writeWindowMs = 1_000;
 
-/** Reconciliation.md, "Settling unknown", place. */
+/** docs/settling.md, "Settling unknown", place. */
 const absence = Object.freeze({ minAgeMs: 10 * 60_000, minMisses: 5 });
 
 /**
- * The latest wall time at which a byte of the command may have left us; undefined while that is still open. An answer, a timeout and a takeover all come after the
- * last byte of their attempt; without any of them the write window says how long it may take.
+ * The latest wall time at which a byte of the command may have left us; undefined while that time is still open. An answer, a timeout and a takeover all come
+ * after the last byte of their attempt; without any of them the write window bounds it.
  */
 export function lastPossibleSendMs({ state, attempts }: Pick<Command, 'state' | 'attempts'>): number | undefined {
   if (state === 'open') return undefined;
@@ -42,8 +42,9 @@ export function isMiss(command: Pick<Command, 'state' | 'attempts'>, read: Compl
 }
 
 /**
- * Whether an unknown place may be labelled presumed absent: at least 10 min after the last possible send, 5 misses (`Command.misses`, of `isMiss`), and the last
- * complete read is one, and certain: an account that has become uncertain since proves nothing. A label, no verdict: nothing is freed by it but `supersedes`.
+ * Whether an unknown place may be labelled presumed absent: at least 10 min after the last possible send, 5 misses (`Command.misses`, by `isMiss`), and the last
+ * complete read is one of them and certain: an account that has become uncertain since then proves nothing. A label, not a verdict: only `supersedes` frees
+ * anything by it.
  */
 export function isPresumedAbsent(command: Command, lastRead: CompleteRead | undefined, nowMs: number): boolean {
   if (command.request.kind !== 'place' || command.state !== 'unknown' || command.orderId !== undefined) return false;
@@ -56,16 +57,16 @@ export function isPresumedAbsent(command: Command, lastRead: CompleteRead | unde
 const skewMs = 60_000;
 
 /**
- * Whether an order could be that of an unknown place, had the platform lost our reference: nobody's that we know of, equal terms, made in the time in which a write
- * of the place may have arrived. Shown to people beside `unknown` as a hint. Never a verdict, and nothing may be bound by it: somebody else may have placed the same
- * (docs/settling.md, "Settling unknown", place).
+ * Whether an order could be the one of an unknown place, if the platform had lost our reference: placed by no known command, equal terms, made in the time in
+ * which a write of the place may have arrived. Shown to people next to `unknown` as a hint. Never a verdict, and nothing may be bound by it: another client may
+ * have placed the same order (docs/settling.md, "Settling unknown", place).
  */
 export function resembles(command: Command, order: Order): boolean {
   const { request, state } = command;
   if (request.kind !== 'place' || state !== 'unknown' || order.origin !== 'external') return false;
   if (order.stream !== request.stream || order.accountId !== request.accountId || !wasMadeMeanwhile(command, order)) return false;
   if (request.stream === 'account') return hasAccountTerms(order, request.terms);
-  // Somebody else's reference: ours would have been echoed in its place.
+  // Any reference means another client: the platform would have echoed ours in its place.
   return order.clientOrderRef === undefined && hasPredictionTerms(order, request.terms);
 }
 

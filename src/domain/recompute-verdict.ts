@@ -6,14 +6,14 @@ import type { Because, BoundOrder, Settling, SettlingUpdate } from './settling.t
 
 export interface RecomputedVerdict {
   readonly state: CommandState;
-  /** What it rests on: a rule of settling, a person's word, the answer to the last attempt, or a refusal of our own. */
+  /** Its basis: a rule of settling, a person's decision, the answer to the last attempt, or a refusal of our own. */
   readonly because: Because | 'person' | 'answer' | 'refused_here';
-  /** False: what is recorded does not follow from what is known now, and a person should look. Updates that are older than the log's retention are not known any more. */
+  /** False: the recorded verdict does not follow from the facts known now, and a person should look. Updates older than the log's retention are no longer known. */
   readonly agrees: boolean;
 }
 
 /**
- * The verdict again, from the command's attempts, its evidence and the updates of its order alone, forgetting the state that is recorded. `tidemark command show`
+ * The verdict again, from the command's attempts, its evidence and the updates of its order alone, without using the recorded state. `tidemark command show`
  * prints it.
  */
 export function recomputeVerdict(
@@ -37,7 +37,7 @@ export function recomputeVerdict(
   const finding = settleCommand({ command: answered, updates: known, rivals, ...lookedUp(command, evidence) });
   const word = personsWord(evidence);
   if (finding.kind === 'verdict' && command.request.kind === 'place' && finding.because !== 'other_identity') {
-    // An order that is there outweighs whatever a person said before it appeared; of one that was known, only that it works does.
+    // An order that is there outweighs a person's decision made before it appeared. If the person knew of the order, only its working outweighs the decision.
     const outweighs = word === undefined || !word.afterLanding || finding.outcome === 'applied';
     const transition = commandTransition('place', standingOf(answered), finding.event);
     if (outweighs && typeof transition !== 'string') return verdictOf(transition.to, finding.because);
@@ -47,7 +47,7 @@ export function recomputeVerdict(
   return verdictOf(answered.state, command.attempts.length === 0 ? 'refused_here' : 'answer');
 }
 
-/** As it was when the last attempt had been answered, and nothing observed yet. */
+/** The state just after the last attempt was answered, with nothing observed yet. */
 function answeredState({ attempts }: Command): CommandState {
   const last = attempts.at(-1);
   return last === undefined ? 'refused' : answeredStates[last.state];
@@ -77,13 +77,13 @@ function lookedUp({ commandId }: Command, evidence: readonly Evidence[]): Pick<S
   return successor === undefined ? { bound } : { bound, successor };
 }
 
-/** The orders of a place as its evidence has them: the log of updates may not go back so far any more. */
+/** The orders of a place as its evidence has them: the log of updates may no longer go back so far. */
 function recordedViews({ request }: Command, evidence: readonly Evidence[]): SettlingUpdate[] {
   if (request.kind !== 'place') return [];
   return evidence.flatMap(({ code, detail }) => {
     const { revision, cause } = detail;
     if (!isLanding(code) || typeof revision !== 'number') return [];
-    // As much of the order as the fact has: what the venue made of it.
+    // The fact keeps only a part of the order: enough for the venue's decision.
     return [{ revision, sourceEpoch: 0, cause: String(cause), order: { instrument: {}, ...detail } as unknown as Order }];
   });
 }
@@ -92,7 +92,7 @@ function isLanding(code: string): boolean {
   return code === 'landed' || code === 'venue_refused';
 }
 
-/** Another cancel was out beside it, and nobody has said since that nothing came of that one. */
+/** Another cancel was out at the same time, and no later fact says that it came to nothing. */
 function hadRivals(evidence: readonly Evidence[]): boolean {
   return evidence.findLast(({ code }) => code === 'rival' || code === 'no_rival')?.code === 'rival';
 }

@@ -7,7 +7,7 @@ import type { Order, OrderView } from './order.ts';
 import { changedFields, contradictedFields, deriveFill } from './order-fields.ts';
 import { compareText, contradictedIdentity, predictionContent } from './view-content.ts';
 
-/** What a prediction order's head remembers besides the order. */
+/** The part of a prediction order's head that the order does not show. */
 interface PredictionMemory {
   /** `updatedAt` of the row that opened the present source epoch; absent in epoch 0, where nothing came before. */
   readonly openedAt?: string;
@@ -39,7 +39,7 @@ function reducePrediction(head: Head | undefined, observation: Observation, own:
   return sourceVersion === held ? sameVersion(head, observation) : { outcome: 'stale' };
 }
 
-/** A version names one content. Whatever the sources disagree on, neither can be believed over the other: a person looks, the state stays. */
+/** A version names one content. If the sources disagree on anything, neither can be preferred: a person looks, the state stays. */
 function sameVersion(head: Head, observation: Observation): Reduction {
   const theirs = composeOrder(observation.view, head.order);
   const contradicted = contradictedFields(head.order, theirs);
@@ -50,7 +50,7 @@ function sameVersion(head: Head, observation: Observation): Reduction {
   return { outcome: 'conflict', reason: 'same_version_other_content', detail: `version ${observation.sourceVersion}: ${detail}` };
 }
 
-/** Evidence for settling a command, never state. Newer than what we hold means that the stream owes us a version. */
+/** Evidence for settling a command, never state. If it is newer than our state, the stream still has to bring a version. */
 function belowVersioned(head: Head, observation: Observation): Reduction {
   const order = compareInstants(observation.view.updatedAt, head.order.updatedAt);
   if (order > 0) return { outcome: 'stale', behind: true };
@@ -97,7 +97,7 @@ function memory(head: Head | undefined, { sourceEpoch, sourceVersion, view }: Ob
 
 const nothing: Head['join'] = Object.freeze({});
 
-/** A version rises with every change, so one step of it on the stream is one fill at most. Anything else may hide several. */
+/** A version rises with every change, so one step of it on the stream is one fill at most. Any other change may hide several. */
 function mayMergeFills(head: Head | undefined, observation: Observation): boolean {
   if (observation.cause !== 'stream' || head?.sourceVersion === undefined || observation.sourceVersion === undefined) return true;
   return observation.sourceVersion !== head.sourceVersion + 1n || observation.sourceEpoch !== (head.order.sourceEpoch ?? 0);
@@ -108,13 +108,13 @@ function excerpt(order: Order, field: string): string {
 }
 
 /**
- * What an observation does to what we hold of its order (`head` undefined: nothing yet). Pure, and never throws for a well-typed observation.
+ * How an observation changes our state of its order (`head` undefined: nothing yet). Pure, and never throws for a well-typed observation.
  *
- * The order in which observations arrive, and how often each does, never changes the order that comes out, with these exceptions, each of them alarmed
- * or recorded: another content at the same version, another identity (the first one stays), and corrections (they undo). `extra`, and
- * what only one of an account order's sources sends, are carried besides and outside of that promise (see `account-join.ts`).
+ * The order in which observations arrive, and how often each does, never changes the resulting order, with these exceptions, each of them alarmed
+ * or recorded: another content at the same version, another identity (the first one stays), and corrections (they undo). This promise does not cover `extra` and
+ * the fields that only one of an account order's sources sends: they are only carried (see `account-join.ts`).
  *
- * `own`: what only we know of the order, should this be its first revision. From then on the head carries it, and nothing changes it but `reduceOwned`.
+ * `own`: our own fields of the order, used if this is its first revision. From then on the head carries them, and only `reduceOwned` changes them.
  */
 export function reduce(head: Head | undefined, observation: Observation, own: OwnFields = firstSeen): Reduction {
   return observation.view.stream === 'prediction'
@@ -123,10 +123,10 @@ export function reduce(head: Head | undefined, observation: Observation, own: Ow
 }
 
 /**
- * As `reduce`, for an observation which brings the reference that no view of the order has shown yet, so that only now it is known whose order it is: `own`.
+ * Like `reduce`, for an observation that brings the order's reference for the first time, so that its owner is known only now: `own`.
  *
- * That is news, whatever the observation says else: one that repeats what we hold, or is older, makes a revision of the state as it is, with the reference and `own`.
- * One that contradicts what we hold binds nothing.
+ * This is always a change: an observation that repeats our state, or is older, makes a revision of the state as it is, with the reference and `own`.
+ * An observation that contradicts our state binds nothing.
  */
 export function reduceOwned(head: Head, observation: Observation, own: OwnFields): Reduction {
   const plain = reduce(head, observation);

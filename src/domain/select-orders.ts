@@ -1,15 +1,15 @@
-/** What an order, or the place of one, is selected by. */
+/** The fields by which an order, or the place of one, is selected. */
 export interface Selectable {
   readonly symbol: string;
   /** In the words of its stream. */
   readonly side: string;
-  /** Who placed it; absent where it was not placed here. */
+  /** The principal that placed it; absent where it was not placed here. */
   readonly principal?: string;
-  /** Its caller's reference, and the one that the platform has. */
+  /** Its caller's reference, and the reference that the platform has. */
   readonly references: readonly string[];
 }
 
-/** An order has to match every field that is there. */
+/** An order has to match every field that is present. */
 export interface OrderSelection {
   /** In the platform's case. */
   readonly symbol?: string;
@@ -18,7 +18,7 @@ export interface OrderSelection {
   readonly reference?: string;
 }
 
-/** An order and the place that it comes of are selected alike: what lands of a selected place needs no further look. */
+/** An order and its place are selected by the same fields: if the place was selected, its order needs no further check. */
 export function isSelected(of: Selectable, { symbol, side, principal, reference }: OrderSelection = {}): boolean {
   return (
     (symbol === undefined || of.symbol.toUpperCase() === symbol) &&
@@ -28,7 +28,7 @@ export function isSelected(of: Selectable, { symbol, side, principal, reference 
   );
 }
 
-/** The streams write sides in cases of their own. A short sale sells, and what covers one buys. */
+/** Each stream writes sides in its own case. A short sale sells, and a buy that covers one buys. */
 function directionOf(side: string): string | undefined {
   return /^(?:buy|sell)/.exec(side.toLowerCase())?.[0];
 }

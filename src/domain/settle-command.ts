@@ -16,17 +16,17 @@ import { settlePlace } from './settle-place.ts';
 import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict } from './settling.ts';
 
 /**
- * A replace (docs/settling.md, "Settling unknown"), judged version by version above the baseline; the first that proves something is the verdict, so that
- * what happens to the order later can't reverse it.
+ * A replace (docs/settling.md, "Settling unknown"), judged version by version above the baseline. The first version that proves something is the verdict, so that
+ * later changes of the order can't reverse it.
  *
- * While the command is open its write may not have left: what was seen pending, refused or changed to other terms may be somebody else's, and nothing but its own
- * terms at work, or the end of the order, is a verdict.
+ * While the command is open its write may not have left: a pending or refused action, or a change to other terms, may belong to another request. Then only its own
+ * terms at work, or the end of the order, are a verdict.
  */
 function settleReplace({ command, updates, successor }: Settling): Finding {
   const { request, baseline, state } = command;
   if (request.kind !== 'replace' || baseline === undefined || isFinal(state) || state === 'conflict') return nothing;
   let pending: SeenPending | undefined = command.seenPendingAt;
-  /** The version up to which every one was heard since it was seen pending, and showed it so. */
+  /** Every version up to this one was received since it was seen pending, and showed it pending. */
   let heardTo: bigint | undefined = pending?.sourceVersion;
   let news: SettlingUpdate | undefined;
   let rivalPending = baseline.pendingAction === 'replace';
@@ -55,36 +55,36 @@ function settleReplace({ command, updates, successor }: Settling): Finding {
     }
     rivalPending = false;
     if (state === 'open') continue;
-    // What is not above the place where it was seen pending was so before the venue had it.
+    // An update that is not above the place where it was seen pending shows a state from before the venue had it.
     if (pending !== undefined && !isAbove(update, pending)) continue;
     if (shown === 'other') return verdictBy(update, 'conflict', 'other_terms', otherTerms(order));
     if (pending === undefined) continue;
-    // A cancel was in hand since: what was refused may be that alone, and the replace still be on its way.
+    // A cancel was pending since: the venue may have refused that alone, and the replace may still be on its way.
     if (shown === 'old' && anotherAction) continue;
     if (shown === 'old') return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'replace'));
-    // Behind a version that nobody heard of it may have been granted, and what was refused be the next thing that somebody asked for: a cancel, say.
+    // After a missed version: the replace may have been granted in that version, and the refused request may be the next one, a cancel for example.
     return isNext(update, heardTo) && isReasonNew(baseline, heard, update)
       ? verdictBy(update, 'rejected', 'reason_recorded', recordedReason(order, 'replace'))
       : verdictBy(update, 'conflict', 'nothing_to_tell_by', nothingToTellBy);
   }
-  // Told once it is answered: before, whose it is can't be known.
+  // Only once it is answered: before that, it can't be known to which request the pending action belongs.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
 }
 
-/** Nothing can have happened in between: a version rises with each change. By how much is not promised, so a hole may be one or none. */
+/** Nothing can have happened in between: a version rises with each change. The size of the rise is not promised, so a hole may be a missed version or none. */
 function isNext({ sourceVersion }: SettlingUpdate, heardTo: bigint | undefined): boolean {
   return sourceVersion !== undefined && heardTo !== undefined && sourceVersion === heardTo + 1n;
 }
 
-/** The platform shows these two of the terms at work; stop price, time in force and expiry only as they were submitted, and that never changes. */
+/** The platform shows these two as they are at work. It shows stop price, time in force and expiry only as they were submitted, and that never changes. */
 const shownTerms = ['quantity', 'price'] as const;
 
 /**
- * What the venue works on, over the terms that were asked for and differ from the baseline: all of them as `asked`, all as before (`old`), something else
- * (`other`), or there is no such term (`unseen`). One new and one old is `other`: an amend is granted whole, so somebody else had a hand in it.
+ * The terms at the venue, compared over the terms that were asked for and differ from the baseline: all of them as `asked`, all as before (`old`), something else
+ * (`other`), or there is no such term (`unseen`). One new and one old is `other`: an amend is granted whole, so another request changed one of them.
  */
 function workingTerms(terms: ReplaceTerms, baseline: Baseline, order: Order): 'asked' | 'old' | 'other' | 'unseen' {
-  // Not acknowledged yet, a venue works on what was submitted.
+  // Before the venue acknowledges, it works on the submitted terms.
   const before = { quantity: baseline.working.quantity, price: baseline.working.price ?? order.price };
   const now = { quantity: order.working.quantity, price: order.working.price ?? order.price };
   const wanted = shownTerms.filter((name) => terms[name] !== undefined && terms[name] !== before[name]);
@@ -108,8 +108,9 @@ function replaceEnded(update: SettlingUpdate, successor: Settling['successor']):
 }
 
 /**
- * Whether the reason was recorded with this very version. An order keeps what was recorded last, so that of a cancel that was refused before the replace was in hand still shows
- * once the replace is granted (found by the simulator). It is held against all that was heard before, among which has to be the version just below.
+ * Whether the reason was recorded with this very version. An order keeps the last recorded reason, so the reason of a cancel that was refused before the
+ * replace was pending still shows once the replace is granted (found by the simulator). It is compared with all updates received before, which must include the
+ * version just below.
  */
 function isReasonNew(baseline: Baseline, heard: readonly SettlingUpdate[], update: SettlingUpdate): boolean {
   const before = heard.filter(({ revision }) => revision < update.revision);
@@ -131,14 +132,15 @@ function otherTerms({ working }: Order): Reason {
 }
 
 /**
- * A cancel (docs/settling.md, "Settling unknown"), judged update by update above the baseline. Nothing but an observed end of the order is an end of the cancel:
- * that the order can't be found, and that time passes, prove nothing.
+ * A cancel (docs/settling.md, "Settling unknown"), judged update by update above the baseline. Only an observed end of the order is an end of the cancel: that the
+ * order can't be found, or that time passes, proves nothing.
  *
- * With a rival, another cancel of the order that may have been out at the same time, nobody can tell whose is seen pending, unless this one was seen so before: then it is
- * never taken as refused either, since it may have been the other, and this one still be on its way (found by the simulator). The order's end settles it.
- * An order that somebody else placed always has such a rival: whoever placed it cancels it too, and no journal of ours tells when.
+ * A rival is another cancel of the order that may have been out at the same time. With one, it can't be known which of the two is seen pending, unless this one
+ * was seen pending before. Then it is never taken as refused either: the refused one may have been the other, and this one may still be on its way (found by
+ * the simulator). The order's end settles it. An order that another client placed always has such a rival: that client cancels it too, and our journal does not
+ * show when.
  *
- * One that the platform refused (404, 409) gets one look at its order: ended by other means, it is `moot`. It says nothing about the place.
+ * A cancel that the platform refused (404, 409) gets one look at its order: if that ended by other means, the cancel is `moot`. It proves nothing about the place.
  */
 function settleCancel({ command, updates, rivals }: Settling): Finding {
   const { baseline, state } = command;
@@ -167,12 +169,12 @@ function settleCancel({ command, updates, rivals }: Settling): Finding {
       continue;
     }
     rivalPending = false;
-    // While it is open its write may not have left: the cancel that was refused was somebody else's.
-    // After another action was seen in hand, the answer may have been to that alone.
+    // While it is open its write may not have left: the refused cancel was another one.
+    // After another action was seen pending, the answer may have been to that alone.
     if (state !== 'open' && pending !== undefined && !anotherAction && isAbove(update, pending))
       return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'cancel'));
   }
-  // Told once it is answered: before, whose it is can't be known.
+  // Only once it is answered: before that, it can't be known to which request the pending action belongs.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
 }
 
@@ -183,9 +185,9 @@ function ended(update: SettlingUpdate, wasRefused: boolean): Verdict {
 }
 
 /**
- * What the updates say of a command (docs/settling.md, "Settling unknown"): the same rules for unknown and for accepted ones, for those in flight, and for those
- * that are over (late landings). Pure: equal sets of updates give equal findings, in whatever order and however often they came. Ask again after each step:
- * what an open command may not conclude, an answered one may.
+ * The conclusion from the updates about a command (docs/settling.md, "Settling unknown"). The same rules hold for unknown and accepted commands, for those in
+ * flight, and for those that are over (late landings). Pure: equal sets of updates give equal findings, in any order and with any repeats. Ask again after each
+ * step: an answered command may allow a conclusion that an open one did not.
  */
 export function settleCommand(settling: Settling): Finding {
   const { kind } = settling.command.request;

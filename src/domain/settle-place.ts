@@ -13,12 +13,13 @@ import {
 } from './settling.ts';
 
 /**
- * A place (docs/settling.md, "Settling unknown"): an order that carries one of its attempt ids, with account, symbol and side as ours, is it, whatever became of
- * its price and quantity. Never bound by terms alone, and absence says nothing: somebody else may have placed the same, and lists are late.
+ * A place (docs/settling.md, "Settling unknown"): an order that carries one of its attempt ids, with account, symbol and side as ours, is its order, even with
+ * another price and quantity. Never bound by terms alone, and absence proves nothing: another client may have placed the same order, and lists are late.
  *
- * The order ends the doubt, and the venue settles the place: `applied` once it has taken the order, `rejected` when it refused it without a fill, `accepted` until then.
+ * The order ends the doubt, and the venue settles the place: `applied` once it has taken the order, `rejected` when it refused it without a fill, `accepted`
+ * until then.
  *
- * Also for commands that are settled already: an order that was not supposed to be there is told, and so is a second one.
+ * Also for commands that are settled already: an order that should not be there is a finding, and so is a second one.
  */
 export function settlePlace({ command, updates, bound = [] }: Settling): Finding {
   if (command.state === 'conflict') return nothing;
@@ -45,7 +46,8 @@ export function settlePlace({ command, updates, bound = [] }: Settling): Finding
 function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly SettlingUpdate[]): Finding {
   const views = updatesOf(landed.orderId, updates);
   const decision = venueDecision(views.map(({ order }) => order));
-  // The order of a rejected place shows up as rejected: that is what was answered. A person who said so has not seen it.
+  // The order of a rejected place shows up as rejected, as the platform answered. After a person's decision alone, an undecided order is a finding: the person
+  // has not seen it.
   if (
     command.state === 'rejected' &&
     (decision === 'bound_rejected' || (decision === 'bound_undecided' && isRejected(command, landed)))
@@ -61,7 +63,7 @@ function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly Set
   };
 }
 
-/** The order that it is bound to: what the venue has decided is told once, and so is a second order. A person's word is contradicted by an order that works alone. */
+/** The bound order: the venue's decision is a finding once, and a second order as long as it is there. Only an order that works contradicts a person's decision. */
 function ofItsOrder(
   command: Command,
   orderId: string,
@@ -110,8 +112,8 @@ function landedAs(
 }
 
 /**
- * What the venue made of an order, by all that was seen of it. Taken once is taken, whatever comes later; a fill is proof by itself. A status counts only where the
- * platform is certain of it.
+ * The venue's decision on an order, from all its views. An order that was taken once stays taken, even if later views say otherwise; a fill is proof by itself.
+ * A status counts only where the platform is certain of it.
  */
 export function venueDecision(views: readonly VenueView[]): VenueDecision {
   if (views.some(isTaken)) return 'bound';
@@ -127,7 +129,7 @@ function isTaken({ status, certainty, cumQty }: VenueView): boolean {
   return certainty === 'certain' && status !== 'unknown' && status !== 'pending_new' && status !== 'rejected';
 }
 
-/** The platform's documented word about this very attempt was that nothing came of it. */
+/** The platform's documented word about this very attempt was that nothing was done. */
 function isDenied(command: Command, bound: BoundOrder): boolean {
   const state = attemptOf(command, bound)?.state;
   return state === 'not_sent' || state === 'refused';
@@ -142,13 +144,13 @@ function attemptOf({ attempts }: Command, { attemptId }: BoundOrder): Attempt | 
   return attempts.find((attempt) => attempt.attemptId === attemptId);
 }
 
-/** Each once, oldest first: arrival order and repeats are lost here. */
+/** Each once, oldest first: arrival order and repeats have no effect. */
 function updatesOf(orderId: string, updates: readonly SettlingUpdate[]): SettlingUpdate[] {
   const byRevision = new Map(updates.filter(({ order }) => order.orderId === orderId).map((update) => [update.revision, update]));
   return [...byRevision.values()].sort((a, b) => a.revision - b.revision);
 }
 
-/** Names of terms in which the order is not what was asked for, over what both name. Words are compared as orders have them, in lower case. */
+/** Names of the terms in which the order differs from the request, over the terms that both name. Words are compared in lower case, as orders have them. */
 function differingTerms({ request }: Command, order: Order): string[] {
   if (request.kind !== 'place') return [];
   const pairs = request.stream === 'account' ? accountPairs(request.terms, order) : predictionPairs(request.terms, order);

@@ -9,7 +9,7 @@ export interface SettlingUpdate {
   readonly sourceVersion?: bigint;
   /** `stream`, `snapshot`, `reply`, `probe`, `correction`. */
   readonly cause: string;
-  /** When we heard of it, by our wall clock. Absent where only the order as it is stored was read. */
+  /** When we received it, by our wall clock. Absent where only the order as it is stored was read. */
   readonly observedAtMs?: number;
   readonly order: Order;
 }
@@ -23,16 +23,16 @@ export interface BoundOrder {
 }
 
 /**
- * All that a verdict may be judged on: what went through ingest, and nothing that was not there. There is no place here for an answer that failed or a list that
- * was cut short.
+ * All the facts on which a verdict may rest: facts that went through ingest. Absence is not one of them: there is no field here for an answer that failed, or for a
+ * list that was cut short.
  */
 export interface Settling {
   readonly command: Command;
-  /** Of the order that was named (replace, cancel) or of bound orders (place), as many as are known, in any order, repeated or not. */
+  /** Updates of the order that was named (replace, cancel) or of bound orders (place), as many as are known, in any order, repeated or not. */
   readonly updates: readonly SettlingUpdate[];
   /** Place: the orders that carry one of its attempt ids. */
   readonly bound?: readonly BoundOrder[];
-  /** Replace: what a complete read for a successor of the ended order has shown: none, or the id of an order that took its place. Left out: nobody has looked. */
+  /** Replace: the result of a complete read for a successor of the ended order: none, or the id of an order that replaced it. Left out: no read has been made. */
   readonly successor?: { readonly orderId?: string };
   /** Cancel: another cancel of the order may have been out at the same time. */
   readonly rivals?: boolean;
@@ -62,28 +62,31 @@ export type Because =
 
 export interface Verdict {
   readonly kind: 'verdict';
-  /** `accepted`: of a place alone, whose order is there and awaits the venue. */
+  /** `accepted`: only for a place whose order is there and awaits the venue. */
   readonly outcome: 'accepted' | 'applied' | 'rejected' | 'moot' | 'conflict';
-  /** What to ask `commandTransition`. */
+  /** The event for `commandTransition`. */
   readonly event: CommandEvent;
   readonly because: Because;
   readonly orderId: string;
-  /** Why the venue refused, or what contradicts what. */
+  /** Why the venue refused, or which facts contradict each other. */
   readonly reason?: Reason;
-  /** Place: submitted terms in which the order differs from what was asked for. It is ours all the same; a person should know. */
+  /** Place: submitted terms in which the order differs from the request. It is still our order; a person should know. */
   readonly differs?: readonly string[];
   readonly evidence: Fact;
 }
 
 export type Finding =
   | Verdict
-  /** The platform has it in hand, first seen there at this revision. No verdict; told once (`Command.seenPendingAt`). */
+  /** The platform has it pending, first seen so at this revision. Not a verdict; found once (`Command.seenPendingAt`). */
   | { readonly kind: 'reached'; readonly at: NonNullable<Command['seenPendingAt']>; readonly evidence: Fact }
-  /** Replace: the order ended otherwise. `moot`, once a complete read has looked for an order that took its place. */
+  /** Replace: the order ended otherwise. `moot`, once a complete read has looked for an order that replaced it. */
   | { readonly kind: 'look_for_successor'; readonly orderId: string; readonly reference?: string }
-  /** The platform lost its store: versions began anew, and nothing after the baseline can be compared with it. Stays as it is, and a person has to look. */
+  /**
+   * The platform lost its store: versions began anew, and no update after the baseline can be compared with it. The command stays as it is, and a person has to
+   * look.
+   */
   | { readonly kind: 'flagged'; readonly because: 'source_epoch_changed'; readonly evidence: Fact }
-  /** Place: another order than the one it was applied as carries one of its ids too. Alarm; the verdict stays. Told as long as it is so. */
+  /** Place: another order than the one as which it was applied carries one of its ids too. Alarm; the verdict stays. Found again as long as it is so. */
   | { readonly kind: 'second_order'; readonly orderId: string; readonly evidence: Fact }
   | { readonly kind: 'nothing' };
 

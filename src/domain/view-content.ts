@@ -1,10 +1,10 @@
 import { parseInstant } from './instant.ts';
 import type { Instrument, Leg, OrderView } from './order.ts';
 
-/** What makes the order the order it is: set once, another value is a conflict. */
+/** The fields that identify the order: set once, another value is a conflict. */
 type Identified = Pick<OrderView, 'stream' | 'orderId' | 'accountId' | 'instrument' | 'side'>;
 
-/** The identity field that two views of one order contradict each other on, over what both have. Undefined: the same order. */
+/** The identity field on which two views of one order contradict each other, over the fields that both have. Undefined: the same order. */
 export function contradictedIdentity(a: Identified, b: Identified): string | undefined {
   if (a.stream !== b.stream || a.orderId !== b.orderId) return 'orderId';
   if (a.accountId !== b.accountId) return 'accountId';
@@ -25,7 +25,7 @@ export function joinInstruments(a: Instrument, b: Instrument): Instrument {
   };
 }
 
-/** Equal also in what is absent. */
+/** Equal also in the fields that are absent. */
 export function sameInstrument(a: Instrument, b: Instrument): boolean {
   return a === b || (contradictedInstrument(a, b) === undefined && joinInstruments(a, b) === a && joinInstruments(b, a) === b);
 }
@@ -60,14 +60,14 @@ function sameLeg(a: Leg, b: Leg | undefined): boolean {
 }
 
 /**
- * What an account order's winning view contributes: the fields that its stream events and its list rows both have. Fields that the order shows from
+ * The content of an account order's winning view: the fields that its stream events and its list rows both have. Fields that the order takes from
  * elsewhere (identity, references, history) are joined on their own and are not content.
  */
 export function accountContent(view: OrderView): string {
   return JSON.stringify([...terms(view), instant(view.expireTime)]);
 }
 
-/** Everything a prediction order's view says. */
+/** All content of a prediction order's view. */
 export function predictionContent(view: OrderView): string {
   const references = [view.clOrdId, view.clientOrderRef, view.venueOrderId, view.placedBy, view.rejectReason, view.rejectText];
   const instants = [view.createdAt, view.sentAt, view.firstAckAt, view.closedAt, view.expireTime].map(instant);
@@ -75,8 +75,8 @@ export function predictionContent(view: OrderView): string {
 }
 
 /**
- * -1, 0 or 1 by code units. The total order that settles a tie between views: which of them wins means nothing, that it is always the same one does.
- * The text itself and not a hash of it, for it is made on a tie only, and a hash could collide.
+ * -1, 0 or 1 by code units. The total order that settles a tie between views: it does not matter which of them wins, only that it is always the same one.
+ * Compares the text itself and not a hash of it: it is made on a tie only, and a hash could collide.
  */
 export function compareText(a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;
