@@ -10,11 +10,11 @@ interface AccountReadsDeps {
   readonly probes: AccountProbes;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['commands'], 'probes'>;
-  /** Wall time of the oldest send that a read of the account is to judge: an order that was hidden for a while comes with the time of then. */
+  /** Wall time of the oldest send that a read of the account is to judge: an order that was hidden for a while appears with its old time. */
   readonly oldestSendMs: (stream: Stream, accountId: string) => number | undefined;
 }
 
-/** How a read of an account ended. `calledAtMs`: monotonic time at which it was asked for here. */
+/** How a read of an account ended. `calledAtMs`: monotonic time at which it was asked for. */
 export interface AccountRead {
   readonly stream: Stream;
   readonly accountId: string;
@@ -32,11 +32,12 @@ interface Flight {
 }
 
 /**
- * Everything that is read to find out what became of commands, within one budget.
+ * All reads that find out the outcome of commands, within one budget.
  *
- * States of a read of an account: waiting for its token, in order of asking → running → done. One that is asked for again meanwhile is shared: the read of an account
- * judges all its commands at once.
- * Invariant: no more reads begin, and no request is repeated, than the bucket gives tokens; the further requests of a read take theirs from those that come back. Direct reads leave half of it to those of accounts, and give way to any that waits.
+ * States of a read of an account: waiting for its token, in order of asking → running → done. Callers that ask for the same read in the meantime share it: one
+ * read of an account judges all its commands at once.
+ * Invariant: no more reads begin, and no more requests are repeated, than the bucket gives tokens. The further requests of a read are charged to the tokens
+ * that come back later. Direct reads leave half of the bucket to reads of accounts, and let any of those that waits go first.
  */
 export class AccountReads {
   private readonly flights = new Map<string, Flight>();
@@ -57,7 +58,7 @@ export class AccountReads {
     this.stopped = new AbortController();
   }
 
-  /** Ends all reads, running and waiting: each is done, as failed. */
+  /** Ends all reads, running and waiting: each ends as failed. */
   end(): void {
     this.stopped.abort();
     this.timer?.cancel();
@@ -68,7 +69,7 @@ export class AccountReads {
     }
   }
 
-  /** A complete read of the account by its one reader, shared by all who ask while it waits or runs. Never rejects. */
+  /** A complete read of the account by its one reader, shared by all callers that ask while it waits or runs. Never rejects. */
   read(stream: Stream, accountId: string): Promise<AccountRead> {
     const key = `${stream}:${accountId}`;
     const known = this.flights.get(key);
@@ -84,7 +85,7 @@ export class AccountReads {
     return done;
   }
 
-  /** A read of one order or one reference, if the budget has room for it now. Undefined: it has not, and the account's reads will do. */
+  /** A read of one order or one reference, if the budget has room for it now. Undefined: there is no room, and the reads of the account have to do. */
   async direct(read: BudgetedRead, stop: AbortSignal): Promise<ProbeResult | undefined> {
     const { metrics } = this.deps;
     if (this.waiting.length > 0 || !this.bucket.take(Math.floor(this.options.probes.burst / 2))) {
@@ -124,7 +125,7 @@ export class AccountReads {
     flight.finish(read);
   }
 
-  /** Of a read whose token was taken: its first request is paid. The bucket is asked for each repeat, and told of every other one. */
+  /** The budget of a read whose token was taken, so its first request is paid. A repeat asks the bucket first; any other request is only charged to it. */
   private budget(): ReadBudget {
     let paid = 1;
     return {
@@ -156,8 +157,8 @@ interface ProbeDeps {
 }
 
 /**
- * One read, which ends with its deadline, with the term, or with `stop`: whatever comes of it later is not listened to. Never rejects, never hangs; what did not
- * end well is `failed`, which counts for nothing.
+ * One read. It ends with its deadline, with the term, or with `stop`, and a later result is ignored. Never rejects, never hangs. A read that did not
+ * end well is `failed`, which proves nothing.
  */
 export async function runProbe(
   { clock }: ProbeDeps,

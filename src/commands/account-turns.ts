@@ -1,8 +1,8 @@
 /**
- * Work of one account in turn, of different accounts side by side: a command's checks and its journaling must not interleave with another's of the same account,
- * or two equal places would both find nothing unresolved before them.
+ * Runs the work of one account in turn, and of different accounts side by side. The checks and the journaling of a command must not interleave with those of
+ * another command of the same account: otherwise two equal places would both find nothing unresolved before them.
  *
- * Invariant: at most one piece of work of an account runs; at most `maxWaiting` wait. Nothing is kept of an account that has no work.
+ * Invariant: at most one piece of work of an account runs, and at most `maxWaiting` wait. Nothing is kept for an account that has no work.
  */
 export class AccountTurns {
   private readonly lines = new Map<string, { tail: Promise<unknown>; length: number }>();
@@ -12,7 +12,7 @@ export class AccountTurns {
     this.maxWaiting = options.maxWaiting;
   }
 
-  /** Undefined: too many wait already, `work` was not run. */
+  /** Undefined: too many are waiting already, and `work` was not run. */
   run<T>(accountId: string, work: () => Promise<T>): Promise<T> | undefined {
     const line = this.lines.get(accountId) ?? { tail: Promise.resolve(), length: 0 };
     if (line.length >= this.maxWaiting) return undefined;

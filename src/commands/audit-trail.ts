@@ -5,10 +5,11 @@ import type { AuditEntry, CommandJournal } from '../store/command-journal.ts';
 const maxPending = 1_000;
 
 /**
- * Who did what. Written beside the work, never in its way: what is done by an operator is on the halt or the command itself too, with name and reason, in the transaction
- * that does it, so that an audit row that could not be written hides nothing.
+ * Records each act and its principal. It is written beside the work and never delays it: the act of an operator is also on the halt or the command itself, with
+ * name and reason, in the transaction that does it. So an audit row that could not be written hides nothing.
  *
- * Invariant: one write at a time, of everything recorded since the last one began: at a hundred commands a second a commit for each line would cost as much as a step.
+ * Invariant: one write at a time, of everything recorded since the last one began. At a hundred commands a second, a commit for each line would cost as much as
+ * a step.
  */
 export class AuditTrail {
   private pending: AuditEntry[] = [];
@@ -30,7 +31,7 @@ export class AuditTrail {
     });
   }
 
-  /** Resolves when everything recorded so far is written or given up. */
+  /** Resolves once everything recorded so far is written or given up. */
   async drained(): Promise<void> {
     await this.writing;
   }

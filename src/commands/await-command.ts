@@ -9,19 +9,19 @@ export interface AwaitDeps {
   readonly clock: Clock;
 }
 
-/** How often the journal is asked about a command that this process does not follow: it stands by. */
+/** How often the journal is asked about a command that this process does not follow, because it stands by. */
 const pollMs = 500;
-/** The same for one that it does follow: its term may end while somebody waits. */
+/** The same for a command that it does follow: its term may end while a caller waits. */
 const followedPollMs = 5_000;
 
-/** Nothing more comes by itself: it is final, or a person has to say it. */
+/** Nothing more comes by itself: the command is final, or a person has to settle it. */
 export function isOver(command: Command): boolean {
   return isFinal(command.state) || command.state === 'conflict';
 }
 
 /**
- * The command once it is over, or as it is after `waitMs`. Undefined: there is none, or the journal could not be read within the wait. Never rejects.
- * Where this process follows the command the answer comes with its commit; elsewhere the journal is asked twice a second.
+ * The command once it is over, or as it stands after `waitMs`. Undefined: there is no such command, or the journal could not be read within the wait. Never
+ * rejects. Where this process follows the command, the answer comes with its commit; elsewhere the journal is asked twice a second.
  */
 export async function awaitCommand(deps: AwaitDeps, commandId: string, waitMs: number): Promise<Command | undefined> {
   const { book, clock } = deps;

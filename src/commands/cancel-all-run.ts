@@ -16,7 +16,7 @@ import type { CommandOptions } from './command-options.ts';
 import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from './commands.ts';
 import type { Pacing } from './send-attempts.ts';
 
-/** What stands in the way now may be gone by the next try. */
+/** Reasons that may be gone by the next try. */
 const passing: ReadonlySet<DeclineCode> = new Set([
   'NOT_LEADER',
   'DRAINING',
@@ -44,19 +44,20 @@ interface Followed {
 }
 
 /**
- * One cancel-all as the holder of its lane carries it out.
+ * One cancel-all, as the holder of its lane carries it out.
  *
- * The orders of one account on one stream are a line with a window of its own: a venue that does not answer holds up its own orders alone. A cancel leaves the window with its
- * first attempt, and further attempts wait until every order of the line had its first one.
- * Invariant: every submission has the key of its order or of its place, so that whatever is done twice (by a restart, a takeover, a caller) is sent once.
+ * The orders of one account on one stream form a line with a window of its own, so that a venue that does not answer holds up its own orders only. A cancel
+ * leaves the window with its first attempt, and further attempts wait until every order of the line has had its first one.
+ * Invariant: every submission has the key of its order or of its place, so that a cancel which is asked for twice (by a restart, a takeover, a caller) is sent
+ * once.
  */
 export class CancelAllRun {
-  /** Each order's cancel was asked for, and each place looked at, once. */
+  /** Resolves once the cancel of each order was asked for, and each place looked at, at least once. */
   readonly answered: Promise<void>;
   private readonly results: (SubmitResult | undefined)[] = [];
   private readonly places = new Map<string, Followed>();
   private readonly stopped = new AbortController();
-  /** Orders, by their place on the list, and commands of which nothing can be told yet. */
+  /** Orders, by their index in the list, and commands, of which nothing can be said yet. */
   private readonly unknown: Set<number | string>;
   private markAnswered: () => void = () => {};
   private readonly deps: CancelAllRunDeps;
@@ -64,7 +65,7 @@ export class CancelAllRun {
   private readonly term: Term | undefined;
   private readonly options: CancelAllRunOptions;
 
-  /** `term`: left out where this process may send nothing; then it only tells what became of it. */
+  /** `term`: left out where this process may send nothing; then the run only reports the outcome. */
   constructor(deps: CancelAllRunDeps, record: NewCancelAll, term: Term | undefined, options: CancelAllRunOptions) {
     this.deps = deps;
     this.record = record;
@@ -83,7 +84,7 @@ export class CancelAllRun {
     this.stopped.abort();
   }
 
-  /** Resolves once it is in force no more, or stopped. Never rejects. */
+  /** Resolves once the cancel-all is no longer in force, or is stopped. Never rejects. */
   async carryOut(): Promise<void> {
     const { orders, places } = this.record;
     const lines = Map.groupBy(orders.entries(), ([, { accountId, stream }]) => `${stream}:${accountId}`);
@@ -107,7 +108,7 @@ export class CancelAllRun {
     return { kind: 'done', replayed, inForce, open, orders, places, unread, declined };
   }
 
-  /** Nothing more is to be done about the place. */
+  /** The place needs nothing more. */
   private isDone({ command, result }: Followed): boolean {
     if (this.record.onLanding === 'leave') return true;
     if (command === undefined || !isFinal(command.state)) return false;
@@ -142,7 +143,7 @@ export class CancelAllRun {
     await Promise.all(work);
   }
 
-  /** Tries until nothing that passes stands in the way. */
+  /** Tries until the result is not one of the passing reasons. */
   private async cancel(
     { accountId, stream, orderId }: OrderOfAccount,
     idempotencyKey: string,
@@ -232,7 +233,7 @@ export class CancelAllRun {
   }
 }
 
-/** It is in the journal, or never will be: asked again nothing more comes of it. */
+/** The cancel is in the journal, or never will be: asking again would change nothing. */
 function isTaken(result: SubmitResult | undefined): boolean {
   return result !== undefined && (result.kind === 'journaled' || !passing.has(result.code));
 }
@@ -244,7 +245,7 @@ function isInHand(result: SubmitResult | undefined): boolean {
   return ['accepted', 'applied', 'moot'].includes(result.command.state);
 }
 
-/** No order came of the place. */
+/** The place has led to no order. */
 function isOver(command: Command | undefined): boolean {
   return command !== undefined && isFinal(command.state) && (command.orderId === undefined || command.state !== 'applied');
 }

@@ -20,7 +20,7 @@ export interface CancelAllsDeps extends CancelAllRunDeps {
   readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
 }
 
-/** `onLanding`: left out, what lands late is cancelled. */
+/** `onLanding`: where it is left out, an order that lands late is cancelled. */
 export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding };
 
 export type CancelAllOptions = Pick<
@@ -29,12 +29,12 @@ export type CancelAllOptions = Pick<
 >;
 
 /**
- * Cancels every open order of the account, or of all accounts, or those that are selected, a command each.
+ * Cancels every open order of the account, or of all accounts, or those that are selected, with one command for each order.
  *
- * States of a cancel-all: written down → in force (carried out by the holder of its lane, whoever that is) → ended, once each of its orders has its cancel and each of its
+ * States of a cancel-all: written down → in force (carried out by the present holder of its lane) → ended, once each of its orders has its cancel and each of its
  * places is settled.
- * Invariant: a key is about the orders that were open, and the places that were unresolved, when it was first heard; they are in the journal before the first cancel.
- * Again it cancels nothing else, however late it comes. What it answers names everything of the scope that it knows may be open.
+ * Invariant: a key covers the orders that were open, and the places that were unresolved, when the key was first seen. They are in the journal before the first
+ * cancel. The same key again cancels nothing else, however late it comes. The answer names every order of the scope that it knows may be open.
  */
 export class CancelAlls {
   private readonly runs = new Map<string, CancelAllRun>();
@@ -46,18 +46,18 @@ export class CancelAlls {
     this.options = options;
   }
 
-  /** Carries out what the journal has in force, in the background. */
+  /** Carries out the cancel-alls that are in force in the journal, in the background. */
   begin(term: Term): void {
     void this.takeUp(term);
   }
 
-  /** The term is over: its holder takes up what is left. */
+  /** The term is over: the next holder takes up the rest. */
   end(): void {
     for (const run of this.runs.values()) run.stop();
     this.runs.clear();
   }
 
-  /** Never rejects; declined as a whole means that this call sent nothing. */
+  /** Never rejects. Declined as a whole means that this call sent nothing. */
   async run(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
     const { journal, log, maySend } = this.deps;
     const { by, requestId, idempotencyKey } = word;
@@ -65,7 +65,7 @@ export class CancelAlls {
       const known = await journal.findCancelAll(this.options.lane, by, idempotencyKey);
       if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
       const under = maySend();
-      // What became of a known one is in the journal, for a process that may send nothing too.
+      // The outcome of a known one is in the journal, so a process that may send nothing can report it too.
       if ('code' in under) return known === undefined ? under : this.awaitReport(known, true);
       const opened = known === undefined ? await this.open(scope, word, under.term) : { record: known, replayed: true };
       return 'code' in opened ? opened : this.awaitReport(opened.record, opened.replayed, under.term);
@@ -77,7 +77,7 @@ export class CancelAlls {
     }
   }
 
-  /** Waits for each order's first answer, or for as long as a caller should wait. */
+  /** Waits for the first answer of each order, or for as long as a caller should wait. */
   private async awaitReport(record: NewCancelAll, replayed: boolean, term?: Term): Promise<CancelAllResult> {
     const run = this.carryOut(record, term);
     const waited = new AbortController();
@@ -119,8 +119,8 @@ export class CancelAlls {
   }
 
   /**
-   * Whether it was written down is not known, and may be decided later than any read of it: the same key is written again until the journal answers. So it is carried out in
-   * this term, and the caller who repeats it finds it.
+   * It is not known whether the cancel-all was written down, and this may be decided later than any read of it. So the same key is written again until the
+   * journal answers: then it is carried out in this term, and a caller that repeats the key finds it.
    */
   private async openLater(wanted: NewCancelAll, term: Term): Promise<void> {
     const { journal, clock, random } = this.deps;
@@ -168,7 +168,7 @@ export class CancelAlls {
 
 const keyReused = declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another cancel-all');
 
-/** Its fields in one order: a part of the hash. */
+/** Its fields in a fixed order, because they are part of the hash. */
 function selectionOf(scope: CancelAllScope): CancelAllSelection {
   const { symbol, side, principal, reference } = scope.only ?? {};
   return {

@@ -34,15 +34,16 @@ export interface CancelAfter {
 const again = { firstMs: 500, maxMs: 5_000 };
 
 /**
- * The dead man's switch: a principal that falls silent has the open orders of its accounts cancelled.
+ * The dead man's switch: when a principal falls silent, the open orders of its accounts are cancelled.
  *
- * States of a timer: armed → run out → ended, once a cancel-all of its account is in the journal; that one is then in force until it is done, over restarts and takeovers.
- * Invariants: the holder of the lane alone changes and fires timers, so what it has in memory is all there is. What a timer fires has the timer's id as its key: fired again, by
+ * States of a timer: armed → run out → ended, once a cancel-all of its account is in the journal. That cancel-all then stays in force until it is done, over
+ * restarts and takeovers.
+ * Invariants: only the holder of the lane changes and fires timers, so its memory has all of them. A timer fires with its own id as the key: fired again, by
  * this process or the next, it is the same cancel-all.
  */
 export class CancelTimers {
   private readonly armed = new Map<string, { readonly timer: CancelTimer; readonly alarm: Timer }>();
-  /** Ids of those that have run out and have not ended. */
+  /** Ids of the timers that have run out and have not ended. */
   private readonly overdue = new Set<string>();
   private readonly deps: CancelTimersDeps;
   private readonly options: Pick<CommandOptions, 'lane' | 'journalBackoff'>;
@@ -52,7 +53,7 @@ export class CancelTimers {
     this.options = options;
   }
 
-  /** Takes up what the journal has, in the background: what ran out while nobody held the lane fires at once. */
+  /** Takes up the timers of the journal, in the background: those that ran out while the lane had no holder fire at once. */
   begin(term: Term): void {
     void this.takeUp(term);
   }
@@ -71,7 +72,7 @@ export class CancelTimers {
     if ('code' in under) return under;
     const objections = afterMs === 0 ? [] : accountIds.map(objection).filter((each) => each !== undefined);
     const [objected] = objections;
-    // A timer that could not cancel must not be believed in.
+    // A caller must not rely on a timer that could not cancel.
     if (objected !== undefined) return objected;
     const timers = accountIds.map((accountId) => ({ accountId, timerId: random.uuid() }));
     const { term } = under;
@@ -83,7 +84,7 @@ export class CancelTimers {
       for (const timer of timers) this.arm({ ...timer, principal, leftMs: afterMs }, term, afterMs === 0);
       this.show();
       const action = afterMs === 0 ? 'cancel_after_disarm' : 'cancel_after_arm';
-      // Not each renewal: they come every few seconds.
+      // Renewals are not recorded: they come every few seconds.
       if (changed) for (const accountId of accountIds) audit({ principal, action, accountId, requestId, detail: { afterMs } });
       return { kind: 'done', accountIds, ...(afterMs > 0 && { firesAtMs }) };
     } catch (err) {
@@ -105,7 +106,7 @@ export class CancelTimers {
     else this.armed.set(key, { timer, alarm: this.deps.clock.after(timer.leftMs, () => void this.fire(timer, term)) });
   }
 
-  /** Until its cancel-all is written down, it was renewed, or the term is over. */
+  /** Tries until its cancel-all is written down, the timer was renewed, or the term is over. */
   private async fire(timer: CancelTimer, term: Term): Promise<void> {
     const { clock, random, log, metrics } = this.deps;
     const { timerId, principal, accountId } = timer;
@@ -147,7 +148,7 @@ export class CancelTimers {
       try {
         const timers = await journal.armedCancelTimers(this.options.lane);
         if (term.over.aborted) return;
-        // What was armed here meanwhile is newer than what was read.
+        // A timer armed here in the meantime is newer than the one that was read.
         for (const timer of timers) if (!this.armed.has(keyOf(timer))) this.arm(timer, term);
         this.show();
         return;

@@ -25,18 +25,18 @@ export type CheckResult =
       readonly kind: 'passed';
       readonly orderId?: string;
       readonly baseline?: Baseline;
-      /** The one that a replace or cancel names, where it is known. */
+      /** The order that a replace or cancel names, where it is known. */
       readonly order?: Order;
       readonly tookToken: boolean;
     }
-  /** A cancel of an order that was never seen: the platform has to be asked whose it is. */
+  /** A cancel of an order that was never seen: the platform has to be asked which account it belongs to. */
   | { readonly kind: 'unseen' }
   | Declined;
 
 /**
- * Everything for which a command is declined before anything is journaled (docs/settling.md, "Outcome of a write"). Of a cancel nothing is asked but whether its account may
- * be traded and its order still lives. Called in the account's turn: nothing of the account is opened between this and the opening. Rejects when the order could not be
- * read. `isPaced`: a cancel of a cancel-all, whose list is ceiling enough.
+ * All checks that decline a command before anything is journaled (docs/settling.md, "Outcome of a write"). A cancel is checked only for whether its account may
+ * be traded and its order is still open. Called in the account's turn: no command of the account is opened between these checks and the opening. Rejects when
+ * the order could not be read. `isPaced`: a cancel of a cancel-all; the length of its list is limit enough.
  */
 export async function checkSubmission(
   deps: CheckDeps,
@@ -57,13 +57,16 @@ export async function checkSubmission(
     return refusal === undefined ? takeToken(deps, request, {}) : { kind: 'declined', ...refusal };
   }
   const held = await deps.journal.readOrder(request.stream, request.orderId);
-  // One of another account is asked for like one that was never seen: neither the answer nor its time tells which of them it is.
+  // An order of another account is treated like one that was never seen: neither the answer nor its timing shows which of the two it is.
   if (held === undefined || held.order.accountId !== request.accountId)
     return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
   return orderObjection(submission, held, priors) ?? passed(deps, submission, held, isPaced);
 }
 
-/** Ids that are known here came from the platform; any other is as its caller wrote it. With a revision to match it is one that the caller has seen here. */
+/**
+ * Ids that are known here came from the platform; any other id is as its caller wrote it. With a revision to match, it must be an order that the caller has
+ * seen here.
+ */
 function mayExistUnseen({ request, ifRevision }: Submission): boolean {
   return request.kind === 'cancel' && ifRevision === undefined && isOrderId(request.stream, request.orderId);
 }
@@ -82,7 +85,7 @@ export function cancelAllObjection(
   return declined(code === 'ACCOUNT_NOT_TRADED' ? code : 'ACCOUNT_NOT_FOUND', message);
 }
 
-/** Whether anything of ours may touch the account at all. */
+/** Why no command of ours may touch the account, if so. */
 function accountObjection(
   { probes }: Pick<CheckDeps, 'probes'>,
   { accounts }: Pick<CommandOptions, 'accounts'>,
@@ -137,7 +140,7 @@ function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate, 
   return isPaced ? { kind: 'passed', ...named, tookToken: false } : takeToken(deps, request, named);
 }
 
-/** The last of the checks, so that what is declined for another reason costs nothing. */
+/** The last of the checks, so that a command declined for another reason costs no token. */
 function takeToken(
   { budgets }: CheckDeps,
   request: Submission['request'],
@@ -169,6 +172,6 @@ export function declined(code: Declined['code'], message: string, retryAfterMs?:
 }
 
 export const orderNotFound = declined('ORDER_NOT_FOUND', 'no such order');
-/** Why this process sends nothing just now; whoever asks again may meet one that does. */
+/** Why this process sends nothing just now; a caller that asks again may reach one that does. */
 export const anotherLeads = declined('NOT_LEADER', 'another process holds the lane', 2_000);
 export const ending = declined('DRAINING', 'the service is ending', 2_000);

@@ -8,12 +8,12 @@ export interface BookOptions {
   readonly recentMs: number;
 }
 
-/** Told of each new version of a watched command. `before`: the version that was known. */
+/** Called with each new version of a watched command. `before`: the version known until then. */
 export type OnChange = (watched: Watched, before: Command) => void;
 
 const maxRecent = 10_000;
 
-/** What was sent and is unresolved. */
+/** The commands that were sent and are unresolved. */
 export interface SentAndUnresolved {
   readonly unresolved: number;
   /** Wall time of the last possible send of the oldest of them. */
@@ -21,27 +21,30 @@ export interface SentAndUnresolved {
 }
 
 /**
- * The commands of this term that are not over, in memory: what checks, reconciler and waiting callers look at. The journal is the truth; a version seen later wins.
+ * The commands of this term that are not over, in memory, for the checks, the reconciler and waiting callers. The journal is the truth; a higher version wins.
  *
- * Invariant: `command` of an entry never goes back to a lower version; an entry leaves when its command is final and no attempt of it is in hand. `complete` is true
- * only while every command of the lane that is not final is here: only then is "nothing unresolved before it" an answer.
+ * Invariant: `command` of an entry never goes back to a lower version; an entry leaves when its command is final and no attempt of it is in hand. `complete` is
+ * true only while every command of the lane that is not final is here: only then can the book answer "nothing unresolved before it".
  */
 export class CommandBook {
   private readonly watched = new Map<string, Watched>();
   private readonly byOrder = new Map<string, Set<Watched>>();
   private readonly byAccount = new Map<string, Set<Watched>>();
-  /** Places that are not watched and that news of an order would change, and until when (monotonic) such news is looked up in the journal. */
+  /** Places that are not watched and that news of an order would change. The value: until when (monotonic) such news is looked up in the journal. */
   private readonly recent = new Map<string, number>();
   private readonly waiters = new Map<string, Set<(command: Command) => void>>();
   private overflowed = false;
-  /** Being journaled at this moment: in the journal perhaps, and not here yet. */
+  /** Being journaled at this moment: perhaps in the journal already, and not here yet. */
   readonly opening = new Set<string>();
   private readonly clock: Clock;
   private readonly options: BookOptions;
-  /** Set once by whoever follows the entries. */
+  /** Set once by the follower of the entries. */
   onChange: OnChange = () => {};
   onLeave: (watched: Watched) => void = () => {};
-  /** It has a rival (`has`): another cancel of its order that may be out beside it. Or the last one of them is known never to have been. */
+  /**
+   * `has`: the cancel has a rival, another cancel of its order that may be in flight at the same time. Otherwise the last of its rivals is known never to have
+   * been pending.
+   */
   onRival: (watched: Watched, rivalId: string, has: boolean) => void = () => {};
 
   constructor(clock: Clock, options: BookOptions) {
@@ -61,7 +64,7 @@ export class CommandBook {
     return !this.overflowed && this.room > 0;
   }
 
-  /** Commands of the journal did not fit, or all of them do again. */
+  /** Some commands of the journal did not fit, or all of them fit again. */
   overflow(overflowed: boolean): void {
     this.overflowed = overflowed;
   }
@@ -74,7 +77,7 @@ export class CommandBook {
       return known;
     }
     const entry = watchedFrom(command, sentAtMs, this.clock.monotonicMs());
-    // Of one that was opened just now all rivals are here, if all commands are.
+    // For a command that was opened just now, all rivals are here if all commands are.
     if (command.state === 'open' && this.complete) entry.rivalsUnread = false;
     entry.behind = entry.rivalsUnread;
     this.watched.set(command.commandId, entry);
@@ -105,7 +108,7 @@ export class CommandBook {
     return this.byOrder.has(key);
   }
 
-  /** Two cancels of one order: neither can be told from the other by what the order shows while it is pending. */
+  /** Two cancels of one order: while one is pending, the order does not show which of the two it is. */
   addRival(entry: Watched, rivalId: string): void {
     if (entry.rivals.has(rivalId)) return;
     entry.rivals.add(rivalId);
@@ -119,7 +122,7 @@ export class CommandBook {
     }
   }
 
-  /** The platform's word, or ours, is that nothing came of it: it was never pending. */
+  /** The platform refused it, or we did not send it: it was never pending. */
   private unmarkRivals(entry: Watched): void {
     const { commandId, state } = entry.command;
     if (state !== 'refused' && state !== 'not_sent') return;
@@ -134,7 +137,7 @@ export class CommandBook {
     return those.filter((other) => other !== entry && other.command.request.kind === 'cancel');
   }
 
-  /** A version that was committed. Older ones than ours change nothing. Of a command that is not watched only its waiters learn. */
+  /** Takes a version that was committed. One older than ours changes nothing. For a command that is not watched, only its waiters are called. */
   adopt(command: Command): void {
     const entry = this.watched.get(command.commandId);
     if (entry === undefined) {
@@ -152,12 +155,12 @@ export class CommandBook {
   }
 
   /**
-   * With more commands than fit: whoever has been followed longest, and for `turnMs` at least, gives its place to another one, and has it again in its turn. False: nobody
-   * can yet. An order of it that appears meanwhile, or is decided upon, is a stray; what its order goes through is in the log.
+   * Used when there are more commands than fit: the command that has been followed longest, and for at least `turnMs`, gives its place to another one, and gets
+   * it back in its turn. False: none can yet. Meanwhile news of its order, or a decision upon it, goes to `OrphanOrders`; the changes of its order are in the log.
    */
   giveTurn(turnMs: number): boolean {
     const nowMs = this.clock.monotonicMs();
-    // In the order in which they came.
+    // The map keeps the order in which they came.
     for (const entry of this.watched.values()) {
       if (nowMs - entry.watchedSinceMs < turnMs) return false;
       if (entry.hands > 0 || entry.command.state === 'open') continue;
@@ -167,7 +170,7 @@ export class CommandBook {
     return false;
   }
 
-  /** It stays here, whatever becomes of it, until `letGo`. */
+  /** Keeps the entry here, in any state, until `letGo`. */
   hold(entry: Watched): void {
     entry.hands += 1;
   }
@@ -177,7 +180,7 @@ export class CommandBook {
     this.leaveIfOver(entry);
   }
 
-  /** Places that are not watched, of which an order may still appear, or tell something else than it did. */
+  /** Places that are not watched, whose order may still appear, or show something new. */
   recentIds(): string[] {
     const nowMs = this.clock.monotonicMs();
     for (const [commandId, untilMs] of this.recent) {
@@ -191,7 +194,7 @@ export class CommandBook {
     return this.recent.has(commandId);
   }
 
-  /** Its time is not prolonged by news, so that those that were remembered first are forgotten first. */
+  /** News does not prolong its time, so the places that were remembered first are forgotten first. */
   remember(command: Command): void {
     if (!mayHaveNews(command) || this.recent.has(command.commandId)) return;
     if (this.recent.size >= maxRecent) for (const oldest of [...this.recent.keys()].slice(0, 1)) this.recent.delete(oldest);
@@ -250,7 +253,7 @@ export class CommandBook {
   }
 }
 
-/** Attempts may have moved (prepared to sending) and misses been counted without a step: of equal versions the one that is further on is newer. */
+/** Without a step, attempts may move (prepared to sending) and misses may be counted: between equal versions, the one that is further on is newer. */
 function isNewer(command: Command, than: Command): boolean {
   if (command.version !== than.version) return command.version > than.version;
   return sendings(command) > sendings(than) || command.misses > than.misses;
@@ -260,7 +263,7 @@ function sendings({ attempts }: Command): number {
   return attempts.filter(({ state }) => state !== 'prepared').length;
 }
 
-/** A place that came to nothing: an order of it lands late. One that awaits the venue, and had no room: its order settles it. */
+/** A place that led to no order: an order of it may land late. Or one that awaits the venue and found no room: its order settles it. */
 function mayHaveNews(command: Command): boolean {
   if (command.request.kind !== 'place') return false;
   return isFinal(command.state) ? command.state !== 'applied' : awaitsVenue(command);

@@ -48,28 +48,32 @@ export interface CommandDeskDeps {
   readonly random: Random;
   readonly metrics: Metrics['commands'];
   readonly log: Log;
-  /** A step was just committed: its event waits in the outbox. Never waits, never throws. */
+  /** A step was just committed, and its event is in the outbox. Never waits, never throws. */
   readonly onStep?: () => void;
 }
 
 /** The command side at a glance, for `/status`. */
 export interface DeskStatus extends SentAndUnresolved {
   readonly enabled: boolean;
-  /** Holding the lane. Standing by, nothing is known of what is unresolved. */
+  /** This process holds the lane. While it stands by, it does not know which commands are unresolved. */
   readonly leading: boolean;
 }
 
-/** How far back a takeover returns commands that are final: one that came to nothing may have landed while nobody held the lane. */
+/** How far back a takeover returns commands that are final: one that had led to nothing may have landed while the lane had no holder. */
 const takeOverRecentMs = 120_000;
-/** How often the journal is asked for the halts, to show them on a process that stands by and to hold to those of other lanes on one that leads, and told of those that it lacks. */
+/**
+ * How often the journal is asked for the halts, and gets those that it lacks. A process that stands by shows them; one that leads also keeps to those of other
+ * lanes.
+ */
 const lookAtHaltsEveryMs = 5_000;
 
 /**
- * The command side: takes commands, sends them, and has them followed until they are settled (docs/settling.md). The parts do the work; this joins them and keeps the term.
+ * The command side: takes commands, sends them, and follows them until they are settled (docs/settling.md). The parts do the work; this class joins them and
+ * keeps the term.
  *
  * States: standing by → leading (between `begin` and `end`) → standing by …; draining, from `drain` on, in both.
- * Invariant: whatever is written or sent belongs to the term under which it began, and nothing of a term is begun once it is over or its lease is not certain. Standing by,
- * every command is declined before anything happens.
+ * Invariant: every write and every send belongs to the term under which it began, and none is begun once the term is over or its lease is not certain. While
+ * the process stands by, every command is declined before anything happens.
  */
 export class CommandDesk implements Commands, Service {
   readonly name = 'commands';
@@ -141,12 +145,12 @@ export class CommandDesk implements Commands, Service {
     };
   }
 
-  /** Resolves at once: from now on the halts are looked at; everything else waits for a term. */
+  /** Resolves at once. From now on the halts are read; everything else waits for a term. */
   async start(): Promise<void> {
     void this.lookAfterHalts();
   }
 
-  /** The lane is ours: takes over what the holder before left. Rejects when the journal can't be read or written; the lane is then given back. */
+  /** The lane is ours: takes over the commands that the former holder left. Rejects when the journal can't be read or written; the lane is then given back. */
   async begin({ epoch }: { readonly epoch: bigint }): Promise<void> {
     await this.end();
     const { journal, clock, log } = this.deps;
@@ -167,7 +171,7 @@ export class CommandDesk implements Commands, Service {
     this.deps.onStep?.();
   }
 
-  /** The lane is somebody else's, or about to be: nothing more is sent or settled here. What is in hand may still add evidence. */
+  /** Another process has the lane, or soon will: nothing more is sent or settled here. Attempts in hand may still add evidence. */
   async end(): Promise<void> {
     this.leading?.over.abort();
     this.leading = undefined;
@@ -183,12 +187,12 @@ export class CommandDesk implements Commands, Service {
     this.reconciler.followCommitted(batch);
   }
 
-  /** Batches committed that can't be handed over. */
+  /** Batches were committed that can't be handed over. */
   missedCommitted(): void {
     this.reconciler.missedCommitted();
   }
 
-  /** Takes no more commands and finishes those in hand; at the signal it leaves them to the journal. */
+  /** Takes no more commands and finishes those in hand; once the signal aborts, it leaves them to the journal. */
   async drain(signal: AbortSignal): Promise<void> {
     this.draining = true;
     this.stopped.abort();
@@ -250,7 +254,7 @@ export class CommandDesk implements Commands, Service {
     this.notWaitingFor(this.halts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term));
   }
 
-  /** A halt holds in memory at once. Where the database does not take it, `lookAfterHalts` writes it later. */
+  /** A halt holds in memory at once. If the database does not take it now, `lookAfterHalts` writes it later. */
   private notWaitingFor(raised: Promise<unknown>): void {
     raised.catch((err: unknown) => this.deps.log.warn({ err }, 'a halt could not be written; it holds, and is written later'));
   }

@@ -6,10 +6,10 @@ import { isFollowed, type Watched } from './watched.ts';
 
 const kinds = ['place', 'replace', 'cancel'] as const;
 
-/** Looked at now and then, not at each change: a thousand unknown commands would be counted a thousand times. No scrape is more frequent. */
+/** Counted at intervals, not at each change: a thousand unknown commands would be counted a thousand times. No scrape is more frequent than this. */
 const everyMs = 5_000;
 
-/** The figures of commands. Gauges are those of the holder of the lane: a standby shows none. */
+/** The metrics of commands. Only the holder of the lane shows the gauges. */
 export class CommandGauges {
   private timer: Timer | undefined;
   private readonly deps: { readonly book: CommandBook; readonly clock: Clock; readonly metrics: Metrics['commands'] };

@@ -10,33 +10,33 @@ export interface CommandOptions {
   readonly approvalMs: number;
   /** Off: every command is declined with COMMANDS_OFF. What is unresolved is still settled, and an operator may still settle, halt and resume. */
   readonly enabled: boolean;
-  /** Accounts that may be traded, and no others. Empty: simulated accounts only. */
+  /** The only accounts that may be traded. Empty: simulated accounts only. */
   readonly accounts: readonly string[];
-  /** A caller's reference names one command of its principal, for ever. */
+  /** A caller's reference names one command of its principal, forever. */
   readonly callerRefOnce: boolean;
   /** Declines places and replaces while the account's stream is not live. */
   readonly needsLive: boolean;
-  /** How long attempts that were not sent are followed by others. */
+  /** For how long an attempt that was not sent is followed by another one. */
   readonly deadlineMs: number;
   /** Places and replaces of one account. */
   readonly rate: BucketOptions;
-  /** Cancels of one account, but for those of a cancel-all: a ceiling for a loop that runs away, which no person reaches. */
+  /** Cancels of one account, except those of a cancel-all: a limit for a loop that runs away, which no person reaches. */
   readonly cancelRate: BucketOptions;
   readonly breaker: BreakerOptions;
-  /** So many unresolved commands halt the account, or the service. */
+  /** The number of unresolved commands that halts the account, or the service. */
   readonly haltAt: { readonly account: number; readonly service: number };
-  /** Reads spent on finding out what became of commands. */
+  /** Reads spent on finding out the outcome of commands. */
   readonly probes: BucketOptions;
   readonly probeDeadlineMs: number;
   /** The write must begin within this time after the commit that permits it. */
   readonly writeWithinMs: number;
-  /** How long a caller waits for its answer to be recorded while the database does not take it; then it is told what was committed last. */
+  /** How long a caller waits for its answer to be recorded while the database does not take it; then it gets the state committed last. */
   readonly recordPatienceMs: number;
   /** Between attempts of one command. */
   readonly attemptBackoff: BackoffOptions;
   /** Between tries of a write of the journal that failed. */
   readonly journalBackoff: BackoffOptions;
-  /** Commands kept in memory and followed; the rest is taken from the journal as there is room, and nothing is placed until then. */
+  /** Commands kept in memory and followed. The rest is taken from the journal as there is room, and nothing is placed until then. */
   readonly maxWatched: number;
   /** Commands of one account that may wait for their checks. */
   readonly maxWaitingPerAccount: number;
@@ -44,16 +44,19 @@ export interface CommandOptions {
   readonly cancelAllWindow: number;
   /** How long a cancel-all may read its accounts before its first cancel. */
   readonly cancelAllReadMs: number;
-  /** How long its caller waits for what has come of it; it goes on behind the answer. */
+  /** How long its caller waits for the result; the cancel-all goes on after the answer. */
   readonly cancelAllAnswerMs: number;
-  /** Unresolved for so long: a warning, and an error that pages. */
+  /** How long a command is unresolved before a warning, and before an error that pages. */
   readonly warnAfterMs: number;
   readonly alarmAfterMs: number;
-  /** With more unresolved commands than fit: how long each is followed before it gives its place to one that waits. Longer than the longest time between two of its probes. */
+  /**
+   * With more unresolved commands than fit: how long each is followed before it gives its place to one that waits. More than the longest time between two of
+   * its probes.
+   */
   readonly turnMs: number;
-  /** How long after its end a command that came to nothing is still looked up when hand-overs were missed. */
+  /** How long after its end a command that led to no order is still looked up when hand-overs were missed. */
   readonly recentMs: number;
-  /** How often all places that came to nothing are looked through for orders that landed after all. */
+  /** How often all places that led to no order are checked for orders that landed after all. */
   readonly landingSweepEveryMs: number;
   /** How often the journal is asked for unresolved commands that are not watched. */
   readonly sweepEveryMs: number;

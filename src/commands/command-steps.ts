@@ -25,20 +25,20 @@ export type CommitResult =
   | { readonly kind: 'stepped'; readonly command: Command; readonly decision: Decision }
   /** Nothing was left to decide on its newest version. */
   | { readonly kind: 'nothing'; readonly command: Command }
-  /** The term is over, by a later holder or by our own end: what is unresolved is theirs. */
+  /** The term is over, through a later holder or our own end: the unresolved commands are the next holder's. */
   | { readonly kind: 'over' };
 
-/** Each time the journal says that somebody else stepped first, one step has been made: more than this many in a row is a mistake of ours. */
+/** Each time the journal says that another writer stepped first, one step has been made: more than this many in a row is a bug of ours. */
 const maxTries = 50;
 
 /**
- * The one way in which a command changes: decide on the newest version known, write by compare-and-set, and decide again where another step came first.
+ * The only way in which a command changes: decide on the newest version known, write by compare-and-set, and decide again if another step came first.
  *
- * Invariant: nothing is taken as changed that the journal has not committed, and a halt that a step calls for is durable before the step is: a crash between the two
- * halts once too often, never once too seldom.
+ * Invariant: a change counts only once the journal has committed it, and a halt that a step calls for is durable before the step is: a crash between the two
+ * leaves a halt too many, never one too few.
  */
 export class CommandSteps {
-  /** The last step asked for of each command that has one in hand. */
+  /** The last step asked for, of each command that has one in hand. */
   private readonly lastOf = new Map<string, Promise<unknown>>();
   private readonly deps: CommandStepsDeps;
   private readonly options: Pick<CommandOptions, 'journalBackoff'>;
@@ -48,10 +48,10 @@ export class CommandSteps {
     this.options = options;
   }
 
-  /** Rejects when the journal can't be reached, or the outcome of its commit is not known: asking again is safe, since what was written is then found. */
+  /** Rejects when the journal can't be reached, or the outcome of its commit is not known. Asking again is safe, since a step that was written is then found. */
   async commit(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
     const { commandId } = command;
-    // One at a time of a command: an answer and an update that come together would else decide on the same version, and one of them write in vain.
+    // One at a time for each command: otherwise an answer and an update that come together would decide on the same version, and one of the writes would fail.
     const before = this.lastOf.get(commandId);
     const step = (before?.catch(() => undefined) ?? Promise.resolve()).then(() => this.steps(command, decide, term));
     this.lastOf.set(commandId, step);
@@ -63,7 +63,7 @@ export class CommandSteps {
     }
   }
 
-  /** The same, again and again with backoff until it is written or the term is over. Never rejects. */
+  /** The same, repeated with backoff until it is written or the term is over. Never rejects. */
   async commitUntilOver(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
     const backoff = new Backoff(this.deps.random, this.options.journalBackoff);
     for (let failures = 0; ; failures += 1) {
@@ -113,7 +113,7 @@ export class CommandSteps {
     if (before.state === 'open') return;
     const settles = before.state !== after.state && (isFinal(outcome) || outcome === 'conflict');
     const sentAtMs = book.get(commandId)?.sentAtMs;
-    // The doubt ends with the order; how long its venue takes is no figure of ours.
+    // The doubt ends when the order appears; the time that its venue then takes does not count.
     if (sentAtMs !== undefined && !awaitsVenue(before) && (settles || awaitsVenue(after)))
       metrics.settleSeconds.observe((clock.monotonicMs() - sentAtMs) / 1000);
     if (!settles) return;

@@ -7,18 +7,21 @@ import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from '.
 export interface Submission {
   readonly principal: string;
   readonly idempotencyKey: string;
-  /** Already of the right shape (`schema/command-bodies.ts`); what depends on the order's state is judged here. */
+  /** Already of the right shape (`schema/command-bodies.ts`); the checks that depend on the order's state are made here. */
   readonly request: CommandRequest;
   readonly callerRef?: string;
   readonly supersedes?: string;
   /** Replace and cancel: only at this revision of the order. */
   readonly ifRevision?: number;
   readonly requestId: string;
-  /** How long the caller waits for the end (`Prefer: wait`). The answer comes earlier when there is nothing left to wait for; without it as soon as the attempt is answered. */
+  /**
+   * How long the caller waits for the end (`Prefer: wait`). The answer comes earlier when there is nothing left to wait for. Without it the answer comes as
+   * soon as the attempt is answered.
+   */
   readonly waitMs?: number;
 }
 
-/** Why nothing was journaled: 4xx and 5xx mean just that. */
+/** Why nothing was journaled: 4xx and 5xx mean exactly that. */
 export const declineCodes = {
   NOT_LEADER: 503,
   DRAINING: 503,
@@ -61,13 +64,13 @@ export interface OperatorWord {
   /** Never empty: it is recorded. */
   readonly reason: string;
   readonly requestId: string;
-  /** The token names some accounts only: what was halted for every account stays halted. */
+  /** The token names only some accounts: a halt of every account stays. */
   readonly ofSomeAccounts?: true;
   /** The second principal, where one has approved it. */
   readonly approvedBy?: string;
 }
 
-/** Where a second principal is needed (`fourEyes`): it was written down, and nothing was done yet. */
+/** Where a second principal is needed (`fourEyes`): the request was written down, and nothing was done yet. */
 export interface Requested {
   readonly kind: 'requested';
   readonly approval: Approval;
@@ -82,7 +85,7 @@ export type SettleResult =
       readonly message: string;
     };
 
-/** `halts`: all that are in force afterwards, of whatever scope. */
+/** `halts`: all that are in force afterwards, of every scope. */
 export type HaltResult =
   | Requested
   | { readonly kind: 'done'; readonly halts: readonly Halt[] }
@@ -118,19 +121,19 @@ export type ApproveResult =
       readonly message: string;
     };
 
-/** What one account (or the service) still may send, for RateLimit headers. */
+/** How much one account (or the service) may still send, for RateLimit headers. */
 export interface Allowance {
   readonly limit: number;
   readonly remaining: number;
   readonly resetMs: number;
 }
 
-/** One look of the reconciler, for `reconcile --dry-run` and `/status`. */
+/** One round of the reconciler, for `reconcile --dry-run` and `/status`. */
 export interface ReconcileReport {
   readonly unresolved: number;
   readonly probes: number;
   readonly settled: readonly { readonly commandId: string; readonly outcome: CommandOutcome }[];
-  /** What would be read, or was. */
+  /** The reads that would be made, or were made. */
   readonly plan: readonly {
     readonly accountId: string;
     readonly stream: string;
@@ -143,7 +146,7 @@ export type ReconcileResult =
   | { readonly kind: 'done'; readonly report: ReconcileReport }
   | { readonly kind: 'declined'; readonly code: 'NOT_LEADER'; readonly message: string };
 
-/** One account, or all that are followed, by their ids. `only`: the orders that it selects, no others. */
+/** One account, or all that are followed, by their ids. `only`: selects among their orders. */
 export type CancelAllScope = (
   | { readonly kind: 'account'; readonly accountId: string }
   | { readonly kind: 'service'; readonly accountIds: readonly string[] }
@@ -153,11 +156,11 @@ export interface CancelAllEntry {
   readonly accountId: string;
   readonly stream: Stream;
   readonly orderId: string;
-  /** Undefined: its cancel is under way still. */
+  /** Undefined: its cancel is still under way. */
   readonly result: SubmitResult | undefined;
 }
 
-/** A place that was unresolved when the cancel-all was first heard. */
+/** A place that was unresolved when the cancel-all was first asked for. */
 export interface CancelAllPlace extends PlaceOfAccount {
   /** As it is now; undefined where the journal did not say. */
   readonly command: Command | undefined;
@@ -170,15 +173,15 @@ export type CancelAllResult =
       readonly kind: 'done';
       /** The key was known: the orders are those of its first call. */
       readonly replayed: boolean;
-      /** It goes on: orders wait for their cancels, or places for their outcome. What lands is cancelled, unless it was asked to be left. */
+      /** It goes on: orders wait for their cancels, or places for their outcome. An order that lands is cancelled, unless the caller asked to leave it. */
       readonly inForce: boolean;
-      /** Something of the scope may be open that no cancel is in hand for. */
+      /** An order of the scope may be open that no cancel is in hand for. */
       readonly open: boolean;
       readonly orders: readonly CancelAllEntry[];
       readonly places: readonly CancelAllPlace[];
-      /** Accounts of which orders may have been open that were not known. */
+      /** Accounts that may have had open orders that were not known. */
       readonly unread: readonly UnreadAccount[];
-      /** Of the whole service: accounts of which nothing was to be cancelled, and why. */
+      /** With the scope of the whole service: accounts in which nothing was to be cancelled, and why. */
       readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
     }
   /** No cancel was journaled or sent by this call. */
@@ -189,17 +192,17 @@ export type CancelAfterResult =
   | { readonly kind: 'done'; readonly accountIds: readonly string[]; readonly firesAtMs?: number }
   | Extract<SubmitResult, { kind: 'declined' }>;
 
-/** What an operator may do at the command side. No call rejects. */
+/** The acts of an operator on the command side. No call rejects. */
 export interface OperatorActs {
   settle(commandId: string, outcome: 'applied' | 'rejected' | 'not_sent' | 'moot', word: OperatorWord): Promise<SettleResult>;
   halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   halts(): readonly Halt[];
-  /** What places and replaces are held to. Read and changed at any process: the journal alone has them. */
+  /** The limits that places and replaces must keep. Any process may read and change them: only the journal has them. */
   limits(): Promise<LimitsResult>;
   changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested>;
   approvals(): Promise<ApprovalsResult>;
-  /** Approves what another principal has asked for, and does it. */
+  /** Approves a request of another principal, and carries it out. */
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult>;
 }
 
@@ -207,9 +210,12 @@ export interface OperatorActs {
 export interface Commands {
   readonly operator: OperatorActs;
   submit(submission: Submission): Promise<SubmitResult>;
-  /** Resolves with the command once it is final, or with what it is after `waitMs`. Undefined: there is none. */
+  /** Resolves with the command once it is final, or as it stands after `waitMs`. Undefined: there is no such command. */
   wait(commandId: string, waitMs: number): Promise<Command | undefined>;
-  /** Cancels every open order that the scope selects, a command each, and stays in force until what was unresolved is settled. The same key again is about the same orders, and about none that came later. */
+  /**
+   * Cancels every open order that the scope selects, with one command for each, and stays in force until the unresolved places are settled. The same key again
+   * covers the same orders, and none that came later.
+   */
   cancelAll(
     scope: CancelAllScope,
     word: OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding },
