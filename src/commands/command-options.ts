@@ -8,7 +8,7 @@ export interface CommandOptions {
   readonly fourEyes: boolean;
   /** … within this time. */
   readonly approvalMs: number;
-  /** Off: every command is declined with COMMANDS_OFF. What is unresolved is still settled, and an operator may still settle, halt and resume. */
+  /** Off: every command is declined with COMMANDS_OFF. Unresolved commands are still settled, and an operator may still settle, halt and resume. */
   readonly enabled: boolean;
   /** The only accounts that may be traded. Empty: simulated accounts only. */
   readonly accounts: readonly string[];

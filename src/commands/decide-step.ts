@@ -10,13 +10,13 @@ import type { EntryResult } from './order-entry.ts';
 /** Who settled it: a metric label. `stream`, `snapshot`, `reply`, `probe`, `correction`: the cause of the update that did. `log`: bindings read back. */
 type SettlingEvidence = 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction' | 'log' | 'answer' | 'person';
 
-/** What is to be written of a command, decided on one version of it. */
+/** The change to write to a command, decided on one version of it. */
 export interface Decision {
   readonly step: Omit<CommandStep, 'commandId' | 'version'>;
   readonly evidence: SettlingEvidence;
   /** An order appeared although its command had been settled as never placed, or was presumed absent: placing on the account halts before this is written. */
   readonly lateLanding?: true;
-  /** The order carries other terms than were sent, a version of a newer source epoch … : told to people, settles nothing. */
+  /** For example: the order has other terms than were sent, or a version of a newer source epoch. It is reported to people and settles nothing. */
   readonly alarm?: string;
 }
 
@@ -26,7 +26,7 @@ export type Decide = (command: Command) => Decision | undefined;
 export interface Answer {
   readonly attemptId: string;
   readonly result: EntryResult;
-  /** Nothing was written, by our own doing. */
+  /** Nothing was written, because we gave up the write ourselves. */
   readonly abandoned: boolean;
   readonly atMs: number;
   /** The attempt to be prepared next, where `result` allows one. */
@@ -36,8 +36,8 @@ export interface Answer {
 const longestMessage = 500;
 
 /**
- * What an answer makes of its command. Once it is recorded there is nothing left to decide, so that asking again after a commit whose outcome was lost is safe. A command
- * that the stream has settled meanwhile keeps its state: the answer moves its attempt, and is evidence.
+ * The step that an answer causes. Once the answer is recorded there is nothing left to decide, so asking again after a commit whose outcome was lost is safe. A
+ * command that the stream has settled in the meantime keeps its state: the answer moves its attempt, and is evidence.
  */
 export function decideAnswer(answer: Answer): Decide {
   return (command) => {
@@ -68,13 +68,13 @@ export function decideAnswer(answer: Answer): Decide {
   };
 }
 
-/** The answer as a fact, for whoever may still add facts but no verdict: a former holder of the lane. */
+/** The answer as a fact, for a former holder of the lane, which may still add facts but no verdict. */
 export function answerEvidence({ attemptId, result, abandoned, atMs }: Answer): NewEvidence {
   const detail = { ...('answer' in result && result.answer), ...(result.reason && { reason: shortened(result.reason) }) };
   return { kind: abandoned ? 'note' : 'answer', code: abandoned ? 'abandoned' : result.kind, detail, attemptId, atMs };
 }
 
-/** Whether it stands in the journal that the attempt was answered, and which attempt is to be sent next. */
+/** The attempt to be sent next, once the journal has the answer to the attempt `after`. */
 export function nextAttempt(command: Command, after: string): Attempt | undefined {
   const last = command.attempts.at(-1);
   return command.state === 'open' && last?.state === 'prepared' && last.attemptId !== after ? last : undefined;
@@ -92,7 +92,7 @@ function transitionOf(command: Command, event: CommandEvent) {
 const causes: readonly string[] = ['stream', 'snapshot', 'reply', 'probe', 'correction'] satisfies SettlingEvidence[];
 
 /**
- * What a finding makes of its command: verdicts and "seen pending" are steps, if the state machine takes them; everything else is told, not written.
+ * The step that a finding causes: verdicts and "seen pending" are steps, if the state machine takes them; everything else is reported, not written.
  */
 export function decideFinding(command: Command, finding: Finding, atMs: number): Decision | undefined {
   if (finding.kind === 'verdict') return decideVerdict(command, finding, atMs);
@@ -108,7 +108,7 @@ function decideVerdict(command: Command, verdict: Verdict, atMs: number): Decisi
   const transition = commandTransition(kind, standingOf(command), verdict.event);
   if (typeof transition === 'string') return undefined;
   const { to, alarm } = transition;
-  // An answer that denies an order we have bound already is told by the step of that answer.
+  // An answer that denies an order we have bound already is reported by the step of that answer.
   if (to === command.state && command.orderId === verdict.orderId) return undefined;
   const { orderId, reason, differs } = verdict;
   const isLanding = kind === 'place' && to !== 'conflict';
@@ -142,8 +142,8 @@ export interface MissedBy {
 }
 
 /**
- * A complete read that did not show an unknown place, as a fact; undefined where it says nothing about it. A command that is labelled absent is not counted further: there
- * is nothing more that misses could say.
+ * A complete read that did not show an unknown place, as a fact; undefined where the read says nothing about the place. Misses of a command that is labelled
+ * absent are not counted: they could add nothing.
  */
 export function missOf(command: Command, { read, by, atMs }: MissedBy): NewEvidence | undefined {
   const isOpenQuestion = command.request.kind === 'place' && command.orderId === undefined && !command.presumedAbsent;
@@ -151,7 +151,7 @@ export function missOf(command: Command, { read, by, atMs }: MissedBy): NewEvide
   return { kind: 'read', code: 'missed', detail: { by, startedAtMs: read.startedAtMs, misses: command.misses + 1 }, atMs };
 }
 
-/** The step that a miss makes of a command, should it be one too many: the label, never a verdict. */
+/** The step that a miss causes when it is one too many: it sets the label, and never gives a verdict. */
 export function decideAbsence(command: Command, missed: MissedBy): Decision | undefined {
   const { read, ageMs, atMs } = missed;
   const miss = missOf(command, missed);
@@ -166,7 +166,7 @@ export function decideAbsence(command: Command, missed: MissedBy): Decision | un
 
 export type PersonsOutcome = 'applied' | 'rejected' | 'not_sent' | 'moot';
 
-/** An operator's word, where a person may say it: of what is unknown, accepted or in conflict. Undefined elsewhere. */
+/** The step that an operator's word causes, on a command that is unknown, accepted or in conflict. Undefined elsewhere: there a person may not settle it. */
 export function decidePerson(command: Command, outcome: PersonsOutcome, word: OperatorWord, atMs: number): Decision | undefined {
   const event: CommandEvent = `person_${outcome}`;
   const transition = commandTransition(command.request.kind, standingOf(command), event);

@@ -17,10 +17,10 @@ type Declined = Extract<ApproveResult, { kind: 'declined' }>;
 const unreachable = { kind: 'declined', code: 'STORE_UNAVAILABLE', message: 'the database could not be reached' } as const;
 
 /**
- * What needs a second principal, where that is configured: each deed is written down as it was asked for, and done once another principal has approved it.
+ * Acts that need a second principal, where that is configured: each is written down as it was asked for, and done once another principal has approved it.
  *
- * States of a request: waiting → approved, once, by another principal than the one that asked; or it expires. Approved comes before done: a process that dies between the two
- * leaves it undone and used up, and it is asked for anew.
+ * States of a request: waiting → approved, once, by another principal than the one that asked; or it expires. It is approved before it is done: if the process
+ * dies between the two, the act is not done, the approval is used up, and the act has to be asked for again.
  */
 export class FourEyes {
   private readonly deps: FourEyesDeps;
@@ -56,7 +56,7 @@ export class FourEyes {
     return { kind: 'requested', approval };
   }
 
-  /** Those that wait, oldest first. Never rejects. */
+  /** The requests that wait, oldest first. Never rejects. */
   async list(): Promise<ApprovalsResult> {
     const { journal, clock } = this.deps;
     return journal.approvals(clock.nowMs()).then(
@@ -65,7 +65,7 @@ export class FourEyes {
     );
   }
 
-  /** `run` does the deed, in the words of the principal that asked for it. Never rejects. */
+  /** `run` carries out the act, in the words of the principal that asked for it. Never rejects. */
   async approve(
     approvalId: string,
     word: OperatorWord,
@@ -105,7 +105,7 @@ const samePrincipal = {
   message: 'the principal that asked for it cannot approve it, whichever of its tokens signs in',
 } as const;
 
-/** What the audit trail says of the second principal. */
+/** The second principal, as the audit trail names it. */
 export function secondOf({ approvedBy }: OperatorWord): { readonly approvedBy?: string } {
   return approvedBy === undefined ? {} : { approvedBy };
 }

@@ -10,19 +10,19 @@ export interface HaltWatchDeps {
   readonly book: CommandBook;
 }
 
-/** An attempt in flight is not yet a doubt: three orders sent side by side must not halt an account. */
+/** An attempt in flight is not yet doubtful: three orders sent side by side must not halt an account. */
 function isDoubtful(state: CommandState): boolean {
   return state === 'unknown' || state === 'conflict';
 }
 
 /**
- * Raises the halts that commands call for by what becomes of them: too many doubtful ones at once, and an order that landed late.
+ * Raises the halts that the outcome of commands calls for: when too many are doubtful at once, and when an order landed late.
  *
- * It looks at each command that *becomes* doubtful, never at how many there are at rest: a person who lets an account place again with three unknown commands
- * standing is not overruled by a restart, but by a fourth.
+ * It acts when a command *becomes* doubtful, never on the number that already are: when a person lets an account place again while three commands are unknown,
+ * a restart does not undo that, but a fourth unknown command does.
  */
 export class HaltWatch {
-  /** Steps that would make these doubtful are being written: steps written side by side must see each other. */
+  /** Commands whose step to doubtful is being written now: steps that are written side by side must see each other. */
   private readonly becoming = new Map<string, string>();
   private readonly deps: HaltWatchDeps;
   private readonly options: Pick<CommandOptions, 'haltAt'>;
@@ -45,15 +45,15 @@ export class HaltWatch {
     return this.haltIfTooMany(accountId, term);
   }
 
-  /** The step is written, or came to nothing. */
+  /** The step is written, or was not made. */
   afterStep(command: Command): void {
     this.becoming.delete(command.commandId);
   }
 
-  /** After a takeover: those that it made doubtful. */
+  /** After a takeover: looks at the commands that it made doubtful. */
   async afterTakeOver(commands: readonly Command[], term: Term): Promise<boolean> {
     const accounts = new Set(commands.filter(({ state }) => isDoubtful(state)).map(({ request }) => request.accountId));
-    // Side by side: each halts in memory before anything is waited for.
+    // Side by side: each halt is in memory before anything is awaited.
     const done = await Promise.all([...accounts].map((accountId) => this.haltIfTooMany(accountId, term)));
     return !done.includes(false);
   }

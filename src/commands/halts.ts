@@ -6,7 +6,7 @@ import type { Random } from '../runtime/random.ts';
 import type { CommandJournal, Halt, Term } from '../store/command-journal.ts';
 import type { OperatorWord } from './commands.ts';
 
-/** `operator`: of a person whose token is for every account; `account_operator`: of one whose token names some. */
+/** `operator`: raised by a person whose token is for every account; `account_operator`: by one whose token names some accounts. */
 export type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'account_operator' | 'commits_lost';
 
 export interface HaltsDeps {
@@ -24,13 +24,13 @@ export function accountScope(accountId: string): Halt['scope'] {
   return { kind: 'account', accountId };
 }
 
-/** Why nothing of this request may be written: a halt that stops it. Cancels are stopped by none. */
+/** The halt that stops this request, if any. No halt stops a cancel. */
 export function haltedBecause(halts: Pick<Halts, 'blocking'>, { kind, accountId }: CommandRequest): Reason | undefined {
   const halt = kind === 'cancel' ? undefined : halts.blocking(accountId);
   return halt && { code: 'PLACING_HALTED', message: `placing was halted (${halt.cause}): ${halt.reason}`.slice(0, 500) };
 }
 
-/** Why a token of some accounts does not resume. */
+/** The reason why a token of some accounts does not resume. */
 export const haltedForEveryAccount = {
   code: 'EVERY_ACCOUNT_NEEDED',
   message: 'an operator for every account has halted this, and the token names only some: it stays halted',
@@ -41,17 +41,18 @@ interface Held {
   halt: Halt;
   /** The journal has it. */
   durable: boolean;
-  /** How many `clear`s that were asked for after it was raised have not ended. What is raised meanwhile is another halt, which they leave. */
+  /** How many `clear`s were asked for after it was raised and have not ended. A halt raised in the meantime is another one, which they leave. */
   clears: number;
 }
 
 /**
- * The one table of halts: where placing and replacing are stopped, and why. Cancels never ask here; every other write asks in its own turn (`WritePermit`).
+ * The one table of halts: where placing and replacing are stopped, and why. Cancels never ask here; every other write asks immediately before its first byte
+ * (`WritePermit`).
  *
- * Invariant: a halt holds in memory from the moment it is raised, before the journal has it, so that a database that is slow or gone lets nothing through; it
- * ends only by a `clear` that was asked for after it was raised, which takes a person and a reason. The journal's writes of one scope come one after the other, in the
- * order in which they were asked for, so that it ends as memory does. Memory is what the journal says and what it lacks yet, which outlives the term that raised it:
- * `keepDurable` writes it, whether this process leads or stands by.
+ * Invariant: a halt holds in memory from the moment it is raised, before the journal has it, so that a slow or lost database lets nothing through. A halt
+ * ends only by a `clear` that was asked for after it was raised, which takes a person and a reason. The writes of one scope go to the journal one after the
+ * other, in the order in which they were asked for, so that the journal ends in the same state as memory. Memory has the halts of the journal and those that
+ * the journal does not have yet. The latter outlive the term that raised them: `keepDurable` writes them, whether this process leads or stands by.
  */
 export class Halts {
   private active: readonly Held[] = [];
@@ -68,20 +69,21 @@ export class Halts {
     return this.active.map(({ halt }) => halt);
   }
 
-  /** What stops placing and replacing on this account, if anything. */
+  /** The halt that stops placing and replacing on this account, if any. */
   blocking(accountId: string): Halt | undefined {
     return this.active.find(({ halt: { scope } }) => scope.kind === 'service' || scope.accountId === accountId)?.halt;
   }
 
-  /** What the journal says, and what it lacks yet. Rejects when it can't be read: nothing may be placed without knowing the halts. */
+  /** Reads the halts of the journal, and keeps those that it does not have yet. Rejects when it can't be read: nothing may be placed without knowing the halts. */
   async load(): Promise<void> {
     const before = this.durable();
     this.merge(await this.deps.journal.activeHalts(), before);
   }
 
   /**
-   * Takes over what the journal says of other lanes' halts, which are for everybody's accounts or were asked of the wrong holder. What the journal lacks and was raised
-   * here is on its way there. Does nothing where a write of ours made the answer an old one, or `still` does not hold; rejects when it can't be read.
+   * Reads the journal for halts of other lanes, which cover all accounts or were asked of the wrong holder. Halts that were raised here and that the journal
+   * lacks are on their way there. Does nothing where a write of ours made the answer out of date, or `still` does not hold; rejects when the journal can't be
+   * read.
    */
   async refresh(still: () => boolean): Promise<void> {
     const { writes } = this;
@@ -95,21 +97,22 @@ export class Halts {
   }
 
   /**
-   * Writes what the journal lacks: its database was away when it was raised. Without a term as a process that stands by, so that the holder hears of it. Rejects when the
-   * journal could not be written; what it lacks holds meanwhile.
+   * Writes the halts that the journal lacks, because its database was away when they were raised. Without a term it writes as a process that stands by, so that
+   * the holder gets them. Rejects when the journal could not be written; until then they hold in memory.
    */
   async keepDurable(term: Term | undefined): Promise<void> {
     const lacking = this.active.filter(({ durable, clears }) => !durable && clears === 0);
     await Promise.all(lacking.map((held) => this.write(held, term)));
   }
 
-  /** The journal lacks one that holds here. */
+  /** The journal lacks a halt that holds here. */
   get lacksOne(): boolean {
     return this.active.some(({ durable }) => !durable);
   }
 
   /**
-   * Halts at once, and durably when it resolves. Undefined: the term is over; rejects when the journal could not be written. Either way the halt holds meanwhile, and
+   * Halts at once, and durably once it resolves. Undefined: the term is over. Rejects when the journal could not be written. Either way the halt holds in
+   * memory, and
    * `keepDurable`, or asking again for the same scope and cause, makes it durable.
    */
   async raise(
@@ -124,21 +127,21 @@ export class Halts {
   private async write(held: Held, term: Term | undefined): Promise<Halt | undefined> {
     if (held.durable) return held.halt;
     return this.inTurn(held.halt.scope, async () => {
-      // Made durable, or cleared, by the write before it.
+      // The write before this one made it durable, or cleared it.
       if (held.durable || !this.active.includes(held)) return held.halt;
       const durable = await this.deps.journal.raiseHalt(held.halt, term?.fence);
       if (durable === 'fenced') return undefined;
       held.halt = durable;
       held.durable = true;
-      // The journal had one of that scope and cause: it may be here as well, when a `clear` of it has failed.
+      // The journal already had a halt of that scope and cause: it may be here as well, if a `clear` of it failed.
       this.keep(this.active.filter((each) => each === held || each.halt.haltId !== durable.haltId));
       return durable;
     });
   }
 
   /**
-   * Clears every halt of the scope: first in the journal. `over`: the term is. `kept`: all of them stay, since one is an operator's for every account and `word` is of a token
-   * that names some. Rejects when the journal could not be written; the halts stay.
+   * Clears every halt of the scope, first in the journal. `over`: the term is over. `kept`: all of them stay, since one is of an operator for every account,
+   * and the token of `word` names only some accounts. Rejects when the journal could not be written; the halts stay.
    */
   async clear(scope: Halt['scope'], word: OperatorWord, term: Term): Promise<'cleared' | 'kept' | 'over'> {
     const { journal, clock, log } = this.deps;
@@ -171,7 +174,7 @@ export class Halts {
     return held;
   }
 
-  /** After every write of the scope that was asked for before. Each has the deadlines of the database. */
+  /** Runs `write` after all earlier writes of the scope. Each has the deadlines of the database. */
   private inTurn<T>(scope: Halt['scope'], write: () => Promise<T>): Promise<T> {
     const name = scope.kind === 'service' ? '' : scope.accountId;
     this.writes += 1;
@@ -189,7 +192,7 @@ export class Halts {
     return new Set(this.active.filter(({ durable }) => durable));
   }
 
-  /** `before`: what was durable when the journal was asked. The rest it may not have known. */
+  /** `before`: the halts that were durable when the journal was asked. It may not have known the rest. */
   private merge(halts: readonly Halt[], before: ReadonlySet<Held>): void {
     const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
     const told = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });

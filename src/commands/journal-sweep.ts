@@ -21,23 +21,25 @@ interface JournalSweepDeps {
   readonly adopt: (command: Command) => void;
 }
 
-/** A transaction of ours whose answer was lost commits within this time or never: the deadlines of the database are shorter. */
+/** A transaction of ours whose answer was lost commits within this time or never, because the deadlines of the database are shorter. */
 const sweepForMs = 60_000;
-/** Commands of one read, and reads of one sweep: a hundred thousand are gone through in a few sweeps. */
+/** Commands of one read, and reads of one sweep: a few sweeps pass through a hundred thousand commands. */
 const pageSize = 1_000;
 const pagesAtOnce = 20;
 
 /**
- * Asks the journal for commands of the lane that are not in memory: those that did not fit, and those whose opening may have committed although its answer was lost.
+ * Asks the journal for commands of the lane that are not in memory: those that did not fit, and those whose opening may have committed although its answer was
+ * lost.
  *
- * It goes round: where there is no room, whoever was followed longest makes some, so that none waits for ever behind those of which nothing will be heard.
+ * It goes round: where there is no room, the command that was followed longest makes some, so that none waits forever behind commands that get no news.
  *
- * An open command that nobody has in hand was never sent (its attempt is PREPARED), or not by a process that still may: it is given up, as a takeover would.
+ * An open command that is in no hands here was never sent (its attempt is PREPARED), or was sent by a process that may not send any more: it is given up, as in
+ * a takeover.
  */
 export class JournalSweep {
   private term: Term | undefined;
   private timer: Timer | undefined;
-  /** Where the round through the journal is. */
+  /** The command at which the round through the journal has arrived. */
   private after: Command | undefined;
   private gaveTurn = false;
   private sweepUntilMs = Number.NEGATIVE_INFINITY;
@@ -99,7 +101,7 @@ export class JournalSweep {
         this.after = command;
       }
       if (commands.length < pageSize) {
-        // Whoever gave its place away in this round waits for the next.
+        // A command that gave its place away in this round waits for the next one.
         this.deps.book.overflow(this.gaveTurn);
         this.after = undefined;
         this.gaveTurn = false;
@@ -150,10 +152,10 @@ interface LandingSweepDeps {
 const landingPageSize = 2_000;
 
 /**
- * Looks through all places that came to nothing, however long ago, for orders that carry their reference all the same: when the lane is taken, and now and then. Who bound
- * the order may have ended before anybody was told; what is settled long ago is in nobody's memory.
+ * Checks all places that led to no order, however long ago, for orders that carry their reference after all: when the lane is taken, and at intervals. The
+ * process that bound the order may have ended before it reported it, and commands that were settled long ago are in no process's memory.
  *
- * Invariant: one look at a time, in pages, each order judged before the next one; a look that failed goes on where it was.
+ * Invariant: one pass at a time, in pages, each order judged before the next one; a pass that failed continues where it stopped.
  */
 export class LandingSweep {
   private readonly deps: LandingSweepDeps;
@@ -164,7 +166,7 @@ export class LandingSweep {
     this.options = options;
   }
 
-  /** Until the term is over. Never rejects. */
+  /** Runs until the term is over. Never rejects. */
   async run(term: Term): Promise<void> {
     const { clock } = this.deps;
     while (!term.over.aborted) {

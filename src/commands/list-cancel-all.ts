@@ -17,7 +17,7 @@ export interface ListDeps {
 }
 
 export interface ListLimits {
-  /** For all reads together: no cancel leaves before, so it is short. */
+  /** For all reads together. It is short, because no cancel leaves before they end. */
   readonly cancelAllReadMs: number;
   readonly over: AbortSignal;
 }
@@ -28,8 +28,9 @@ const pageSize = 500;
 const readsAtOnce = 32;
 
 /**
- * All that a cancel-all has to be about: the accounts are read first, since a stream may have lost an order, then come the places that nobody has seen and the open orders.
- * `scope.only` chooses among both. Of the service, an account that may not be traded is told beside the others. Rejects when the journal can't be read.
+ * Lists everything that a cancel-all has to cover. The accounts are read first, since a stream may have lost an order; then the places whose order was not seen
+ * yet, and the open orders. `scope.only` selects among both. With the scope of the whole service, accounts that may not be traded are listed separately.
+ * Rejects when the journal can't be read.
  */
 export async function listCancelAll(
   deps: ListDeps,
@@ -46,7 +47,7 @@ export async function listCancelAll(
     else declined.push({ accountId, code: objected.code, message: objected.message });
   }
   const unread = await readAccounts(deps, accountIds, limits);
-  // In this order: a place that lands between the two is on both lists. The other way round it would be on none.
+  // In this order, a place that lands between the two reads is on both lists. The other way round it would be on neither.
   const unseen = await journal.unseenPlaces(accountIds);
   const places = unseen
     .filter((place) => isSelected(place, scope.only))
@@ -61,7 +62,7 @@ export async function listCancelAll(
   return { orders, places, unread, declined };
 }
 
-/** Reads every account on every stream on which it is followed. Returns those of which orders may be open all the same that are not known. Never rejects. */
+/** Reads every account on every stream on which it is followed. Returns the accounts that may still have open orders that are not known. Never rejects. */
 async function readAccounts(
   deps: ListDeps,
   accountIds: readonly string[],
@@ -79,7 +80,7 @@ async function readAccounts(
   return unread.sort((a, b) => (`${a.accountId} ${a.stream}` < `${b.accountId} ${b.stream}` ? -1 : 1));
 }
 
-/** Why there may be open orders of it that are not known, if so. */
+/** Why the account may have open orders that are not known, if so. */
 async function readAccount(
   { probes, clock }: ListDeps,
   stream: Stream,

@@ -27,8 +27,8 @@ const roomEveryMs = 500;
 const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
 
 /**
- * The platform refused a cancel by 404 or 409: one look at the order, which may have ended by other means (docs/settling.md, "Settling unknown", cancel). Whatever it shows
- * says nothing about the place. Never rejects.
+ * The platform refused a cancel by 404 or 409: one read of the order, which may have ended by other means (docs/settling.md, "Settling unknown", cancel). Its
+ * result says nothing about the place. Never rejects.
  */
 export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<void> {
   const { probes, reads } = deps;
@@ -43,8 +43,8 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
 }
 
 /**
- * The order of a replace has ended: before that is called `moot`, a complete read has to show that no other order took its place. One look at a time; a look that was
- * not complete is made again with the next probe. Never rejects.
+ * The order of a replace has ended: before the replace is called `moot`, a complete read has to show that no other order took the place of the first. One look
+ * at a time; a look that was not complete is repeated with the next probe. Never rejects.
  */
 export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference: string | undefined): Promise<void> {
   const { probes, reads, clock, journal, log } = deps;
@@ -58,7 +58,7 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
         ? (await reads.read(stream, accountId)).result
         : await withinBudget(deps, entry, (signal, budget) => probes.byReference(stream, accountId, reference, signal, budget));
     if (result?.kind !== 'complete' || !result.certain) return;
-    // Without a reference nothing ties one order to another: what a complete read shows beside it is somebody else's.
+    // Without a reference nothing ties one order to another: the other orders of a complete read belong to other commands.
     const other = reference === undefined ? undefined : result.shown.find((id) => id !== orderId);
     const detail = { startedAtMs: result.startedAtMs, ...(other !== undefined && { orderId: other }) };
     const code = other === undefined ? 'no_successor' : 'successor_found';
@@ -73,8 +73,8 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
 }
 
 /**
- * A direct read as soon as the budget has room, for as long as the command is followed. Not only when it has room just now: what asks for a look is mostly a read that
- * has just taken the last token, and with a small budget it would be so every time.
+ * A direct read as soon as the budget has room, for as long as the command is followed. One try is not enough: a look is mostly asked for by a read that
+ * has just taken the last token, and with a small budget every try would fail.
  */
 async function withinBudget(
   { reads, book, clock }: LookDeps,
@@ -91,11 +91,11 @@ async function withinBudget(
 }
 
 /**
- * Asks the platform whose order it is that a cancel names and nobody here has seen. Anything may be named: what is not shown on that account is not cancelled
- * (docs/decisions/022-an-unseen-order-is-read-before-it-is-cancelled.md).
+ * A cancel names an order that this process has never seen: asks the platform which account it belongs to. A caller may name any id, so an order that the
+ * account does not show is not cancelled (docs/decisions/022-an-unseen-order-is-read-before-it-is-cancelled.md).
  *
- * Invariant: no more reads than the bucket gives tokens, which is one of their own, of the size of that for probes: random ids take nothing from the commands that are
- * in doubt. What a read has shown is committed when it is done, so that the checks see it.
+ * Invariant: no more reads than the bucket gives tokens. These reads have a bucket of their own, as large as that for probes, so that random ids take nothing
+ * from the commands that are in doubt. An order that a read has shown is committed when the read is done, so that the checks see it.
  */
 export class UnseenOrders {
   private readonly bucket: TokenBucket;

@@ -28,7 +28,7 @@ interface ChangeLimitsDeps {
   readonly log: Log;
 }
 
-/** People who change the same row at the same moment. */
+/** Tries of a change, in case several people change the same row at the same moment. */
 const mostTries = 5;
 
 /** Every row of limits as it is now. Never rejects. */
@@ -43,8 +43,9 @@ async function readLimits({ journal, log }: Pick<ChangeLimitsDeps, 'journal' | '
 }
 
 /**
- * Changes the bounds of one scope that `change` names and leaves the others. In force for each command that is journaled once this has answered, in every process: none keeps a
- * copy. `secondOf` is asked where the change lets more through: its answer, if any, is that of the call, and nothing is changed. Never rejects.
+ * Changes the bounds of one scope that `change` names and leaves the others. They hold for each command that is journaled after this has answered, in every
+ * process: none keeps a copy.
+ * `secondOf` is asked where the change lets more through: its answer, if any, is the answer of the call, and nothing is changed. Never rejects.
  */
 async function changeLimits(
   { journal, clock, log }: ChangeLimitsDeps,
@@ -89,7 +90,10 @@ interface SettleByPersonDeps {
   readonly nowMs: () => number;
 }
 
-/** An operator says what became of a command. Recorded as evidence and as its reason; of what is settled already nothing is changed. Never rejects. */
+/**
+ * An operator gives the outcome of a command. It is recorded as evidence and as the command's reason; a command that is settled already is not changed. Never
+ * rejects.
+ */
 async function settleByPerson(
   { journal, steps, nowMs }: SettleByPersonDeps,
   commandId: string,
@@ -134,8 +138,8 @@ interface OperatorDeskDeps {
 }
 
 /**
- * The operator's acts: they halt and resume, settle, change limits, and approve what another principal has asked for. Each that needs a second principal is written down first
- * (`FourEyes`); each that is done is in the audit trail. They are taken while the process drains too: a halt must not wait for a takeover.
+ * The operator's acts: halt and resume, settle, change limits, and approve the request of another principal. An act that needs a second principal is written
+ * down first (`FourEyes`); every act that is done is in the audit trail. Acts are accepted while the process drains too: a halt must not wait for a takeover.
  */
 export class OperatorDesk implements OperatorActs {
   private readonly fourEyes: FourEyes;

@@ -24,16 +24,16 @@ const maxQueued = 1_000;
 const idsPerQuery = 500;
 
 /**
- * Commands that are not watched and that an order has news of: they were settled long ago, or are too many for memory. Most news is harmless (the order of a place that was
- * answered as rejected); else the order has landed late.
+ * Commands that are not watched and whose order has news: they were settled long ago, or there are too many for memory. Most news is harmless (the order of a
+ * place that was answered as rejected); otherwise the order has landed late.
  *
- * Invariant: each is judged, by what the journal knows of it, or the term is over. Beyond 1,000 that wait, all recent commands are looked up in the journal instead. One
- * that is not over any more stays in memory, if there is room.
+ * Invariant: each is judged, by the journal's knowledge of it, or the term is over. When more than 1,000 wait, all recent commands are looked up in the journal
+ * instead. A command that turns out not to be over stays in memory, if there is room.
  */
 export class OrphanOrders {
   private readonly queue = new Set<string>();
   private overflowed = false;
-  /** Under which term the queue is being worked through. */
+  /** The term under which the queue is being worked through. */
   private current: Term | undefined;
   private readonly deps: OrphanOrdersDeps;
   private readonly options: Pick<CommandOptions, 'journalBackoff'>;
@@ -49,7 +49,7 @@ export class OrphanOrders {
     this.start(term);
   }
 
-  /** Hand-overs were missed: whatever recent command has an order is judged. */
+  /** Hand-overs were missed: every recent command that has an order is judged. */
   lookUp(term: Term): void {
     this.overflowed = true;
     this.start(term);
@@ -73,7 +73,7 @@ export class OrphanOrders {
     while (!term.over.aborted) {
       const [commandId] = this.queue;
       if (commandId === undefined && !this.overflowed) break;
-      // News that comes while it is judged is judged again.
+      // News that comes while the command is judged puts it on the queue again.
       if (commandId !== undefined) this.queue.delete(commandId);
       try {
         if (commandId === undefined) await this.readRecent();

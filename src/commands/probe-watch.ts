@@ -8,7 +8,7 @@ import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import { isFollowed, type Watched } from './watched.ts';
 
-/** A complete read, for the commands that it may judge. */
+/** A complete read, with which commands are judged. */
 export interface CompleteProbe {
   readonly result: Extract<ProbeResult, { kind: 'complete' }>;
   readonly by: 'reference' | 'order' | 'account';
@@ -23,23 +23,23 @@ interface ProbeWatchDeps {
   readonly book: CommandBook;
   readonly clock: Clock;
   readonly log: Log;
-  /** Judges these by what a complete read has brought into ingest. Never rejects. */
+  /** Judges these by the news that a complete read has brought into ingest. Never rejects. */
   readonly judge: (entries: readonly Watched[], probe: CompleteProbe) => Promise<void>;
 }
 
-/** What one command waits for. */
+/** The timer and the read of one command. */
 interface Wait {
   timer: Timer | undefined;
-  /** Its try is under way, and arms the next one when it ends. */
+  /** Its probe is under way, and arms the next one when it ends. */
   probing: boolean;
   /** Ends the read that runs for this command alone. */
   readonly stop: AbortController;
 }
 
 /**
- * Asks again and again about commands that nobody has heard of, by the schedule of their age, and tells people when one stays so for long.
+ * Probes commands of which there is no news, on a schedule that depends on their age, and warns people when a command stays unresolved for long.
  *
- * Invariant: a command that is settled has no timer and no read of its own: `forget` ends both, and a read that ends later judges nothing of it.
+ * Invariant: a command that is settled has no timer and no read of its own: `forget` ends both, and a read that ends later does not judge it.
  */
 export class ProbeWatch {
   private readonly waits = new Map<Watched, Wait>();
@@ -52,7 +52,7 @@ export class ProbeWatch {
     this.options = options;
   }
 
-  /** Arms its next try, if its state is one that is followed and none is armed. */
+  /** Arms its next probe, if its state is one that is followed and none is armed. */
   follow(entry: Watched): void {
     const wait = this.waits.get(entry);
     if (!isFollowed(entry.command)) this.forget(entry);
@@ -84,7 +84,7 @@ export class ProbeWatch {
 
   private arm(entry: Watched): void {
     const { clock } = this.deps;
-    // In whole milliseconds: a timer that fires a rounding error early must find its own instant reached, or it would be armed for it again and again.
+    // In whole milliseconds: a timer that fires early by a rounding error must find its time reached, or it would be armed for the same time again and again.
     const ageMs = Math.round(Math.max(0, clock.monotonicMs() - entry.sentAtMs));
     const probe = nextProbe(ageMs);
     const steps = [this.options.warnAfterMs, this.options.alarmAfterMs].filter((at) => at > ageMs);
@@ -139,7 +139,7 @@ export class ProbeWatch {
     for (const entry of those) if (this.waits.has(entry)) this.rearm(entry);
   }
 
-  /** Its try was this read: the next one counts from now. */
+  /** This read was its probe: the next one counts from now. */
   private rearm(entry: Watched): void {
     if (isFollowed(entry.command)) this.arm(entry);
     else this.forget(entry);
@@ -171,9 +171,9 @@ export class ProbeWatch {
   }
 }
 
-/** Tries by reference, or of the one order: cheap, and an order that landed shows within a second or two. Reconciliation, "Settling unknown". */
+/** Probes by reference, or of the one order: cheap, and an order that landed shows within a second or two (docs/settling.md, "Settling unknown"). */
 const directMs = [250, 500, 1_000, 2_000] as const;
-/** Tries by the account's one reader, which judge all unresolved commands of it at once. */
+/** Probes by the account's one reader, which judge all unresolved commands of the account at once. */
 const accountMs = [4_000, 8_000, 15_000, 30_000, 60_000, 120_000] as const;
 const minute = 60_000;
 
@@ -186,8 +186,8 @@ interface ProbePlan {
 }
 
 /**
- * The first try due after `ageMs`: by age alone, so that a restart or a skipped try falls into the same schedule. After two minutes a tenth of the age passes
- * between tries, at least one minute, at most thirty.
+ * The first probe due after `ageMs`. It depends on the age only, so that a restart or a skipped probe keeps the same schedule. After two minutes, a tenth of
+ * the age passes between probes, at least one minute, at most thirty.
  */
 export function nextProbe(ageMs: number): ProbePlan {
   const direct = directMs.find((at) => at > ageMs);

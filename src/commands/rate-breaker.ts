@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.ts';
 
 export interface BreakerOptions {
-  /** So many places and replaces asked for on one account … */
+  /** This many places and replaces asked for on one account … */
   readonly count: number;
   /** … within this time trip it. */
   readonly windowMs: number;
@@ -10,7 +10,7 @@ export interface BreakerOptions {
 /** One account's count: a ring of slices of the window, so that a thousand orders a second cost no more memory than one. */
 interface Window {
   readonly slices: number[];
-  /** The slice that is being counted in, as a number since the clock's origin. */
+  /** The slice that is counted now, as a number since the clock's origin. */
   at: number;
   total: number;
 }
@@ -18,8 +18,8 @@ interface Window {
 const sliceCount = 20;
 
 /**
- * Tells when more is asked for on an account than a loop under control does. What the rate budget turns away counts, too: the budget only paces, and at its own rate the
- * breaker never trips (a rule of the configuration). It decides nothing by itself: who asks raises the halt, and only a person clears that.
+ * Detects that more is asked for on an account than a loop under control asks for. Commands that the rate budget turns away count, too: the budget only paces,
+ * and at its own rate the breaker never trips (a rule of the configuration). It only reports: the caller raises the halt, and only a person clears that.
  *
  * Invariant: `count` of them within `windowMs` less one twentieth always trip it; fewer within `windowMs` plus one twentieth never do.
  */
@@ -33,7 +33,7 @@ export class RateBreaker {
     this.options = options;
   }
 
-  /** Counts one. True: that was one too many. */
+  /** Counts one. True: it was one too many. */
   count(accountId: string): boolean {
     const window = this.advance(accountId);
     const slice = window.at % sliceCount;
@@ -42,7 +42,7 @@ export class RateBreaker {
     return window.total >= this.options.count;
   }
 
-  /** After a person has let the account place again: it begins anew. */
+  /** Starts the count again, after a person has let the account place again. */
   reset(accountId?: string): void {
     if (accountId === undefined) this.windows.clear();
     else this.windows.delete(accountId);

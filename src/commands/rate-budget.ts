@@ -14,7 +14,8 @@ const longestDebtSeconds = 60;
 /**
  * A token bucket on the monotonic clock: a step of the wall clock gives nothing and takes nothing.
  *
- * Invariant: within any interval of t seconds at most `burst + perSecond · t` tokens are taken, and what `owe` took beyond that is paid back before the next is.
+ * Invariant: within any interval of t seconds at most `burst + perSecond · t` tokens are taken. Tokens that `owe` took beyond that are paid back before the
+ * next one is taken.
  */
 export class TokenBucket {
   private tokens: number;
@@ -43,13 +44,13 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes one, there or not: what comes next waits for it. No longer than a minute, or one huge read would be followed by nothing. */
+  /** Takes one even if none is there: the next request waits for it. It waits no longer than a minute, or one huge read would block all others. */
   owe(): void {
     this.fill();
     this.tokens = Math.max(this.tokens - 1, -longestDebtSeconds * this.options.perSecond);
   }
 
-  /** What was taken was not needed after all. */
+  /** The token was not needed after all. */
   giveBack(): void {
     this.fill();
     this.tokens = Math.min(this.options.burst, this.tokens + 1);
@@ -69,10 +70,10 @@ export class TokenBucket {
   }
 }
 
-/** A bucket that is full again is as good as a new one, so that forgetting it loses nothing. */
+/** Above this number of buckets, those that are full again are forgotten: a full one equals a new one, so nothing is lost. */
 const sweepAbove = 1_000;
 
-/** What accounts may send: cancels have a budget of their own, far wider, so that no place ever stands in the way of one. */
+/** The budgets of accounts. Cancels have one of their own, far wider, so that places never delay a cancel. */
 export interface Budgets {
   readonly places: RateBudget;
   readonly cancels: RateBudget;
@@ -83,9 +84,9 @@ export function budgetOf({ places, cancels }: Budgets, { kind }: Pick<CommandReq
 }
 
 /**
- * What each account may still send of one kind.
+ * How much each account may still send, of one kind.
  *
- * Invariant: an account that has sent nothing for `burst / perSecond` seconds has no memory here, once there are more than 1,000.
+ * Invariant: an account that has sent nothing for `burst / perSecond` seconds takes no memory here, once there are more than 1,000.
  */
 export class RateBudget {
   private readonly buckets = new Map<string, TokenBucket>();
@@ -97,7 +98,7 @@ export class RateBudget {
     this.options = options;
   }
 
-  /** Undefined: taken. Else the milliseconds until there is a token. */
+  /** Undefined: a token was taken. Otherwise the milliseconds until there is one. */
   take(accountId: string): number | undefined {
     const bucket = this.bucket(accountId);
     return bucket.take() ? undefined : bucket.waitMs();
@@ -108,7 +109,7 @@ export class RateBudget {
     return this.bucket(accountId).waitMs();
   }
 
-  /** Takes one for a further attempt, there or not: what comes next waits for it. */
+  /** Takes one for a further attempt, even if none is there: the next command waits for it. */
   owe(accountId: string): void {
     this.bucket(accountId).owe();
   }

@@ -39,11 +39,12 @@ const judgedAtOnce = 8;
 const longestAgeMs = 365 * 86_400_000;
 
 /**
- * Finds out what became of commands: by what ingest commits, first of all; by reads of its own, on a schedule, where nothing comes. It never sends anything.
+ * Finds out the outcome of commands: first from the batches that ingest commits; where none bring news, by reads of its own, on a schedule. It never sends
+ * anything.
  *
  * States: idle → following (between `begin` and `end`: the lane is ours) → idle.
- * Invariant: every command of the lane that is not final is followed here, or counted as not fitting and taken up as there is room. Verdicts are pure functions of the
- * domain over what is committed, and written under the fence; a read that failed or was cut short changes nothing.
+ * Invariant: every command of the lane that is not final is followed here, or counted as not fitting and taken up as there is room. Verdicts are pure functions
+ * of the domain over committed data, and written under the fence; a read that failed or was cut short changes nothing.
  */
 export class Reconciler {
   private term: Term | undefined;
@@ -73,7 +74,10 @@ export class Reconciler {
     deps.book.onRival = (entry, rivalId, has) => this.rival(entry, rivalId, has);
   }
 
-  /** The lane is ours, and its commands are those of `taken`: what the takeover returned. Nothing is waited for: each is judged as soon as the journal can be read. */
+  /**
+   * The lane is ours, and its commands are those of `taken`, which the takeover returned. Returns at once: each command is judged as soon as the journal can be
+   * read.
+   */
   begin(term: Term, taken: readonly Command[]): void {
     const { book } = this.deps;
     this.term = term;
@@ -98,14 +102,14 @@ export class Reconciler {
     this.sweep.end();
   }
 
-  /** A batch that just committed. Never waits, never fails. Of rows that no command of ours is about nothing but their key is looked at. */
+  /** A batch that just committed. Never waits, never fails. For rows that concern no command of ours, only the key is looked at. */
   followCommitted(batch: CommittedBatch): void {
     const { term } = this;
     if (term === undefined) return;
     for (const row of batch.rows) this.look(row, term);
   }
 
-  /** Batches committed that can't be handed over: the journal has them. */
+  /** Batches were committed that can't be handed over: the journal has them. */
   missedCommitted(): void {
     const { term } = this;
     if (term === undefined) return;
@@ -115,7 +119,7 @@ export class Reconciler {
     this.orphans.lookUp(term);
   }
 
-  /** A command may be in the journal although its opening failed: it is looked for, and given up there. */
+  /** A command may be in the journal although its opening failed: looks for it there, and gives it up. */
   sweepSoon(): void {
     this.sweep.sweepSoon();
   }
@@ -125,14 +129,14 @@ export class Reconciler {
     const { term } = this;
     const { command } = entry;
     if (term === undefined) return;
-    // An answered command may conclude what an open one may not.
+    // An answered command may reach conclusions that an open one may not.
     if (before.state === 'open' && command.state !== 'open') void this.settling.settle(entry, term);
     this.watch.follow(entry);
     if (before.state !== command.state && command.state === 'refused' && command.request.kind === 'cancel')
       void lookAfterRefusal({ ...this.deps, reads: this.reads, settle: (those) => this.settle(those) }, entry);
   }
 
-  /** Reads every account with commands that are followed, within the budget, and tells what came of it. */
+  /** Reads every account with commands that are followed, within the budget, and reports the result. */
   reconcile(scope: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileReport> {
     return reconcileNow({ ...this.deps, watch: this.watch }, scope);
   }
@@ -184,7 +188,7 @@ export class Reconciler {
     return oldestMs;
   }
 
-  /** Beside the work: what is not recorded is asked for again with the next takeover. */
+  /** Runs in the background: a rival that could not be recorded is read again with the next takeover. */
   private rival(entry: Watched, rivalId: string, has: boolean): void {
     const { journal, clock, log } = this.deps;
     const { commandId } = entry.command;
@@ -203,12 +207,12 @@ export class Reconciler {
     try {
       await catchUp(this.deps.journal, this.deps.book, entries);
     } catch {
-      // Each of them is still behind, and tries for itself.
+      // Each entry is still behind, and tries for itself.
     }
     await inParallel(entries, judgedAtOnce, (entry) => this.settling.settle(entry, term));
   }
 
-  /** What a complete read has shown is committed by now: whoever is still unknown was missed by it. */
+  /** All that a complete read has shown is committed by now: a command that is still unknown was missed by it. */
   private async judge(entries: readonly Watched[], probe: CompleteProbe): Promise<void> {
     const { term } = this;
     if (term === undefined) return;
@@ -227,7 +231,7 @@ export class Reconciler {
   }
 }
 
-/** The budget may make many accounts wait for minutes; whoever asked is told by then what has come of it so far. */
+/** The budget may make many accounts wait for minutes; after this time the caller gets the result so far. */
 const longestMs = 20_000;
 
 /** Probes everything that is followed at once, within the budget; `dryRun` reads nothing. Never rejects. */

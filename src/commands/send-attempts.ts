@@ -30,7 +30,7 @@ export interface SendAttemptsDeps {
 
 /** How a cancel-all spreads its cancels: all first attempts go before any other. */
 export interface Pacing {
-  /** Its first attempt is over, whatever became of it. Called once or more. */
+  /** Its first attempt is over, with any outcome. Called once or more. */
   readonly firstOver: () => void;
   /** No further attempt is begun before it resolves. Never rejects. */
   readonly others: Promise<void>;
@@ -49,16 +49,16 @@ export interface Sending {
   /** No further attempt is begun: the process is draining. */
   readonly lastAttempt: () => boolean;
   readonly pacing?: Pacing | undefined;
-  /** There is something to tell the caller: it is answered, or it was and that can't be recorded. Called once or more. */
+  /** The caller can get its answer: the command is answered, even if the answer can't be recorded. Called once or more. */
   readonly onAnswered: () => void;
 }
 
 /**
- * Sends the attempts of one command, one after the other, each at most once, and records what became of them.
+ * Sends the attempts of one command, one after the other, each at most once, and records their outcomes.
  *
- * Invariant 12: an attempt is written only after PREPARED → SENDING is committed for it (`WritePermit`), and another one is prepared only in the step that records that the
- * one before it was not sent (or was refused for an old token, once). There is no other loop around the socket. Further attempts take from the account's budget, and
- * wait for as long as the platform asks. Of the cancels of one order one at a time is in flight.
+ * Invariant: an attempt is written only after PREPARED → SENDING is committed for it (`WritePermit`). Another one is prepared only in the step that records
+ * that the attempt before it was not sent (or was refused for an old token, once). There is no other loop around the socket. Further attempts take from the
+ * account's budget, and wait for as long as the platform asks. For each order, at most one cancel is in flight at a time.
  */
 export class SendAttempts {
   /** The last cancel of each order that has one in flight or waiting. */
@@ -107,7 +107,7 @@ export class SendAttempts {
     }
   }
 
-  /** At the deadline at the latest: then the attempt is given up with that for its reason. */
+  /** Resolves at the deadline at the latest: then the attempt is given up, with the deadline as its reason. */
   private async turnOfOthers({ pacing, deadlineMs, term }: Sending): Promise<void> {
     if (pacing === undefined) return;
     const { clock } = this.deps;
@@ -128,7 +128,7 @@ export class SendAttempts {
     return this.deps.clock.monotonicMs() + delayMs < deadlineMs;
   }
 
-  /** A cancel waits for the one of its order before it, until its own deadline. It waits for no replace: whoever wants out must be let out. */
+  /** A cancel waits for the earlier cancel of its order, until its own deadline. It waits for no replace: a caller that wants out must get out. */
   private async writeInTurn(sending: Sending, attemptId: string): Promise<Written> {
     const { request, deadlineMs, term, giveUp } = sending;
     if (request.kind !== 'cancel') return this.write(sending, attemptId);
@@ -156,7 +156,7 @@ export class SendAttempts {
   private async write(sending: Sending, attemptId: string): Promise<Written> {
     const { entry, halts, log } = this.deps;
     const { request, opened, term, deadlineMs, giveUp } = sending;
-    // Before the connection, which may never stand: the caller is to hear of the halt.
+    // Checked before the connection, which may never be made: the caller must get the halt as the reason.
     const halted = haltedBecause(halts, request);
     if (halted !== undefined) return { result: { kind: 'not_sent', reason: halted, mayRepeat: false }, abandoned: true };
     const permit = new WritePermit(this.deps, this.options, { attemptId, request, opened, term, deadlineMs, giveUp });
@@ -171,14 +171,14 @@ export class SendAttempts {
       log.error({ err, attemptId }, 'order entry rejected, which it must not');
       result = unknown('ENTRY_FAILED', 'the write ended in an error of ours');
     }
-    // What was never permitted was never written, whatever the answer says.
+    // A write that was never permitted was never made, even if the answer says otherwise.
     if (permit.granted) return { result, abandoned: false };
     const reason = permit.refusal ?? result.reason ?? { code: 'NOT_PERMITTED', message: 'the write was not permitted' };
     const mayRepeat = permit.refusal === undefined ? result.kind === 'not_sent' && result.mayRepeat : permit.mayAskAgain;
     return { result: { kind: 'not_sent', reason, mayRepeat }, abandoned: true };
   }
 
-  /** The command as it stands once the answer is recorded; undefined: the term ended before, and the next holder finds the attempt as it is. */
+  /** The command once the answer is recorded; undefined: the term ended before, and the next holder finds the attempt as it is. */
   private async record(watched: Watched, answer: Answer, { term, onAnswered: tell }: Sending): Promise<Command | undefined> {
     const { clock, steps, journal, log } = this.deps;
     const patience = clock.after(this.options.recordPatienceMs, tell);
@@ -195,7 +195,7 @@ export class SendAttempts {
 
 interface Written {
   readonly result: EntryResult;
-  /** Nothing was written, by our own doing. */
+  /** Nothing was written, because we gave up the write ourselves. */
   readonly abandoned: boolean;
 }
 

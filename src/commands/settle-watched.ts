@@ -21,7 +21,7 @@ interface SettleWatchedDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** The order of a replace has ended: somebody has to look whether another took its place. */
+  /** The order of a replace has ended: the caller has to look whether another order took its place. */
   readonly onLookForSuccessor: (entry: Watched, reference: string | undefined) => void;
 }
 
@@ -31,10 +31,10 @@ interface Run {
 }
 
 /**
- * Judges watched commands by what has gone through ingest, one judgement of each at a time.
+ * Judges watched commands by the updates that have gone through ingest, one judgement of each command at a time.
  *
- * Invariant: whatever came in before `settle` was called is judged when it resolves, or the term is over. Nothing is concluded from memory that may have a hole: an entry
- * that is `behind` is caught up from the journal first, again and again until that could be read.
+ * Invariant: once `settle` resolves, everything that came in before the call is judged, or the term is over. Nothing is concluded from memory that may have a
+ * gap: an entry that is `behind` is first caught up from the journal, which is tried until it can be read.
  */
 export class SettleWatched {
   private readonly runs = new Map<Watched, Run>();
@@ -86,7 +86,7 @@ export class SettleWatched {
       return decideFinding(command, finding, clock.nowMs());
     };
     const result = await steps.commit(entry.command, decide, term);
-    // What an open command may not conclude an answered one may, and what was not seen pending one that was.
+    // The step may allow more: an answered command may conclude more than an open one, and one that was seen pending more than one that was not.
     if (result.kind === 'stepped') run.again = true;
     if (result.kind === 'nothing') this.tell(entry, finding);
   }
@@ -107,7 +107,7 @@ export class SettleWatched {
   }
 }
 
-/** What is known of it by now says so. */
+/** The finding from everything that is known of the entry by now. */
 export function findingOf({ updates, bound, successor, rivals }: Watched, command: Command): Finding {
   return settleCommand({ command, updates, bound, rivals: rivals.size > 0, ...(successor !== undefined && { successor }) });
 }
@@ -120,8 +120,8 @@ interface CountMissDeps {
 }
 
 /**
- * A complete read did not show the command, though everything that it showed has been judged: counted, durably, as a fact beside the command's steps. A step comes of
- * it only where it brings the label about. Rejects when the journal can't be written.
+ * A complete read did not show the command, and everything that it showed has been judged: counts this durably, as a fact beside the command's steps. It leads
+ * to a step only where it sets the label. Rejects when the journal can't be written.
  */
 export async function countMiss(deps: CountMissDeps, entry: Watched, probe: CompleteProbe, term: Term): Promise<void> {
   const { journal, steps, book, clock } = deps;
@@ -141,6 +141,6 @@ export async function countMiss(deps: CountMissDeps, entry: Watched, probe: Comp
   }
   const { commandId, version } = command;
   const noted = await journal.noteMiss({ commandId, version, evidence }, term.fence);
-  // Of one that has moved on it says nothing any more.
+  // For a command that has moved on, the miss no longer says anything.
   if (noted.kind !== 'fenced') book.adopt(noted.command);
 }

@@ -46,13 +46,13 @@ export interface SubmitDeps {
   readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
   readonly log: Log;
   readonly onStep: () => void;
-  /** A command may be in the journal with nobody to send it. */
+  /** A command may be in the journal with no process to send it. */
   readonly sweepSoon: () => void;
   /** The account sends more than it should: halts it, at once. */
   readonly trip: (accountId: string) => void;
 }
 
-/** One term of sending: what a submission is made under. */
+/** One term of sending, under which a submission is made. */
 export interface SendingTerm {
   readonly term: Term;
   readonly giveUp: AbortSignal;
@@ -66,20 +66,21 @@ type Opened =
   /** The platform has to be asked about its order first. */
   | { readonly kind: 'unseen' };
 
-/** Looks for a command whose opening has lost its answer, before the caller is told that it was not journaled. */
+/** When to look for a command whose opening lost its answer, before the caller gets the answer that it was not journaled. */
 const confirmDelaysMs = [0, 100, 400] as const;
 
 /**
- * A command from the caller's word to its answer (docs/settling.md, "Outcome of a write").
+ * Takes a command from the caller's request to its answer (docs/settling.md, "Outcome of a write").
  *
- * Invariant: declined means that this call has sent nothing and will send nothing; a known key is answered whatever stands in the way of a new command. The checks and the
- * opening of one account's places and replaces never interleave, nor do those of its cancels. A command that was opened is answered with a state that is committed.
+ * Invariant: declined means that this call has sent nothing and will send nothing; a known key is answered even where a new command would be declined. The
+ * checks and the opening of one account's places and replaces never interleave, nor do those of its cancels. A command that was opened is answered with a state
+ * that is committed.
  */
 export class SubmitCommand {
   private readonly turns: AccountTurns;
   /**
-   * Cancels never wait behind places: a strategy that runs wild must be cancellable. Their checks read nothing that a place or a replace changes, and none is ever turned
-   * away here; no more wait than REST has connections, and cancel-alls are wide.
+   * Cancels never wait behind places: a strategy that runs wild must be cancellable. Their checks read nothing that a place or a replace changes. No cancel is
+   * turned away here: no more can wait than REST has connections, and a cancel-all sends many at once.
    */
   private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
   /** Commands whose attempts are in hand. */
@@ -109,7 +110,7 @@ export class SubmitCommand {
     const calledAtMs = this.deps.clock.monotonicMs();
     const { request } = submission;
     let opened = await this.openInTurn(submission, under, pacing);
-    // Outside of the turn: other cancels of the account do not wait for it.
+    // Outside the turn, so that other cancels of the account do not wait for it.
     if (opened.kind === 'unseen' && request.kind === 'cancel')
       opened = (await this.unseen.objection(request, under.term.over)) ?? (await this.openInTurn(submission, under, pacing));
     return this.answer(opened, submission, calledAtMs);
@@ -125,7 +126,7 @@ export class SubmitCommand {
     );
   }
 
-  /** Nothing new may be sent, for this reason: the command of a known key is answered all the same. Never rejects. */
+  /** Nothing new may be sent, for this reason; the command of a known key is still answered. Never rejects. */
   async replayOr(submission: Submission, reason: Declined): Promise<SubmitResult> {
     const calledAtMs = this.deps.clock.monotonicMs();
     return this.answer(await this.recall(submission, reason), submission, calledAtMs);
@@ -142,7 +143,7 @@ export class SubmitCommand {
       ({ command } = opened.watched);
     } else ({ command } = opened);
     const leftMs = waitMs - (clock.monotonicMs() - calledAtMs);
-    // A replay of one that is in hand waits for nothing without being asked to.
+    // A replay of a command that is in hand waits only if the caller asked it to.
     if (leftMs > 0) {
       const newest = await awaitCommand({ ...this.deps, book }, command.commandId, leftMs);
       if (newest !== undefined && newest.version >= command.version) command = newest;
@@ -150,7 +151,7 @@ export class SubmitCommand {
     return { kind: 'journaled', command, replayed: opened.kind === 'replayed' };
   }
 
-  /** In the account's turn. Never rejects. */
+  /** Runs in the account's turn. Never rejects. */
   private async open(
     submission: Submission,
     under: SendingTerm,
@@ -168,7 +169,7 @@ export class SubmitCommand {
         if (opened.kind !== 'opened' && checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
         return opened;
       }
-      // Looked for only where something stands in the way, since most are new and pass.
+      // Looked up only where a check declines, since most commands are new and pass.
       const known = await this.recall(submission, checked);
       if (known === checked && known.kind === 'declined' && known.code === 'RATE_LIMITED') this.countAsked(request);
       return known;
@@ -177,7 +178,7 @@ export class SubmitCommand {
     }
   }
 
-  /** What has to be said of a command that nothing new is sent of: the one of its key, or `reason`. Never rejects. */
+  /** The answer where nothing new is sent: the command of the known key, or `reason`. Never rejects. */
   private async recall(submission: Submission, reason: Declined | { readonly kind: 'unseen' }): Promise<Opened> {
     try {
       const known = await this.deps.journal.findByKey(submission.principal, submission.idempotencyKey);
@@ -187,7 +188,7 @@ export class SubmitCommand {
     }
   }
 
-  /** Its key may be that of a command that is at work: whoever is told "not sent" must not take that for it. */
+  /** Its key may be that of a command at work: a caller that gets "not sent" must not read that as the outcome of that command. */
   private uncheckable(err: unknown, { requestId }: Submission): Declined {
     this.deps.log.warn({ err, requestId }, 'a command could not be checked against the journal');
     return storeUnavailable;
@@ -228,7 +229,7 @@ export class SubmitCommand {
       attemptId,
     };
     book.opening.add(command.commandId);
-    // The socket is connected while the journal writes: `opened` is what the one write waits for.
+    // The socket is connected while the journal writes; the write to it waits for `opened`.
     const opening = this.writeWithin(command, term);
     const opened = opening.then((result) => (result.kind === 'opened' ? this.watch(result.command, calledAtMs) : undefined));
     let tell: () => void = () => {};
@@ -260,7 +261,7 @@ export class SubmitCommand {
     return { kind: 'opened', told, watched };
   }
 
-  /** Also what the budget does not let through: it paces a loop that runs away, and would hide it. */
+  /** Counts commands that the budget does not let through, too: the budget paces a loop that runs away, and would hide it. */
   private countAsked({ kind, accountId }: Submission['request']): void {
     if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId);
   }
@@ -291,7 +292,7 @@ export class SubmitCommand {
   }
 
   /**
-   * A quote is read only once a limit has asked for one: most commands are under none that does, and the journal alone knows its limits. Never rejects.
+   * A quote is read only once a limit has asked for one: most commands have no such limit, and only the journal knows its limits. Never rejects.
    */
   private async writeWithin(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
     const { request } = command;
@@ -327,7 +328,7 @@ export class SubmitCommand {
         const found = await journal.find(commandId).catch(() => undefined);
         if (found?.idempotencyKey === command.idempotencyKey) return { kind: 'opened', command: found };
       }
-      // It may commit yet: then it is found, open and with nobody to send it, and given up.
+      // It may still commit: then it is found, open and with no process to send it, and given up.
       doubt();
       return storeUnavailable;
     }

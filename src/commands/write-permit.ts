@@ -26,17 +26,17 @@ export interface PermitScope {
 }
 
 /**
- * The one permission to write one attempt: PREPARED → SENDING, committed under the fence of the term, and then only at once.
+ * The one permission to write one attempt: PREPARED → SENDING is committed under the fence of the term, and the write must follow at once.
  *
- * States: not asked → granted → still granted when the write asks, or refused with its reason; asked twice it is refused.
- * Invariant: `granted` is true only after `markSending` has said true, less than `writeWithinMs` after it was asked, with a lease that may still act. A commit whose
- * outcome is not known grants nothing. A halt holds in memory before it is acknowledged, and `askAgain` looks there in the turn of the write: after the
- * acknowledgement nothing but a cancel is written.
+ * States: not asked → granted → still granted when the write asks, or refused with its reason. Asked a second time, it is refused.
+ * Invariant: `granted` is true only after `markSending` has answered true, less than `writeWithinMs` after it was asked, with a lease that may still act. A
+ * commit whose outcome is not known grants nothing. A halt holds in memory before it is acknowledged, and `askAgain` looks there synchronously with the write:
+ * after the acknowledgement only cancels are written.
  */
 export class WritePermit {
   granted = false;
   refusal: Reason | undefined;
-  /** A further attempt may have better luck: nothing but time was against this one. */
+  /** A further attempt may succeed: only time was against this one. */
   mayAskAgain = false;
   private asked = false;
   private askedAgain = false;
@@ -66,7 +66,7 @@ export class WritePermit {
     try {
       claimed = await journal.markSending(attemptId, atMs, term.fence);
     } catch {
-      // It may have committed, or may yet: that permits nothing.
+      // It may have committed, or may still do so: that permits nothing.
       return this.refuse('STORE_UNAVAILABLE', 'the database did not say whether the attempt may be sent', true);
     }
     if (!claimed) return this.refuse('LANE_LOST', 'another process holds the lane');
@@ -80,7 +80,7 @@ export class WritePermit {
     return true;
   }
 
-  /** In the turn of the write, once. What has come between takes back what was granted; behind the write nothing does. */
+  /** Asked once, synchronously with the write. An event since `ask` may take back the grant; after the write nothing can. */
   askAgain(): boolean {
     if (!this.granted || this.askedAgain) return false;
     this.askedAgain = true;
@@ -106,7 +106,7 @@ export class WritePermit {
   }
 }
 
-/** The command with its attempt on the way, as `markSending` has left it in the journal: no step, so its version is the same. */
+/** The command with its attempt sending, as `markSending` left it in the journal. This is not a step, so the version is the same. */
 function sendingSince(command: Command, attemptId: string, atMs: number): Command {
   const attempts = command.attempts.map((attempt) =>
     attempt.attemptId === attemptId && attempt.state === 'prepared'
