@@ -5,7 +5,10 @@ import type { Clock } from '../runtime/clock.ts';
 import type { OpenOrder } from '../store/account-registry.ts';
 import type { RowIntake } from './row-intake.ts';
 
-/** Orders of an account that we hold open and the platform answers 404 for. `store_lost`: of a store that it has lost since. `forgotten`: after a quarter of an hour. */
+/**
+ * Orders of an account that we hold open and for which the platform answers 404. `store_lost`: the order is of a store that the platform has lost since.
+ * `forgotten`: still unknown after a quarter of an hour.
+ */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
 export type AbsenceCause = (typeof absenceCauses)[number];
 
@@ -18,7 +21,7 @@ export interface Absence {
 
 interface Absent {
   answers: number;
-  /** Monotonic time before which it is not asked for again. */
+  /** Monotonic time before which the order is not asked for again. */
   nextMs: number;
   readonly lostWithStore: boolean;
 }
@@ -29,9 +32,9 @@ const longestRestMs = 3_600_000;
 const answersUntilForgotten = 5;
 const named = 20;
 /**
- * Orders that we hold open and that the platform says it does not know. That proves nothing and changes nothing of them; but each is asked for at growing intervals
- * (one minute, doubling, to an hour) instead of with every read, and shown. It is forgotten here as soon as any row of it comes, from wherever. Those for which there is
- * no room are asked for by every read.
+ * Orders that we hold open and that the platform says it does not know. The answer proves nothing and does not change them; but each is asked for at growing
+ * intervals (one minute, doubling, to an hour) instead of with every read, and shown. It is removed here as soon as any row of it comes, from any source.
+ * Orders for which there is no room are asked for by every read.
  */
 export class AbsentOrders {
   private readonly orders = new Map<string, Absent>();
@@ -52,7 +55,7 @@ export class AbsentOrders {
     this.room = deps.budget.share({ signal, lasting: true });
   }
 
-  /** Whether a read is to ask for the order. */
+  /** Whether a read should ask for the order. */
   isDue(orderId: string): boolean {
     const known = this.orders.get(orderId);
     return known === undefined || this.deps.clock.monotonicMs() >= known.nextMs;
@@ -79,7 +82,7 @@ export class AbsentOrders {
       );
   }
 
-  /** A row of the order came. On the way of every row: costs nothing while no order is absent. */
+  /** A row of the order came. Every row passes here: it costs nothing while no order is absent. */
   seen(orderId: string): void {
     if (this.orders.size === 0) return;
     const known = this.orders.get(orderId);

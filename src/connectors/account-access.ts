@@ -2,30 +2,30 @@ import type { ReadBudget } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 
 /**
- * How one look at an account ended. Complete: everything that it showed was offered as a probe and is committed, and what it did not show was not there at
- * `startedMs` (wall time), as far as the platform knew. `certain`: no row of it, and nothing known of the account, is other than `certain`.
+ * How one look at an account ended. Complete: every order that it showed was offered as a probe and is committed, and an order that it did not show was not
+ * there at `startedMs` (wall time), as far as the platform knew. `certain`: every row of it, and everything known of the account, is `certain`.
  */
 export type AccountLook =
   | { readonly complete: true; readonly startedMs: number; readonly certain: boolean; readonly shown: readonly string[] }
   | { readonly complete: false; readonly error: PlatformError };
 
-/** What others may ask of an account that we follow, on one stream. Its looks wait for none of the account's lists, write nothing, and never reject. */
+/** The looks that other rooms may ask of an account that we follow, on one stream. They do not wait for the account's lists, write nothing, and never reject. */
 export interface AccountAccess {
   readonly live: boolean;
   /** False while the platform's store is lost, or has a gap that no complete read has closed yet. */
   readonly certain: boolean;
   readonly isSim: boolean;
-  /** The list filtered by our reference, whatever its age. `shown` are orders that carry it: a platform may ignore the filter. */
+  /** The list filtered by our reference, over orders of any age. `shown`: orders that carry it: a platform may ignore the filter. */
   lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
-  /** Everything that changed since the last complete read, or since `sinceMs` (wall time) where that is earlier, and every order that we hold open. */
+  /** All orders that changed since the last complete read, or since `sinceMs` (wall time) where that is earlier, and every order that we hold open. */
   lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /** One order; `shown` is empty where there is none. */
   lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
-  /** Called before a write leaves: takes the order that its answer shows, unless the platform's store was lost in between. */
+  /** Called before a write leaves. Returns a function that takes the order shown by its answer, unless the platform's store was lost in between. */
   expectReply(): (row: unknown) => void;
 }
 
-/** Why a read of ours proves nothing, beside what the platform itself answered. Each may be made again. */
+/** Reasons why a read of ours proves nothing, other than the platform's own answers. Each read may be made again. */
 
 export const givenUp: PlatformError = {
   code: 'NO_ANSWER',
@@ -56,7 +56,7 @@ export const noRoom: PlatformError = {
   sent: 'yes',
 };
 
-/** The lane ended, or the database could not be asked. What was read is safe to read again. */
+/** The lane ended, or the database could not be reached. The read can safely be repeated. */
 export function notSettled(error: unknown): PlatformError {
   const message = error instanceof Error ? error.message : String(error);
   return { code: 'STORE_UNAVAILABLE', message, retryable: true, sent: 'yes' };

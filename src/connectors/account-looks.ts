@@ -29,8 +29,9 @@ export interface AccountLooksOptions {
 }
 
 /**
- * The looks of others at one account, through its one reader and its one way into ingest, so that what guards the rows of audits guards theirs: foreign accounts,
- * lost stores, rows that cannot be read. While the platform's store is lost every look fails: neither what it shows nor what it hides means anything.
+ * Looks at one account for other rooms, through its one reader and its one way into ingest, so that the checks on the rows of audits apply to them too: foreign
+ * accounts, lost stores, rows that cannot be read. While the platform's store is lost every look fails: neither the orders that it shows nor those that it
+ * lacks mean anything.
  */
 export class AccountLooks implements AccountAccess {
   readonly isSim: boolean;
@@ -91,7 +92,9 @@ export class AccountLooks implements AccountAccess {
     };
   }
 
-  /** The list under a reference. A platform that does not know the filter brings the whole account: what does not carry it is taken, and not shown. */
+  /**
+   * The list under a reference. A platform that does not know the filter brings the whole account: orders that do not carry the reference are taken, and not shown.
+   */
   private async listed(reference: string, signal: AbortSignal, budget: ReadBudget | undefined): Promise<AccountLook> {
     const { reads, intake, sink, clock } = this.deps;
     const { stream, accountId } = this.options;
@@ -124,7 +127,7 @@ function referenceOf(view: OrderView): string | undefined {
   return view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
 }
 
-/** An answer may be long in coming, as that of a whole account: those who give up have theirs at once. */
+/** An answer may take long, like that of a whole account. A caller that gives up gets its answer at once. */
 function orGivenUp(work: Promise<AccountLook>, signal: AbortSignal): Promise<AccountLook> {
   return new Promise((resolve) => {
     const giveUp = () => resolve(failed(givenUp));

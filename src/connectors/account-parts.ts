@@ -25,7 +25,7 @@ export interface AccountPartsDeps {
   readonly clock: Clock;
   readonly metrics: Metrics['source'];
   readonly log: Log;
-  /** Shared by all accounts, as are the other three: of reads that make accounts live, of those after one that failed, of audits, of looks at doubted orders. */
+  /** Shared by all accounts, as are the other three: for reads that make accounts live, for repeats of failed ones, for audits, for looks at doubted orders. */
   readonly gate: Window;
   readonly troubledGate: Window;
   readonly auditGate: Window;
@@ -42,8 +42,8 @@ export interface AccountPartsOptions {
 }
 
 /**
- * The parts that bring the orders of one account on one stream, joined: one way into ingest, one reader of its lists, looks at single orders beside it, and those who ask for
- * them.
+ * The parts that bring the orders of one account on one stream, joined: one way into ingest, one reader of its lists, looks at single orders, and the parts
+ * that ask for them.
  */
 export class AccountParts {
   readonly intake: RowIntake;

@@ -31,7 +31,7 @@ export interface AccountReaderDeps {
   readonly unrecovered: Unrecovered;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of the reads that make accounts live, of all accounts. Those whose last one failed have places of their own, so that they delay each other alone. */
+  /** For the reads that make accounts live, of all accounts. Accounts whose last read failed have places of their own, so that they delay only each other. */
   readonly gate: Window;
   readonly troubledGate: Window;
 }
@@ -39,13 +39,13 @@ export interface AccountReaderDeps {
 export interface AccountReaderOptions {
   readonly stream: Stream;
   readonly timings: StreamTimings;
-  /** What became of a row of an audit, for those who look for losses and corrections. */
+  /** Called with the outcome of each row of an audit, to find losses and corrections. */
   readonly onAudited: (observation: Observation, outcome: Outcome) => void;
 }
 
 /**
  * An audit is slow on purpose. Its pages are small, each goes through ingest before it rests nine times as long as that took, and one account is audited at a
- * time: a tenth of what the process can do at the most. Pages of 500, a rest by the time of decoding alone and all accounts at once left little of the process
+ * time: a tenth of the process's capacity at the most. Pages of 500, a rest by the time of decoding alone and all accounts at once left little of the process
  * to the stream: unpaced throughput fell from 17.7k to 11k updates a second once audits had begun.
  */
 const auditPageRows = 100;
@@ -53,17 +53,17 @@ const auditRest = 9;
 const auditRestMaxMs = 2_000;
 
 /**
- * The one reader of an account's lists. Its reads go on side by side, so that none waits for a longer one: a backfill of hours holds up neither the read of a command,
- * which has 30 s, nor the one that makes the account live. Each kind runs once at a time, by those who ask for it.
+ * The one reader of an account's lists. Its reads run at the same time, so that none waits for a longer one: a backfill of hours delays neither the read of a
+ * command, which has 30 s, nor the one that makes the account live. Each kind runs once at a time; its callers see to that.
  *
- * Invariant: `record.readUpTo` is the highest updatedAt that a complete read showed, after everything it showed was committed; the stream never moves it.
+ * Invariant: `record.readUpTo` is the highest updatedAt that a complete read showed, after every row that it showed was committed; the stream never moves it.
  * So a read that begins `overlapMs` before it misses nothing that any earlier one missed. A read during which the platform's store was lost is not complete.
  */
 export class AccountReader {
   private current: AccountRecord;
-  /** Monotonic time at which the newest read began that was complete. */
+  /** Monotonic time at which the newest complete read began. */
   completeSinceMs: number | undefined;
-  /** The last read that was to make it live failed. */
+  /** The last read that should make the account live failed. */
   private inTrouble = false;
   /** The last complete read showed nothing at all. */
   private wasEmpty = false;
@@ -82,8 +82,8 @@ export class AccountReader {
   }
 
   /**
-   * Reads what `kind` asks for, through ingest to the commit. Never rejects. `sinceMs`, of a probe: wall time of the oldest thing that it has to show; the read
-   * reaches back to before it, should the mark of the last complete read be later.
+   * Reads the orders of `kind`, through ingest to the commit. Never rejects. `sinceMs`, for a probe: wall time of the oldest change that it has to show; the read
+   * reaches back to before it if the mark of the last complete read is later.
    */
   async read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     const work = () => this.readNow(kind, signal, sinceMs, budget).catch((error) => incomplete(notSettled(error)));
@@ -93,7 +93,7 @@ export class AccountReader {
     return outcome;
   }
 
-  /** Changes what is kept of the account, durably, one change after the other. Rejects when the database can't be reached. */
+  /** Changes the stored record of the account, durably, one change after the other. Rejects when the database can't be reached. */
   save(change: (record: AccountRecord) => AccountRecord): Promise<void> {
     const saved = this.saved.then(async () => {
       const next = change(this.current);
@@ -160,7 +160,7 @@ export class AccountReader {
     if (kind === 'complete') return [all];
     const pages = kind === 'audit' ? { pageRows: auditPageRows } : {};
     if (readUpTo !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(readUpTo, sinceMs, timings.overlapMs) }];
-    // First start: what is open, however old, and what was closed within the horizon. Where there was nothing, what comes is within the horizon.
+    // First start: open orders of any age, and orders closed within the horizon. If there was none, all later ones are within the horizon.
     const recent = { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) };
     return this.wasEmpty ? [recent] : [{ ...all, state: 'open' }, recent];
   }
@@ -203,15 +203,15 @@ export class AccountReader {
   }
 
   /**
-   * The mark is the platform's own word. A list that shows nothing leaves none: one by our clock, should that be fast, would hide what comes next from every later
-   * read, and to read nothing from the horizon on again costs nothing. A row from the future would blind them too, so the mark never passes our own clock by
+   * The mark is the platform's own time. A list that shows nothing leaves no mark: a mark by our clock, if that is fast, would hide the next changes from every
+   * later read, and reading nothing from the horizon on again costs nothing. A row from the future would hide them too, so the mark never passes our own clock by
    * more than the overlap.
    */
   private async remember({ highest, startedMs, asked }: ReadProgress): Promise<void> {
     this.wasEmpty = highest === undefined;
     if (highest === undefined) return;
     const cap = formatInstant(startedMs + this.options.timings.overlapMs);
-    // Orders in doubt are to be shown again, to the process that takes over as well.
+    // Orders in doubt must be shown again, also to the process that takes over.
     const { oldest = highest } = this.deps.doubts;
     const next = [cap, oldest].reduce((least, each) => (compareInstants(each, least) < 0 ? each : least), highest);
     await this.save((record) => {

@@ -6,8 +6,8 @@ import type { ConnectionEnd } from './socket.ts';
 import type { AccountStatus } from './source-status.ts';
 
 /**
- * The accounts on one stream, and which of them an event belongs to. Invariant: an event goes to the session of the account that it names, or is counted as
- * foreign; what still comes of an account that we left is neither.
+ * The accounts on one stream, and the account to which an event belongs. Invariant: an event goes to the session of the account that it names, or is counted as
+ * foreign; late events of an account that we left are neither.
  */
 export class AccountRoster {
   private readonly sessions = new Map<string, AccountSession>();
@@ -48,12 +48,12 @@ export class AccountRoster {
     return true;
   }
 
-  /** Resolves when every account was answered for, or the connection has ended. */
+  /** Resolves when every account was answered, or the connection has ended. */
   async attachAll(connection: Connection): Promise<void> {
     await Promise.all([...this.sessions.values()].map((session) => session.attach(connection)));
   }
 
-  /** Subscribes those that were refused and are due to be asked for again. */
+  /** Subscribes the accounts that were refused and are due to be asked for again. */
   attachDue(connection: Connection): void {
     const nowMs = this.deps.clock.monotonicMs();
     for (const session of this.sessions.values()) if (session.dueAgain(nowMs)) void session.attach(connection);
@@ -68,7 +68,7 @@ export class AccountRoster {
     }
   }
 
-  /** A frame that does not say of which account it is. */
+  /** A frame that does not name its account. */
   frameLost(): void {
     for (const session of this.sessions.values()) session.frameLost();
   }

@@ -24,7 +24,7 @@ export interface SessionDeps extends AccountPartsDeps {
 export interface SessionOptions {
   readonly stream: Stream;
   readonly timings: StreamTimings;
-  /** The account's orders may not be compared any more with what the open connections bring: close them, open another. */
+  /** The account's orders may no longer be compared with the rows of the open connections: close them, open another. */
   readonly onStoreLost: (session: AccountSession) => void;
 }
 
@@ -36,14 +36,15 @@ const unansweredText = 'the platform does not answer the subscription of this ac
  * One account on one stream: from the subscription to live, and back when its connection ends.
  *
  * States: see `AccountState`. connecting → resyncing (acknowledged) → live (a complete read that began after it was committed) → connecting or down
- * (the connection ended) …; besides not_enrolled, login_required (asked again in time) and frozen (`StoreLost`).
- * Invariant: `live` holds only while `attached` is a connection that acknowledged the subscription, without a moment between it and the one before it
- * that no connection covered, since before the last complete read began. That the one before it covered the time until its end is proven by its goodbye: one
- * that was half open already answers none, and the account is read again. Until then nothing becomes live, and nothing is complete beyond its last message.
+ * (the connection ended) …; also not_enrolled, login_required (asked again in time) and frozen (`StoreLost`).
+ * Invariant: `live` holds only while `attached` is a connection that acknowledged the subscription and, since before the last complete read began, no moment
+ * between it and the connection before it was without cover. The goodbye of the earlier connection proves that it covered the time until its end: a connection
+ * that was half open already answers none, and then the account is read again. Until then the account does not become live, and nothing is complete beyond its
+ * last message.
  */
 export class AccountSession {
   readonly accountId: string;
-  /** For those who send commands and look after them. */
+  /** For the rooms that send commands and settle them. */
   readonly access: AccountAccess;
   lastEventMs: number | undefined;
   private state: AccountState = 'connecting';
@@ -55,7 +56,7 @@ export class AccountSession {
   /** The connections that `attached` took over from, one after the other, each until its end: the next may be replaced before the one before it has ended. */
   private readonly replaced = new Set<Connection>();
   private whenProven: () => void = () => {};
-  /** Monotonic time of the newest row that said so. A lost store is told by the state `frozen`: its orders say so for as long as they live. */
+  /** Monotonic time of the newest row that reported a gap. A lost store shows in the state `frozen` instead: its orders report it for as long as they live. */
   private gapShownMs = Number.NEGATIVE_INFINITY;
   /** Subscriptions that the platform has not answered yet. */
   private attaching = 0;
@@ -63,7 +64,7 @@ export class AccountSession {
   private readonly unanswered = new Set<Connection>();
   private retryAtMs = Number.NEGATIVE_INFINITY;
   private gapAtMs = Number.NEGATIVE_INFINITY;
-  /** Aborts when the account leaves the connection: reads that were to make it live, and audits, prove nothing then. */
+  /** Aborts when the account leaves the connection: reads that should make it live, and audits, prove nothing then. */
   private coverage = new AbortController();
   private readonly life = new AbortController();
   private readonly timers: TimerSet;
@@ -104,7 +105,7 @@ export class AccountSession {
     await Promise.race([answered, missed.then(() => this.notAnswered(connection))]);
   }
 
-  /** It is asked again for as long as the connection lives; the other accounts of the connection have nothing to do with it. */
+  /** It is asked again for as long as the connection lives; the other accounts of the connection are not affected. */
   private notAnswered(connection: Connection): void {
     if (this.life.signal.aborted || !connection.isOpen) return;
     this.unanswered.add(connection);
@@ -114,7 +115,7 @@ export class AccountSession {
 
   private answered(outcome: SubscribeOutcome, connection: Connection, retryAtMs: number): void {
     if (this.life.signal.aborted) return;
-    // Answer and end may come in one piece: then the end was told before we got here.
+    // Answer and end may come in one piece: then `ended` ran before we got here.
     if (outcome.kind === 'ended' || !connection.isOpen) {
       this.retryAtMs = retryAtMs;
       return;
@@ -206,13 +207,13 @@ export class AccountSession {
     const startedMs = clock.monotonicMs();
     if (!this.parts.storeLost.active) this.enter('resyncing');
     while (!signal.aborted) {
-      // The frames of one burst are before the read, not each a reason for another.
+      // All frames of one burst come before the read, so that each of them is not a reason for another read.
       await clock.turn();
       if (signal.aborted) return;
       const { mark } = this.parts.unrecovered;
       const outcome = this.parts.storeLost.active ? await this.recover(signal) : await this.parts.reader.read('resync', signal);
       if (signal.aborted) return;
-      // What was lost since the read began may not be in it.
+      // Frames lost since the read began may not be in it.
       if (outcome.complete && !this.parts.unrecovered.since(mark)) {
         this.lastResyncMs = clock.nowMs();
         metrics.resyncSeconds.observe({ source: this.options.stream }, (clock.monotonicMs() - startedMs) / 1000);
@@ -246,7 +247,7 @@ export class AccountSession {
     return outcome.resync === true ? this.parts.reader.read('resync', signal) : outcome;
   }
 
-  /** What was missed while nobody knew that it was dead is in no later frame: the account is read again. */
+  /** Rows missed while the connection was dead unnoticed are in no later frame: the account is read again. */
   private replacedEnded(connection: Connection, { goodbye }: ConnectionEnd): void {
     if (!goodbye) this.readAgain('replaced_unproven');
     this.replaced.delete(connection);
@@ -254,8 +255,8 @@ export class AccountSession {
   }
 
   /**
-   * Wall time up to which nothing can be missing: the last whole message, the earliest where there are connections that have not proven themselves, and never past what
-   * was not recovered.
+   * Wall time up to which nothing can be missing: the last whole message, the earliest where there are connections that have not proven themselves, and never
+   * past a loss that was not recovered.
    */
   private completeUpToMs(): number | undefined {
     const { attached } = this;
@@ -288,7 +289,7 @@ export class AccountSession {
     }
     this.note(`audit: ${outcome.error.message}`);
     if (!isOfAccount(outcome.error)) return;
-    // The account may have left the beta, or the login the account: the platform says so by refusing the subscription, too. If it does not, this is one resync.
+    // The account may have left the beta, or the login the account: the platform also shows this by refusing the subscription. If it does not, this is one resync.
     this.leave('denied');
     this.enter('connecting', outcome.error.message);
   }
@@ -311,7 +312,7 @@ export class AccountSession {
     this.leave('store_lost');
     this.enter('frozen', 'the platform lost its store');
     this.retryAtMs = nowMs + waitMs;
-    // Not from within the frame that told of it: closing the connection under the hands of who delivers it would reorder what follows.
+    // Not from within the frame that reported it: closing the connection while it delivers would reorder the frames that follow.
     this.timers.later(waitMs, () => this.options.onStoreLost(this));
     return true;
   }
@@ -324,7 +325,7 @@ export class AccountSession {
     this.readAgain('unknown_gap');
   }
 
-  /** The connection stays; what it brought since the last sign may not be all. */
+  /** The connection stays; its rows since the last sign of life may be incomplete. */
   private readAgain(reason: string): void {
     const { attached } = this;
     if (attached === undefined) return;
@@ -350,7 +351,7 @@ export class AccountSession {
     this.enter(notEnrolled ? 'not_enrolled' : 'login_required', `${error.code ?? error.status ?? ''}: ${error.message}`);
   }
 
-  /** Whether the account is to be subscribed again on the present connection: it was refused long enough ago, or the connection that was to replace this one ended. */
+  /** Whether to subscribe the account again on the present connection: it was refused long enough ago, or the connection that was to replace this one ended. */
   dueAgain(nowMs: number): boolean {
     return this.attached === undefined && this.attaching === 0 && nowMs >= this.retryAtMs;
   }

@@ -7,16 +7,16 @@ import type { Random } from '../runtime/random.ts';
 import type { AccountRecord, AccountRegistry } from '../store/account-registry.ts';
 
 /**
- * Which credential follows an account, where several may see it: two of them on one account would double its load, and each would open an epoch of its own
+ * Decides which credential follows an account where several may see it. Two of them on one account would double its load, and each would open an epoch of its own
  * when the platform lost its store.
  *
  * States of an account: free → tentative (known from an earlier run, not listed yet) → firm (listed), and back to free. Invariant: at most one owner; a
- * tentative one gives way to another's firm claim and is told so.
+ * tentative owner gives way to another's firm claim, and its `onEvicted` is called.
  */
 export class AccountClaims {
   private readonly claims = new Map<string, { readonly owner: object; readonly firm: boolean; readonly onEvicted: () => void }>();
 
-  /** True: the account is the owner's to follow. */
+  /** True: the owner may follow the account. */
   claim(accountId: string, owner: object, firm: boolean, onEvicted: () => void): boolean {
     const claim = this.claims.get(accountId);
     if (claim !== undefined && claim.owner !== owner) {
@@ -36,7 +36,7 @@ export class AccountClaims {
   }
 }
 
-/** What follows accounts: one for each stream. */
+/** Follows accounts: one for each stream. */
 interface AccountFollower {
   readonly stream: Stream;
   follow(record: AccountRecord): void;
@@ -64,8 +64,8 @@ export interface AccountsFollowerOptions {
  * Keeps the sources on the accounts that the platform lists as open: new ones are followed, closed and vanished ones left, without a restart.
  *
  * States: starting (until the list was read once, or the registry instead of it) → following. Invariant: an account is left only by a complete list that
- * does not show it open; a list that failed changes nothing. An account is in the registry before a source follows it. Each source counts by itself: that one
- * follows an account says nothing of the other.
+ * does not show it open; a list that failed changes nothing. An account is in the registry before a source follows it. Each source counts by itself: if one
+ * follows an account, the other need not.
  */
 export class AccountsFollower {
   private readonly records = new Map<string, AccountRecord>();
@@ -86,7 +86,7 @@ export class AccountsFollower {
     this.claims = options.claims ?? new AccountClaims();
   }
 
-  /** A complete list was read since the beginning: an account that is not followed is none of this credential's. */
+  /** A complete list was read since the beginning: this credential does not have the accounts that are not followed. */
   get hasListed(): boolean {
     return this.listed;
   }
@@ -129,7 +129,7 @@ export class AccountsFollower {
       return true;
     }
     this.complain(list.error.message);
-    // Better the accounts of yesterday than none: each of them is checked by its own subscription.
+    // It is better to follow the accounts of yesterday than none: each of them is checked by its own subscription.
     if (this.followed.size === 0) this.followKnown();
     return false;
   }
@@ -162,14 +162,14 @@ export class AccountsFollower {
   private claim(accountId: string, firm: boolean): boolean {
     const evicted = () => this.leave(accountId, 'another credential lists the account: it follows it now');
     if (this.claims.claim(accountId, this, firm, evicted)) return true;
-    // Another moves the account's record on: should it come to us, we begin from what is stored by then.
+    // The other owner updates the account's record: if the account comes to us, we begin from the record stored by then.
     this.loaded = false;
     return false;
   }
 
   private leave(accountId: string, why: string): void {
     if (!this.followed.delete(accountId)) return;
-    // Its session may have moved the record on; should the account come back, it begins from what is stored.
+    // Its session may have updated the record; if the account comes back, it begins from the stored one.
     this.loaded = false;
     this.deps.log.info({ accountId }, why);
     for (const source of this.sources) source.unfollow(accountId);

@@ -17,18 +17,18 @@ export interface AskDeps {
   readonly absent: AbsentOrders;
   /** Takes a page of a list, as the read itself does. */
   readonly page: (page: Page) => Promise<void>;
-  /** Told what became of each single order, as the read itself is of the rows of its pages. */
+  /** Called with the result of each single order, as the read itself is for the rows of its pages. */
   readonly taken: (item: TakenRow) => void;
 }
 
 const pageSize = 500;
 const atOnce = 4;
-/** With more silent orders than this, one list of the open ones is cheaper: it answers for 500 a request, and only those it does not show are left. */
+/** With more silent orders than this, one list of the open ones is cheaper: it answers for 500 a request, and only the orders that it does not show are left. */
 const listAbove = 50;
 
 /**
  * Orders that we hold open, that were not written since the read began and that it did not show: each is looked at, so that a lost terminal frame is found.
- * The answer "no such order" proves nothing and changes nothing; those that had it lately are left out. Returns the error that left the read incomplete, if any.
+ * The answer "no such order" proves nothing and changes nothing; orders that had it lately are left out. Returns the error that left the read incomplete, if any.
  */
 export async function askAfterSilent(
   deps: AskDeps,
@@ -72,7 +72,8 @@ async function lookAtEach(
       const { orderId } = order;
       const wish = { rank: 'silent', cause, signal, budget, opensEpoch: kind === 'complete' } as const;
       const look = await looks.lookAt(orderId, wish);
-      // What fails for good (400, say) says nothing of the others and would keep the account from ever being live: like "no such order".
+      // A failure for good (400, for example) proves nothing about the other orders and would keep the account from ever being live: it is treated like "no
+      // such order".
       if (look.kind === 'failed' && (look.error.retryable || isOfAccount(look.error))) failure = look.error;
       if (look.kind === 'absent') unknown.push(order);
       if (look.kind === 'found') taken(look.item);

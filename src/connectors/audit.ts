@@ -17,11 +17,11 @@ interface Noted {
 }
 
 /**
- * Tells a silent loss from a race: a change that an audit found first counts as lost only when the stream has not delivered it 5 s later.
+ * Distinguishes a silent loss from a race: a change that an audit found first counts as lost only when the stream has not delivered it 5 s later.
  *
  * States: idle → watching (an audit runs, or a found change waits for its 5 s) → idle. Only while watching are stream rows noted, so that the hot
- * path pays for it a few seconds a minute. Where there is no room for a note, all are given up until the next audit: nothing can be proven without them, and that audit
- * counts as incomplete (`gaveUp`).
+ * path pays for it a few seconds a minute. Where there is no room for a note, all notes are given up until the next audit: nothing can be proven without them,
+ * and that audit counts as incomplete (`gaveUp`).
  */
 export class SilentLossWatch {
   private audits = 0;
@@ -67,7 +67,7 @@ export class SilentLossWatch {
     else this.giveUp();
   }
 
-  /** An audit's row was news to us. */
+  /** An audit's row was new to us. */
   found(observation: Observation): void {
     if (this.stopped || this.withoutRoom) return;
     const timer = this.clock.after(graceMs, () => {
@@ -78,7 +78,7 @@ export class SilentLossWatch {
     this.waiting.add(timer);
   }
 
-  /** What still waits is judged no more. */
+  /** Changes that still wait are not judged any more. */
   stop(): void {
     this.stopped = true;
     for (const timer of this.waiting) timer.cancel();
@@ -120,7 +120,7 @@ export interface AuditDeps {
 }
 
 /**
- * The audit of one account: heartbeats prove the transport, this proves the data. What it finds is fixed by ingest like any other row; here it is judged for
+ * The audit of one account: heartbeats prove the transport, this proves the data. Ingest takes the rows that it finds like any others; here they are judged for
  * changes that the stream lost silently.
  */
 export class Audit {
@@ -141,7 +141,7 @@ export class Audit {
     );
   }
 
-  /** Its turn may be long in coming. Nothing of the account waits with it, and nothing that the stream brings meanwhile is noted. */
+  /** Its turn may take long. No other work of the account waits with it, and rows that the stream brings meanwhile are not noted. */
   run(signal: AbortSignal): Promise<ReadOutcome> {
     return this.deps.auditGate.run(async () => {
       this.losses.begin();
@@ -157,7 +157,7 @@ export class Audit {
     this.losses.delivered(observation);
   }
 
-  /** What became of a row of the audit. */
+  /** Takes the outcome of a row of the audit. */
   judge(observation: Observation, outcome: Outcome): void {
     if (outcome === 'applied') this.losses.found(observation);
   }

@@ -45,14 +45,14 @@ interface Pending {
   readonly accountId: string;
   readonly resolve: (outcome: SubscribeOutcome) => void;
   readonly miss: () => void;
-  /** Of every request that the platform may still answer, oldest first: whichever it answers, the subscription is in force. */
+  /** The ids of every request that the platform may still answer, oldest first: with an answer to any of them the subscription is in force. */
   readonly ids: string[];
   waitMs: number;
   timer: Timer | undefined;
 }
 
 const checkEveryMs = 1_000;
-/** A thousand accounts at once would have most of their acknowledgements come after the deadline. */
+/** If a thousand accounts asked at once, most of their acknowledgements would come after the deadline. */
 const subscriptionsAtOnce = 50;
 /** The longest wait for an answer before the same account is asked for again. */
 const askAgainMaxMs = 60_000;
@@ -61,16 +61,16 @@ const maxIds = 8;
 /**
  * One WebSocket of one stream and credential.
  *
- * States: opening → open → ended; `close` from any of the first two leads through a goodbye to ended, and frames still count until then.
+ * States: opening → open → ended; `close` from either of the first two leads through a goodbye to ended, and frames still count until then.
  * Invariant: it ends by itself within `idleMs` + 1 s when the transport is dead, within `ackMs` when it answers no subscription at all, within
  * `messageMs` when bytes come but no message; while we keep it paused none of these clocks runs. `onEnd` is called once, and every subscription gets an outcome.
- * One that is not answered beside others that are is the trouble of its account alone, and is asked again after 5, 10, 20 … 60 s.
+ * If one subscription is not answered while others are, only its account is affected, and it is asked again after 5, 10, 20 … 60 s.
  */
 export class Connection {
   readonly token: AccessToken;
   /**
-   * Wall time of the last whole message, milliseconds since the epoch; of the opening at first. Up to here nothing that the peer sent is missing. The last byte says
-   * less: it may be one of a message that is not whole yet.
+   * Wall time of the last whole message, milliseconds since the epoch; of the opening at first. Up to here no message that the peer sent is missing. The last byte
+   * proves less: it may belong to a message that is not whole yet.
    */
   lastFrameAtMs: number;
   private state: 'opening' | 'open' | 'ended' = 'opening';
@@ -109,7 +109,7 @@ export class Connection {
     return this.state === 'open';
   }
 
-  /** At most 50 requests wait for their first answer at a time, the others for their turn. */
+  /** At most 50 requests wait for their first answer at a time; the others wait for their turn. */
   subscribe(accountId: string): Subscription {
     const { promise: outcome, resolve } = Promise.withResolvers<SubscribeOutcome>();
     const { promise: missed, resolve: miss } = Promise.withResolvers<void>();
@@ -138,7 +138,7 @@ export class Connection {
     this.socket.send(this.message('subscribe', id, pending.accountId));
   }
 
-  /** Events that still come are of an account that is no longer followed, and the answer matters to no one. */
+  /** Later events are of an account that is no longer followed, and the answer has no effect. */
   unsubscribe(accountId: string): void {
     for (const pending of this.pending) if (pending.accountId === accountId) this.settle(pending, { kind: 'ended' });
     this.subscriptions += 1;
@@ -152,12 +152,12 @@ export class Connection {
 
   resume(): void {
     this.paused = false;
-    // What the kernel held back while we did not look is no silence of the peer.
+    // Bytes that the kernel held back while we were paused are not a silence of the peer.
     this.byteMs = this.frameMs = this.clock.monotonicMs();
     this.socket.resume();
   }
 
-  /** Ends it politely: what was sent before the goodbye is still handed over. */
+  /** Ends it politely: messages sent before the goodbye are still handed over. */
   close(end: ConnectionEnd): void {
     if (this.state === 'ended') return;
     if (this.state === 'opening') {
@@ -221,7 +221,7 @@ export class Connection {
   }
 
   private notAnswered(pending: Pending): void {
-    // The answer may lie behind our own pause.
+    // The answer may be waiting behind our own pause.
     if (this.paused) this.await(pending);
     else if (!this.answersSubscriptions)
       this.terminate({ reason: 'ack_timeout', detail: `subscribing ${pending.accountId} was not answered, like any other` });

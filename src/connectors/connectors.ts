@@ -44,8 +44,8 @@ interface Term {
 /**
  * All sources of one credential: both streams, for the accounts that the platform lists to it.
  *
- * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: nothing is kept from one term to the next but what the registry
- * holds; another process may have followed the same accounts in between. When `end` resolves no socket, read or timer of the term is left.
+ * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: only the registry carries anything from one term to the next,
+ * since another process may have followed the same accounts in between. When `end` resolves no socket, read or timer of the term is left.
  */
 export class Connectors implements Service {
   readonly name = 'connectors';
@@ -66,7 +66,7 @@ export class Connectors implements Service {
     await this.end();
   }
 
-  /** The lane is ours: connects, and goes on by itself. */
+  /** The lane is ours: connects, and continues by itself. */
   async begin(): Promise<void> {
     if (this.term !== undefined) return;
     const { streamUrl, predictionStreamUrl } = this.options;
@@ -88,16 +88,16 @@ export class Connectors implements Service {
       this.term = undefined;
       this.ending = this.finish(term);
     }
-    // The drain and the loss of the lane may both end a term, and the next one may begin once either was told that it has.
+    // The drain and the loss of the lane may both end a term, and the next term may begin as soon as one of their calls has resolved.
     await this.ending;
   }
 
-  /** Whether the accounts were listed in this term: before, one that is not followed may yet be. */
+  /** Whether the accounts were listed in this term: before that, an account that is not followed may still be followed later. */
   get hasListed(): boolean {
     return this.term?.follower.hasListed ?? false;
   }
 
-  /** The account as others may use it; undefined when it is not followed on that stream, and while the lane is not held. */
+  /** The account as other rooms may use it; undefined when it is not followed on that stream, and while the lane is not held. */
   account(stream: Stream, accountId: string): AccountAccess | undefined {
     return this.term?.sources.find((source) => source.stream === stream)?.account(accountId);
   }

@@ -5,10 +5,10 @@ import type { Random } from '../runtime/random.ts';
 import type { ObservationSink } from './observation-sink.ts';
 
 /**
- * What consumers are told of one account's source. Marks go through ingest like everything else, so each follows on Kafka what it speaks of.
+ * The continuity marks of one account's source, for consumers. Marks go through ingest like everything else, so on Kafka each follows the rows that it is about.
  *
  * States: never live → live → lost → live … Invariant: `resynchronised` closes exactly the interval that `lost` opened (or that the time before this
- * process opened), and stands before the `live` that ends it.
+ * process opened), and comes before the `live` that ends it.
  */
 export class Continuity {
   private lostFromMs: number | undefined;
@@ -36,7 +36,7 @@ export class Continuity {
     this.mark('live', {});
   }
 
-  /** `fromMs`: the last whole message. Says nothing when the account was not live: the interval is open already. */
+  /** `fromMs`: the last whole message. Writes no mark when the account was not live: the interval is open already. */
   lost(fromMs: number, reason: string): boolean {
     if (!this.isLive) return false;
     this.isLive = false;

@@ -2,7 +2,7 @@ import type { Stream } from '../domain/order.ts';
 import { parseJson } from '../platform/parse-json.ts';
 import { accountOfTarget, eventNames } from '../platform/wire/stream-messages.ts';
 
-/** A value as it may stand in a message: short, whatever came, and never walked into (a hostile depth would overflow the stack). */
+/** A value as it may stand in a message: short for any value, and never walked into (a hostile depth would overflow the stack). */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -10,18 +10,18 @@ export function describeValue(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text;
 }
 
-/** What a frame of the stream is. */
+/** The kinds of frames of the stream. */
 export type Frame =
   | { readonly kind: 'event'; readonly stream: Stream; readonly accountId: string; readonly row: unknown }
   | { readonly kind: 'subscribed' | 'unsubscribed'; readonly id: string }
-  /** `id` is absent where the platform could not read what it answers. */
+  /** `id` is absent where the platform could not read the request that it answers. */
   | { readonly kind: 'error'; readonly id?: string; readonly code: string; readonly message: string }
   | { readonly kind: 'heartbeat' }
   | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly stream?: Stream };
 
 /**
- * The text of a frame → what it is (platform specification, "Events"; the rest is the assumption of wire/stream-messages.ts). Never throws. The row of an
- * event is left to `decodeOrder`: who it belongs to has to be looked up first.
+ * The text of a frame → its kind and content (platform specification, "Events"; the rest is the assumption of wire/stream-messages.ts). Never throws. The row of an
+ * event is left to `decodeOrder`, because its account has to be looked up first.
  */
 export function decodeFrame(text: string): Frame {
   let message: unknown;

@@ -6,7 +6,7 @@ import { accountOrderItem } from '../platform/wire/account-order.ts';
 import { predictionOrder, predictionStates } from '../platform/wire/prediction-order.ts';
 import { type Fault, RowReader } from './row-reader.ts';
 
-/** A decoded row, before it is known where it came from. `sourceVersion` only where the row had one. */
+/** A decoded row, without its source. `sourceVersion` only where the row had one. */
 interface DecodedOrder {
   readonly view: OrderView;
   readonly sourceVersion?: bigint;
@@ -18,7 +18,7 @@ type ViewUnderWay = { -readonly [K in keyof OrderView]: OrderView[K] };
 const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
 const maxLegs = 16;
 
-/** PENDING_CANCEL and PENDING_REPLACE are missing on purpose: they say what was asked for, not where the order stands. */
+/** PENDING_CANCEL and PENDING_REPLACE are missing on purpose: they show a request, not the status of the order. */
 const accountStatuses: ReadonlyMap<string, OrderStatus> = new Map([
   ['PENDING_NEW', 'pending_new'],
   ['NEW', 'new'],
@@ -126,7 +126,7 @@ const predictionStatuses: ReadonlySet<string> = new Set(predictionStates);
 
 /**
  * A prediction order of the platform → the normalised view (platform specification, "Prediction order"). On the stream `version` is required: without
- * it nothing says what the event may replace.
+ * it the place of the event in the order's history is not known.
  */
 function decodePredictionOrder(row: RowReader, version: unknown, versionRequired: boolean): DecodedOrder {
   const view = readView(row);
@@ -177,7 +177,7 @@ function readView(row: RowReader): OrderView {
   };
   if (price !== undefined) view.price = price;
   if (stopPrice !== undefined) view.stopPrice = stopPrice;
-  // The table calls avgPx required, its text says that optional decimals are never zero: a zero before the first fill is no price.
+  // The table calls avgPx required, its text says that optional decimals are never zero: a zero before the first fill is not a price.
   if (averagePrice !== undefined && cumQty !== '0') view.avgPrice = averagePrice;
   for (const field of optionalTexts) {
     const value = row.optionalText(field);
@@ -204,7 +204,7 @@ const optionalTexts = [
 ] as const;
 const optionalInstants = ['sentAt', 'firstAckAt', 'closedAt', 'expireTime'] as const;
 
-/** Where a row came from, beside its content. */
+/** The facts about a row that its content does not give. */
 export interface RowOrigin {
   readonly stream: Stream;
   readonly cause: Cause;
@@ -226,7 +226,7 @@ export interface ForeignRow {
 }
 
 /**
- * A row of the platform, from a stream event or a REST answer alike → what ingest takes. Never throws. `raw` is asked for only when the row cannot
+ * A row of the platform, from a stream event or a REST answer alike → an item for ingest. Never throws. `raw` is called only when the row cannot
  * be read.
  */
 export function decodeOrder(row: unknown, origin: RowOrigin, raw: () => string): Observation | Unreadable | ForeignRow {
@@ -287,14 +287,14 @@ function textOf(raw: () => string): string {
   }
 }
 
-/** The order that a row names, when that much of it can be read. */
+/** The order that a row names, if at least that can be read. */
 function nameOf(stream: Stream, fields: Readonly<Record<string, unknown>>): string | undefined {
   const reader = new RowReader(fields);
   const orderId = reader.id(stream === 'account' ? 'ordId' : 'orderId');
   return reader.fault === undefined ? orderId : undefined;
 }
 
-/** What is kept of something that cannot be read: 64 KiB, and nothing that Postgres refuses. */
+/** The part that is kept of something that cannot be read: 64 KiB, and nothing that Postgres refuses. */
 export function cutRaw(text: string): string {
   return storableText(text.length > 65_536 ? text.slice(0, 65_536) : text);
 }

@@ -13,7 +13,7 @@ export interface DoubtsDeps {
   readonly log: Log;
   readonly looks: OrderLooks;
   readonly intake: RowIntake;
-  /** Of the looks at doubted orders of all accounts. */
+  /** For the looks at doubted orders of all accounts. */
   readonly doubtPace: Pace;
   readonly budget: ByteBudget;
 }
@@ -21,27 +21,27 @@ export interface DoubtsDeps {
 /** The second read of a correction comes this long after the first. */
 const settleMs = 2_000;
 const retryMs = 5_000;
-/** Answers that decide nothing: no such order, an unreadable row, an order that moves on between two reads. */
+/** Answers that decide nothing: no such order, an unreadable row, an order that changes between two reads. */
 const maxUndecided = 20;
-/** Two reads and the time between them take two seconds: ten at once need the whole pace. */
+/** Two reads and the time between them take two seconds: ten at once use the whole pace. */
 const atOnce = 10;
 
 interface Candidate {
   readonly orderId: string;
-  /** Of the view that raised the doubt. */
+  /** `updatedAt` of the view that raised the doubt. */
   readonly updatedAt: string;
   undecided: number;
-  /** A read from REST said, since the present check began, that fills were taken back. */
+  /** A read from REST has shown, since the present check began, that fills were taken back. */
   takenBack: boolean;
 }
 
 /**
- * Account orders of which a view has raised a doubt (`Reduction`): each is read once from REST. Where that read says that fills were taken back, a second one 2 s later
- * has to agree; then it is offered as a correction, the one way for cumQty to fall (docs/settling.md).
+ * Account orders for which a view has raised a doubt (`Reduction`): each is read once from REST. Where that read shows that fills were taken back, a second one
+ * 2 s later has to agree; then the row is offered as a correction. Only that can lower cumQty (docs/settling.md).
  *
  * States of a candidate: waiting → checked, ten at a time, at the pace of all accounts → done, or waiting again where the platform did not answer or nothing was
- * decided. Invariant: a candidate is kept until it is done, and no complete read is remembered past it, so that another process meets it again. Neither is one remembered
- * past a doubt for which there was no room: the next audit meets it again.
+ * decided. Invariant: a candidate is kept until it is done, and no complete read is remembered past it, so that another process meets it again. The same holds
+ * for a doubt for which there was no room: the next audit meets it again.
  */
 export class Doubts {
   private readonly candidates = new Map<string, Candidate>();
@@ -69,12 +69,12 @@ export class Doubts {
     return this.refusals;
   }
 
-  /** A complete read that began at `mark` was remembered: what had been refused by then was raised again by it. */
+  /** A complete read that began at `mark` was remembered: it has raised again every doubt that had been refused by then. */
   readComplete(mark: number): void {
     if (this.refused !== undefined && this.refused.newest <= mark) this.refused = undefined;
   }
 
-  /** The earliest `updatedAt` that raised a doubt which is still there, or for which there was no room. */
+  /** The earliest `updatedAt` of a doubt that is still there, or for which there was no room. */
   get oldest(): string | undefined {
     let oldest = this.refused?.updatedAt;
     for (const { updatedAt } of this.candidates.values())
@@ -142,7 +142,7 @@ export class Doubts {
     return this.deps.looks.lookAt(orderId, { rank: 'doubt', signal });
   }
 
-  /** Offered once more, now as the confirmed one: the reducer, which alone knows what we hold, takes it for a correction only when it is newer and lower. */
+  /** Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row as a correction only when it is newer and lower. */
   private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>): void {
     const receivedMs = this.deps.clock.monotonicMs();
     this.deps.intake.takeRow(row, { cause: 'snapshot', receivedMs, bytes, raw: () => JSON.stringify(row), correction: true });

@@ -14,19 +14,19 @@ export type LookRank = (typeof ranks)[number];
 
 export interface LookWish {
   readonly rank: LookRank;
-  /** The one who asks gives up with it, and is answered at once. */
+  /** The caller gives up with it, and is answered at once. */
   readonly signal: AbortSignal;
-  /** What the row is offered as; the looks of commands are probes. */
+  /** The cause with which the row is offered; the looks of commands are probes. */
   readonly cause?: Extract<Cause, 'snapshot' | 'probe'>;
-  /** What the request takes from. */
+  /** The budget for the request. */
   readonly budget?: ReadBudget | undefined;
-  /** Of the complete read that opens a source epoch: the one that may look while the platform's store is lost. */
+  /** For the complete read that opens a source epoch: only its looks may run while the platform's store is lost. */
   readonly opensEpoch?: boolean;
 }
 
 /**
- * The platform's word on one order. `found`: its row, committed. `unclear`: a row that cannot be read, is of another order or account, or came from a store that
- * was lost meanwhile. `startedMs`, wall time: what the platform knew by then is in the answer.
+ * The platform's answer about one order. `found`: its row, committed. `unclear`: a row that cannot be read, is of another order or account, or came from a
+ * store that was lost meanwhile. `startedMs`, wall time: the answer contains everything that the platform knew by then.
  */
 export type OrderLook =
   | {
@@ -55,20 +55,20 @@ interface Waiter {
 interface Look {
   readonly orderId: string;
   readonly waiters: Set<Waiter>;
-  /** Aborts when all who asked have given up, or the account's session ends. */
+  /** Aborts when all callers have given up, or the account's session ends. */
   readonly abort: AbortController;
 }
 
-/** What is looked at for commands comes on top: it has a deadline of 30 s and a budget of its own, and four slow answers may take as long. */
+/** Looks for commands are not counted in this: a command has a deadline of 30 s and a budget of its own, and four slow answers may take as long. */
 const atOnce = 4;
 
 /**
- * "Look at order X", for everything that asks after a single order of one account: frames that could not be read, orders that a read did not show, doubts about what
- * we hold, commands.
+ * "Look at order X", for all code that asks for a single order of one account: frames that could not be read, orders that a read did not show, doubts about our
+ * state, commands.
  *
- * States of a look: waiting (by order; the best rank first, in order of asking within it) → begun → answered, once what it found is committed.
- * Invariant: a look answers those alone who asked before it began, so what it found is never older than the question; at most one waits for each order. It does not
- * wait for the lists of the account: one page of those may be repeated for 30 s (docs/decisions/015-looks-beside-lists.md).
+ * States of a look: waiting (by order; the best rank first, in order of asking within it) → begun → answered, once the row that it found is committed.
+ * Invariant: a look answers only callers that asked before it began, so its row is never older than the question; at most one look waits for each order. Looks
+ * do not wait for the lists of the account: one page of those may be repeated for 30 s (docs/decisions/015-looks-beside-lists.md).
  */
 export class OrderLooks {
   private readonly waiting = new Map<string, Look>();
@@ -82,7 +82,7 @@ export class OrderLooks {
     options.signal.addEventListener('abort', () => this.stop(), { once: true });
   }
 
-  /** Never rejects. Those who ask keep their own bounds: a command its budget, the others a few at a time. */
+  /** Never rejects. Callers keep their own bounds: a command its budget, the others a few at a time. */
   lookAt(orderId: string, wish: LookWish): Promise<OrderLook> {
     if (wish.signal.aborted || this.options.signal.aborted) return Promise.resolve(failed(givenUp));
     let look = this.waiting.get(orderId);
@@ -129,7 +129,7 @@ export class OrderLooks {
     return best;
   }
 
-  /** One look at an order after the other, but that of a command does not wait for those that have no deadline. */
+  /** One look at an order after the other, but the look of a command does not wait for looks without a deadline. */
   private isBehindAnother(look: Look): boolean {
     for (const other of this.running) if (other.orderId === look.orderId && rankOf(other) <= rankOf(look)) return true;
     return false;

@@ -3,8 +3,8 @@ import type { ReadBudget } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 
 /**
- * `resync`: as fast as it goes, before an account is live. `audit`: in the background, at a low rate. `complete`: every order there is, whatever was read
- * before (a lost store). `probe`: for commands that wait for news.
+ * `resync`: as fast as possible, before an account is live. `audit`: in the background, at a low rate. `complete`: every order there is, also those that were
+ * read before (a lost store). `probe`: for commands that wait for news.
  */
 export type ReadKind = 'resync' | 'audit' | 'complete' | 'probe';
 
@@ -14,14 +14,14 @@ export type ReadOutcome =
       readonly rows: number;
       /** Wall time at which it began. */
       readonly startedMs: number;
-      /** No row of it was other than `certain`. */
+      /** Every row of it was `certain`. */
       readonly certain: boolean;
-      /** The orders that it showed. Of a probe only: the others may be of a million orders, and nobody asks. */
+      /** The orders that it showed. Only for a probe: other reads may show a million orders, and have no use for the list. */
       readonly shown: readonly string[];
     }
   | { readonly complete: false; readonly error: PlatformError };
 
-/** What one read has seen so far. */
+/** The state of one read so far. */
 export interface ReadProgress {
   readonly kind: ReadKind;
   readonly cause: Extract<Cause, 'snapshot' | 'probe'>;
@@ -30,15 +30,15 @@ export interface ReadProgress {
   /** `RowIntake.mark` at its beginning. */
   readonly asked: number;
   readonly signal: AbortSignal;
-  /** What its requests take from. Undefined: nobody counts. */
+  /** The budget for its requests. Undefined: they are not counted. */
   readonly budget: ReadBudget | undefined;
-  /** Orders that were shown and are not terminal: what is shown terminal goes through ingest and is open no more. */
+  /** Orders that were shown and are not terminal: an order shown as terminal goes through ingest and is then no longer open. */
   readonly shownOpen: Set<string>;
   readonly shown: string[];
   rows: number;
   /**
-   * Orders whose rows could not be read: any of them may be the one that is looked for. Undefined stands for rows that name no order, are of another account, or came
-   * from a store that was lost meanwhile.
+   * Orders whose rows could not be read: any of them may be the one that is looked for. Undefined stands for rows that name no order, are of another account,
+   * or came from a store that was lost meanwhile.
    */
   readonly unread: Set<string | undefined>;
   certain: boolean;

@@ -7,22 +7,22 @@ import type { Clock } from '../runtime/clock.ts';
 import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts';
 import type { ObservationSink } from './observation-sink.ts';
 
-/** What is known of a row beside its content. */
+/** The facts about a row that its content does not give. */
 export interface RowSource {
   readonly cause: Cause;
   readonly receivedMs: number;
   readonly bytes: number;
-  /** The text as it came; asked for only when the row cannot be read. */
+  /** Gives the text as it came; called only when the row cannot be read. */
   readonly raw: () => string;
   /** `RowIntake.mark` from before the row was asked for. Left out by stream frames: their connections are closed when the store is lost. */
   readonly asked?: number;
   readonly correction?: true;
-  /** Somebody waits for this row: see `Observation`. Never a whole list: that would hold up the streams. */
+  /** A caller waits for this row: see `Observation`. Never set for a whole list: that would hold up the streams. */
   readonly urgent?: true;
   readonly onOutcome?: (observation: Observation, outcome: Outcome) => void;
 }
 
-/** The row was held back: by the guard, or because the platform's store was lost since it was asked for. Nothing of it went to ingest. */
+/** The row was held back: by the guard, or because the platform's store was lost since it was asked for. No part of it went to ingest. */
 export interface Withheld {
   readonly kind: 'withheld';
 }
@@ -42,21 +42,21 @@ const rememberedFaults = 1_000;
  * The one way of an account's rows into ingest, from its stream and from its lists. Every row ends as offered, kept in quarantine, dropped because it is
  * of another account (alarmed), or withheld.
  *
- * Invariant: what was asked for before the platform's store was lost, or before the next source epoch was opened, is never given the epoch that came after.
+ * Invariant: a row that was asked for before the platform's store was lost, or before the next source epoch was opened, is never given the later epoch.
  */
 export class RowIntake {
   /** The source epoch that rows are given from now on. */
   sourceEpoch: number;
-  /** Is shown every order before its version counts for anything. True: it is not to be offered. */
+  /** Gets every order before its version is used. True: the order is not offered. */
   guard: (observation: Observation) => boolean = () => false;
-  /** Told of rows after whose commit the order ought to be read from REST. */
+  /** Called for rows after whose commit the order ought to be read from REST. */
   onDoubt: Observation['onDoubt'];
-  /** Told of the order of every row that is offered. */
+  /** Called with the order of every row that is offered. */
   onOrder: (orderId: string) => void = () => {};
-  /** The store is lost: nothing but the read that fills the next epoch may be offered. */
+  /** The store is lost: only the read that fills the next epoch may offer rows. */
   suspended = false;
   private store = 0;
-  /** A digest of what was last unreadable, by order: the rows themselves, of up to 64 KiB, were 64 MB for an account. */
+  /** A digest of the last unreadable row of each order: the rows themselves, of up to 64 KiB, were 64 MB for an account. */
   private readonly faults = new Map<string, string>();
   private foreignSeen = false;
   private readonly deps: RowIntakeDeps;
@@ -103,7 +103,7 @@ export class RowIntake {
     return item;
   }
 
-  /** Shows a row to the guard; nothing of it is offered. */
+  /** Shows a row to the guard; no part of it is offered. */
   inspect(row: unknown): void {
     const source = { cause: 'snapshot', receivedMs: this.deps.clock.monotonicMs(), bytes: 0, raw: () => '' } as const;
     const item = decodeOrder(row, this.originOf(source), source.raw);

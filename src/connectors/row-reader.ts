@@ -9,16 +9,16 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** A reject text of a megabyte says no more than its beginning, and every update would carry it. */
+/** The beginning of a reject text of a megabyte is enough for its readers, and every update would carry the whole. */
 const maxTextLength = 4096;
 const maxExtraLength = 16_384;
 const maxExtraDepth = 16;
 const idPattern = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * Reads the fields of one order row, and remembers the first that is wrong. Reading goes on after a fault, so that a decoder is a plain list of fields;
- * what it built then must be thrown away. The decoders over this check and build a whole observation in 1.8 µs (bench/decode.ts). zod's loose object
- * takes 0.6 µs for the shape alone, but decimals, instants, absence and renaming would still be to do behind it, with one more copy of each row; a
+ * Reads the fields of one order row, and remembers the first that is wrong. Reading continues after a fault, so that a decoder is a plain list of fields;
+ * its result must then be thrown away. The decoders built on this check and build a whole observation in 1.8 µs (bench/decode.ts). zod's loose object
+ * takes 0.6 µs for the shape alone, but decimals, instants, absence and renaming would still have to follow it, with one more copy of each row; a
  * property test holds the decoders to the zod shapes instead.
  *
  * Null and the empty string count as absent in optional fields, and as missing in required ones.
@@ -89,7 +89,7 @@ export class RowReader {
     return [];
   }
 
-  /** What the row has besides `known`, or undefined. Cut when it is large: it is carried for people, and may not outgrow a record. */
+  /** The fields of the row that are not in `known`, or undefined. Cut when they are large: they are carried for people, and may not make a record too large. */
   extra(known: ReadonlySet<string>): Readonly<Record<string, unknown>> | undefined {
     let entries: [string, unknown][] | undefined;
     for (const field in this.row) {

@@ -1,20 +1,23 @@
 import { streamCloseCodes } from '../platform/wire/stream-messages.ts';
 import type { Secret } from '../runtime/secret.ts';
 
-/** How a socket ended. Told exactly once, also for one that never opened. */
+/** How a socket ended. Reported exactly once, also for one that never opened. */
 export type SocketEnd =
-  /** The upgrade was answered with something else: a status, HTML, a redirect. */
+  /** The upgrade got another answer: a status, HTML, a redirect. */
   | { readonly kind: 'refused'; readonly status: number }
   /** A close frame came, or the connection ended without one (code 1006). */
   | { readonly kind: 'closed'; readonly code: number; readonly reason: string }
-  /** It broke, or the peer did something that we close on. `code` is short and stable: `connect`, `timeout`, `binary`, `bad_utf8`, `oversize`, `ping_flood`, `slow_reader`, `protocol`. */
+  /**
+   * It broke, or the peer did something on which we close. `code` is short and stable: `connect`, `timeout`, `binary`, `bad_utf8`, `oversize`, `ping_flood`,
+   * `slow_reader`, `protocol`.
+   */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string };
 
 export interface SocketHandlers {
   onOpen(): void;
   /** A whole text message, valid UTF-8. */
   onFrame(text: string): void;
-  /** Last call of all. */
+  /** The last call of all. */
   onEnd(end: SocketEnd): void;
 }
 
@@ -25,14 +28,14 @@ export interface SocketHandlers {
 export interface Socket {
   send(text: string): void;
   ping(): void;
-  /** Stops reading from the network. What was read already may still be delivered. */
+  /** Stops reading from the network. Messages that were read already may still be delivered. */
   pause(): void;
   resume(): void;
-  /** Says goodbye, goes on delivering until the peer answers, and ends for certain within 2 s. */
+  /** Says goodbye, continues to deliver until the peer answers, and ends in any case within 2 s. */
   close(): void;
   /** Ends it at once. */
   terminate(): void;
-  /** Bytes received so far, of whatever kind (also control frames and half a message): the sign of life. */
+  /** Bytes received so far, of any kind (also control frames and half a message): the sign of life. */
   bytesReceived(): number;
 }
 
@@ -40,8 +43,8 @@ export interface Socket {
 export type SocketFactory = (url: string, accessToken: Secret, handlers: SocketHandlers) => Socket;
 
 /**
- * Why a connection ended, as a metric label: what the socket said, or what we found. `unauthorized` asks for a new token, `forbidden` for a person;
- * `replaced`, `stopped` and `store_lost` are our own doing.
+ * Why a connection ended, as a metric label: by the socket's own report, or by our finding. `unauthorized` asks for a new token, `forbidden` for a person;
+ * `replaced`, `stopped` and `store_lost` are our own decisions.
  */
 export type EndReason =
   | 'unauthorized'
@@ -69,7 +72,7 @@ export interface ConnectionEnd {
   readonly reason: EndReason;
   /** For people. */
   readonly detail: string;
-  /** The peer's own close frame came, so everything that it had sent before was handed over. Without it there may have been more. */
+  /** The peer's own close frame came, so every message that it had sent before was handed over. Without it there may have been more. */
   readonly goodbye?: true;
 }
 

@@ -29,9 +29,9 @@ export interface AccountStatus {
   readonly state: AccountState;
   readonly sinceMs: number;
   readonly sourceEpoch: number;
-  /** Orders, and gaps, of which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them. */
+  /** Orders, and gaps, for which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them. */
   readonly unrecovered: number;
-  /** Orders that wait to be read once more from REST: fills may have been taken back, or the order is in conflict with itself. */
+  /** Orders that wait to be read once more from REST: fills may have been taken back, or the order contradicts itself. */
   readonly inDoubt: number;
   /** Orders that we hold open and that the platform does not know. */
   readonly absent: readonly Absence[];
@@ -52,18 +52,18 @@ export interface SourceStatus {
   readonly accounts: readonly AccountStatus[];
 }
 
-/** What one source shows at the moment. Wall time in milliseconds, 0 for never. */
+/** The state that one source shows at the moment. Wall time in milliseconds, 0 for never. */
 export interface SourceReading {
   readonly stream: Stream;
   readonly accounts: readonly Pick<AccountStatus, 'state' | 'unrecovered' | 'inDoubt' | 'absent'>[];
   readonly lastFrameMs: number;
   readonly lastEventMs: number;
-  /** Of the live account that was read whole longest ago; left out when none is live. */
+  /** When the live account was read whole whose last complete read is the oldest; left out when none is live. */
   readonly oldestReadMs?: number;
 }
 
 /**
- * The gauges of a stream, over the sources of all credentials: a gauge that each of them set for itself would show the last one that spoke.
+ * The gauges of a stream, over the sources of all credentials: if each source set the gauge for itself, it would show only the last one that set it.
  *
  * Invariant: each gauge is made from the newest reading of every source that is there.
  */
@@ -109,7 +109,7 @@ export class SourceGauges {
         { source: stream, cause },
         sum(({ absent }) => absent.find((each) => each.cause === cause)?.orders ?? 0),
       );
-    // The one that is silent longest counts, or a silent source would hide behind a busy one; one without accounts has nothing to say.
+    // The source that is silent longest counts, or a silent source would hide behind a busy one. A source without accounts does not count.
     const frames = readings.filter(({ accounts: its, lastFrameMs }) => its.length > 0 && lastFrameMs > 0);
     const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
     if (frames.length > 0) this.metrics.lastFrame.set({ source: stream }, oldest / 1000);
@@ -121,7 +121,7 @@ export class SourceGauges {
 }
 
 /**
- * What a source counts, in plain numbers on the hot path, carried over into the metrics once a second: a labelled counter and two gauges a frame would
+ * The counts of a source, in plain numbers on the hot path, carried over into the metrics once a second: a labelled counter and two gauges a frame would
  * cost more than a tenth of decoding it.
  */
 export class SourceMeter {
@@ -157,7 +157,7 @@ export class SourceMeter {
     });
   }
 
-  /** The source is gone: what it counted stays, what it showed goes. */
+  /** The source is gone: its counts stay, its gauges go. */
   stop(): void {
     this.count();
     this.gauges.remove(this);
@@ -171,7 +171,7 @@ export class SourceMeter {
   }
 }
 
-/** Of live accounts alone: one that is not live is shown by its state, and has no audits that could be late. */
+/** For live accounts only: an account that is not live is shown by its state, and has no audits that could be late. */
 function oldestRead(accounts: readonly AccountStatus[]): number | undefined {
   let oldestMs: number | undefined;
   for (const { state, lastResyncMs = 0, lastAuditMs = 0 } of accounts) {

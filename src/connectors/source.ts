@@ -25,18 +25,18 @@ export interface SourceOptions extends Omit<SessionOptions, 'onStoreLost'> {
   readonly url: string;
 }
 
-/** A connection that lived this long was a good one: the next failure starts the backoff afresh. */
+/** A connection that lived this long was a good one: the next failure starts the backoff from its beginning. */
 const steadyMs = 30_000;
 const refreshEveryMs = 1_000;
-/** Between two attempts to move to a newer token; the old one still serves. */
+/** The time between two attempts to move to a newer token; the old one still works. */
 const replaceRestMs = 10_000;
-/** A connection opened for one account's lost store serves for the others that notice it later. */
+/** A connection opened for one account's lost store also serves the others that notice the loss later. */
 const storeLostMs = 60_000;
-/** Messages that can be read far enough to see that they bring no order: something new of the platform. */
+/** Messages that can be read far enough to see that they bring no order: a new kind of message of the platform. */
 const ofOthers: ReadonlySet<string> = new Set(['unknown_message', 'unknown_event']);
 
 /**
- * One stream (account or prediction orders) of one credential: a connection, the accounts on it, and the next connection where there is none or the
+ * One stream (account or prediction orders) of one credential: a connection, the accounts on it, and the next connection if there is none or the
  * token changes.
  *
  * States: idle → connecting → connected → connecting (it ended; full-jitter backoff) … → stopped. While connected and the token was renewed, a second
@@ -85,7 +85,7 @@ export class Source {
     this.running = this.run();
   }
 
-  /** Closes everything; resolves when nothing of the source runs any more. */
+  /** Closes everything; resolves when no work of the source runs any more. */
   async stop(): Promise<void> {
     this.life.abort();
     for (const leave of this.leave) leave();
@@ -110,7 +110,7 @@ export class Source {
     for (const connection of this.connections) connection.unsubscribe(accountId);
   }
 
-  /** The account as others may use it; undefined when it is not followed. */
+  /** The account as other rooms may use it; undefined when it is not followed. */
   account(accountId: string): AccountAccess | undefined {
     return this.roster.get(accountId)?.access;
   }
@@ -141,13 +141,13 @@ export class Source {
       const reason = await this.connectOnce();
       if (signal.aborted) return;
       if (clock.monotonicMs() - startedMs >= steadyMs) backoff.reset();
-      // Closed by us to be opened again: nothing is wrong with the platform's door.
+      // We closed it to open it again: this is not a failure of the platform.
       if (reason === 'store_lost') continue;
       await clock.sleep(backoff.nextMs(), signal);
     }
   }
 
-  /** One connection from opening to its end. Returns why it ended, or undefined where there was no token for one. */
+  /** One connection from opening to its end. Returns why it ended, or undefined if there was no token for one. */
   private async connectOnce(): Promise<ConnectionEnd['reason'] | undefined> {
     const credential = await this.deps.tokens.get();
     if (this.life.signal.aborted) return undefined;
@@ -158,7 +158,7 @@ export class Source {
     }
     const { promise, resolve } = Promise.withResolvers<{ end: ConnectionEnd; generation: number }>();
     this.currentEnded = resolve;
-    // The connection that was to replace the last one may have opened while there was none: it is the current one already.
+    // The connection that was to replace the last one may have opened while there was none: then it is the current one already.
     this.current ??= this.open(credential.token, (connection) => void this.roster.attachAll(connection));
     const { end, generation } = await promise;
     if (this.life.signal.aborted || end.reason === 'store_lost') return end.reason;
@@ -185,7 +185,7 @@ export class Source {
     return connection;
   }
 
-  /** Make before break: the new connection is subscribed whole before the old one is told goodbye, and until then both deliver. */
+  /** Make before break: the new connection is subscribed whole before the old one is closed with a goodbye, and until then both deliver. */
   private replace(token: AccessToken): void {
     this.newestToken = token;
     if (this.current?.isOpen !== true || this.next !== undefined || this.current.token.generation >= token.generation) return;
@@ -211,7 +211,7 @@ export class Source {
     if (connection === this.next) this.next = undefined;
     if (connection !== this.current) return;
     this.lastEnd = { atMs: this.deps.clock.nowMs(), reason: end.reason, detail: end.detail };
-    // The connection that was to replace this one is as good as a new one.
+    // The connection that was to replace this one takes its place: no other has to be opened.
     const { next } = this;
     if (next?.isOpen === true) {
       this.current = next;

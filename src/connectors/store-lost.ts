@@ -15,7 +15,7 @@ export interface HeldFrame {
   readonly receivedMs: number;
 }
 
-/** The newest view of an order that has said, since the last loss, that its store was lost. */
+/** The newest view of an order that has reported its store as lost since the last loss. */
 interface LossWitness {
   readonly updatedAt: string;
   readonly version: bigint | undefined;
@@ -25,24 +25,25 @@ interface LossWitness {
 const maxHeld = 1_000;
 /** A frame is kept as its text and as the row that was read from it. */
 const heldBytesOf = ({ text }: HeldFrame) => 4 * text.length;
-/** Between two complete reads for two losses: a platform that loses its store again and again is not helped by readers. */
+/** The time between two complete reads for two losses: more reads do not help a platform that loses its store again and again. */
 const restMs = 60_000;
 
 /**
  * `unknown_store_lost` (docs/settling.md, "A lost store"): the platform's versions may have restarted, so nothing of the account may be compared by version
  * until the whole of it was read again under the next source epoch.
  *
- * States: watching → frozen (told of a loss; frames wait, at most 1,000 and as long as there is room; what comes beyond is dropped and read again) → reading (rows go into the next epoch)
- * → watching, or → frozen when a further loss is told of: the rows read so far may be of two stores, and one more epoch follows.
- * Invariant: a loss that was told of is never forgotten. The next epoch is saved as soon as the account freezes, so a process that ends before the list could be
- * read leaves it to the next one, and before the first row is given it, or a crash in between would leave orders in an epoch that no later row reaches.
+ * States: watching → frozen (a loss was reported; frames wait, at most 1,000 and as long as there is room; further ones are dropped and read again) → reading (rows
+ * go into the next epoch) → watching, or → frozen when a further loss is reported: the rows read so far may be of two stores, and one more epoch follows.
+ * Invariant: a reported loss is never forgotten. The next epoch is saved as soon as the account freezes, so a process that ends before the list could be read
+ * leaves it to the next process. It is also saved before the first row is given it: otherwise a crash in between would leave orders in an epoch that no later
+ * row reaches.
  */
 export class StoreLost {
   private state: 'watching' | 'frozen' | 'reading' = 'watching';
   private overflowed = false;
   private held: HeldFrame[] = [];
   private readonly witnesses = new Map<string, LossWitness>();
-  /** A loss told of up to here, by the platform's clock, was followed by a complete read. */
+  /** Every loss reported up to here, by the platform's clock, was followed by a complete read. */
   private handledUpTo: string | undefined;
   private handledMs = Number.NEGATIVE_INFINITY;
   private epochOpened = false;
@@ -68,14 +69,14 @@ export class StoreLost {
     return this.state !== 'watching';
   }
 
-  /** How long a loss that is told of now has to wait for its turn. */
+  /** How long a loss that is reported now has to wait for its turn. */
   get restLeftMs(): number {
     return Math.max(0, this.handledMs + restMs - this.deps.clock.monotonicMs());
   }
 
   /**
-   * Whether the row tells of a loss that has not been dealt with. Every row is shown to it, in any state. An order says so for as long as it lives: it tells of
-   * a further loss only when it was certain in between, or when its version went back while its time went on.
+   * Whether the row reports a loss that has not been handled. Every row comes here, in any state. An order reports the loss for as long as it lives: it means a
+   * further loss only when the order was certain in between, or when its version went back while its time moved forward.
    */
   isNews({ view, sourceVersion }: Observation): boolean {
     const saysLost = view.certainty === 'unknown_store_lost';
@@ -84,15 +85,15 @@ export class StoreLost {
     if (before !== undefined && compareInstants(view.updatedAt, before.updatedAt) <= 0) return false;
     if (saysLost && this.state !== 'frozen' && !this.isKnown(view.updatedAt) && !goesOn(before, sourceVersion)) return true;
     if (!saysLost && before === undefined) return false;
-    // A loss told of before the complete read has begun is followed by it. Later, such a word is an old one or goes on, and covers nothing.
+    // A loss reported before the complete read has begun is followed by that read. A later report is an old one or continues one, and covers nothing.
     if (saysLost && this.state === 'frozen') this.noteHandled(view.updatedAt);
-    // Without room for it only instants tell an old word from a new one: at the worst the account is read once more.
+    // Without room for a witness only instants distinguish an old report from a new one: at the worst the account is read once more.
     if (before !== undefined || this.witnessRoom.take(entryBytes(view.orderId)))
       this.witnesses.set(view.orderId, { updatedAt: view.updatedAt, version: sourceVersion, saysLost });
     return false;
   }
 
-  /** `cause`: the row that told of it. */
+  /** `cause`: the row that reported the loss. */
   freeze(cause: Observation): void {
     const { intake } = this.deps;
     if (!this.active) this.forgetHeld();
@@ -112,7 +113,7 @@ export class StoreLost {
     else this.overflowed = true;
   }
 
-  /** Frames of the connection that was closed say nothing about the new store. */
+  /** Frames of the connection that was closed prove nothing about the new store. */
   forgetHeld(): void {
     this.held = [];
     this.heldRoom.giveBackAll();
@@ -120,8 +121,8 @@ export class StoreLost {
   }
 
   /**
-   * Runs on the connection that was opened after the freeze, subscribed: the list once to see that it is whole and which orders say so, then again through ingest.
-   * On success the held frames are returned to be taken under the new epoch; `resync`: some had to be dropped.
+   * Runs on the connection that was opened after the freeze, subscribed: the list is read once to see that it is whole and which orders report the loss, then again
+   * through ingest. On success the held frames are returned to be taken under the new epoch; `resync`: some had to be dropped.
    */
   async recover(
     signal: AbortSignal,
@@ -148,7 +149,7 @@ export class StoreLost {
     return { ...outcome, frames, resync: this.overflowed };
   }
 
-  /** A method, or the compiler would take the state from before the read for the present one. */
+  /** A method, because otherwise the compiler would narrow `state` to its value from before the read. */
   private isReading(): boolean {
     return this.state === 'reading';
   }
@@ -185,7 +186,7 @@ export class StoreLost {
   }
 }
 
-/** The order was lost already, and its versions go on counting. A row without a version says nothing of them. */
+/** The order was lost already, and its versions continue to rise. A row without a version proves nothing about them. */
 function goesOn(before: LossWitness | undefined, version: bigint | undefined): boolean {
   if (before?.saysLost !== true) return false;
   return version === undefined || before.version === undefined || version > before.version;

@@ -1,15 +1,15 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { OrderLooks } from './order-looks.ts';
 
-/** Beyond as many orders the whole account counts as unknown, until a complete read. */
+/** With more orders than this, the whole account counts as unknown until a complete read. */
 const maxOrders = 1_000;
 const firstRestMs = 500;
 const longestRestMs = 300_000;
 
 interface Hole {
-  /** Wall time up to which nothing of it is missing. */
+  /** Wall time up to which none of its events is missing. */
   readonly upToMs: number;
-  /** The newest thing that was lost in it, by number: only what is asked for later can close it. */
+  /** The newest loss in it, by number: only a read that was asked for later can close it. */
   newest: number;
 }
 
@@ -17,12 +17,12 @@ interface Hole {
  * Losses of one account's stream: frames that cannot be read, gaps that the platform reports. As long as one is open, nothing after
  * it is complete.
  *
- * States of a hole: open → closed, by a look at its order or by a complete read, whichever began after the newest frame in it and could read the order. Until then
+ * States of a hole: open → closed, by a look at its order or by a complete read, if that began after the newest frame in it and could read the order. Until then
  * the order is looked at again, at growing intervals.
  */
 export class Unrecovered {
   private readonly orders = new Map<string, Hole>();
-  /** Of no order that we know. */
+  /** A hole of no order that we know. */
   private account: Hole | undefined;
   private lost = 0;
   private readonly deps: { readonly clock: Clock; readonly looks: OrderLooks };
@@ -37,7 +37,7 @@ export class Unrecovered {
     return this.orders.size + (this.account === undefined ? 0 : 1);
   }
 
-  /** The number of what was lost last: taken before a read begins, and handed back with what it found. */
+  /** The number of the last loss: taken before a read begins, and handed back with its result. */
   get mark(): number {
     return this.lost;
   }
@@ -49,7 +49,7 @@ export class Unrecovered {
     return upToMs;
   }
 
-  /** Whether anything that was lost after `mark` is still missing. */
+  /** Whether any loss after `mark` is still open. */
   since(mark: number): boolean {
     if (this.account !== undefined && this.account.newest > mark) return true;
     for (const { newest } of this.orders.values()) if (newest > mark) return true;
@@ -69,7 +69,7 @@ export class Unrecovered {
     this.account.newest = this.nextNumber();
   }
 
-  /** A complete read ended that began at `mark`. `unread`: the orders whose rows could not be read; undefined among them is a row that names none. */
+  /** A complete read that began at `mark` has ended. `unread`: the orders whose rows could not be read; undefined among them is a row that names none. */
   readComplete(mark: number, unread: ReadonlySet<string | undefined>): void {
     if (unread.has(undefined)) return;
     for (const [orderId, { newest }] of this.orders) if (newest <= mark && !unread.has(orderId)) this.orders.delete(orderId);

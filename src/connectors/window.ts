@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.ts';
 
 /**
- * At most `atOnce` pieces of work at a time, in the order in which they were asked for. A thousand accounts that connect together would otherwise queue their
+ * At most `atOnce` pieces of work at a time, in the order in which they were asked for. Without it, a thousand accounts that connect together would queue their
  * subscriptions, and their lists behind a few HTTP connections, until the deadlines of most had passed, and begin again.
  */
 export class Window {
@@ -19,7 +19,7 @@ export class Window {
     try {
       return await work();
     } finally {
-      // The place is handed over, not given up: nobody can slip in between.
+      // The place is handed over, not given up, so no other caller can take it in between.
       const next = this.waiting.shift();
       if (next === undefined) this.running -= 1;
       else next();
@@ -27,7 +27,10 @@ export class Window {
   }
 }
 
-/** Turns for work without haste, at most one each `everyMs`, in the order of asking. One who asks for one turn after the other alternates with all others who do. */
+/**
+ * Turns for work that is not urgent, at most one each `everyMs`, in the order of asking. A caller that asks for one turn after the other alternates with all others
+ * that do the same.
+ */
 export class Pace {
   private nextMs = Number.NEGATIVE_INFINITY;
   private readonly clock: Clock;
@@ -38,7 +41,7 @@ export class Pace {
     this.everyMs = options.everyMs;
   }
 
-  /** Resolves when it is one's turn, or when `signal` aborts. */
+  /** Resolves when the caller's turn comes, or when `signal` aborts. */
   async turn(signal: AbortSignal): Promise<void> {
     const nowMs = this.clock.monotonicMs();
     const turnMs = Math.max(nowMs, this.nextMs);

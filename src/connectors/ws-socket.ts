@@ -13,7 +13,7 @@ export interface WsSocketOptions {
   readonly maxFragments: number;
   /** More of the peer's pings within a second end the connection: each costs a pong. */
   readonly maxPingsPerSecond: number;
-  /** The peer does not read what we send (pongs, mostly): beyond this it ends the connection instead of filling our memory. */
+  /** The peer does not read our bytes (mostly pongs): beyond this it ends the connection instead of filling our memory. */
   readonly maxUnsentBytes: number;
 }
 
@@ -32,13 +32,13 @@ export function wsSocketFactory(clock: Clock, options: WsSocketOptions = wsSocke
     try {
       return new WsSocket(clock, options, url, accessToken, handlers);
     } catch (error) {
-      // A token that no header can carry, say: `ws` throws before there is a socket that could fail.
+      // A token that no header can carry, for example: `ws` throws before there is a socket that could fail.
       return stillborn(clock, handlers, error instanceof Error ? error.message : String(error));
     }
   };
 }
 
-/** A socket that never opened, and ends as soon as whoever asked for it holds it. */
+/** A socket that never opened, and ends as soon as its caller holds it. */
 function stillborn(clock: Clock, handlers: SocketHandlers, message: string): Socket {
   clock.after(0, () => handlers.onEnd({ kind: 'failed', code: 'connect', message }));
   const nothing = () => undefined;
@@ -121,7 +121,7 @@ class WsSocket implements Socket {
     });
     this.ws.on('open', () => this.handlers.onOpen());
     this.ws.on('message', (data, isBinary) => {
-      // After a fault nothing more is delivered: `terminate` leaves what is buffered to be read.
+      // After a fault nothing more is delivered: `terminate` leaves the buffered bytes to be read.
       if (this.cause !== undefined) return;
       if (isBinary) this.fail('binary', 'a binary message');
       else this.handlers.onFrame(data.toString());
