@@ -15,6 +15,7 @@ import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from './commands.ts';
 import type { Pacing } from './send-attempts.ts';
+import { untilAnswered } from './until-answered.ts';
 
 /** Reasons that may be gone by the next try. */
 const passing: ReadonlySet<DeclineCode> = new Set([
@@ -195,17 +196,8 @@ export class CancelAllRun {
   }
 
   private async look(commandId: string, take: (command: Command) => void): Promise<void> {
-    const { journal, clock, random } = this.deps;
-    const backoff = new Backoff(random, this.options.journalBackoff);
-    do {
-      try {
-        const command = await journal.find(commandId);
-        if (command !== undefined) take(command);
-        return;
-      } catch {
-        await clock.sleep(backoff.nextMs(), this.stopped.signal);
-      }
-    } while (!this.stopped.signal.aborted);
+    const command = await this.untilAnswered(() => this.deps.journal.find(commandId));
+    if (command !== undefined) take(command);
   }
 
   private async cancelLanded({ accountId, stream, commandId }: PlaceOfAccount, followed: Followed): Promise<void> {
@@ -219,17 +211,16 @@ export class CancelAllRun {
   }
 
   private async end(): Promise<void> {
-    const { journal, clock, random } = this.deps;
+    const { journal, clock } = this.deps;
     const { term, stopped, record } = this;
+    if (term === undefined || stopped.signal.aborted) return;
+    await this.untilAnswered(() => journal.endCancelAll(record.cancelAllId, clock.nowMs(), term.fence));
+  }
+
+  private untilAnswered<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    const { clock, random } = this.deps;
     const backoff = new Backoff(random, this.options.journalBackoff);
-    while (term !== undefined && !stopped.signal.aborted) {
-      try {
-        await journal.endCancelAll(record.cancelAllId, clock.nowMs(), term.fence);
-        return;
-      } catch {
-        await clock.sleep(backoff.nextMs(), stopped.signal);
-      }
-    }
+    return untilAnswered(ask, { clock, backoff, over: this.stopped.signal });
   }
 }
 

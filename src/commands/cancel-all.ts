@@ -9,6 +9,7 @@ import type { CommandOptions } from './command-options.ts';
 import type { CancelAllResult, CancelAllScope, OperatorWord } from './commands.ts';
 import { listCancelAll } from './list-cancel-all.ts';
 import type { SendingTerm } from './submit-command.ts';
+import { untilAnswered } from './until-answered.ts';
 
 export interface CancelAllsDeps extends CancelAllRunDeps {
   readonly probes: AccountProbes;
@@ -124,18 +125,12 @@ export class CancelAlls {
    */
   private async openLater(wanted: NewCancelAll, term: Term): Promise<void> {
     const { journal, clock, random } = this.deps;
+    const { over, fence } = term;
     const backoff = new Backoff(random, this.options.journalBackoff);
-    while (!term.over.aborted) {
-      await clock.sleep(backoff.nextMs(), term.over);
-      if (term.over.aborted) return;
-      try {
-        const result = await journal.openCancelAll(wanted, term.fence);
-        if ('cancelAll' in result) this.carryOut(result.cancelAll, term);
-        return;
-      } catch {
-        // The next try.
-      }
-    }
+    await clock.sleep(backoff.nextMs(), over);
+    if (over.aborted) return;
+    const result = await untilAnswered(() => journal.openCancelAll(wanted, fence), { clock, backoff, over });
+    if (result !== undefined && 'cancelAll' in result) this.carryOut(result.cancelAll, term);
   }
 
   private carryOut(record: NewCancelAll, term: Term | undefined): CancelAllRun {
@@ -150,19 +145,15 @@ export class CancelAlls {
 
   private async takeUp(term: Term): Promise<void> {
     const { journal, clock, random, log } = this.deps;
-    const backoff = new Backoff(random, this.options.journalBackoff);
-    while (!term.over.aborted) {
-      try {
-        const records = await journal.cancelAllsInForce(this.options.lane);
-        if (term.over.aborted) return;
-        if (records.length > 0) log.warn({ cancelAlls: records.length }, 'cancel-alls are in force');
-        for (const record of records) this.carryOut(record, term);
-        return;
-      } catch (err) {
-        log.warn({ err }, 'the cancel-alls in force could not be read; trying again');
-        await clock.sleep(backoff.nextMs(), term.over);
-      }
-    }
+    const records = await untilAnswered(() => journal.cancelAllsInForce(this.options.lane), {
+      clock,
+      backoff: new Backoff(random, this.options.journalBackoff),
+      over: term.over,
+      onFailure: (err) => log.warn({ err }, 'the cancel-alls in force could not be read; trying again'),
+    });
+    if (records === undefined || term.over.aborted) return;
+    if (records.length > 0) log.warn({ cancelAlls: records.length }, 'cancel-alls are in force');
+    for (const record of records) this.carryOut(record, term);
   }
 }
 

@@ -9,6 +9,7 @@ import { anotherLeads, type Declined, declined } from './check-submission.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CancelAfterResult, CancelAllResult, CancelAllScope } from './commands.ts';
 import type { SendingTerm } from './submit-command.ts';
+import { untilAnswered } from './until-answered.ts';
 
 export interface CancelTimersDeps {
   readonly journal: Pick<CommandJournal, 'setCancelTimers' | 'armedCancelTimers' | 'endCancelTimer'>;
@@ -143,20 +144,16 @@ export class CancelTimers {
 
   private async takeUp(term: Term): Promise<void> {
     const { journal, clock, random, log } = this.deps;
-    const backoff = new Backoff(random, this.options.journalBackoff);
-    while (!term.over.aborted) {
-      try {
-        const timers = await journal.armedCancelTimers(this.options.lane);
-        if (term.over.aborted) return;
-        // A timer armed here in the meantime is newer than the one that was read.
-        for (const timer of timers) if (!this.armed.has(keyOf(timer))) this.arm(timer, term);
-        this.show();
-        return;
-      } catch (err) {
-        log.warn({ err }, "the timers of dead man's switches could not be read; trying again");
-        await clock.sleep(backoff.nextMs(), term.over);
-      }
-    }
+    const timers = await untilAnswered(() => journal.armedCancelTimers(this.options.lane), {
+      clock,
+      backoff: new Backoff(random, this.options.journalBackoff),
+      over: term.over,
+      onFailure: (err) => log.warn({ err }, "the timers of dead man's switches could not be read; trying again"),
+    });
+    if (timers === undefined || term.over.aborted) return;
+    // A timer armed here in the meantime is newer than the one that was read.
+    for (const timer of timers) if (!this.armed.has(keyOf(timer))) this.arm(timer, term);
+    this.show();
   }
 
   private show(): void {
