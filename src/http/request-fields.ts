@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { longestCursor } from './cursor.ts';
 
 /** Grammars of the ids in paths. What does not fit names nothing that can exist, so it is not found. */
 export const idKinds = {
@@ -37,7 +38,7 @@ export const limitField = z
   .describe(`How many at most; ${pageDefault} when left out`)
   .meta({ type: 'integer', minimum: 1, maximum: pageMost, default: pageDefault, pattern: undefined });
 
-export const cursorField = z.string().min(1).max(600).exactOptional().describe('`next` of the page before');
+export const cursorField = z.string().min(1).max(longestCursor).exactOptional().describe('`next` of the page before');
 
 export const accountField = z.string().regex(idKinds.accountId, 'must be 1 to 50 visible ASCII characters');
 export const streamField = z.enum(['account', 'prediction']);

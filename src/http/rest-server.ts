@@ -5,7 +5,6 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Secret } from '../runtime/secret.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore, PrincipalToken } from '../store/principals.ts';
@@ -21,7 +20,7 @@ import { givenRequestId, headerFault } from './request-headers.ts';
 import type { RouteParts } from './route.ts';
 import { routeTable } from './route-table.ts';
 import { observeRequest, sendProblem } from './send-answer.ts';
-import { Cursors, LoopShare, Pages } from './send-page.ts';
+import { LoopShare, Pages } from './send-page.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
 
@@ -49,8 +48,6 @@ export interface RestServerOptions {
   readonly version: string;
   /** Neither: everybody who reaches the port may do everything, and it is bound to loopback only. */
   readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly PrincipalToken[] };
-  /** Signs cursors; the same on every instance. */
-  readonly cursorKey: Secret;
   readonly maxConnections: number;
   readonly stream: StreamHubOptions;
   readonly readGate: ReadGateOptions;
@@ -116,7 +113,7 @@ export class RestServer implements Service {
       authenticator: this.authenticator,
       commands,
       reads,
-      pages: new Pages(new Cursors(options.cursorKey), new LoopShare(clock, { sliceMs: pageSliceMs })),
+      pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       documents,
       draining: this.draining.signal,

@@ -1,9 +1,9 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
 import type { Clock } from '../runtime/clock.ts';
-import type { Secret } from '../runtime/secret.ts';
 import type { Page } from '../store/order-reads.ts';
 import { maySee, type Principal } from './auth/principal.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
 import { sendJsonText, sendMissing, sendProblem } from './send-answer.ts';
 
 /**
@@ -39,73 +39,37 @@ export class LoopShare {
   }
 }
 
-const tagBytes = 12;
-/** A cursor of ours is far shorter. */
-const longest = 600;
-
-/**
- * Where a list goes on, as callers carry it: opaque, and signed together with the list that it belongs to, so that what comes back is what we gave out. A forged
- * one, or one of another list or of other filters, reads as undefined. It grants nothing: each page asks for the caller's own accounts again.
- */
-export class Cursors {
-  private readonly key: Secret;
-
-  /** `key`: the same in every instance, so that a page begun at one can go on at another. */
-  constructor(key: Secret) {
-    this.key = key;
-  }
-
-  encode(list: string, position: readonly string[]): string {
-    const body = Buffer.from(JSON.stringify(position));
-    return Buffer.concat([this.tag(list, body), body]).toString('base64url');
-  }
-
-  decode(list: string, cursor: string): readonly string[] | undefined {
-    if (cursor.length > longest || !/^[\w-]+$/.test(cursor)) return undefined;
-    const bytes = Buffer.from(cursor, 'base64url');
-    // One text for one position: base64url leaves bits unused at its end.
-    if (bytes.length <= tagBytes || bytes.toString('base64url') !== cursor) return undefined;
-    const body = bytes.subarray(tagBytes);
-    if (!timingSafeEqual(bytes.subarray(0, tagBytes), this.tag(list, body))) return undefined;
-    return JSON.parse(body.toString()) as readonly string[];
-  }
-
-  private tag(list: string, body: Buffer): Buffer {
-    return createHmac('sha256', this.key.reveal()).update(`${list}\0`).update(body).digest().subarray(0, tagBytes);
-  }
-}
-
 interface Asked {
   /** Which list: a cursor of another is refused. */
   readonly list: string;
   /** As the caller gave it; an account in it has to be one of the caller's. */
   readonly filter: Readonly<Record<string, unknown>>;
   readonly cursor: string | undefined;
+  /** Of the positions in this list's cursors. */
+  readonly position: z.ZodType<readonly string[]>;
 }
 
-/** Makes the texts of pages: signs their cursors, and takes no more than a share of the event loop, however many are asked for. */
+/** Makes the texts of pages, and takes no more than a share of the event loop, however many are asked for. */
 export class Pages {
-  private readonly cursors: Cursors;
   private readonly share: LoopShare;
   /** Equal pages that are asked for at once are one read with one result (store/turn-batch.ts): its text is made once too. Gone with the page. */
   private readonly made = new WeakMap<Page<unknown>, { readonly of: string; readonly text: Promise<string> }>();
 
-  constructor(cursors: Cursors, share: LoopShare) {
-    this.cursors = cursors;
+  constructor(share: LoopShare) {
     this.share = share;
   }
 
   /** One page of a list, and the cursor of the next. A cursor belongs to its list and its filters: with others it would skip rows in silence. */
   async send<T>(
     { reply, principal }: { readonly reply: FastifyReply; readonly principal: Principal },
-    { list, filter, cursor }: Asked,
+    { list, filter, cursor, position }: Asked,
     read: (after: readonly string[] | undefined) => Promise<Page<T>>,
     textOf: (item: T) => string,
   ): Promise<FastifyReply> {
     const { accountId } = filter as { readonly accountId?: string };
     if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     const of = `${list} ${JSON.stringify(filter)}`;
-    const after = cursor === undefined ? undefined : this.cursors.decode(of, cursor);
+    const after = cursor === undefined ? undefined : decodeCursor(of, cursor, position);
     if (cursor !== undefined && after === undefined)
       return sendProblem(
         reply,
@@ -116,7 +80,7 @@ export class Pages {
     const page = await read(after);
     const known = this.made.get(page);
     if (known?.of === of) return sendJsonText(reply, 200, await known.text);
-    const text = this.encode(page, textOf, page.next === undefined ? undefined : this.cursors.encode(of, page.next));
+    const text = this.encode(page, textOf, page.next === undefined ? undefined : encodeCursor(of, page.next));
     this.made.set(page, { of, text });
     return sendJsonText(reply, 200, await text);
   }

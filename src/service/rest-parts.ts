@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto';
 import { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
-import type { Config, ConfigWith } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { readGateDefaults } from '../http/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../http/rest-server.ts';
 import { streamHubDefaults } from '../http/stream/stream-hub.ts';
@@ -9,7 +8,6 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import { Secret } from '../runtime/secret.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore } from '../store/principals.ts';
@@ -33,11 +31,7 @@ const maxConnections = 2000;
 const takeAnswerMs = 30_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
-export function restParts(
-  { principals, journal, ...deps }: RestPartsDeps,
-  config: ConfigWith<'databaseUrl'>,
-  version: string,
-): RestServer {
+export function restParts({ principals, journal, ...deps }: RestPartsDeps, config: Config, version: string): RestServer {
   return new RestServer(
     { ...deps, auditTrail: new AuditTrail({ journal, log: deps.log }), ...(config.authPrincipals === 'on' && { principals }) },
     {
@@ -45,7 +39,6 @@ export function restParts(
       port: config.httpPort,
       version,
       auth: signIn(config),
-      cursorKey: cursorKey(config),
       maxConnections,
       stream: streamHubDefaults,
       readGate: readGateDefaults,
@@ -70,13 +63,4 @@ function signIn({
     }),
     ...(authTokens !== undefined && { tokens: authTokens }),
   };
-}
-
-/**
- * What every instance of one installation has in common and nobody outside knows, so that a page begun at one can be continued at another. Derived, so that the
- * secret itself is used for one thing only.
- */
-function cursorKey({ encryptionKey, databaseUrl }: ConfigWith<'databaseUrl'>): Secret {
-  const shared = encryptionKey ?? databaseUrl;
-  return new Secret(createHmac('sha256', shared.reveal()).update('tidemark cursors v1').digest('base64'));
 }

@@ -7,7 +7,6 @@ import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { Secret } from '../../src/runtime/secret.ts';
 import { MemoryCommands, sampleCommand } from '../support/memory-commands.ts';
 import { MemoryReads } from '../support/memory-reads.ts';
 import { eventually } from '../support/poll.ts';
@@ -42,7 +41,6 @@ function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer 
       port: 0,
       version: '1',
       auth,
-      cursorKey: new Secret('k'),
       maxConnections: 10,
       stream: streamHubDefaults,
       readGate: readGateDefaults,

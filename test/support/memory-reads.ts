@@ -91,8 +91,8 @@ export class MemoryReads implements OrderReads {
       .filter(({ request }) => sees(scope, request.accountId))
       .filter(({ state }) => (filter.state ?? state) === state)
       .filter(({ callerRef }) => (filter.callerRef ?? callerRef) === callerRef)
-      .filter(({ commandId }) => after === undefined || commandId > (after[0] ?? ''));
-    return pageOf(found, limit, (last) => [last.commandId]);
+      .filter(({ commandId }) => after === undefined || commandId > (after[1] ?? ''));
+    return pageOf(found, limit, (last) => [String(last.createdAtMs * 1_000), last.commandId]);
   }
 
   async findCommand(scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined> {

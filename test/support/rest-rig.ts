@@ -9,7 +9,6 @@ import type { Log } from '../../src/observability/log.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { Secret } from '../../src/runtime/secret.ts';
 import type { AuditEntry } from '../../src/store/command-journal.ts';
 import type { PrincipalStore } from '../../src/store/principals.ts';
 import { MemoryCommands } from './memory-commands.ts';
@@ -44,7 +43,6 @@ export async function startRest(options: RestRigOptions = {}) {
       port: 0,
       version: '1.2.3',
       auth: {},
-      cursorKey: new Secret('key of cursors'),
       maxConnections: 200,
       takeAnswerMs: 30_000,
       ...over,

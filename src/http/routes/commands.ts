@@ -9,12 +9,15 @@ import type { AccountScope, OrderReads } from '../../store/order-reads.ts';
 import { operatorWord, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
 import { readStore } from '../problem.ts';
-import { accountField, cursorField, limitField, optionalFlag, pageDefault } from '../request-fields.ts';
+import { accountField, cursorField, idKinds, limitField, optionalFlag, pageDefault, positionField } from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Route, type RouteParts, route } from '../route.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
 import { sendCommandState, sendDecline } from '../send-command.ts';
 import { requestedAnswer, sendRequested } from './approvals.ts';
+
+/** When the last command of a page was made, and its id. */
+const commandPosition = z.tuple([positionField, z.string().regex(idKinds.commandId)]);
 
 export const listCommands = route({
   method: 'GET',
@@ -43,7 +46,7 @@ export const listCommands = route({
     const { limit = pageDefault, cursor, ...filter } = call.query;
     const read = (after: readonly string[] | undefined) =>
       readStore(reads.listCommands(call.principal.accounts, filter, after, limit));
-    return pages.send(call, { list: 'commands', filter, cursor }, read, commandText);
+    return pages.send(call, { list: 'commands', filter, cursor, position: commandPosition }, read, commandText);
   },
 });
 

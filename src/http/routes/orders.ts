@@ -11,7 +11,7 @@ import {
 import { commandAnswer, orderAnswer, orderPage, updatePage } from '../../schema/rest-answers.ts';
 import type { StoredOrder } from '../../store/order-reads.ts';
 import { readStore } from '../problem.ts';
-import { accountField, cursorField, limitField, optionalFlag, pageDefault, streamField } from '../request-fields.ts';
+import { accountField, cursorField, idKinds, limitField, optionalFlag, pageDefault, streamField } from '../request-fields.ts';
 import { alreadyHas, tagOf } from '../request-headers.ts';
 import { type Route, route } from '../route.ts';
 import { sendBodyFaults, sendJsonText, sendMissing } from '../send-answer.ts';
@@ -181,6 +181,8 @@ export const getOrder: Route = {
   },
 };
 
+const orderPosition = z.tuple([streamField, z.string().regex(idKinds.orderId)]);
+
 export const listOrders = route({
   method: 'GET',
   path: '/v1/orders',
@@ -207,7 +209,7 @@ export const listOrders = route({
     const { limit = pageDefault, cursor, ...filter } = call.query;
     const read = (after: readonly string[] | undefined) =>
       readStore(reads.listOrders(call.principal.accounts, filter, after, limit));
-    return pages.send(call, { list: 'orders', filter, cursor }, read, orderText);
+    return pages.send(call, { list: 'orders', filter, cursor, position: orderPosition }, read, orderText);
   },
 });
 

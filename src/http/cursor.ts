@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+
+/** A cursor of ours is far shorter. */
+export const longestCursor = 600;
+
+/**
+ * Where a list goes on, as callers carry it: base64url of JSON, with a check sum over the list and its filters, since with others it would skip rows in silence. It is no
+ * secret and grants nothing: each page asks for the caller's own accounts again. So it is not signed, and what comes back is judged like everything that callers send.
+ */
+export function encodeCursor(list: string, position: readonly string[]): string {
+  return Buffer.from(JSON.stringify([checkSum(list, position), ...position])).toString('base64url');
+}
+
+/** Undefined: it is spoiled, or one of another list or of other filters. `shape`: of the positions of this list. */
+export function decodeCursor(list: string, cursor: string, shape: z.ZodType<readonly string[]>): readonly string[] | undefined {
+  if (cursor.length > longestCursor) return undefined;
+  const content = parse(Buffer.from(cursor, 'base64url').toString());
+  const position = shape.safeParse(Array.isArray(content) ? content.slice(1) : undefined);
+  // Base64url and JSON have several texts for one content: only ours is a cursor.
+  return position.success && encodeCursor(list, position.data) === cursor ? position.data : undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function checkSum(list: string, position: readonly string[]): string {
+  const sum = createHash('sha256').update(JSON.stringify([list, ...position]));
+  return sum.digest('base64url').slice(0, 16);
+}
