@@ -29,7 +29,7 @@ export interface HandoffRows {
 export class Handoff {
   private state: 'reading' | 'following' = 'reading';
   private held: CommittedBatch[] = [];
-  private heldBytesNow = 0;
+  private heldBytes = 0;
   private heldRowsNow = 0;
   /** The number of the newest batch that is known to be committed: handed, or named when the term began. */
   private newest: bigint;
@@ -57,10 +57,6 @@ export class Handoff {
 
   get heldRows(): number {
     return this.heldRowsNow;
-  }
-
-  get heldBytes(): number {
-    return this.heldBytesNow;
   }
 
   /** Monotonic time of the oldest held commit. */
@@ -140,20 +136,20 @@ export class Handoff {
   }
 
   private fits(batch: CommittedBatch): boolean {
-    return this.held.length < this.limits.maxHeldBatches && this.heldBytesNow + batch.bytes <= this.limits.maxHeldBytes;
+    return this.held.length < this.limits.maxHeldBatches && this.heldBytes + batch.bytes <= this.limits.maxHeldBytes;
   }
 
   private hold(batch: CommittedBatch): void {
     this.held.push(batch);
     this.heldRowsNow += batch.rows.length;
-    this.heldBytesNow += batch.bytes;
+    this.heldBytes += batch.bytes;
   }
 
   private release(count: number): CommittedBatch[] {
     const released = this.held.splice(0, count);
     for (const batch of released) {
       this.heldRowsNow -= batch.rows.length;
-      this.heldBytesNow -= batch.bytes;
+      this.heldBytes -= batch.bytes;
     }
     return released;
   }
@@ -161,7 +157,7 @@ export class Handoff {
   private dropHeld(): false {
     this.held = [];
     this.heldRowsNow = 0;
-    this.heldBytesNow = 0;
+    this.heldBytes = 0;
     return false;
   }
 }

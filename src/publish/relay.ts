@@ -25,8 +25,6 @@ interface RelayDeps {
   readonly logger: Log;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;
-  /** Called with each continuity mark that Kafka acknowledged. */
-  readonly onContinuityAcked?: (payload: string) => void;
 }
 
 /**
@@ -207,7 +205,6 @@ export class Relay implements Service {
     this.kafkaTrouble.passed();
     metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
     metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
-    if (topic === 'continuity') for (const row of rows) this.deps.onContinuityAcked?.(row.payload);
     return true;
   }
 

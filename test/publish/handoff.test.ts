@@ -73,7 +73,17 @@ describe('the handoff between log and memory', () => {
     const { handoff, rereads } = following(0n);
     handoff.addCommitted(batch(1n));
     handoff.addCommitted(batch(3n));
-    expect([handoff.reading, handoff.heldRows, handoff.heldBytes, rereads]).toEqual([true, 0, 0, ['start', 'gap']]);
+    expect([handoff.reading, handoff.heldRows, rereads]).toEqual([true, 0, ['start', 'gap']]);
+  });
+
+  it('has room for as many bytes as ever once it dropped what it held', () => {
+    const { handoff } = following(0n);
+    handoff.addCommitted(batch(1n));
+    handoff.addCommitted(batch(3n));
+    handoff.beginRead();
+    handoff.addCommitted(batch(4n, 1, limits.maxHeldBytes));
+    handoff.endRead(30n, true);
+    expect(taken(handoff)).toEqual([4n]);
   });
 
   it.each([

@@ -6,6 +6,7 @@ import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
 import { PostgresLaneStore } from '../../src/store/lane-store.ts';
+import { listOrders } from '../../src/store/list-orders.ts';
 import { countOrders, maintainCommands, maintainLog, maintainQuarantine, measureStorage } from '../../src/store/maintenance.ts';
 import { readSchemaVersion } from '../../src/store/migrations.ts';
 import { PostgresOutcomeLog } from '../../src/store/outcome-log.ts';
@@ -14,7 +15,6 @@ import { PostgresCommandJournal } from '../../src/store/postgres-journal.ts';
 import { PostgresOrderStore } from '../../src/store/postgres-orders.ts';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
 import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine.ts';
-import { listOrders } from '../../src/store/read-orders.ts';
 import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
 import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
@@ -81,7 +81,13 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await answerRepair(pool, request, { outcome: 'done', detail: 'read' })).toBe(true);
     expect((await measureStorage(pool)).databaseBytes).toBeGreaterThan(0);
     expect(await countOrders(pool)).toHaveLength(1);
-    expect(await listOrders(pool, { stream: 'prediction', accountId: 'acct-1', limit: 10 })).toHaveLength(1);
+    const orders = {
+      scope: { kind: 'all' },
+      filter: { stream: 'prediction', accountId: 'acct-1' },
+      after: undefined,
+      limit: 10,
+    } as const;
+    expect((await listOrders(pool, orders)).items).toHaveLength(1);
     expect(await readSchemaVersion(pool)).toEqual({ kind: 'current' });
 
     const tokens = new PostgresTokenStore({ ...deps, key: new Secret(randomBytes(32).toString('base64')) });

@@ -1,40 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { countOrders } from '../../src/store/maintenance.ts';
 import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine.ts';
-import { listOrders, readOrder } from '../../src/store/read-orders.ts';
 import { batch, head, quarantined, storeRig } from '../support/store-rig.ts';
 
 describe('the orders', () => {
-  it('are listed by account, open or closed, page by page', async () => {
-    await using rig = await storeRig();
-    const heads = [
-      head('a', 1),
-      head('b', 3, { status: 'filled' }),
-      head('c', 1),
-      head('d', 1, { accountId: 'acct-2' }),
-      head('e', 1, { stream: 'account', sourceVersion: null }),
-    ];
-    await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads }));
-    const filter = { stream: 'prediction', accountId: 'acct-1', limit: 10 } as const;
-    const ids = async (over: object) => (await listOrders(rig.pool, { ...filter, ...over })).map((row) => row.order.orderId);
-    expect(await ids({})).toEqual(['a', 'b', 'c']);
-    expect(await ids({ open: true })).toEqual(['a', 'c']);
-    expect(await ids({ open: false })).toEqual(['b']);
-    expect(await ids({ afterOrderId: 'a', limit: 1 })).toEqual(['b']);
-  });
-
-  it('are read by their key', async () => {
-    await using rig = await storeRig();
-    await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 3]]));
-    expect(await readOrder(rig.pool, 'prediction', 'a')).toMatchObject({
-      order: { orderId: 'a' },
-      revision: 3,
-      sourceVersion: 9_007_199_254_740_995n,
-    });
-    expect(await readOrder(rig.pool, 'account', 'a')).toBeUndefined();
-    expect(await readOrder(rig.pool, 'prediction', '\0')).toBeUndefined();
-  });
-
   it('are counted by stream and status', async () => {
     await using rig = await storeRig();
     const heads = [head('a', 1), head('b', 1), head('c', 1, { status: 'filled' }), head('d', 1, { stream: 'account' })];

@@ -8,6 +8,7 @@ export type Fate = 'ok' | 'refused' | 'answer_lost' | 'torn';
 /** Kafka as the relay sees it. `arrived` is what a consumer would read, in the order of arrival. */
 export class LossyPublisher implements Publisher {
   readonly arrived: PublishRow[] = [];
+  private readonly answered: PublishRow[] = [];
   sends = 0;
   largestSend = 0;
   delayMs = 1;
@@ -35,6 +36,12 @@ export class LossyPublisher implements Publisher {
     await this.clock.sleep(this.delayMs);
     this.sending = false;
     if (fate !== 'ok') throw new PublishError(fate, `the send was ${fate}`);
+    this.answered.push(...rows);
+  }
+
+  /** The payloads of the rows of the topic whose send was answered, in the order of the answers. */
+  acknowledged(topic: PublishRow['topic']): string[] {
+    return this.answered.filter((row) => row.topic === topic).map(({ payload }) => payload);
   }
 
   async close(): Promise<void> {}
