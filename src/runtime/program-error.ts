@@ -13,7 +13,7 @@ export const exitCodes = {
   config: 78,
 } as const;
 
-interface CliErrorDetails {
+interface ProgramErrorDetails {
   /** Short and stable, for scripts. */
   readonly code: string;
   /** What to do about it: one sentence, or several lines. */
@@ -30,9 +30,9 @@ export class ProgramError extends Error {
   readonly fix: string | undefined;
   readonly exitCode: number;
 
-  constructor(message: string, details: CliErrorDetails) {
+  constructor(message: string, details: ProgramErrorDetails) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.name = 'CliError';
+    this.name = 'ProgramError';
     this.code = details.code;
     this.fix = details.fix;
     this.exitCode = details.exitCode ?? exitCodes.failed;
