@@ -46,6 +46,8 @@ export class CancelTimers {
   private readonly armed = new Map<string, { readonly timer: CancelTimer; readonly alarm: Timer }>();
   /** Ids of the timers that have run out and have not ended. */
   private readonly overdue = new Set<string>();
+  /** Rises when a change of the journal ends: what was read before it may be old. */
+  private changes = 0;
   private readonly deps: CancelTimersDeps;
   private readonly options: Pick<CommandOptions, 'lane' | 'journalBackoff'>;
 
@@ -78,7 +80,9 @@ export class CancelTimers {
     const timers = accountIds.map((accountId) => ({ accountId, timerId: random.uuid() }));
     const { term } = under;
     try {
-      const firesAtMs = await journal.setCancelTimers({ principal, afterMs, timers }, term.fence);
+      const firesAtMs = await journal.setCancelTimers({ principal, afterMs, timers }, term.fence).finally(() => {
+        this.changes += 1;
+      });
       if (firesAtMs === undefined || term.over.aborted) return anotherLeads;
       const known = accountIds.map((accountId) => this.armed.get(keyOf({ principal, accountId })));
       const changed = afterMs === 0 || known.some((each) => each === undefined);
@@ -144,16 +148,22 @@ export class CancelTimers {
 
   private async takeUp(term: Term): Promise<void> {
     const { journal, clock, random, log } = this.deps;
-    const timers = await untilAnswered(() => journal.armedCancelTimers(this.options.lane), {
-      clock,
-      backoff: new Backoff(random, this.options.journalBackoff),
-      over: term.over,
-      onFailure: (err) => log.warn({ err }, "the timers of dead man's switches could not be read; trying again"),
-    });
-    if (timers === undefined || term.over.aborted) return;
-    // A timer armed here in the meantime is newer than the one that was read.
-    for (const timer of timers) if (!this.armed.has(keyOf(timer))) this.arm(timer, term);
-    this.show();
+    for (;;) {
+      const { changes } = this;
+      const timers = await untilAnswered(() => journal.armedCancelTimers(this.options.lane), {
+        clock,
+        backoff: new Backoff(random, this.options.journalBackoff),
+        over: term.over,
+        onFailure: (err) => log.warn({ err }, "the timers of dead man's switches could not be read; trying again"),
+      });
+      if (timers === undefined || term.over.aborted) return;
+      // Read again: a timer that was disarmed meanwhile may be among them.
+      if (changes !== this.changes) continue;
+      // A timer armed here in the meantime is newer than the one that was read.
+      for (const timer of timers) if (!this.armed.has(keyOf(timer))) this.arm(timer, term);
+      this.show();
+      return;
+    }
   }
 
   private show(): void {
