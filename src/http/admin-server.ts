@@ -24,7 +24,7 @@ export interface AdminServerOptions {
   readonly host: string;
   /** 0: any free port; see `address`. */
   readonly port: number;
-  /** What `Host` may say besides loopback, `host` and the address that a request came to. */
+  /** Names that `Host` may have in addition to loopback, `host` and the address that a request came to. */
   readonly names?: readonly string[] | undefined;
 }
 
@@ -33,10 +33,10 @@ const hostNotNamed =
   'this port answers to localhost, to its own address and to the names in TIDEMARK_ADMIN_NAMES only: without sign-in, that keeps web pages out';
 
 /**
- * The admin port: `/livez`, `/readyz`, `/status`, `/metrics`. A port of its own, so that probes and scrapes neither need a sign-in nor
- * queue behind callers. It is the last part to drain: who drains must be seen to be unready.
+ * The admin port: `/livez`, `/readyz`, `/status`, `/metrics`. A separate port, so that probes and scrapes neither need a sign-in nor
+ * queue behind callers. It is the last part to drain, so that a draining process still answers that it is not ready.
  *
- * `start` rejects when the port is taken: a process that can't be seen must not run.
+ * `start` rejects when the port is taken: a process that can't be observed must not run.
  */
 export class AdminServer implements Service {
   readonly name = 'admin';
@@ -112,7 +112,7 @@ function addRoutes(server: FastifyInstance, { health, eventLoop, metrics, status
   );
 }
 
-/** `?role=leader`: only where commands would be taken. `?verbose`: every check; without it nothing but the verdict, which is all that a probe needs. */
+/** `?role=leader`: ready only where commands would be taken. `?verbose`: with every check; without it only the verdict, which is enough for a probe. */
 async function answerReady(health: HealthRegistry, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const query = new URL(request.url, 'http://admin').searchParams;
   const role = query.get('role');

@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 
-// A browser on this machine, or in its network, reaches ports that its user's other pages must not use. Two headers tell such pages apart: a browser writes them
-// itself, and no page can change them. Programs write neither an origin nor a site, and name the host that they were given.
+// A browser on this machine or in its network can reach our ports, but foreign pages in it must not use them. Two headers identify such pages: the browser
+// writes them itself, and no page can change them. Other programs send neither an origin nor a site, and name the host that they were given.
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i;
 const withPort = /^(.*?)(?::\d{1,5})?$/;
 
-/** Whether `host` is an address of this machine that no other reaches. */
+/** Whether `host` is an address of this machine that no other machine can reach. */
 export function isLoopbackHost(host: string): boolean {
   return loopback.test(host);
 }
 
 /**
- * Whether the `Host` of a request names this machine, the address that its connection came to, or one of `names` (in lower case). A page whose own name was made to
- * resolve to us (DNS rebinding) is of the same origin as we are to its browser, which then lets it read our answers; but its requests carry its name.
+ * Whether the `Host` of a request names this machine, the address that its connection came to, or one of `names` (in lower case). With DNS rebinding
+ * the name of a foreign page resolves to our address. Its browser then treats the page as our own origin and lets it read our answers, but `Host` has its name.
  */
 export function namesThisHost({ headers, socket }: IncomingMessage, names: ReadonlySet<string>): boolean {
   const host = (withPort.exec(headers.host ?? '')?.[1] ?? '').toLowerCase();
@@ -26,8 +26,8 @@ export function namesThisHost({ headers, socket }: IncomingMessage, names: Reado
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Whether a page of another site, or of another port of this machine, asks for a change: a browser sends a simple request (a POST without a body of ours) for any page,
- * only its answer is kept from the page. `Sec-Fetch-Site` decides where there is one (W3C Fetch Metadata), `Origin` in an older browser.
+ * Whether a page of another site, or of another port of this machine, asks for a change. A browser sends a simple request (a POST without a JSON body) for any
+ * page and only hides the answer from it. `Sec-Fetch-Site` decides where there is one (W3C Fetch Metadata), `Origin` in an older browser.
  */
 export function isChangeByForeignPage({ method = '', headers }: IncomingMessage): boolean {
   if (safeMethods.has(method)) return false;
@@ -37,7 +37,7 @@ export function isChangeByForeignPage({ method = '', headers }: IncomingMessage)
   return origin !== undefined && URL.parse(origin)?.host !== host?.toLowerCase();
 }
 
-/** On every answer. No CORS header is among them: no page of another origin reads anything here. TLS and HSTS are of the terminator in front. */
+/** Sent with every answer. There is no CORS header, so no page of another origin can read anything here. TLS and HSTS belong to the TLS terminator in front. */
 export const securityHeaders = Object.freeze({
   'cache-control': 'private, no-cache',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -2,8 +2,8 @@ import { type Attempt, type Baseline, type Command, type Evidence, isUnresolved 
 import { formatInstant } from '../domain/instant.ts';
 
 /**
- * A command as callers see it: `{ commandId, outcome, orderId?, orderStatus?, attempts, evidence? }` and what stands around it. An open command is told as `unknown`: that is
- * what its outcome is. `evidence` is there where it was read.
+ * A command as callers see it: `{ commandId, outcome, orderId?, orderStatus?, attempts, evidence? }` and the fields around it. The outcome of an open command
+ * is not known yet, so it is `unknown`. `evidence` is present where it was read.
  */
 export function commandAnswer(command: Command, evidence?: readonly Evidence[]) {
   const { commandId, request, orderId, orderStatus, reason, state } = command;
@@ -72,7 +72,9 @@ function evidenceAnswer({ number, kind, code, detail, attemptId, atMs }: Evidenc
   return { number, kind, code, ...(attemptId === undefined ? {} : { attemptId }), at: formatInstant(atMs), detail };
 }
 
-/** Attempts and evidence in one order of time. What has the same millisecond keeps the order in which it must have happened: the steps of an attempt, then facts. */
+/**
+ * Attempts and evidence, sorted by time. Entries of the same millisecond keep the order in which they must have happened: the steps of an attempt, then facts.
+ */
 export function commandTimeline(command: Command, evidence: readonly Evidence[]) {
   const entries = [
     ...command.attempts.flatMap(attemptSteps),

@@ -7,7 +7,7 @@ import { idKinds } from './request-fields.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Where this server has writes to deny. */
+    /** Set on a server that can deny writes. */
     deniedWrites: DeniedWrites | undefined;
   }
 }
@@ -28,19 +28,23 @@ interface Denied {
   readonly requestId: string;
 }
 
-/** What is the same for so long is told once, and then how often it came. */
+/** Equal denials within this time are reported once, and then with their number. */
 const windowMs = 60_000;
-/** Different ones of one principal; those above it are told as one, `SEVERAL`, with their number. A sender that tries accounts one by one is seen by these as well. */
+/**
+ * Different denials of one principal that are reported one by one; further ones are reported as one, `SEVERAL`, with their number. These also show a sender
+ * that tries one account after another.
+ */
 const mostOfPrincipal = 20;
 
 /**
- * Writes that a principal was denied (403, or 404 for what it may not see), in the log and in the audit trail: who, route, account, why. Requests without a principal
- * (401) are counted by the metric alone, since nothing can be said of who they are from.
+ * Reports writes that a principal was denied (403, or 404 for things that it may not see), in the log and in the audit trail: principal, route, account,
+ * reason. Requests without a principal (401) are only counted by the metric, since their sender is unknown.
  *
- * Invariant: of a principal at most `2 * (mostOfPrincipal + 1)` entries come in `windowMs`, however many it is denied, and the `times` of all of them add up to their number.
+ * Invariant: a principal causes at most `2 * (mostOfPrincipal + 1)` entries in `windowMs`, however many writes it is denied. The `times` of all entries add up
+ * to the number of denials.
  */
 export class DeniedWrites {
-  /** By principal, then by what was denied: how often since it was told. */
+  /** By principal, then by denied write: how often it came since the last report. */
   private readonly reported = new Map<string, Map<string, { readonly denied: Denied; untold: number }>>();
   private timer: Timer | undefined;
   private readonly deps: DeniedWritesDeps;
@@ -49,7 +53,7 @@ export class DeniedWrites {
     this.deps = deps;
   }
 
-  /** Of every problem that is answered: takes those that are a denied write. */
+  /** Called for every problem that is answered; takes only those that are a denied write. */
   note(request: FastifyRequest, status: number, code: string): void {
     const { principal, method } = request;
     if (principal === undefined || (status !== 403 && status !== 404) || method === 'GET' || method === 'HEAD') return;
@@ -62,7 +66,7 @@ export class DeniedWrites {
     });
   }
 
-  /** What was not told yet, now. */
+  /** Reports now everything that was not reported yet. */
   flush(): void {
     this.timer?.cancel();
     this.timer = undefined;
@@ -102,7 +106,7 @@ function routeOf({ method, routeOptions }: FastifyRequest): string {
   return `${method} ${routeOptions.url ?? ''}`;
 }
 
-/** Of the path, or of a body that was read and is an object. A text that can't be an account is left out: it is the caller's. */
+/** From the path, the query, or a body that was read and is an object. A text that can't be an account is left out: it is the caller's. */
 function accountOf({ params, query, body }: FastifyRequest, { accounts }: Principal): Pick<Denied, 'accountId' | 'ofToken'> {
   const { accountId, tradingAccountId } = { ...asObject(query), ...asObject(body), ...asObject(params) };
   const text = accountId ?? tradingAccountId;

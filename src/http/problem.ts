@@ -3,25 +3,25 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../observability/log.ts';
 import type { Random } from '../runtime/random.ts';
 
-/** What is wrong with one field of a body or one parameter. `path` names it; the value is not repeated. */
+/** A fault of one field of a body or of one parameter. `path` names it; the value is not repeated. */
 export interface Fault {
   readonly path: string;
   readonly message: string;
 }
 
-/** The limit that a command breaks: what it would come to, and the bound. Without a value it can't be said. */
+/** The limit that a command breaks: the value that it would reach, and the bound. No value: it can't be computed. */
 export interface BrokenLimit {
   readonly limit: string;
   readonly value?: string;
   readonly bound: string;
 }
 
-/** The body of every error that we answer: RFC 9457, with what a program needs to act on it. */
+/** The body of every error that we answer: RFC 9457, with the fields that a program needs to act on it. */
 interface Problem {
   readonly type: 'about:blank';
   readonly title: string;
   readonly status: number;
-  /** One sentence for people. Never holds input or anything from inside. */
+  /** One sentence for people. Never contains input or internal details. */
   readonly detail: string;
   /** Short and stable. */
   readonly code: string;
@@ -30,7 +30,7 @@ interface Problem {
   readonly requestId: string;
   /** 400 only: each fault of the body or of the parameters. */
   readonly faults?: readonly Fault[];
-  /** Of a command that a limit refuses. */
+  /** Present when a limit refuses a command. */
   readonly breach?: BrokenLimit;
 }
 
@@ -87,7 +87,7 @@ class StoreUnavailableError extends Error {
   }
 }
 
-/** A read of the port `OrderReads`, which rejects for one reason only. Answered as 503, so that callers tell it from a fault of ours. */
+/** A read of the port `OrderReads`, which rejects for one reason only. It is answered with 503, so that callers can distinguish it from a fault of ours. */
 export function readStore<T>(read: Promise<T>): Promise<T> {
   return read.catch((error: unknown) => {
     throw new StoreUnavailableError(error);
@@ -100,13 +100,13 @@ export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply):
   return reply.code(404).type(problemType).send(JSON.stringify(body));
 }
 
-/** For an error that came up while answering. What is our own fault is logged and told without its message. */
+/** For an error while answering. A fault of our own is logged, and answered without its message. */
 export function answerProblem(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const status = statusOf(error);
   if (status === 500) log.error({ err: error, requestId: request.id }, 'a request failed');
   if (error instanceof StoreUnavailableError) log.warn({ err: error.cause, requestId: request.id }, 'a read failed');
   const [code, detail] = tellingOf(error, status);
-  // Who is told to come back is told when (RFC 9110 10.2.3).
+  // A caller that should try again needs the time to wait (RFC 9110 10.2.3).
   if (status === 503) reply.header('retry-after', '1');
   return reply
     .code(status)
@@ -144,7 +144,7 @@ const clientErrorTexts: Readonly<Record<string, readonly [status: number, code: 
 };
 const notHttp = [400, 'NOT_HTTP', 'what was sent is not one unambiguous HTTP request'] as const;
 
-/** For what node's parser refuses, before there is a request: the same kind of body as everywhere, then the connection ends. */
+/** For input that node's parser refuses before there is a request: the same kind of body as everywhere, then the connection ends. */
 export function answerClientError(random: Random, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable || answerBegun(socket)) {
     socket.destroy();
@@ -162,7 +162,7 @@ export function answerClientError(random: Random, error: NodeJS.ErrnoException, 
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
-  // What else the client sends is not read any more, and it need not close its side.
+  // Further input of the client is not read, and the client need not close its side.
   socket.destroySoon();
 }
 

@@ -5,8 +5,8 @@ type ReadBodyResult =
   | { readonly ok: false; readonly status: 400 | 415; readonly code: string; readonly detail: string };
 
 /**
- * The bytes of a body as its route takes them. Clients write a content type on every request, so on one without a byte it says nothing. A body that the route does not
- * take is refused: whoever put terms into it would believe that they were read.
+ * The bytes of a body as its route takes them. Clients send a content type with every request, so without a body it means nothing. A body that the route does
+ * not take is refused: a caller that put terms into it would believe that they were read.
  */
 export function readBody(request: FastifyRequest, takesBody: boolean): ReadBodyResult {
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
@@ -26,7 +26,7 @@ function refused(status: 400 | 415, code: string, detail: string): ReadBodyResul
   return { ok: false, status, code, detail };
 }
 
-/** Deeper than any body of ours by far; a parser that recurses must not be asked to go further. */
+/** Far deeper than any body of ours; a parser that recurses must not go further. */
 const deepest = 16;
 
 type JsonBodyResult =
@@ -36,8 +36,9 @@ type JsonBodyResult =
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * A JSON body in which nothing can be read in two ways: UTF-8 without a byte order mark, no key twice in one object (the platform and we might take different
- * ones), no `__proto__`, no lone surrogate, no NUL, at most 16 levels. What is valid JSON but not ours is for the shapes to refuse. `bytes` has been bounded before.
+ * A JSON body that can be read in one way only: UTF-8 without a byte order mark, no key twice in one object (the platform and we might take different
+ * ones), no `__proto__`, no lone surrogate, no NUL, at most 16 levels. Valid JSON of another shape is refused later, by the shapes. The size of `bytes` was
+ * checked before.
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBodyResult {
   if (bytes.length === 0) return { ok: false, code: 'EMPTY_BODY', detail: 'the request has no body, and this route needs one' };

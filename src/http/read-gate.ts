@@ -2,20 +2,20 @@ import type { RestMetrics } from '../observability/metrics.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 
 export interface ReadGateOptions {
-  /** Rows that may be under way at once. A read that asks for more than a bound passes alone. */
+  /** Rows that may be read at once. A read that asks for more than a bound passes alone. */
   readonly maxRows: number;
   readonly maxRowsPerPrincipal: number;
-  /** Bytes of answers that were made and that sockets have not taken; nothing new is read above. */
+  /** Bytes of finished answers that sockets have not taken yet. Above it no new read begins. */
   readonly maxHeldBytes: number;
   readonly maxHeldBytesPerPrincipal: number;
-  /** Reads of one principal that wait for room; the next one is refused. */
+  /** Reads of one principal that may wait for room; a further one is refused. */
   readonly maxWaitingPerPrincipal: number;
   readonly waitMs: number;
 }
 
 /**
- * Four pages of 500 in all: beside them Postgres has processor time left for the statements of commands on two cores. A page of 500 is 0.5 to 1 MB, so that one
- * principal holds at most 4 MiB and two pages.
+ * Four pages of 500 in all: on two cores Postgres then has processor time left for the statements of commands. A page of 500 is 0.5 to 1 MB, so one principal
+ * holds at most 4 MiB and two pages.
  */
 export const readGateDefaults: ReadGateOptions = {
   maxRows: 2000,
@@ -26,9 +26,9 @@ export const readGateDefaults: ReadGateOptions = {
   waitMs: 2000,
 };
 
-/** A read that was let in. Both have to be called, once each: `read` when nothing of it is under way any more, `taken` when its socket has taken the answer, or is gone. */
+/** A read that was let in. Call each function once: `read` when the work has ended, `taken` when the socket has taken the answer or is gone. */
 export interface ReadPass {
-  /** `heldBytes`: of the answer, not taken by the socket yet. */
+  /** `heldBytes`: bytes of the answer that the socket has not taken yet. */
   read(heldBytes: number): void;
   taken(): void;
 }
@@ -46,10 +46,10 @@ interface Reader {
 }
 
 /**
- * How much one principal, and all of them, may read at once, in rows under way and in bytes not taken. What finds no room waits a short time, principals in turn, so that
- * sixty pages of one stand behind one page of another. Commands do not pass here.
+ * Limits how much one principal, and all of them together, may read at once: rows being read, and bytes that sockets have not taken. A read that finds no room
+ * waits a short time. Principals take turns, so one page of a principal does not wait behind sixty pages of another. Commands do not pass here.
  *
- * Invariant: rows and bytes are those of the reads that were let in and have not ended; a principal without any is not remembered.
+ * Invariant: rows and bytes are those of the reads that were let in and have not ended; a principal without any is forgotten.
  */
 export class ReadGate {
   private readonly readers = new Map<string, Reader>();
@@ -64,7 +64,7 @@ export class ReadGate {
     this.options = options;
   }
 
-  /** Resolves with a pass when there is room, or with undefined: the principal has too many that wait, or this one has waited for too long. */
+  /** Resolves with a pass when there is room, or with undefined: the principal has too many waiting reads, or this one has waited too long. */
   enter(principal: string, rows: number): Promise<ReadPass | undefined> {
     const reader = this.readers.get(principal) ?? { rows: 0, heldBytes: 0, waiting: [] };
     this.readers.set(principal, reader);
@@ -137,7 +137,7 @@ export class ReadGate {
     };
   }
 
-  /** The first that waits of each principal in turn, the one that was let in last at the end. */
+  /** Lets in the first waiting read of each principal in turn; the principal that was let in last comes last. */
   private letIn(): void {
     for (let admitted = this.waiting > 0; admitted; ) {
       admitted = false;
@@ -156,7 +156,7 @@ export class ReadGate {
 
   private forget(principal: string, reader: Reader): void {
     const { rows, heldBytes, waiting } = reader;
-    // Not one that came since: an answer may be taken long after the last of its reader was forgotten.
+    // Not a newer entry: an answer may be taken long after its reader was forgotten.
     if (rows === 0 && heldBytes === 0 && waiting.length === 0 && this.readers.get(principal) === reader)
       this.readers.delete(principal);
   }

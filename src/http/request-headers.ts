@@ -5,7 +5,7 @@ import type { Allowance } from '../commands/commands.ts';
 const mostHeaders = 64;
 const longestUrl = 2048;
 
-/** Where two would be two meanings: node keeps the first of some and joins others, a proxy in front of us may choose otherwise. */
+/** Headers of which two would be ambiguous: node keeps the first of some and joins others, and a proxy in front of us may choose differently. */
 const once = new Map(
   [
     'host',
@@ -28,12 +28,12 @@ interface HeaderFault {
   readonly detail: string;
 }
 
-/** The rules for request line and headers that node's parser does not hold by itself. */
+/** The rules for request line and headers that node's parser does not enforce itself. */
 export function headerFault(request: IncomingMessage): HeaderFault | undefined {
   if ((request.url ?? '').length > longestUrl)
     return { status: 414, code: 'URL_TOO_LONG', detail: `the URL has more than ${longestUrl} characters` };
   const { rawHeaders, headers } = request;
-  // node's own maxHeadersCount drops the rest in silence, and with it an If-Match that the caller relies on.
+  // node's own maxHeadersCount silently drops the rest, which may hold an If-Match that the caller relies on.
   if (rawHeaders.length > mostHeaders * 2)
     return { status: 431, code: 'TOO_MANY_HEADERS', detail: `the request has more than ${mostHeaders} header fields` };
   if (hasRepeated(rawHeaders))
@@ -44,7 +44,7 @@ export function headerFault(request: IncomingMessage): HeaderFault | undefined {
   return undefined;
 }
 
-/** On every request: a bit for each name that was seen, nothing is allocated. */
+/** Runs on every request, so it allocates nothing: one bit for each name that was seen. */
 function hasRepeated(rawHeaders: readonly string[]): boolean {
   let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -58,7 +58,7 @@ function hasRepeated(rawHeaders: readonly string[]): boolean {
 
 const requestIdPattern = /^[A-Za-z0-9._:-]{1,100}$/;
 
-/** The caller's `X-Request-Id` where it can stand in a log as it is. */
+/** The caller's `X-Request-Id`, if it can be logged unchanged. */
 export function givenRequestId(request: IncomingMessage): string | undefined {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && requestIdPattern.test(given) ? given : undefined;
@@ -81,7 +81,10 @@ type IfMatch =
   | { readonly kind: 'revision'; readonly revision: number }
   | { readonly kind: 'unreadable' };
 
-/** `If-Match` on a replace or cancel: one strong tag, or `*`, which any order that exists fulfils. More than one would leave open which state the caller decided on. */
+/**
+ * `If-Match` on a replace or cancel: one strong tag, or `*`, which any existing order matches. More than one would leave open which state the caller decided
+ * on.
+ */
 export function readIfMatch(header: string | undefined): IfMatch {
   const text = header?.trim();
   if (text === undefined || text === '*') return { kind: 'none' };
@@ -92,7 +95,7 @@ export function readIfMatch(header: string | undefined): IfMatch {
 const longestWaitSeconds = 30;
 
 /**
- * `Prefer: wait=N` (RFC 7240): how long the caller would have us hold the answer, in whole seconds, at most 30. What can't be read is no preference, as the RFC
+ * `Prefer: wait=N` (RFC 7240): how long the caller wants us to hold the answer, in whole seconds, at most 30. A value that can't be read is ignored, as the RFC
  * says: preferences never make a request fail.
  */
 export function preferredWaitSeconds(header: string | string[] | undefined): number | undefined {
@@ -105,7 +108,10 @@ export function preferredWaitSeconds(header: string | string[] | undefined): num
   return undefined;
 }
 
-/** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers): what the account of this request may still send, and when all of it is back. */
+/**
+ * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers): how much the account of this request may still send, and when its full allowance
+ * is back.
+ */
 export function setAllowance(reply: FastifyReply, { limit, remaining, resetMs }: Allowance): void {
   reply.header('ratelimit-policy', `"account";q=${Math.floor(limit)}`);
   reply.header('ratelimit', `"account";r=${Math.max(0, Math.floor(remaining))};t=${Math.max(0, Math.ceil(resetMs / 1000))}`);

@@ -25,7 +25,7 @@ import { serveRoutes } from './serve-routes.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
 
 export interface RestServerDeps {
-  /** For the keys of the issuer. */
+  /** Reads the keys of the issuer. */
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: Random;
@@ -33,11 +33,11 @@ export interface RestServerDeps {
   readonly metrics: Metrics;
   readonly commands: Commands;
   readonly reads: OrderReads;
-  /** The same on connections of its own, for what routes that change something read: it stands behind no caller's pages. */
+  /** The same on separate connections, for routes that change something: their reads never wait behind a caller's pages. */
   readonly commandReads: OrderReads;
-  /** For writes that are denied. */
+  /** Records writes that are denied. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
-  /** Tokens of the database, beside the configured ones. Given, everybody has to sign in, whether it holds any or not. */
+  /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
   readonly principals?: PrincipalStore;
 }
 
@@ -46,32 +46,32 @@ export interface RestServerOptions {
   /** 0: any free port; see `address`. */
   readonly port: number;
   readonly version: string;
-  /** Neither: everybody who reaches the port may do everything, and it is bound to loopback only. */
+  /** Neither: every caller that reaches the port may do everything, and it is bound to loopback only. */
   readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly PrincipalToken[] };
   readonly maxConnections: number;
   readonly stream: StreamHubOptions;
   readonly readGate: ReadGateOptions;
-  /** A socket that has not taken its whole answer after this time is ended. The stream has its own rule. */
+  /** A socket that has not taken its whole answer after this time is closed. The stream has its own rule. */
   readonly takeAnswerMs: number;
 }
 
 const bodyLimit = 32_768;
 /**
- * Nothing is written to a socket while a command is tried until its caller's deadline, or while a sweep or a reconciliation goes on for a minute or two. Only a peer that
- * takes nothing meets this; streams have a bound and heartbeats of their own.
+ * Nothing is written to a socket while a command is tried until its caller's deadline, or while a sweep or a reconciliation runs for a minute or two. Only a
+ * peer that reads nothing reaches this limit; streams have their own bound and heartbeats.
  */
 const idleMs = 180_000;
-/** A revoked token has to end its stream within 5 s: this, and the judging of readers. */
+/** A revoked token has to end its stream within 5 s: this interval plus that of the checks of readers. */
 const tokensEveryMs = 2_000;
-/** A cancel has some ten turns of the event loop to go: pages, however many, may add this to each. */
+/** A cancel takes about ten turns of the event loop. All pages together may add at most this to each turn. */
 const pageSliceMs = 2;
 const noNames: ReadonlySet<string> = new Set();
 
 /**
  * REST: commands, reads, the stream of updates and their documents, on one port.
  *
- * States: made → listening → draining (what is new is answered 503, streams are told and ended, answers under way finish) → closed. Invariant: no handler runs
- * before the token was judged against the scopes of its route.
+ * States: made → listening → draining (new requests get 503, streams get a last event and end, answers under way finish) → closed. Invariant: no handler runs
+ * before the token was checked against the scopes of its route.
  */
 export class RestServer implements Service {
   readonly name = 'rest';
@@ -128,7 +128,7 @@ export class RestServer implements Service {
     return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
   }
 
-  /** Rejects when the port is taken, and with an `AuthRequiredError` when it could be reached from elsewhere and nobody would have to sign in. */
+  /** Rejects when the port is taken, and with an `AuthRequiredError` when other machines could reach it and no caller would have to sign in. */
   async start(): Promise<void> {
     const { host, port } = this.options;
     if (!this.authenticator.required && !isLoopbackHost(host)) throw new AuthRequiredError(host);
@@ -139,7 +139,7 @@ export class RestServer implements Service {
     this.deps.log.info({ address: this.address, signIn: this.authenticator.required }, 'REST port open');
   }
 
-  /** A batch was committed by this process: the stream looks at the log now. Cheap while nobody follows it. */
+  /** This process committed a batch: the stream reads the log now. Cheap while the stream has no reader. */
   wake(): void {
     this.hub.wake();
   }
@@ -184,13 +184,13 @@ export class RestServer implements Service {
     });
     server.server.maxConnections = this.options.maxConnections;
     server.removeAllContentTypeParsers();
-    // As bytes, whatever their type: only the route knows whether it takes a body at all (read-body.ts).
+    // As bytes, of any type: only the route knows whether it takes a body at all (read-body.ts).
     server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
     server.setNotFoundHandler(answerUnknownPath);
     server.setErrorHandler((error, request, reply) => answerProblem(log, error, request, reply));
     server.addHook('onRequest', (request, reply, done) => this.receive(request, reply, done));
     server.addHook('onResponse', (request, reply, done) => {
-      // A stream lasts for as long as its reader likes: that is no time of an answer.
+      // A stream lasts for as long as its reader wants, so its duration is not the time of an answer.
       if (request.routeOptions.url !== '/v1/stream') observeRequest(metrics, request, reply);
       done();
     });
@@ -211,7 +211,7 @@ export class RestServer implements Service {
 
   private receive(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
     this.inFlight += 1;
-    // fastify's onResponse does not come when the caller goes away in between; close does, always and once.
+    // fastify's onResponse is not called when the caller disconnects early; `close` is, always and once.
     reply.raw.once('close', this.left);
     this.opened(reply);
     if (this.draining.signal.aborted) {
@@ -221,7 +221,7 @@ export class RestServer implements Service {
     }
     const fault = headerFault(request.raw);
     if (fault !== undefined) {
-      // The body, if there is one, is not worth reading.
+      // The body, if there is one, is not read, so the connection ends.
       sendProblem(reply.header('connection', 'close'), fault.status, fault.code, fault.detail);
       return;
     }
@@ -229,7 +229,7 @@ export class RestServer implements Service {
       sendProblem(reply, 421, 'HOST_NOT_LOOPBACK', 'without sign-in only requests to localhost are answered');
       return;
     }
-    // With sign-in too, where no page has a token: one rule, whatever becomes of the sign-in.
+    // Also with sign-in, although no page has a token then: one rule that does not depend on the sign-in.
     if (isChangeByForeignPage(request.raw)) {
       sendProblem(reply, 403, 'CROSS_SITE_REQUEST', 'a page of another site, or of another port, may not change anything here');
       return;
@@ -237,7 +237,7 @@ export class RestServer implements Service {
     done();
   }
 
-  /** Its answer is about to be written: a reader that takes nothing would keep it in memory for as long as it likes. */
+  /** For an answer that is about to be written: a reader that takes nothing would keep it in memory without end. */
   private cutSlowReader({ raw }: FastifyReply): void {
     const { clock, metrics } = this.deps;
     const timer = clock.after(this.options.takeAnswerMs, () => {
@@ -253,7 +253,7 @@ export class RestServer implements Service {
   };
 }
 
-/** Nobody would have to sign in, and the port could be reached from elsewhere. */
+/** No caller would have to sign in, and other machines could reach the port. */
 export class AuthRequiredError extends Error {
   readonly code = 'AUTH_REQUIRED';
   readonly retryable = false;

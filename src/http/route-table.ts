@@ -18,7 +18,7 @@ import {
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
-/** Every route there is: what is not here has no path, no scope, no place in OpenAPI and no row in the matrix of authorization tests. */
+/** Every route that exists. One that is not here has no path, no scope, no place in OpenAPI and no row in the matrix of authorization tests. */
 export const routeTable: readonly Route[] = [
   placeOrder,
   placePredictionOrder,

@@ -10,36 +10,36 @@ import type { IdKind } from './request-fields.ts';
 import type { Pages } from './send-page.ts';
 import type { StreamHub } from './stream/stream-hub.ts';
 
-/** What every route may use. */
+/** The parts that every route may use. */
 export interface RouteParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly authenticator: Authenticator;
   readonly commands: Commands;
-  /** Of a route that changes something: on connections of its own, so that it stands behind no caller's pages. */
+  /** For a route that changes something: on separate connections, so that it never waits behind a caller's pages. */
   readonly reads: OrderReads;
   readonly pages: Pages;
   readonly hub: StreamHub;
   readonly documents: Documents;
-  /** Aborts when the server drains: what only waits for news answers then. */
+  /** Aborts when the server drains: requests that only wait for news are answered then. */
   readonly draining: AbortSignal;
 }
 
-/** Texts that are made once, of the table of routes and the schemas. */
+/** Texts that are made once, from the table of routes and the schemas. */
 export interface Documents {
   readonly openapi: string;
   readonly asyncapi: string;
   readonly page: string;
-  /** Content-Security-Policy of the page. */
+  /** Content-Security-Policy of the docs page. */
   readonly pagePolicy: string;
 }
 
-/** One request, read and judged as far as the table of routes says. */
+/** One request, read and checked as far as the table of routes says. */
 export interface Call<Query = Readonly<Record<string, unknown>>> {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly principal: Principal;
-  /** Every one is of the grammar that the route names for it. */
+  /** Each matches the grammar that the route names for it. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
 }
@@ -61,19 +61,19 @@ export interface Route {
   readonly summary: string;
   readonly describe?: string;
   readonly tag: 'orders' | 'commands' | 'operations' | 'stream' | 'documents';
-  /** One of them is enough. `public`: needs no token, though a bad one is refused here as well. */
+  /** Any one of them is enough. `public`: no token is needed, but a bad one is refused here too. */
   readonly scopes: 'public' | readonly [Scope, ...Scope[]];
   readonly params?: Readonly<Record<string, IdKind>>;
-  /** Strict: a parameter that it does not name is refused. Absent: none is taken. */
+  /** Strict: a parameter that it does not name is refused. Absent: the route takes no parameters. */
   readonly query?: z.ZodObject;
   /** Shown in OpenAPI; the handler parses it. */
   readonly body?: z.ZodType;
-  /** Request headers with a meaning here, beside those of every route. */
+  /** Request headers that this route reads, in addition to those of every route. */
   readonly headers?: readonly ('Idempotency-Key' | 'Prefer' | 'If-Match' | 'If-None-Match' | 'Last-Event-ID')[];
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Codes of problems beside those of every route, by status. */
+  /** Codes of problems in addition to those of every route, by status. */
   readonly problems?: Readonly<Record<number, readonly string[]>>;
-  /** GET only: rows that an answer may have, where `query` has no `limit` that says it (read-gate.ts). Left out: 1. */
+  /** GET only: rows that an answer may have, if `query` has no `limit` (read-gate.ts). Left out: 1. */
   readonly rows?: number;
   /** Sends the answer, or takes the socket over. */
   readonly handle: (parts: RouteParts, call: Call) => Promise<FastifyReply | undefined> | FastifyReply | undefined;
@@ -89,6 +89,6 @@ export function route<Shape extends z.ZodObject>(
     ) => Promise<FastifyReply | undefined> | FastifyReply | undefined;
   },
 ): Route {
-  // Sound: `serve-route.ts` hands the handler nothing but what this very shape has parsed.
+  // Safe: `serve-routes.ts` gives the handler only a query that this shape has parsed.
   return definition as unknown as Route;
 }

@@ -4,7 +4,7 @@ import { type BrokenLimit, type Fault, problem, problemType } from './problem.ts
 
 const jsonType = 'application/json; charset=utf-8';
 
-/** Text that is JSON already: nothing is parsed or encoded again on the way out. */
+/** Sends text that is JSON already: nothing is parsed or encoded again. */
 export function sendJsonText(reply: FastifyReply, status: number, text: string): FastifyReply {
   return reply.code(status).header('content-type', jsonType).send(text);
 }
@@ -35,7 +35,7 @@ export function sendProblemWith(
   return reply.code(status).header('content-type', problemType).send(body);
 }
 
-/** The same body whether it does not exist or belongs to somebody else: who may not see it learns nothing. */
+/** The same body whether it does not exist or belongs to another: a caller that may not see it learns nothing. */
 const missing = {
   ORDER_NOT_FOUND: 'there is no such order',
   ACCOUNT_NOT_FOUND: 'there is no such account',
@@ -53,7 +53,7 @@ export function sendMissing(reply: FastifyReply, code: MissingCode): FastifyRepl
   return sendProblem(reply, 404, code, missing[code]);
 }
 
-/** A body that is not of the route's shape. A field that no version of ours knows is told by the platform's own code for it (specification, "Errors"). */
+/** Answers a body that does not have the route's shape. An unknown field is reported with the platform's own code for it (specification, "Errors"). */
 export function sendBodyFaults(
   reply: FastifyReply,
   code: 'INVALID_ORDER' | 'INVALID_BODY',

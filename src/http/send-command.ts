@@ -8,14 +8,14 @@ import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-heade
 import type { Call, RouteParts } from './route.ts';
 import { isMissingCode, sendJson, sendMissing, sendProblem, sendProblemWith } from './send-answer.ts';
 
-/** One second: by then most that were unknown for a moment are settled, and asking costs one read by key. */
+/** One second: most commands that were unknown for a moment are settled by then, and asking costs one read by key. */
 const retryAfterSeconds = 1;
 
 type Asked = Pick<Submission, 'request' | 'callerRef' | 'supersedes'>;
 
 /**
- * The common end of place, replace and cancel: the headers of commands, the account against the token, `Commands.submit`, and the answer. 200 once nothing is
- * open, 202 with its address while it is. 4xx and 5xx mean that nothing was journaled.
+ * The common last part of place, replace and cancel: reads the headers of commands, checks the account against the token, calls `Commands.submit` and sends the
+ * answer. 200 when the command is not open any more, 202 with its address while it is. 4xx and 5xx mean that nothing was journaled.
  */
 export async function sendCommand({ commands, reads }: RouteParts, call: Call, asked: Asked): Promise<FastifyReply> {
   const { request, reply, principal } = call;
@@ -39,7 +39,7 @@ export async function sendCommand({ commands, reads }: RouteParts, call: Call, a
   if (result.kind === 'declined') return sendDecline(reply, result);
   if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
   if (result.replayed) reply.header('idempotent-replayed', 'true');
-  // On the quick way nobody waits for a second look at the database; who waited, or came back, gets the evidence too.
+  // The quick answer needs no second read of the database. A caller that waited, or sent its key again, gets the evidence too.
   if (waitSeconds === undefined && !result.replayed) return sendCommandState(reply, result.command);
   const found = await reads.findCommand(principal.accounts, result.command.commandId).catch(() => undefined);
   const { command } = result;
@@ -82,7 +82,7 @@ const operatorDeclines = {
   SECOND_PRINCIPAL_NEEDED: 403,
 } as const;
 
-/** Why nothing was journaled. What is not found is told in our words, the same for what is not the caller's. */
+/** Answers why nothing was journaled. "Not found" has our own text, the same for things that do not belong to the caller. */
 export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, breach }: Decline): FastifyReply {
   if (isMissingCode(code)) return sendMissing(reply, code);
   const status = { ...declineCodes, ...operatorDeclines }[code];

@@ -7,8 +7,8 @@ import { decodeCursor, encodeCursor } from './cursor.ts';
 import { sendJsonText, sendMissing, sendProblem } from './send-answer.ts';
 
 /**
- * One share of the event loop for work that may wait, however many are at it: between two turns of the loop all of it together takes at most `sliceMs` and one
- * step more. What must not wait (a command's next step) then waits for one slice, not for a page of five hundred, nor for twenty of them that came at once.
+ * A share of the event loop for work that may wait. However many tasks there are, together they take at most `sliceMs` and one step more between two turns of
+ * the loop. Urgent work (a command's next step) then waits for one slice, not for a page of five hundred rows, nor for twenty such pages that came at once.
  */
 export class LoopShare {
   private sliceEndsMs = Number.NEGATIVE_INFINITY;
@@ -29,7 +29,7 @@ export class LoopShare {
     }
   }
 
-  /** Everybody who waits goes on after the same turn, and into the same slice. */
+  /** All waiting tasks go on after the same turn, in the same slice. */
   private turn(): Promise<void> {
     this.nextTurn ??= this.clock.turn().then(() => {
       this.nextTurn = undefined;
@@ -40,7 +40,7 @@ export class LoopShare {
 }
 
 interface Asked {
-  /** Which list: a cursor of another is refused. */
+  /** Names the list: a cursor of another list is refused. */
   readonly list: string;
   /** As the caller gave it; an account in it has to be one of the caller's. */
   readonly filter: Readonly<Record<string, unknown>>;
@@ -52,14 +52,17 @@ interface Asked {
 /** Makes the texts of pages, and takes no more than a share of the event loop, however many are asked for. */
 export class Pages {
   private readonly share: LoopShare;
-  /** Equal pages that are asked for at once are one read with one result (store/turn-batch.ts): its text is made once too. Gone with the page. */
+  /**
+   * Equal pages that are asked for at once share one read and its result (store/turn-batch.ts), so the text is made once too. An entry lives as long as its
+   * page.
+   */
   private readonly made = new WeakMap<Page<unknown>, { readonly of: string; readonly text: Promise<string> }>();
 
   constructor(share: LoopShare) {
     this.share = share;
   }
 
-  /** One page of a list, and the cursor of the next. A cursor belongs to its list and its filters: with others it would skip rows in silence. */
+  /** Sends one page of a list, with the cursor of the next. A cursor belongs to its list and its filters: with others it would silently skip rows. */
   async send<T>(
     { reply, principal }: { readonly reply: FastifyReply; readonly principal: Principal },
     { list, filter, cursor, position }: Asked,
@@ -85,7 +88,7 @@ export class Pages {
     return sendJsonText(reply, 200, await text);
   }
 
-  /** Added up, not joined: V8 copies the texts once, when they are written, instead of once more into a list's text. */
+  /** Texts are added with `+`, not joined: V8 then copies them once, when they are written, and not also into the text of the list. */
   private async encode<T>({ items }: Page<T>, textOf: (item: T) => string, next: string | undefined): Promise<string> {
     let text = '{"items":[';
     let comma = '';

@@ -11,7 +11,7 @@ import { sendMissing, sendProblem } from './send-answer.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set once the token was judged; every handler runs after that. */
+    /** Set once the token was checked; every handler runs after that. */
     principal: Principal | undefined;
   }
 }
@@ -20,13 +20,16 @@ export interface ServeDeps {
   readonly metrics: RestMetrics;
   readonly gate: ReadGate;
   readonly parts: RouteParts;
-  /** What routes that change something read with. */
+  /** Reads for routes that change something. */
   readonly commandReads: OrderReads;
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Puts the table on the server: the token first, then the path, the parameters, and the handler. Nothing of the body is read before the token was judged. */
+/**
+ * Registers the table on the server. A request passes the token first, then the path, the parameters, and the handler. No part of the body is read before the
+ * token was checked.
+ */
 export function serveRoutes(server: FastifyInstance, routes: readonly Route[], deps: ServeDeps): void {
   server.decorateRequest('principal', undefined);
   const partsOfChanges = { ...deps.parts, reads: deps.commandReads };
@@ -102,7 +105,7 @@ function admit(
   }
 }
 
-/** The same for every kind of bad token: which check it failed is for the log and the metric (RFC 6750 3.1). */
+/** The same for every kind of bad token: only the log and the metric show which check it failed (RFC 6750 3.1). */
 function refuseToken(reply: FastifyReply, missing: boolean): void {
   reply.header('www-authenticate', missing ? 'Bearer' : 'Bearer error="invalid_token"');
   if (missing) sendProblem(reply, 401, 'UNAUTHENTICATED', 'this needs a bearer token');
@@ -127,7 +130,7 @@ function serve(route: Route, handle: (call: Call) => ReturnType<Route['handle']>
   return handle({ request, reply, principal, params, query: query.value });
 }
 
-/** What reads the database for its caller and answers at once. The stream has bounds of its own; documents are made once. */
+/** Whether the route reads the database for its caller and answers at once. The stream has its own bounds; documents are made once. */
 function isRead({ method, tag, scopes }: Route): boolean {
   return method === 'GET' && tag !== 'stream' && scopes !== 'public';
 }
@@ -176,7 +179,7 @@ function readQuery({ query: shape }: Route, request: FastifyRequest): Query {
   return {
     faults: parsed.error.issues.map(({ code, path, message }) => ({
       path: path.join('.'),
-      // zod names the parameters that it does not know in its message: the caller's text.
+      // zod's message names the parameters that it does not know, which are the caller's text.
       message: code === 'unrecognized_keys' ? 'there is a parameter that this route does not take' : message,
     })),
   };

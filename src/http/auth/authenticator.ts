@@ -5,7 +5,7 @@ import type { StaticTokens } from './static-tokens.ts';
 export interface AuthenticatorDeps {
   /** Absent: no JWT is accepted. */
   readonly jwt?: JwtVerifier;
-  /** Absent: no static token is accepted. Without either everybody is `loopback`, and the server binds to nothing else. */
+  /** Absent: no static token is accepted. With neither, every caller is `loopback`, and the server binds to loopback only. */
   readonly tokens?: StaticTokens;
 }
 
@@ -15,17 +15,17 @@ export const authFailures: readonly AuthFailure[] = ['missing', 'malformed', 'un
 export type AuthResult =
   | { readonly kind: 'principal'; readonly principal: Principal }
   | { readonly kind: 'refused'; readonly reason: AuthFailure }
-  /** Can't be told now: the issuer's keys are out of reach. */
+  /** Can't be decided now: the issuer's keys can't be read. */
   | { readonly kind: 'unavailable' };
 
 /** Longer than any token that we know of; headers may have 8 KiB in all. */
 const bearer = /^bearer +([\x21-\x7e]{1,7000})$/i;
-/** Three parts, the first a JSON object in base64url: no static token that we make looks so. */
+/** Three parts, the first a JSON object in base64url: no static token that we make looks like this. */
 const jwtShape = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
 const asLoopback: AuthResult = { kind: 'principal', principal: loopbackPrincipal };
 
-/** Who a request is from, by its `Authorization` header (RFC 6750). Never rejects. Answers at once where nothing has to be waited for. */
+/** Finds the caller of a request by its `Authorization` header (RFC 6750). Never rejects. Answers without a promise where it need not wait. */
 export class Authenticator {
   private readonly deps: AuthenticatorDeps;
 
@@ -33,7 +33,7 @@ export class Authenticator {
     this.deps = deps;
   }
 
-  /** False: whoever reaches the port may do everything. */
+  /** False: every caller that reaches the port may do everything. */
   get required(): boolean {
     return this.deps.jwt !== undefined || this.deps.tokens !== undefined;
   }

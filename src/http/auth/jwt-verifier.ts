@@ -12,19 +12,19 @@ interface IssuerKeysDeps {
   readonly metrics: Pick<RestMetrics, 'issuerKeyReads'>;
 }
 
-/** A key that the issuer has taken back is noticed within a minute, and a standby has keys before it needs them. */
+/** A key that the issuer has withdrawn is noticed within a minute, and a standby has keys before it needs them. */
 const readEveryMs = 60_000;
 const readAgainMs = 5_000;
-/** Unknown key ids make us read at most so often, however many are tried. */
+/** Unknown key ids cause at most one read in this time, however many are tried. */
 const askedRestMs = 30_000;
 const readTimeoutMs = 5_000;
 
 /**
- * The public keys of the issuer (RFC 7517), read by time and when a token names one that is not among them.
+ * The public keys of the issuer (RFC 7517), read at intervals and when a token names one that is not among them.
  *
- * States: none yet → read, and from then on always some. A read that fails keeps the keys of the last good one for as long as the process lives: without an issuer
- * no new token is signed, while a caller that has one must still be able to cancel and halt. The way not taken, an end after some hours, would lock all of them out in
- * the middle of the outage, for keys that the issuer could not have taken back either. An answer without any key counts as failed.
+ * States: none yet → read; from then on there are always some. A read that fails keeps the keys of the last good one for as long as the process lives: without
+ * an issuer no new token is signed, but a caller that has one must still be able to cancel and halt. The alternative, to drop the keys after some hours, would
+ * lock all callers out in the middle of the outage, although the issuer could not have withdrawn a key then either. An answer without any key counts as failed.
  */
 class IssuerKeys {
   private keys: JWTVerifyGetKey | undefined;
@@ -54,13 +54,13 @@ class IssuerKeys {
     this.timer?.cancel();
   }
 
-  /** Those of the last good read; undefined: there was none, also not just now. */
+  /** The keys of the last good read; undefined: there was none, and a read just now failed too. */
   async known(): Promise<JWTVerifyGetKey | undefined> {
     if (this.keys === undefined) await this.readUnlessJustRead();
     return this.keys;
   }
 
-  /** A token names a key that is not among the known ones: those after another read. `unknown`: the issuer can't be asked; the key may be one of its newest. */
+  /** For a token that names an unknown key: the keys after another read. `unknown`: the issuer can't be asked, and the key may be a new one. */
   async newest(): Promise<JWTVerifyGetKey | 'unknown'> {
     await this.readUnlessJustRead();
     return this.failing || this.keys === undefined ? 'unknown' : this.keys;
@@ -109,32 +109,32 @@ export interface JwtVerifierOptions {
   readonly audience: string;
   /** The issuer's public keys (RFC 7517). */
   readonly jwksUrl: string;
-  /** Public-key signatures only: with a shared secret or `none`, who verifies could also have signed. */
+  /** Public-key signatures only: with a shared secret or `none` the verifier could also have signed. */
   readonly algorithms: readonly string[];
-  /** `at+jwt`: access tokens by RFC 9068 alone. `jwt`: also those whose header says `JWT` or nothing, unless they look like ID tokens. */
+  /** `at+jwt`: only access tokens by RFC 9068. `jwt`: also tokens whose header says `JWT` or nothing, unless they look like ID tokens. */
   readonly typ: 'at+jwt' | 'jwt';
 }
 
 export type JwtResult =
   | { readonly kind: 'principal'; readonly principal: Principal }
   | { readonly kind: 'refused'; readonly reason: 'expired' | 'claims' | 'signature' | 'malformed' }
-  /** Its key is not known, and the issuer can't be asked: nothing is known of the token. */
+  /** Its key is unknown and the issuer can't be asked, so the token can't be judged. */
   | { readonly kind: 'unavailable' };
 
 const leewaySeconds = 30;
 const publicKeyAlgorithm = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
-/** OpenID Connect Core 2 and 3.3: only an ID token has them. */
+/** Claims that only an ID token has (OpenID Connect Core 2 and 3.3). */
 const ofIdTokens = ['nonce', 'at_hash', 'c_hash'] as const;
-/** Visible ASCII, so that it can stand in a log and in the journal. */
+/** Visible ASCII, so that it can be written to a log and to the journal. */
 const subject = /^[\x21-\x7e]{1,200}$/;
 
 /**
- * Bearer JWTs of one issuer (RFC 7519, RFC 9068): signature by its published keys, `iss`, `aud`, `exp` (required) and `nbf` with a leeway of 30 s, `sub` within
- * `iss` as the principal (`jwt:<iss>#<sub>`): the next token of the same subject is the same caller, and a subject of another issuer is not. `scope` is a text of
- * words or an array; `accounts` an array of ids, in which `*` is every account. A claim that is missing or of another shape grants nothing.
- * The `typ` of the header says that it is an access token.
+ * Checks bearer JWTs of one issuer (RFC 7519, RFC 9068): the signature by the issuer's published keys, `iss`, `aud`, `exp` (required) and `nbf` with a leeway
+ * of 30 s. The principal is `sub` within `iss` (`jwt:<iss>#<sub>`): the next token of the same subject is the same caller, a subject of another issuer is not.
+ * `scope` is a text of words or an array; `accounts` an array of ids, in which `*` is every account. A claim that is missing or of another shape grants
+ * nothing. The `typ` of the header says that it is an access token.
  *
- * A token's `kid` is only ever compared to the ids of the published keys: it names no file and no address. `jku`, `x5u` and `jwk` headers are not read.
+ * A token's `kid` is only compared with the ids of the published keys: it never names a file or an address. `jku`, `x5u` and `jwk` headers are not read.
  */
 export class JwtVerifier {
   readonly keys: IssuerKeys;
@@ -180,7 +180,7 @@ export class JwtVerifier {
     }
   }
 
-  /** RFC 9068, 4 and 5: an issuer signs other things for the same subject, of which none may pass for an access token. */
+  /** RFC 9068, 4 and 5: an issuer signs other tokens for the same subject, and none of them may be accepted as an access token. */
   private isAccessToken(typ: string | undefined, payload: JWTPayload): boolean {
     const said = typ?.toLowerCase().replace(/^application\//, '');
     if (said === 'at+jwt' || this.options.typ === 'at+jwt') return said === 'at+jwt';
@@ -210,6 +210,6 @@ function refusalOf(error: unknown): JwtResult {
     return { kind: 'refused', reason: 'signature' };
   if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid || error instanceof errors.JOSENotSupported)
     return { kind: 'refused', reason: 'malformed' };
-  // A published key that can't be used; a fault of ours ends here too, and then it is safer to let no caller in.
+  // A published key that can't be used. A fault of our own ends here too; it is safer to let no caller in then.
   return { kind: 'unavailable' };
 }

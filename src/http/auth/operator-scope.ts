@@ -5,17 +5,17 @@ import type { Call } from '../route.ts';
 import { sendMissing, sendProblem } from '../send-answer.ts';
 import { maySee, type Principal } from './principal.ts';
 
-/** What an operator acts on: the account of the path, or the service. */
+/** The scope that an operator acts on: the account of the path, or the service. */
 export function scopeOfPath({ accountId }: Readonly<Record<string, string>>): Halt['scope'] {
   return accountId === undefined ? { kind: 'service' } : { kind: 'account', accountId };
 }
 
-/** What an operator says, with whether the token is for every account. */
+/** An operator's name and reason, and whether its token names only some accounts. */
 export function operatorWord({ name, accounts }: Principal, reason: string, requestId: string): OperatorWord {
   return { by: name, reason, requestId, ...(accounts.kind === 'accounts' && { ofSomeAccounts: true }) };
 }
 
-/** Undefined: it may. The service is every account: a token that names only some moves none of the others. */
+/** Undefined: the caller may act on it. The service is every account, so a token that names only some may not act on it. */
 export function refuseScope(call: Pick<Call, 'reply' | 'principal'>, scope: Halt['scope']): FastifyReply | undefined {
   const { reply, principal } = call;
   const { accounts } = principal;

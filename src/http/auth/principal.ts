@@ -1,22 +1,22 @@
 import type { AccountScope } from '../../store/order-reads.ts';
 
-/** What a caller may do. None includes another: a token says each that it has. */
+/** The rights of callers. None includes another: a token lists each one that it has. */
 export const scopes = ['orders:read', 'orders:write', 'ops:read', 'ops:write'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Who calls, and what its token lets it do. */
+/** The caller, and the rights that its token gives. */
 export interface Principal {
   /**
-   * The stable id of the caller: in the journal, the audit trail and the logs. Idempotency keys and references are the name's, so all tokens of one name share them,
-   * those that come later too. Names of JWTs begin with `jwt:`, which no other kind may.
+   * The stable id of the caller, used in the journal, the audit trail and the logs. Idempotency keys and references belong to the name, so all tokens of one
+   * name share them, later ones too. Names of JWTs begin with `jwt:`; names of another kind may not.
    */
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** Whose orders it may see and move: handed to every read as it is. */
+  /** The accounts whose orders it may see and change. Passed to every read unchanged. */
   readonly accounts: AccountScope;
 }
 
-/** `granted` may hold words that we don't know: they grant nothing. */
+/** `granted` may contain unknown words: they grant nothing. */
 export function principalOf(name: string, granted: readonly string[], accounts: 'all' | readonly string[]): Principal {
   return {
     name,
@@ -25,7 +25,7 @@ export function principalOf(name: string, granted: readonly string[], accounts: 
   };
 }
 
-/** Everything, for who reaches a port that only this machine can reach. */
+/** All rights, for callers of a port that only this machine can reach. */
 export const loopbackPrincipal = principalOf('loopback', scopes, 'all');
 
 export function maySee(accounts: AccountScope, accountId: string): boolean {

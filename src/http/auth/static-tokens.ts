@@ -7,13 +7,13 @@ import { type Principal, principalOf } from './principal.ts';
 export interface StaticTokensDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** Absent: the configured ones are all there are. */
+  /** Absent: only the configured tokens exist. */
   readonly store?: PrincipalStore;
 }
 
 export interface StaticTokensOptions {
   readonly configured: readonly PrincipalToken[];
-  /** How long a new or revoked token of the database may take to count. */
+  /** How long it may take until a new or revoked token of the database takes effect. */
   readonly refreshEveryMs: number;
 }
 
@@ -24,10 +24,10 @@ interface Known {
 }
 
 /**
- * Tokens that don't say who they are for: configured ones, and those of the database as they were at the last look.
+ * Tokens that do not name their owner: the configured ones, and those of the database as they were at the last read.
  *
- * States: idle → refreshing by time (`start`) → stopped. A look that fails keeps what the one before it showed: without the database nothing could be read or
- * journaled for them anyway. The end of a token is judged by this machine's clock, so it counts whether the database answers or not.
+ * States: idle → refreshing at intervals (`start`) → stopped. A read that fails keeps the tokens of the read before: without the database nothing could be read
+ * or journaled for them anyway. Expiry is judged by this machine's clock, so it takes effect whether the database answers or not.
  */
 export class StaticTokens {
   private readonly configured: readonly Known[];
@@ -44,7 +44,7 @@ export class StaticTokens {
     this.configured = options.configured.map(knownOf);
   }
 
-  /** Every known token is compared, in constant time each: how long it takes tells nothing about which came near. */
+  /** Compares every known token, each in constant time: the time taken does not show which one was close. */
   find(token: string): Principal | 'expired' | undefined {
     const digest = hash('sha256', token, 'buffer');
     let found: Known | undefined;
@@ -53,7 +53,7 @@ export class StaticTokens {
     return found !== undefined && found.expiresAtMs <= this.deps.clock.nowMs() ? 'expired' : found?.principal;
   }
 
-  /** Resolves after the first look, whatever came of it. */
+  /** Resolves after the first read, also when it failed. */
   async start(): Promise<void> {
     const { store, clock } = this.deps;
     if (store === undefined || this.stopped) return;

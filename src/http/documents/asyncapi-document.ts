@@ -47,7 +47,7 @@ const channels: readonly Channel[] = [
   },
 ];
 
-/** The topics and the stream of updates as AsyncAPI 3. Names of topics are the defaults: the prefix is the operator's. */
+/** The topics and the stream of updates as AsyncAPI 3. Names of topics are the defaults: the operator chooses the prefix. */
 function asyncapiDocument(version: string): object {
   const shapes = channels.flatMap(({ messages }) => messages.map(({ shape }) => shape));
   return {
@@ -82,7 +82,7 @@ function channelOf({ address, description, messages }: Channel): object {
   };
 }
 
-/** Everything that we say of ourselves, made of the table of routes and the schemas that the code uses: it can't fall behind. */
+/** All documents about the API, made from the table of routes and the schemas that the code uses, so they can't become outdated. */
 export function makeDocuments(routes: readonly Route[], version: string): Documents {
   const openapi = openapiDocument(routes, version);
   return {

@@ -93,7 +93,7 @@ interface FieldRow {
   readonly path: string;
   readonly type: string;
   readonly required: boolean;
-  /** Of another named schema. */
+  /** The reference to another named schema. */
   readonly ref?: string;
   readonly text: string;
 }
@@ -118,7 +118,7 @@ function fieldRows(schema: JsonSchema, prefix = ''): FieldRow[] {
   });
 }
 
-/** Of a field that is one of several objects: the fields of each, one after the other. */
+/** For a field that is one of several objects: the fields of each, one after the other. */
 function variantsOf({ oneOf, anyOf }: JsonSchema): readonly JsonSchema[] {
   const variants = oneOf ?? anyOf;
   return Array.isArray(variants) ? variants : [];

@@ -5,7 +5,7 @@ import type { Answer, Route } from '../route.ts';
 
 const root = '#/components/schemas/';
 
-/** Every route of the table as OpenAPI 3.1: the shapes are those that the handlers parse by and the tests validate answers against. */
+/** Every route of the table as OpenAPI 3.1: the handlers parse with the same shapes, and the tests validate answers against them. */
 export function openapiDocument(routes: readonly Route[], version: string): OpenapiDocument {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
@@ -221,7 +221,7 @@ export function componentSchemas(shapes: readonly z.ZodType[], root: string): Re
     if (id !== undefined && !registry.has(shape)) registry.add(shape, { id });
   }
   const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: (id) => `${root}${id}` });
-  // Named ones that stand inside others only are put by zod into one schema of its own.
+  // zod puts named shapes that occur only inside others into one separate schema.
   const { __shared: shared = {}, ...own } = JSON.parse(
     JSON.stringify(schemas).replaceAll(`${root}__shared#/$defs/`, root),
   ) as Record<string, Record<string, unknown>>;

@@ -58,7 +58,7 @@ export const approve: Route = {
   },
 };
 
-/** The answer of a route whose deed waits for a second principal. */
+/** The answer of a route whose action waits for a second principal. */
 export const requestedAnswer: Answer = {
   describe: 'It waits for a second principal (TIDEMARK_FOUR_EYES); nothing was done',
   schema: approvalAnswer,

@@ -167,13 +167,13 @@ export const reconcile = route({
   },
 });
 
-/** Orders looked at, of the open and of the closed ones each. A hint that is missed costs nothing: an order that lost our reference is rare, and a person looks further. */
+/** Orders that are read, for open and closed ones each. A missed hint costs nothing: an order that lost our reference is rare, and a person looks further. */
 const lookedAt = 500;
 const mostHints = 5;
 
 /**
- * Ids of orders with the terms of an unknown place that nobody's reference explains, for the person who has to settle it. The platform may have lost our reference, or
- * somebody may have placed the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
+ * Ids of orders that have the terms of an unknown place and no reference that explains them, for the person who has to settle it. The platform may have lost
+ * our reference, or another program may have placed the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
  */
 export async function findHints(
   reads: Pick<OrderReads, 'listOrders'>,

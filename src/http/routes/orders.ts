@@ -17,7 +17,7 @@ import { type Route, route } from '../route.ts';
 import { sendBodyFaults, sendJsonText, sendMissing } from '../send-answer.ts';
 import { sendCommand } from '../send-command.ts';
 
-// What every command answers, as the table of routes tells it.
+// The answers of every command, as the table of routes shows them.
 
 const commandHeaders = ['Idempotency-Key', 'Prefer'] as const;
 const orderCommandHeaders = [...commandHeaders, 'If-Match'] as const;
@@ -237,7 +237,7 @@ export const listUpdates = route({
   handle: async ({ reads }, { reply, principal, params, query }) => {
     const { stream = '', orderId = '' } = params;
     const { after = 0, limit = pageDefault } = query;
-    // One more than asked for tells whether there is a next page.
+    // One more than asked for shows whether there is a next page.
     const found = await readStore(reads.history(principal.accounts, stream as Stream, orderId, after, limit + 1));
     if (found === undefined) return sendMissing(reply, 'ORDER_NOT_FOUND');
     const payloads = found.slice(0, limit).map(({ payload }) => payload);
@@ -251,7 +251,7 @@ function revisionOf(payload: string): number {
   return (JSON.parse(payload) as { readonly revision: number }).revision;
 }
 
-/** An order as REST answers it. `state` is JSON text and goes into the text as it is: parsing and encoding it again took most of the time of a page. */
+/** An order as REST answers it. `state` is JSON text and is inserted unchanged: parsing and encoding it again took most of the time of a page. */
 function orderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
   const version = sourceVersion === undefined ? '' : `,"sourceVersion":"${sourceVersion}"`;
   return `{"stream":"${stream}","orderId":${quoted(orderId)},"accountId":${quoted(accountId)},"revision":${revision}${version},"order":${state}}`;
@@ -259,7 +259,7 @@ function orderText({ stream, orderId, accountId, revision, sourceVersion, state 
 
 const plain = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** JSON of an id. Most are letters and digits, which need no look at each of their characters by an encoder. */
+/** JSON of an id. Most consist of letters and digits only, and then need no encoder. */
 function quoted(id: string): string {
   return plain.test(id) ? `"${id}"` : JSON.stringify(id);
 }

@@ -33,7 +33,7 @@ export const streamUpdates = route({
       return sendProblem(reply, 400, 'INVALID_EVENT_ID', 'Last-Event-ID has to be an id of this stream');
     const { authorization } = request.headers;
     const newest = await readStore(reads.newestSeq());
-    // Judged after the wait, and taken in the same turn.
+    // Checked after the wait, and the place is taken in the same turn.
     if (!hub.hasRoom(principal.name)) {
       reply.header('retry-after', '5');
       return sendProblem(
@@ -43,7 +43,7 @@ export const streamUpdates = route({
         'there are as many readers of the stream as are served; try again later',
       );
     }
-    // Its connection serves nothing after it: who is told to connect again finds it closed.
+    // Its connection serves no further request: a reader that has to connect again finds it closed.
     reply.headers({ 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no', connection: 'close' });
     reply.hijack();
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
@@ -58,7 +58,7 @@ export const streamUpdates = route({
   },
 });
 
-/** What a token may do never changes; whether it is still one does. */
+/** The rights of a token never change, but it may end. */
 function judgeAgain(authenticator: Authenticator, authorization: string | undefined): TokenVerdict | Promise<TokenVerdict> {
   const result = authenticator.authenticate(authorization);
   return result instanceof Promise ? result.then(verdictOf) : verdictOf(result);

@@ -13,31 +13,31 @@ import {
 
 export interface StreamReader {
   readonly principal: string;
-  /** Already narrowed to the account that was asked for. */
+  /** Already limited to the account that was asked for. */
   readonly accounts: AccountScope;
   readonly stream?: 'account' | 'prediction';
-  /** Judges its token anew, by what is known now. Never rejects. */
+  /** Checks its token again, by present knowledge. Never rejects. */
   readonly judge: () => TokenVerdict | Promise<TokenVerdict>;
 }
 
-/** `unknown`: can't be told now. */
+/** `unknown`: can't be decided now. */
 export type TokenVerdict = 'good' | 'expired' | 'revoked' | 'unknown';
 
 export interface StreamClientOptions {
-  /** More than this not taken by the reader's socket: it is too slow. */
+  /** A reader whose socket leaves more than this untaken is too slow. */
   readonly maxBufferedBytes: number;
   /** How long a reader that catches up may take to make room: half of `maxBufferedBytes` in 30 s is 17 kB a second. */
   readonly stallMs: number;
 }
 
-/** How long the last words may take to leave. */
+/** How long the last event may take to be sent. */
 const farewellMs = 5000;
 
 /**
  * One reader of the stream. States: `behind` (it reads the log by pages, at its own pace) → `live` (the tail offers it each update) → `ended`.
  *
- * Invariant: the ids that were written rise, and every update of its accounts above the first position was written, or a `reset` was, or the stream ended. So the
- * last id that a reader has seen is always a place to go on from. What it has not taken is bounded by `maxBufferedBytes` and one update.
+ * Invariant: the written ids rise, and every update of its accounts above the first position was written, or a `reset` was, or the stream ended. So a reader
+ * can always go on from the last id that it has seen. The bytes that it has not taken are bounded by `maxBufferedBytes` and one update.
  */
 export class StreamClient {
   readonly reader: StreamReader;
@@ -70,7 +70,7 @@ export class StreamClient {
     return this.accountIds === undefined || this.accountIds.has(accountId);
   }
 
-  /** Live only: `text` is the update's event, made once for all readers. False: it was too slow, and has ended. */
+  /** Live only: `text` is the update's event, made once for all readers. False: the reader was too slow and has ended. */
   offer(seq: bigint, text: string): boolean {
     if (this.state !== 'live' || seq <= this.position) return true;
     if (this.sink.bufferedBytes + text.length > this.options.maxBufferedBytes) {
@@ -82,7 +82,7 @@ export class StreamClient {
     return true;
   }
 
-  /** Behind only: waits for the reader instead of giving it up, unless it makes no room within `stallMs`: false then, and it has ended. */
+  /** Behind only: waits until the reader makes room. False: it made none within `stallMs` and has ended. */
   async push(update: StreamedUpdate): Promise<boolean> {
     if (update.seq <= this.position) return true;
     if (this.sink.bufferedBytes > this.options.maxBufferedBytes / 2 && !(await this.room())) {
@@ -95,7 +95,7 @@ export class StreamClient {
     return true;
   }
 
-  /** The stream goes on from `position`; what lies between is lost to this reader, and it is told so. */
+  /** The stream goes on from `position`. The updates in between are lost to this reader, and a `reset` says so. */
   skipTo(position: bigint, reason: ResetReason): void {
     this.position = position;
     this.sink.write(resetEvent(reason, position));
@@ -105,7 +105,7 @@ export class StreamClient {
     this.sink.write(greeting(this.position));
   }
 
-  /** Up to here everything was offered, or read: what is for this reader has been written. */
+  /** Up to here everything was offered or read, and all updates for this reader are written. */
   passed(position: bigint): void {
     if (position > this.position) this.position = position;
   }

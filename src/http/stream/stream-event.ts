@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { StreamedUpdate } from '../../store/order-reads.ts';
 
-/** Where the events of one reader go. */
+/** The destination of one reader's events. */
 export interface EventSink {
   write(text: string): void;
-  /** What was written and has not been taken by the socket. */
+  /** Bytes that were written and that the socket has not taken. */
   readonly bufferedBytes: number;
   /** Calls `done` once, when the socket has taken what was buffered, or is gone. */
   onRoom(done: () => void): void;
@@ -55,27 +55,30 @@ export class ResponseSink implements EventSink {
   }
 }
 
-// Server-sent events (WHATWG HTML, "Server-sent events"). Payloads are JSON and so hold no line break of their own.
+// Server-sent events (WHATWG HTML, "Server-sent events"). Payloads are JSON, so they contain no line breaks.
 
-/** `slow_reader`: the connection ends, and its last id resumes. `too_old`, `unknown_id`: what lies between is not in the log; read the orders anew, the stream goes on from here. */
+/**
+ * `slow_reader`: the connection ends; resume with its last id. `too_old`, `unknown_id`: the updates in between are not in the log; read the orders again, the
+ * stream goes on from here.
+ */
 export type ResetReason = 'slow_reader' | 'too_old' | 'unknown_id';
 export const resetReasons: readonly ResetReason[] = ['slow_reader', 'too_old', 'unknown_id'];
 
 /**
- * Why we end a stream that was fine. `draining`, `max_age`: connect again, with the last id. `token_expired`, `token_revoked`: with another token; `token_revoked` is one
- * that we know no longer, or whose key the issuer publishes no longer.
+ * Why we end a stream that was fine. `draining`, `max_age`: connect again, with the last id. `token_expired`, `token_revoked`: with another token; a revoked
+ * token is one that is not known any more, or whose key the issuer no longer publishes.
  */
 export type ShutdownReason = 'draining' | 'max_age' | 'token_expired' | 'token_revoked';
 
 /**
- * The head of the response leaves at once, and with it the place to go on from: a reader that is cut off before its first event has an id all the same.
+ * Sent at once with the head of the response. It has the position to go on from, so a reader that is disconnected before its first event still has an id.
  * Browsers reconnect after `retry`.
  */
 export function greeting(position: bigint): string {
   return `id: ${position}\nretry: 1000\n\n`;
 }
 
-/** Keeps proxies from closing a quiet stream, and moves its id on: a block without data dispatches no event, and sets the last id all the same. */
+/** Keeps proxies from closing a quiet stream, and advances its id: a block without data dispatches no event but still sets the last id. */
 export function heartbeat(position: bigint): string {
   return `id: ${position}\n\n`;
 }
@@ -84,7 +87,7 @@ export function updateEvent(update: StreamedUpdate): string {
   return `id: ${update.seq}\nevent: update\ndata: ${update.payload}\n\n`;
 }
 
-/** `goingOnAfter`: the position that the stream goes on from, which becomes the reader's last id. Without it the id stays what it was. */
+/** `goingOnAfter`: the position that the stream goes on from, which becomes the reader's last id. Without it the id does not change. */
 export function resetEvent(reason: ResetReason, goingOnAfter?: bigint): string {
   if (goingOnAfter === undefined) return `event: reset\ndata: {"reason":"${reason}"}\n\n`;
   return `id: ${goingOnAfter}\nevent: reset\ndata: {"reason":"${reason}","goingOnAfter":"${goingOnAfter}"}\n\n`;

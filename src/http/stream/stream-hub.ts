@@ -17,18 +17,18 @@ interface StreamHubDeps {
 export interface StreamHubOptions {
   readonly maxClients: number;
   readonly maxClientsPerPrincipal: number;
-  /** Not taken by one reader's socket. */
+  /** Bytes that one reader's socket may leave untaken. */
   readonly maxBufferedBytes: number;
-  /** How long one that catches up may take to make room. */
+  /** How long a reader that catches up may take to make room. */
   readonly stallMs: number;
   readonly heartbeatEveryMs: number;
-  /** Then a reader has to connect again. */
+  /** After this time a reader has to connect again. */
   readonly maxAgeMs: number;
-  /** How often the token of each reader is judged. With what a token of the database takes to be noticed it stays below 5 s. */
+  /** How often the token of each reader is checked. Together with the time until a change in the database is noticed it stays below 5 s. */
   readonly judgeEveryMs: number;
-  /** The tail looks so often when nobody wakes it: on an instance that stands by, commits are made elsewhere. */
+  /** How often the tail reads the log without being woken: on a standby, commits are made by another instance. */
   readonly pollEveryMs: number;
-  /** And never more often than this, however many commits there are. */
+  /** It never reads more often than this, however many commits there are. */
   readonly pollGapMs: number;
 }
 
@@ -51,8 +51,8 @@ const everyAccount: AccountScope = { kind: 'all' };
 /**
  * The readers of `GET /v1/stream`, and one tail of the log for all that are live.
  *
- * States: idle (no live reader, nothing is read) ⇄ tailing → stopped. Invariant: a live reader has been given everything of its accounts up to the tail's position;
- * one that catches up joins only when what it has read reaches that far, so nothing falls between the two.
+ * States: idle (no live reader, nothing is read) ⇄ tailing → stopped. Invariant: a live reader has got every update of its accounts up to the tail's position.
+ * A reader that catches up joins only when it has read that far, so no update is lost in between.
  */
 export class StreamHub {
   private readonly clients = new Set<StreamClient>();
@@ -79,12 +79,12 @@ export class StreamHub {
     this.tail ??= this.follow();
   }
 
-  /** A batch was committed here: look now. */
+  /** A batch was committed here: read the log now. */
   wake(): void {
     if (this.tailPosition !== undefined) this.wakeup.wake();
   }
 
-  /** Whether `principal` may open one more. */
+  /** Whether `principal` may open one more stream. */
   hasRoom(principal: string): boolean {
     const { maxClients, maxClientsPerPrincipal } = this.options;
     if (this.stopped || this.clients.size >= maxClients) return false;
@@ -105,7 +105,7 @@ export class StreamHub {
     void this.catchUp(client);
   }
 
-  /** Every reader is told, and its connection ends. */
+  /** Sends every reader a last event and ends its connection. */
   stop(): void {
     this.stopped = true;
     this.beat?.cancel();
@@ -131,7 +131,7 @@ export class StreamHub {
     this.deps.metrics.streamResets.inc({ reason });
   }
 
-  /** Reads the log for one reader until it has reached the tail, or the end of the log where nobody else is live. */
+  /** Reads the log for one reader until it has reached the tail, or the end of the log where no other reader is live. */
   private async catchUp(client: StreamClient): Promise<void> {
     while (client.state === 'behind') {
       const page = await this.read(client.reader.accounts, client.position);
@@ -160,8 +160,8 @@ export class StreamHub {
   }
 
   /**
-   * A page that is not full need not be the last: of a quiet account a read shows little, however far it looked. Only the first live reader has to be near the end:
-   * the tail begins with it, and would lead all who join later through everything that it has not seen.
+   * A page that is not full need not be the last: for a quiet account a read returns little, however far it looked. Only the first live reader has to be near
+   * the end: the tail begins at its position, and later readers would have to wait while the tail goes through everything that it has not seen.
    */
   private async isNearEnd(page: { readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint }): Promise<boolean> {
     if (this.tailPosition !== undefined || page.updates.length === pageSize) return false;
@@ -243,13 +243,13 @@ export class StreamHub {
     });
   }
 
-  /** Of a token that can't be judged now we know that it was good. */
+  /** A token that can't be checked now was good before, so its stream goes on. */
   private heed(client: StreamClient, verdict: TokenVerdict): void {
     if (verdict === 'expired' || verdict === 'revoked') client.shutdown(`token_${verdict}`);
   }
 }
 
-/** At most `limit` at once, first come first served: readers that catch up share the database with everybody else. */
+/** At most `limit` at once, first come first served: readers that catch up share the database with all other work. */
 class ReadTurns {
   private free: number;
   private readonly waiting: (() => void)[] = [];
