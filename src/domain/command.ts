@@ -55,7 +55,7 @@ export type CommandRequest =
 /**
  * The states of a command. `open`: journaled, its attempt not answered yet. The others are outcomes, in the order in which they are usually reached:
  *
- * - `refused`: the platform (or we) said no before anything existed. `not_sent`: no byte left, or the platform's documented word is that nothing was sent.
+ * - `refused`: the platform (or we) refused before anything existed. `not_sent`: no byte left, or the platform's documented word is that nothing was sent.
  * - `accepted`: the platform took it; for a place with an `orderId`, the venue has not decided on its order yet. `unknown`: the outcome is not known here, and
  *   is not guessed.
  * - `applied`: it took effect; for a place, at the venue. `rejected`: it never did. `moot`: the order ended by other means first. `conflict`: the observations
@@ -128,7 +128,7 @@ export interface Command {
   /** A UUID. */
   readonly commandId: string;
   readonly lane: number;
-  /** Who asked: the name of a principal. */
+  /** The name of the principal that asked. */
   readonly principal: string;
   /** Unique per principal until the command is final and seven days old. */
   readonly idempotencyKey: string;

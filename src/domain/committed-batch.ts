@@ -2,7 +2,7 @@ import type { BoundOrder } from './settling.ts';
 
 /** One row of the log, as it goes to Kafka. */
 export interface LogRow {
-  /** Which topic it is for. */
+  /** The topic that it is for. */
   readonly topic: 'updates' | 'continuity';
   /** `<stream>:<orderId>`; for continuity marks the account id. */
   readonly key: string;

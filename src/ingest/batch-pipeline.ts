@@ -18,18 +18,18 @@ export interface PipelineDeps extends IngestDeps {
   readonly source: (count: number, maxBytes: number) => Entry[];
   /** Woken by every offer, and by every answer of the store. */
   readonly wakeup: Wakeup;
-  /** What is unsettled has changed, or failed once more. */
+  /** The unsettled entries have changed, or failed once more. */
   readonly onProgress: () => void;
 }
 
 /**
- * One term of the lane: takes what is queued, reduces it against the cached heads, and keeps up to two batches in flight.
+ * One term of the lane: takes queued entries, reduces them against the cached heads, and keeps up to two batches in flight.
  *
- * One loop does everything that can change the order of things (take, reduce, send, recover); only the completion of a batch that
- * committed in its turn happens beside it, so that the relay has it without delay.
+ * One loop does everything that can change the order of entries (take, reduce, send, recover). Only the completion of a batch that
+ * committed in its turn happens outside it, so that the relay has it without delay.
  *
  * Invariant: `again` + flights + queue hold every unsettled entry once, oldest first, and `nextNumber` is the lane's batch number plus the
- * numbered flights plus one. After any failure the flights behind it are dropped too, what they touched is evicted, and their entries are
+ * numbered flights plus one. After any failure the flights behind it are dropped too, the heads that they touched are evicted, and their entries are
  * reduced again.
  */
 export class BatchPipeline {
@@ -77,7 +77,7 @@ export class BatchPipeline {
     this.deps.wakeup.wake();
   }
 
-  /** What was taken and not settled, oldest first. */
+  /** The entries that were taken and not settled, oldest first. */
   unsettled(): Entry[] {
     return [...this.flights.flatMap((flight) => flight.entries), ...this.again];
   }
@@ -104,7 +104,7 @@ export class BatchPipeline {
     const bindings = await this.load(entries);
     if (bindings instanceof RefusedReadError) {
       this.again = entries.concat(this.again);
-      // What is in flight is settled first: only the first in line can be told from the rest.
+      // The flights are settled first: a single entry can be isolated only when its batch is the first in line.
       if (this.flights.length === 0) await this.isolateFailure(entries, bindings);
       else await this.pause();
       return;
@@ -179,7 +179,7 @@ export class BatchPipeline {
     this.deps.onProgress();
   }
 
-  /** The first flight failed. Learns what became of the others, puts back what did not commit, and leaves the lane in step. */
+  /** The first flight failed. Learns the result of the others, puts back the entries that did not commit, and brings the lane back into step. */
   private async recover(): Promise<void> {
     const results = await Promise.all(this.flights.map((flight) => flight.answer));
     const first = results.find((result) => result.kind !== 'committed');
@@ -213,18 +213,19 @@ export class BatchPipeline {
       return;
     }
     this.size.failed(entries);
-    // What got on meanwhile needs no rest. A batch that breaks its connection each time does: each try raises the epoch, and the next may begin within milliseconds.
+    // After partial progress no rest is needed. A batch that breaks its connection each time needs one: each try raises the epoch, and the next may begin
+    // within milliseconds.
     if (failed.length === results.length) await this.pause();
   }
 
-  /** False: a failover or a restore took back what had committed. Then no head in the cache can be believed, and no number of ours would ever follow. */
+  /** False: a failover or a restore took back committed batches. Then no head in the cache can be trusted, and the numbers of our batches would never fit again. */
   private isInStep(batch: bigint): boolean {
     const lowest = this.flights.find((flight) => flight.number !== undefined)?.number ?? this.nextNumber;
     const witnessed = this.deps.lease.witness.newest?.batch ?? 0n;
     return batch >= lowest - 1n && batch >= witnessed && batch < this.nextNumber;
   }
 
-  /** `batch` is a verdict: every flight up to it committed. Which seqs they got is not known here, so the relay reads them from the log. */
+  /** `batch` is final: every flight up to it committed. Their seqs are not known here, so the relay reads them from the log. */
   private completeUpTo(batch: bigint): void {
     for (;;) {
       const flight = this.flights[0];
@@ -249,7 +250,8 @@ export class BatchPipeline {
 
   private isolate(entries: readonly Entry[], refusal: { readonly code: string; readonly message: string }): void {
     const [entry] = entries;
-    // One that was refused at once is tried once more: it was reduced against a head of the cache, and what it touched has been evicted since.
+    // A single entry that was refused at once is tried once more: it was reduced against a head of the cache, and the heads that it touched have been evicted
+    // since.
     if (entries.length > 1 || entry === undefined || !this.poison.searching) {
       this.poison.refused(entries.length);
       return;
@@ -257,7 +259,7 @@ export class BatchPipeline {
     this.quarantineFirst(entry, refusal);
   }
 
-  /** The entries are first in line again. Whose fault it is shows by what passes without them. */
+  /** The entries are first in line again. Other entries that pass without them show which one is at fault. */
   private async isolateFailure(
     entries: readonly Entry[],
     failure: { readonly code: string; readonly message: string },
@@ -270,7 +272,7 @@ export class BatchPipeline {
     await this.pause();
   }
 
-  /** An entry may go ahead of others, also of a barrier: nothing is settled later for it. */
+  /** An entry may go ahead of others, also of a barrier: no entry is settled later because of it. */
   private tryAnotherBefore(entry: Entry): void {
     this.poison.refused(1);
     if (this.again.length < this.options.batchMaxCount)
@@ -313,7 +315,7 @@ export class BatchPipeline {
     return undefined;
   }
 
-  /** Undefined: the database could not be asked. */
+  /** Undefined: the database could not be reached. */
   private async load(entries: readonly Entry[]): Promise<ReadonlyMap<string, Binding> | RefusedReadError | undefined> {
     try {
       return await loadKnown(this.deps.store, this.cache, entries);

@@ -1,20 +1,20 @@
 import { type Entry, entryBytes } from './entry.ts';
 
 /**
- * What one batch may hold, as it came: a statement is about three times as large. 500 ordinary events are half a megabyte; 500 of the largest would be a
- * statement of 100 MB, and where the network does not carry that within the deadline it would be tried again for ever.
+ * The size of one batch, as its entries came: a statement is about three times as large. 500 ordinary events are half a megabyte; 500 of the largest would be a
+ * statement of 100 MB, and if the network does not carry that within the deadline it would be tried again for ever.
  */
 export const batchMaxBytes = 4 * 1024 * 1024;
 
-/** A batch of twice as much, about 128 ordinary events, is small enough for any link that is of use: whatever it failed of, it was not its size. */
+/** A batch of twice this size, about 128 ordinary events, is small enough for any usable link: if it failed, its size was not the cause. */
 const batchMinBytes = 64 * 1024;
 
 /**
- * How much the next batch may hold. What failed, and was not refused for what is in it, is not tried again as it was: a link may carry half of it within the
- * deadline. Which failures were due to the size is not asked: batches that are smaller than they need be for some moments cost little.
+ * The size limit of the next batch. A batch that failed, and was not refused for its content, is not tried again at the same size: a link may carry half of it
+ * within the deadline. It is not checked which failures were due to the size: batches that are smaller than necessary for some moments cost little.
  *
- * Invariant: `batchMinBytes` <= `maxBytes` <= `batchMaxBytes`. It halves with each batch that failed and grows by a sixteenth with each that passed: were it
- * doubled, every second batch would meet the deadline again on a link that carries so much and not twice as much.
+ * Invariant: `batchMinBytes` <= `maxBytes` <= `batchMaxBytes`. It halves with each batch that failed and grows by a sixteenth with each that passed. If it doubled
+ * instead, every second batch would meet the deadline again on a link that carries this size and not twice as much.
  */
 export class BatchSize {
   private next = batchMaxBytes;
@@ -28,7 +28,7 @@ export class BatchSize {
     if (half >= batchMinBytes) this.next = Math.min(this.next, half);
   }
 
-  /** A smaller batch that passed says nothing of larger ones. */
+  /** A smaller batch that passed proves nothing about larger ones. */
   passed(entries: readonly Entry[]): void {
     if (this.next === batchMaxBytes || 2 * bytesOf(entries) < this.next) return;
     this.next = Math.min(batchMaxBytes, Math.ceil(this.next * (1 + 1 / 16)));

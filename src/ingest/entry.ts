@@ -1,7 +1,7 @@
 import type { IngestItem, Outcome } from '../domain/observation.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
-/** A place in the queue: whoever waits for it learns that everything before it has been settled. */
+/** A place in the queue: its waiter learns that every entry before it has been settled. */
 interface Barrier {
   readonly kind: 'barrier';
   readonly atMs: number;
@@ -9,7 +9,7 @@ interface Barrier {
   readonly reject: (error: Error) => void;
 }
 
-/** What the ingest queue holds. */
+/** The items of the ingest queue. */
 export type Entry = IngestItem | Barrier;
 
 /** When it came, milliseconds since the epoch. */
@@ -19,12 +19,15 @@ export function entryAtMs(entry: Entry): number {
 
 const smallEntryBytes = 256;
 
-/** The size at which an entry counts against the queue's bound. */
+/** The size with which an entry counts against the queue's bound. */
 export function entryBytes(entry: Entry): number {
   return entry.kind === 'order' || entry.kind === 'unreadable' ? entry.bytes : smallEntryBytes;
 }
 
-/** Tells everyone who waits how their entries ended, and counts them: the counters add up to what came in. Called once an entry, after the commit. */
+/**
+ * Reports to all waiters how their entries ended, and counts them: the counters add up to the number of entries that came in. Called once an entry, after the
+ * commit.
+ */
 export function settleEntries(
   entries: readonly Entry[],
   outcomes: readonly (Outcome | undefined)[],

@@ -17,7 +17,7 @@ export interface Flight {
   result: ApplyResult | undefined;
 }
 
-/** What the relay is handed of a committed flight. */
+/** The batch that the relay gets of a committed flight. */
 export function committedBatch(
   flight: Flight & { readonly number: bigint },
   lastSeq: bigint | undefined,

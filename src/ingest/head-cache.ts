@@ -10,16 +10,16 @@ interface Slot {
 }
 
 /**
- * The newest heads in memory, least recently written first out; below half of the room, where nothing has to go soon, each keeps its place. Those of closed orders
- * have a fifth of it: almost nothing follows them but rows that an audit shows again, and at thousands of updates a second they alone would fill it all (100 MB,
- * which every whole collection had to go through).
+ * The newest heads in memory, least recently written first out. Below half of the room, where nothing has to be evicted soon, each keeps its place. Heads of closed
+ * orders have a fifth of the room: almost no rows follow them but those that an audit shows again, and at thousands of updates a second they alone would fill
+ * it all (100 MB, which every whole collection had to go through).
  *
- * A known order's head is put into its slot. Taking it out and in again left a hole in the map each time, and a map full of holes is made anew by V8, the old one
- * pointing to the new one: once one of that chain has left the young generation, so does every later one, with all heads that it held (640 bytes an update instead
- * of 270).
+ * A known order's head is put into its existing slot. Taking it out and putting it in again left a hole in the map each time. V8 makes a map full of holes
+ * anew, the old one pointing to the new one: once one of that chain has left the young generation, so does every later one, with all heads that it held (640
+ * bytes an update instead of 270).
  *
  * Invariant: a head that a batch in flight has changed is pinned, and a pinned head is never evicted by size: the database doesn't have it yet,
- * so reading it back would bring the state before the change. What is not here is read from the store; nothing depends on being here.
+ * so reading it back would bring the state before the change. A head that is not here is read from the store; nothing depends on its being here.
  */
 export class HeadCache {
   private readonly open = new Map<string, Slot>();
@@ -56,7 +56,7 @@ export class HeadCache {
     heads.set(key, slot);
   }
 
-  /** What is not here can't be pinned. */
+  /** A head that is not here can't be pinned. */
   pin(key: string): void {
     const slot = this.slot(key);
     if (slot !== undefined) slot.pins += 1;
@@ -67,12 +67,12 @@ export class HeadCache {
     if (slot !== undefined && slot.pins > 0) slot.pins -= 1;
   }
 
-  /** Forgets it, pins and all. After a failure: what is here may never have been committed. */
+  /** Removes it with its pins. For use after a failure: the head may never have been committed. */
   evict(key: string): void {
     if (!this.open.delete(key)) this.closed.delete(key);
   }
 
-  /** Back to the capacity, passing over what is pinned. */
+  /** Back to the capacity, passing over pinned heads. */
   trim(): void {
     trimTo(this.closed, Math.ceil(this.capacity / closedShare));
     trimTo(this.open, this.capacity - this.closed.size);

@@ -9,11 +9,11 @@ import type { OrderStore } from '../store/order-store.ts';
 
 export type LossReason = 'batch_refused' | 'reclaim_refused' | 'forgotten';
 
-/** What ingest asks of the keeper of the lane. */
+/** The part of the lane keeper that ingest needs. */
 export interface LaneControl {
-  /** Raises our own epoch and says which batches committed; undefined: the lane is no longer ours. Rejects when the database can't be reached. */
+  /** Raises our own epoch and returns which batches committed; undefined: the lane is no longer ours. Rejects when the database can't be reached. */
   reclaim(): Promise<LaneHold | undefined>;
-  /** The term can't go on: a batch was refused because the epoch is not ours any more, a reclaim said so, or the database lacks what had committed. */
+  /** The term can't go on: a batch was refused because the epoch is no longer ours, a reclaim found the lane lost, or the database lacks commits. */
   reportLost(why: LossReason): void;
 }
 
@@ -23,7 +23,7 @@ export interface IngestDeps {
   readonly lease: Lease;
   /** Takes every committed batch, in order. */
   readonly onCommitted: (batch: CommittedBatch) => void;
-  /** Something committed that could not be handed over: it has to be read from the log. */
+  /** A batch committed that could not be handed over: it has to be read from the log. */
   readonly onCommitUnseen: () => void;
   readonly clock: Clock;
   readonly backoff: Backoff;
@@ -33,7 +33,7 @@ export interface IngestDeps {
 
 export interface IngestOptions {
   readonly lane: number;
-  /** Where the hold on the lane names none. */
+  /** Used where the hold on the lane names none. */
   readonly generation: number;
   readonly queueMaxCount: number;
   readonly queueMaxBytes: number;

@@ -7,7 +7,7 @@ import { batchMaxBytes, bytesOf } from './batch-size.ts';
 import { type Entry, entryAtMs, entryBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 
-/** The lane was lost, or the process is stopping: what had been offered is not settled. A source that comes back reads everything again. */
+/** The lane was lost, or the process is stopping: the offered items are not settled. A source that comes back reads everything again. */
 export class LaneEndedError extends Error {
   readonly code = 'LANE_ENDED';
   readonly retryable = true;
@@ -21,8 +21,8 @@ export class LaneEndedError extends Error {
 /**
  * The way of every observation into Postgres: bounded queue → batches that form by themselves → one transaction each.
  *
- * States: idle (no lane: what is offered is dropped, because whoever takes the lane reads it again) → working (between `begin` and `end`) → idle.
- * Invariant: while working, everything offered is settled exactly once, or its barrier is rejected when the lane ends.
+ * States: idle (no lane: offered items are dropped, because the next holder of the lane reads them again) → working (between `begin` and `end`) → idle.
+ * Invariant: while working, every offered item is settled exactly once, or its barrier is rejected when the lane ends.
  */
 export class Ingest {
   private pipeline: BatchPipeline | undefined;
@@ -31,7 +31,9 @@ export class Ingest {
   private readonly roomListeners = new Set<() => void>();
   private readonly wakeup = new Wakeup();
   private readonly queue: BoundedQueue<Entry>;
-  /** Single orders that commands wait for, past a full queue: one batch of them at the most. What comes beyond takes its turn in the queue, and makes that one full. */
+  /**
+   * Single orders that commands wait for, past a full queue: one batch of them at the most. Further ones wait in the queue like other items, and may fill it.
+   */
   private readonly urgent: BoundedQueue<Entry>;
   private readonly deps: IngestDeps;
   private readonly options: IngestOptions;
@@ -51,12 +53,12 @@ export class Ingest {
     return this.queue.full;
   }
 
-  /** Everything that was offered and is not settled: queued, in a batch, or waiting for another try. */
+  /** The number of offered items that are not settled: queued, in a batch, or waiting for another try. */
   get depth(): number {
     return this.queue.count + this.urgent.count + (this.pipeline?.unsettledCount ?? 0);
   }
 
-  /** When the oldest of it came, milliseconds since the epoch; undefined: there is none. */
+  /** When the oldest of them came, milliseconds since the epoch; undefined: there is none. */
   get oldestUnsettledMs(): number | undefined {
     const oldest = this.pipeline?.oldestUnsettled ?? this.queue.oldest ?? this.urgent.oldest;
     return oldest && entryAtMs(oldest);
@@ -74,7 +76,7 @@ export class Ingest {
     this.wakeup.wake();
   }
 
-  /** Resolves when everything offered before has been settled; rejects with `LaneEndedError`. */
+  /** Resolves when every item offered before has been settled; rejects with `LaneEndedError`. */
   settled(): Promise<void> {
     if (this.pipeline === undefined) return Promise.reject(new LaneEndedError());
     return new Promise((resolve, reject) => {
@@ -96,18 +98,18 @@ export class Ingest {
     this.running = pipeline.run();
   }
 
-  /** Ends the term: what is queued or in flight is forgotten here (a commit may still happen), and every barrier is rejected. */
+  /** Ends the term: queued entries and batches in flight are forgotten here (a commit may still happen), and every barrier is rejected. */
   async end(): Promise<void> {
     const pipeline = this.pipeline;
     if (pipeline !== undefined) {
       this.pipeline = undefined;
       this.ending = this.finish(pipeline);
     }
-    // The drain and the loss of the lane may both end a term: neither may go on while batches of it are in flight.
+    // The drain and the loss of the lane may both end a term: neither may continue while batches of it are in flight.
     await this.ending;
   }
 
-  /** Settles what is queued, then ends. The sources must have stopped. Gives up at the signal. */
+  /** Settles the queued entries, then ends. The sources must have stopped. Gives up at the signal. */
   async drain(signal: AbortSignal): Promise<void> {
     if (this.pipeline !== undefined && !signal.aborted) {
       const gaveUp = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -130,7 +132,7 @@ export class Ingest {
   private takeEntries(count: number, maxBytes: number): Entry[] {
     let entries = this.urgent.take(count, maxBytes);
     const leftBytes = maxBytes - bytesOf(entries);
-    // A barrier stands in the queue for everything that was offered before it: nothing of the queue goes while anything urgent is left.
+    // A barrier in the queue stands for every item offered before it: no entry of the queue goes while any urgent one is left.
     if (this.urgent.count === 0 && entries.length < count && leftBytes > 0)
       entries = entries.concat(this.queue.take(count - entries.length, leftBytes));
     return entries;

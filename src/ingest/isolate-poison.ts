@@ -3,16 +3,16 @@ import { orderKey } from '../domain/order.ts';
 import type { Entry } from './entry.ts';
 import { quarantined } from './prepare-batch.ts';
 
-/** Equal failures in a row, none of them understood, after which one entry is suspected. */
+/** Equal failures in a row, all with an unknown cause, after which one entry is suspected. */
 const failuresToSearch = 3;
-/** Orders that are tried alone, and fail alike, before it is taken for the database's own trouble. */
+/** Orders that are tried alone, and fail alike, before the failure counts as the database's own. */
 const mostTried = 8;
 
 /**
  * Finds the entry that Postgres will not take: the refused batch is tried again in halves, alone on the lane, until a batch of one is refused.
  *
- * A refusal that is a row's fault for certain (`poison`) is enough. One that is not understood may be due to one row, or to the whole database (read only, a table that is
- * damaged or gone): then the entry is guilty only once a batch that wrote another order has committed since the search began (`othersPass`).
+ * A refusal that is certainly a row's fault (`poison`) is enough. One with an unknown cause may be due to one row, or to the whole database (read only, a table
+ * that is damaged or gone): then the entry is guilty only once a batch that wrote another order has committed since the search began (`othersPass`).
  *
  * Invariant: `limit` is the largest batch that may be sent now; it is below the normal size only while suspects are left.
  */
@@ -43,7 +43,7 @@ export class PoisonSearch {
     this.suspectLimit = Math.max(1, Math.ceil(count / 2));
   }
 
-  /** A batch failed with what is not understood. True: it has come back often enough to look for one entry. */
+  /** A batch failed with an unknown cause. True: it has failed often enough to look for one entry. */
   failed(code: string): boolean {
     if (code !== this.failure.code) {
       this.failure = { code, count: 0 };
@@ -61,8 +61,8 @@ export class PoisonSearch {
   }
 
   /**
-   * `entry` failed alone, and no other order has passed: the place in `waiting` of one of another order, which is to be tried before it. -1: there is none. The
-   * search ends where one order after another fails alike.
+   * `entry` failed alone, and no other order has passed. Returns the place in `waiting` of an entry of another order, which must be tried before it; -1: there
+   * is none. The search ends where one order after another fails alike.
    */
   anotherToTry(entry: Entry, waiting: readonly Entry[]): number {
     this.failedAlone.add(entry);
@@ -89,7 +89,7 @@ function keyOf(entry: Entry): string | undefined {
 }
 
 /**
- * What is stored instead of a refused entry. An observation becomes a quarantine row; a quarantine row that is itself refused is kept in
+ * The entry to store instead of a refused one. An observation becomes a quarantine row; a quarantine row that is itself refused is kept in
  * base64, which no encoding fault survives; undefined when even that was refused, or when nothing of it can be kept.
  */
 export function asQuarantine(entry: Entry, code: string): Entry | undefined {

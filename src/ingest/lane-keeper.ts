@@ -12,7 +12,7 @@ import { LaneRecord, type LaneSight } from './lane-record.ts';
 export interface LaneTenant {
   /** The lane is ours. Rejects only when it can't work at all; the lane is then given back. */
   begin(hold: LaneHold): Promise<void>;
-  /** The lane is somebody else's, or is about to be given back: stop at once, nothing more may leave. */
+  /** The lane belongs to another process, or is about to be given back: stop at once, nothing more may leave. */
   end(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export interface LaneKeeperDeps {
   readonly store: LaneStore;
   readonly lease: Lease;
   readonly tenant: LaneTenant;
-  /** Rejects while the tenant could not begin at all: a free lane is then left to others. Asked before each taking; left out: never. */
+  /** Rejects while the tenant could not begin at all: a free lane is then left to others. Asked before each taking; left out: the tenant can always begin. */
   readonly mayAsk?: () => Promise<void>;
   readonly clock: Clock;
   readonly metrics: Metrics['ingest'];
@@ -33,7 +33,7 @@ export interface LaneKeeperOptions {
   readonly holder: string;
   readonly renewEveryMs: number;
   readonly expireAfterMs: number;
-  /** How often a standby looks whether the lane is free. */
+  /** How often a standby checks whether the lane is free. */
   readonly acquireEveryMs: number;
 }
 
@@ -69,12 +69,12 @@ export class LaneKeeper implements Service, LaneControl {
     return this.current;
   }
 
-  /** Who held the lane when we last looked, while standing by. */
+  /** The holder of the lane at our last look, while standing by. */
   get otherHolder(): string | undefined {
     return this.current === 'standby' ? this.record.sight.holder : undefined;
   }
 
-  /** What this process knows of the lane and of its own part in it. */
+  /** The knowledge of this process about the lane and its own part in it. */
   get sight(): LaneSight {
     return this.record.sight;
   }
@@ -111,13 +111,13 @@ export class LaneKeeper implements Service, LaneControl {
     this.wakeup.wake();
   }
 
-  /** The database lacks commits, which another part found out: a generation has begun under which the lane must be taken again. */
+  /** The database lacks commits, as another part found: a generation has begun under which the lane must be taken again. */
   reportLoss(loss: FoundLoss): void {
     this.foundLoss(loss);
     this.reportLost('forgotten');
   }
 
-  /** The journal refused what a former term of ours wrote. The keeper finds out about the lane by itself. */
+  /** The journal refused a write of a former term of ours. The keeper finds out the state of the lane by itself. */
   reportFenced(): void {
     this.record.refused('journal');
   }
@@ -153,7 +153,7 @@ export class LaneKeeper implements Service, LaneControl {
       return;
     }
     if (this.stopping) {
-      // Asked to stop while the answer was on its way: the tenant would connect to everything only to leave it again.
+      // Asked to stop while the answer was on its way: the tenant would connect everything only to end it again.
       await store.release(lane, answer.epoch);
       return;
     }
@@ -169,12 +169,12 @@ export class LaneKeeper implements Service, LaneControl {
       await this.giveBack();
       throw error;
     }
-    // It took so long that the next renewal cannot wait for its usual rest: the lease would not allow anything in between.
+    // The answer took so long that the next renewal cannot wait for its usual rest: meanwhile the lease would allow no action.
     if (2 * (clock.monotonicMs() - sentAtMs) > this.options.renewEveryMs) await this.keep();
   }
 
   /**
-   * The tenant reads from database and platform before it has begun, which may take longer than a lane is left to a holder that says nothing: two processes, each
+   * The tenant reads from database and platform before it has begun, which may take longer than a lane is left to a holder that does not renew: two processes, each
    * slow to begin, would take it from each other for ever.
    */
   private async beginTenant(hold: LaneHold): Promise<void> {
@@ -188,7 +188,7 @@ export class LaneKeeper implements Service, LaneControl {
     }
   }
 
-  /** Where the lane is lost meanwhile nothing may act from that moment on; the tenant ends once it has begun. */
+  /** If the lane is lost meanwhile, nothing may act from that moment on; the tenant ends once it has begun. */
   private async renewUntil(begun: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     for (;;) {
@@ -229,7 +229,7 @@ export class LaneKeeper implements Service, LaneControl {
     this.record.lost();
   }
 
-  /** Nothing of ours may write when the row is free: the tenant ends first, and only then it is known under which epoch the row is ours. */
+  /** No write of ours may come when the row is free: the tenant ends first, and only then is it known under which epoch the row is ours. */
   private async giveBack(): Promise<void> {
     await this.stopTenant();
     const { epoch } = this.deps.lease;
@@ -238,7 +238,7 @@ export class LaneKeeper implements Service, LaneControl {
     });
   }
 
-  /** Where the database lost commits while this process drained, it may be the last one that knows of them: the generation begins before the lane is free. */
+  /** If the database lost commits while this process drained, this may be the last process that knows of them: the generation begins before the lane is free. */
   private async lookOnceMore(): Promise<void> {
     const { store, lease } = this.deps;
     const { lane, holder, expireAfterMs } = this.options;

@@ -9,24 +9,24 @@ export interface LaneRecordDeps {
   readonly log: Log;
 }
 
-/** What this process knows of its lane, for people. */
+/** The knowledge of this process about its lane, for people. */
 export interface LaneSight {
-  /** Who held it when we last looked: our own name while we do; undefined where nobody did, or we have not looked since we lost it. */
+  /** The holder at our last look: our own name while we hold it; undefined where the lane was free, or we have not looked since we lost it. */
   readonly holder: string | undefined;
-  /** The fencing number of whoever that is. */
+  /** The fencing number of that holder. */
   readonly epoch: bigint;
-  /** Wall time since when it is known that they hold it. */
+  /** Wall time since when that process is known to hold it. */
   readonly sinceMs: number | undefined;
   /** How we last came to hold it; undefined: never. */
   readonly takeover: (Takeover & { readonly atMs: number; readonly epoch: bigint }) | undefined;
   /** How often we have taken it. */
   readonly takeovers: number;
-  /** How often Postgres has refused a write of ours because the lane was somebody else's. */
+  /** How often Postgres has refused a write of ours because another process held the lane. */
   readonly fenced: number;
 }
 
 /**
- * Keeps what is told of the lane by `/status` and the metrics, so that the keeper keeps the lane alone. Nothing is decided by it.
+ * Keeps the facts about the lane that `/status` and the metrics show, so that the keeper only keeps the lane. Nothing is decided by them.
  */
 export class LaneRecord {
   private known: LaneSight = {
@@ -43,7 +43,7 @@ export class LaneRecord {
     return this.known;
   }
 
-  /** Somebody else holds it. */
+  /** Another process holds it. */
   busy(holder: string, epoch: bigint): void {
     this.deps.metrics.laneEpoch.set(Number(epoch));
     if (holder === this.known.holder && epoch === this.known.epoch) return;
@@ -68,13 +68,13 @@ export class LaneRecord {
     this.known = { ...this.known, epoch };
   }
 
-  /** It is not ours any more. */
+  /** It is no longer ours. */
   lost(): void {
     this.deps.metrics.laneHeld.set(0);
     this.known = { ...this.known, holder: undefined, sinceMs: undefined };
   }
 
-  /** Postgres refused what we wrote: the lane's row has another epoch. */
+  /** Postgres refused a write of ours: the lane's row has another epoch. */
   refused(what: 'batch' | 'renewal' | 'reclaim' | 'journal'): void {
     this.deps.metrics.fenced.inc({ by: 'postgres' });
     this.known = { ...this.known, fenced: this.known.fenced + 1 };

@@ -6,7 +6,7 @@ import type { Binding, BindingRow, OrderStore } from '../store/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
 
-/** The reference under which one of our attempts may have placed the order; undefined for all others, so that foreign orders cost nothing. */
+/** The reference under which one of our attempts may have placed the order; undefined for all other references, so that foreign orders cost nothing. */
 export function referenceOf(view: OrderView): string | undefined {
   // Prediction orders have a `clOrdId` too: that one is between the platform and its venue.
   const reference = view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
@@ -14,7 +14,7 @@ export function referenceOf(view: OrderView): string | undefined {
 }
 
 /**
- * The reference to be looked up for an observation: of an order that is new, or whose views so far lacked theirs. An order that is bound, or whose reference was looked
+ * The reference to look up for an observation: of an order that is new, or whose views so far lacked theirs. An order that is bound, or whose reference was looked
  * up before, costs nothing.
  */
 export function referenceToBind(head: Head | undefined, view: OrderView): string | undefined {
@@ -24,12 +24,13 @@ export function referenceToBind(head: Head | undefined, view: OrderView): string
 }
 
 /**
- * What the revision of an order is given which first shows the id of an attempt: the row that ties the two, and what only we know of the order. An order whose
- * account, symbol or side are not those of the attempt keeps its row, for a person to look at, and stays `external`: the platform does not promise that references
- * are unique, and anybody may send one that looks like ours (docs/settling.md, "Settling unknown").
+ * The data for the first revision of an order that shows the id of an attempt: the row that ties the two, and our own fields of the order. An order whose
+ * account, symbol or side differ from those of the attempt keeps its row, for a person to look at, and stays `external`: the platform does not promise that
+ * references are unique, and any client may send one that looks like ours (docs/settling.md, "Settling unknown").
  *
- * Mostly that is its first revision; a later one where a list or an event left the reference out at first. The attempt is committed before its first byte leaves, so no
- * order of ours can be observed before its binding can be read; unless the database was restored to a moment in between: such an order stays `external`.
+ * Mostly that is its first revision; a later one if a list or an event left the reference out at first. The attempt is committed before its first byte leaves,
+ * so no order of ours can be observed before its binding can be read. The exception is a database that was restored to a moment in between: such an order stays
+ * `external`.
  */
 export function bindOrder(
   view: OrderView,
@@ -52,8 +53,8 @@ const noBindings: ReadonlyMap<string, Binding> = new Map();
 const noHeads: ReadonlyMap<string, Head> = new Map();
 
 /**
- * Brings the heads that the entries need and the cache lacks into it, and returns the attempts of ours that those orders refer to. Both are asked for at once:
- * few such orders will turn out to be new, but a second round trip behind the first would cost every batch with one of them more. Rejects when the database
+ * Reads the heads that the entries need and the cache lacks into it, and returns the attempts of ours that those orders refer to. Both are asked for at once:
+ * few such orders will turn out to be new, but a second round trip after the first would slow down every batch with one of them. Rejects when the database
  * can't be reached.
  */
 export async function loadKnown(
@@ -68,7 +69,7 @@ export async function loadKnown(
     const key = orderKey(entry.view.stream, entry.view.orderId);
     const cached = cache.get(key);
     if (cached === undefined) unknown.add(key);
-    // Of most entries this looks at one prefix: bound orders and those of others cost no query.
+    // For most entries this looks at one prefix: bound orders and foreign orders cost no query.
     const reference = cached === undefined ? referenceOf(entry.view) : referenceToBind(cached, entry.view);
     if (reference !== undefined) references.add(reference);
   }

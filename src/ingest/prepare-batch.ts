@@ -13,19 +13,19 @@ import { bindOrder, referenceToBind } from './load-known.ts';
 /** The largest normalised order that we take: Kafka's default record limit is 1 MB, and the relay must never meet a record that the broker refuses. */
 const maxOrderBytes = 256 * 1024;
 
-/** What one batch of entries comes to: the rows to write, and how each entry ends once they are committed. */
+/** The result of reducing one batch of entries: the rows to write, and how each entry ends once they are committed. */
 export interface PreparedBatch {
   readonly heads: readonly HeadRow[];
   readonly updates: readonly UpdateRow[];
   readonly quarantine: readonly QuarantineRow[];
   readonly bindings: readonly BindingRow[];
-  /** Beside the entries: how each ends. Undefined for barriers and continuity marks. */
+  /** In the order of the entries: how each ends. Undefined for barriers and continuity marks. */
   readonly outcomes: readonly (Outcome | undefined)[];
   /** Observations whose orders ought to be read from REST once this is committed. */
   readonly doubts: readonly { readonly observation: Observation; readonly doubt: Doubt }[];
   /** Keys whose head in the cache is ahead of the database until this batch commits. Each is pinned once. */
   readonly touched: readonly string[];
-  /** The log rows as the relay takes them, with the arrival of what caused each. */
+  /** The log rows as the relay takes them, with the arrival time of the entry that caused each. */
   readonly rows: readonly LogRow[];
   readonly receivedMs: readonly number[];
   readonly streams: readonly UpdateRow['stream'][];
@@ -206,7 +206,7 @@ function headRow(head: Head, state: string, reducedFrom: number): HeadRow {
   };
 }
 
-/** The observation as evidence for a person: the normalised view is all that ingest has, and all that was compared. */
+/** The observation as evidence for a person: ingest has, and has compared, only the normalised view. */
 export function quarantined(observation: Observation, reason: string, detail: string): QuarantineRow {
   const { view, observedAtMs, sourceVersion } = observation;
   const raw = JSON.stringify({ ...view, ...(sourceVersion === undefined ? {} : { version: sourceVersion.toString() }) });
