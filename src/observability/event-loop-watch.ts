@@ -5,13 +5,13 @@ export interface EventLoopWatchOptions {
   readonly sampleEveryMs: number;
   /** A sample that comes later than this counts as late. */
   readonly lateMs: number;
-  /** So many late samples in a row mean that the loop is not coming back by itself. */
+  /** After this many late samples in a row the loop does not recover by itself. */
   readonly lateInARow: number;
 }
 
 /**
- * Watches whether the event loop still turns in time, for `/livez`. One long pause is no reason to be restarted, since a restart takes
- * longer than the pause; a loop that is late again and again is.
+ * Watches whether the event loop still turns in time, for `/livez`. A restart takes longer than one long pause, so one pause is not a
+ * reason to be restarted; a loop that is late again and again is.
  *
  * Invariant: `lateInARow` counts the samples since the last one in time; one timer is armed from `start` to `stop`.
  */

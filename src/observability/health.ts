@@ -11,8 +11,8 @@ export interface HealthCheck {
   /** Stable, kebab-case: `database`, `topics`, `lane`. */
   readonly name: string;
   /**
-   * The meaning of a failure. `unready`: no traffic, please. `degraded`: something that callers should know of, but reads go on.
-   * `leader`: ready, but not for who asks for the leader.
+   * The meaning of a failure. `unready`: no traffic, please. `degraded`: callers should know of it, but reads continue.
+   * `leader`: ready, but not for probes that ask for the leader.
    */
   readonly effect: 'unready' | 'degraded' | 'leader';
   check(): Promise<CheckResult>;
@@ -34,7 +34,7 @@ export interface HealthReport {
 export interface HealthOptions {
   /** For each check; they run side by side. */
   readonly checkDeadlineMs: number;
-  /** A report is good for this long: however many probes ask, the database is asked once. */
+  /** A report is valid for this long: with any number of probes the database is asked once in that time. */
   readonly maxAgeMs: number;
 }
 

@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.ts';
 const streams = ['account', 'prediction'] as const;
 const causes = ['stream', 'snapshot', 'reply', 'probe'] as const;
 const outcomes = ['applied', 'duplicate', 'stale', 'conflict', 'quarantined'] as const;
-/** `takeoverCauses` of ingest/, which this room may not import; a test holds the two together. */
+/** `takeoverCauses` of ingest/, which this room may not import; a test checks that the two agree. */
 export const laneTakeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 const stages = ['receive_to_commit', 'commit_to_ack', 'total'] as const;
 const topics = ['updates', 'continuity', 'state', 'outcomes'] as const;
@@ -18,11 +18,11 @@ const sourceStates = [
   'login_required',
   'frozen',
 ] as const;
-/** `absenceCauses` of connectors/, which this room may not import; a test holds the two together. */
+/** `absenceCauses` of connectors/, which this room may not import; a test checks that the two agree. */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
 
-/** `limitNames` of domain/, which this room may not import; a test holds the two together. */
+/** `limitNames` of domain/, which this room may not import; a test checks that the two agree. */
 export const limitNames = [
   'maxQuantity',
   'maxNotional',
@@ -42,7 +42,7 @@ const commandOutcomes = ['accepted', 'refused', 'not_sent', 'unknown', 'applied'
 const settledOutcomes: readonly string[] = ['applied', 'rejected', 'moot', 'refused', 'not_sent', 'conflict'];
 const settlingEvidence = ['stream', 'snapshot', 'reply', 'probe', 'correction', 'log', 'answer', 'person'] as const;
 
-/** `EndReason` of connectors/, which this room may not import; a test holds the two together. */
+/** `EndReason` of connectors/, which this room may not import; a test checks that the two agree. */
 export const reconnectReasons = [
   'unauthorized',
   'forbidden',
@@ -83,14 +83,14 @@ const replaceReasons = [
   'other',
 ] as const;
 
-/** `AuthFailure` and `ResetReason` of http/, which this room may not import; a test holds them together. */
+/** `AuthFailure` and `ResetReason` of http/, which this room may not import; a test checks that they agree. */
 export const authFailureReasons = ['missing', 'malformed', 'unknown_token', 'expired', 'claims', 'signature'] as const;
 export const streamResetReasons = ['slow_reader', 'too_old', 'unknown_id'] as const;
 
 /**
  * Makes every series exist from the first scrape on: a counter that appears with its first fault has no increase for that fault, and an
- * alert on it stays silent. Timestamps begin at 0, which means "not yet"; rules ask for more than 0. For a service, once: the
- * simulator and short commands go without.
+ * alert on it stays silent. Timestamps begin at 0, which means "not yet"; rules ask for more than 0. Called once, by a service: the
+ * simulator and short commands do not need it.
  */
 export function initialiseMetrics(metrics: Metrics, version: string): void {
   initialiseSource(metrics.source);

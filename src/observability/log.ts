@@ -6,7 +6,7 @@ import type { Secret } from '../runtime/secret.ts';
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
 
 interface LogDeps {
-  /** Where the lines go. Written to synchronously, so that the last line before a crash is there. */
+  /** Where the lines go. Written synchronously, so that the last line before a crash is there. */
   readonly destination: DestinationStream;
 }
 
@@ -23,12 +23,12 @@ export interface LogOptions {
 const neverLogged = ['authorization', 'cookie', 'password', 'secret', 'token', 'access_token', 'refresh_token', 'client_secret'];
 const redactPaths = neverLogged.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
-/** Below this length a value is so common that replacing it would spoil the log rather than save the secret. */
+/** A value shorter than this is so common that replacing it would spoil the log rather than save the secret. */
 const shortestSecret = 6;
 
 /**
  * The log of a process: JSON lines with `time` (ISO 8601), `level` as a word, `service`, `version`, `msg`, and errors under `err`.
- * Three nets against secrets: values of class `Secret` print as `[redacted]`, fields with telling names are redacted, and the known
+ * Three nets against secrets: values of class `Secret` print as `[redacted]`, fields with revealing names are redacted, and the known
  * values are replaced in the finished line.
  */
 export function createLog(deps: LogDeps, options: LogOptions): Log {
@@ -48,7 +48,7 @@ export function createLog(deps: LogDeps, options: LogOptions): Log {
   );
 }
 
-/** A secret as it may stand in a line: as it is, as JSON writes it, and for an address its password alone, encoded or not. */
+/** A secret as it may stand in a line: as it is, as JSON writes it, and for an address only its password, encoded or not. */
 function textsOf(secret: Secret): string[] {
   const value = secret.reveal();
   const encoded = URL.parse(value)?.password ?? '';
@@ -103,7 +103,7 @@ function describeError(error: unknown, depth = 0): ErrorDescription {
 }
 
 /**
- * Lines for people: time of day, level, message, then the fields. pino-pretty's formatter alone, without its stream, whose buffer would
+ * Lines for people: time of day, level, message, then the fields. Only pino-pretty's formatter, without its stream, whose buffer would
  * lose the last lines before an exit; and loaded only here, since production writes JSON.
  */
 function prettyDestination(destination: DestinationStream): DestinationStream {

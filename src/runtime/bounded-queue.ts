@@ -5,7 +5,7 @@ export interface QueueLimits {
 
 /**
  * A first-in first-out queue bounded by count and by bytes. It never drops: `push` always takes the item (an item that was
-received must not vanish), and `full` asks the producer to stop reading until `onRoom` is called. The bound may
+ * received must not vanish), and `full` asks the producer to stop reading until `onRoom` is called. The bound may
  * therefore be passed by the items that were in flight when the queue filled: one socket buffer a producer.
  *
  * Invariant: `bytes` is the sum of the sizes of the queued items; `onRoom` is called once for each time it became full,
@@ -29,7 +29,7 @@ export class BoundedQueue<T> {
     return this.items.length - this.head;
   }
 
-  /** What would be taken next; undefined when it is empty. */
+  /** The item that would be taken next; undefined when the queue is empty. */
   get oldest(): T | undefined {
     return this.items[this.head];
   }

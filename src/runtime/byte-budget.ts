@@ -1,4 +1,4 @@
-/** What one holder has of a budget. */
+/** The part of a budget that one holder has. */
 export interface ByteShare {
   /** False: there is no room, and nothing was taken. */
   take(bytes: number): boolean;
@@ -7,19 +7,20 @@ export interface ByteShare {
 }
 
 export interface ShareOptions {
-  /** When it aborts all is given back, and nothing can be taken any more. */
+  /** When it aborts all bytes are given back, and none can be taken any more. */
   readonly signal: AbortSignal;
   /**
-   * It may be held for hours: taken only while less than half of the budget is in use, so that the other half is left to those who give back soon. Otherwise orders that
-   * are remembered for long would end the audits for as long.
+   * It may be held for hours: taken only while less than half of the budget is in use, so that the other half is left to holders that give back soon. Otherwise
+   * orders that are remembered for long would end the audits for as long.
    */
   readonly lasting?: boolean;
 }
 
 /**
- * Bytes of memory that many holders take from together. They are estimates: a text and what an entry of a map costs beside it.
+ * Bytes of memory that many holders take from together. They are estimates: a text, and the cost of an entry of a map around it.
  *
- * Invariant: what all shares hold never passes `maxBytes`. Nothing waits for room: the holder gives up what it was about to keep, in a way that is seen or made again.
+ * Invariant: the sum of all shares never passes `maxBytes`. Nothing waits for room: the holder gives up the data that it was about to keep, and that is
+ * visible, or the data comes again.
  */
 export class ByteBudget {
   private used = 0;
@@ -62,7 +63,7 @@ export class ByteBudget {
   }
 }
 
-/** About what an entry of a map costs beside its name: its object, two instants or counters, its place in the table. */
+/** Approximate cost of an entry of a map in addition to its name: its object, two instants or counters, its place in the table. */
 const besideName = 160;
 
 export function entryBytes(name: string): number {

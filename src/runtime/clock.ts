@@ -16,7 +16,7 @@ export interface Clock {
   after(delayMs: number, callback: () => void): Timer;
   /** Resolves after `delayMs`, or at once (never rejects) when `signal` aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
-  /** Resolves after the input that is already waiting has been handled: lets one socket read become one batch instead of many. */
+  /** Resolves after the input that is already waiting has been handled: so one socket read becomes one batch instead of many. */
   turn(): Promise<void>;
 }
 

@@ -15,10 +15,10 @@ export interface Witnessed {
 
 /**
  * The memory that proves a loss: a failover or a restore may bring the database back without commits that it had acknowledged, and nothing in the database
- * says so. Commits are lost from the newest backwards, so the newest one of each kind is enough.
+ * shows it. Commits are lost from the newest backwards, so the newest one of each kind is enough.
  *
- * Invariant: each value was acknowledged, or read, before it is kept here, and only rises; until a row of a higher generation is seen, under which the loss was
- * noticed and everything known before is void.
+ * Invariant: each value was acknowledged, or read, before it is kept here, and only rises; until a row of a higher generation is seen: under that one the loss was
+ * noticed, and every value known before is void.
  */
 export class CommitWitness {
   private known: Witnessed | undefined;
@@ -49,7 +49,7 @@ export class CommitWitness {
     if (this.known !== undefined && batch > this.known.batch) this.known = { ...this.known, batch };
   }
 
-  /** A step of a command committed. Steps that are acknowledged side by side may have committed in the other order: one of them is proof enough. */
+  /** A step of a command committed. Steps that are acknowledged at the same time may have committed in the other order: one of them is proof enough. */
   sawCommand(commandId: string, version: number): void {
     if (this.known !== undefined) this.known = { ...this.known, command: { commandId, version } };
   }
@@ -67,7 +67,7 @@ export function encodeWitnessed(witnessed: Witnessed): string {
 
 /**
  * The memory of this process about its hold on the lane. The lane's row in Postgres is the truth; this is the memory of the last
- * time it agreed, judged by the monotonic clock, so that a process that was frozen knows that it was.
+ * time it agreed, measured by the monotonic clock, so that a process that was frozen knows that it was.
  *
  * Invariant: `mayAct` is true only while the last confirmed renewal began less than `actForMs` ago. Everything that leaves the
  * process (Kafka, platform) asks first; writes to Postgres are fenced by the epoch as well.

@@ -1,6 +1,6 @@
 /**
- * Exit codes of sysexits.h, so that a script can tell a wrong call from a wrong configuration from a part that is down. `unresolved`: whether it took effect is not
- * known yet, ask again. `denied`: not with this token.
+ * Exit codes of sysexits.h, so that a script can distinguish a wrong call, a wrong configuration and a part that is down. `unresolved`: whether it took effect
+ * is not known yet, ask again. `denied`: not with this token.
  */
 export const exitCodes = {
   ok: 0,
@@ -16,14 +16,14 @@ export const exitCodes = {
 interface ProgramErrorDetails {
   /** Short and stable, for scripts. */
   readonly code: string;
-  /** What to do about it: one sentence, or several lines. */
+  /** The remedy: one sentence, or several lines. */
   readonly fix?: string;
   /** One of `exitCodes`; 1 when left out. */
   readonly exitCode?: number;
   readonly cause?: unknown;
 }
 
-/** A command cannot do what was asked. The message is one sentence for people; nothing else is shown of it but `fix`. */
+/** A command cannot do the requested work. The message is one sentence for people; only `fix` is shown in addition to it. */
 export class ProgramError extends Error {
   readonly retryable = false;
   readonly code: string;
@@ -40,7 +40,7 @@ export class ProgramError extends Error {
 }
 
 /**
- * Tells people about an error that ended a command: one sentence and what to do, and the stack only when
+ * Shows people an error that ended a command: one sentence and the remedy, and the stack only when
  * TIDEMARK_LOG_LEVEL is `debug` or `trace`. Returns the exit code.
  */
 export function reportError(
@@ -90,7 +90,7 @@ export function sentenceOf(error: unknown): string {
   return own === '' ? known : `${known}: ${own}`;
 }
 
-/** `fetch` says "fetch failed" for everything and keeps the reason in the cause; drizzle says the whole statement. */
+/** `fetch` gives "fetch failed" for everything and keeps the reason in the cause; drizzle gives the whole statement. */
 function ownMessage(error: Error): string {
   if ('query' in error && error.cause instanceof Error) return error.cause.message;
   return error.message === 'fetch failed' && error.cause instanceof Error ? error.cause.message : error.message;

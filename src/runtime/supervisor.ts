@@ -10,8 +10,8 @@ export interface Service {
   /** Resolves when the part is working, or will work without further help (it keeps trying by itself). Rejects only for a fault that ends the process. */
   start(): Promise<void>;
   /**
-   * Finishes the work in hand and takes nothing new. Resolves when nothing of the part runs any more; gives up the rest when
-   * `signal` aborts (a crash must be as good as a slow drain, so giving up loses nothing). Called once, also after a failed start and while `start` still waits.
+   * Finishes the work in hand and takes nothing new. Resolves when no work of the part runs any more; gives up the rest when
+   * `signal` aborts (a crash must be equally safe, so giving up loses nothing). Called once, also after a failed start and while `start` still waits.
    */
   drain(signal: AbortSignal): Promise<void>;
 }
@@ -77,7 +77,7 @@ export class Supervisor {
     return this.drainAll();
   }
 
-  /** Begins the drain, for a reason that is no fault: a signal, a command. Harmless when it has begun already. */
+  /** Begins the drain, for a reason that is not a fault: a signal, a command. Harmless when it has begun already. */
   stop(reason: string): void {
     this.deps.log.info({ reason }, 'stopping');
     this.begin(0);
@@ -101,7 +101,7 @@ export class Supervisor {
       this.touched.add(service);
       const beganMs = this.deps.clock.monotonicMs();
       try {
-        // A start that hangs must not hold up a drain: who is asked to stop stops waiting for it.
+        // A start that hangs must not delay a drain: when a stop is asked for, the start is no longer waited for.
         const done = await Promise.race([callStart(service).then(() => true), this.stopAsked().then(() => false)]);
         if (!done) return;
         this.deps.log.info({ service: service.name, ms: Math.round(this.deps.clock.monotonicMs() - beganMs) }, 'part started');
@@ -128,12 +128,12 @@ export class Supervisor {
   }
 }
 
-/** So that a start that throws before it awaits is a failed start like any other. */
+/** Async, so that a start that throws before it awaits is a failed start like any other. */
 async function callStart(service: Service): Promise<void> {
   await service.start();
 }
 
-/** A part may say by `exitCode` on its error that the fault is one of configuration (78), say. */
+/** A part may set `exitCode` on its error, for example to show that the fault is one of configuration (78). */
 function exitCodeOf(error: unknown): number {
   return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number' ? error.exitCode : 1;
 }
@@ -146,17 +146,17 @@ interface DrainDeps {
 interface DrainStep {
   readonly name: string;
   readonly ms: number;
-  /** `gave_up`: the step did not end by itself in time. Nothing is lost by that, but it was not clean. */
+  /** `gave_up`: the step did not end by itself in time. Nothing is lost, but it was not clean. */
   readonly outcome: 'drained' | 'failed' | 'gave_up';
 }
 
-/** The share of the deadline, at its end, in which steps that must give up may do so. */
+/** The last part of the deadline, in which steps that must give up may do so. */
 const giveUpShare = 0.1;
 
 /**
  * Drains the services one after the other under one deadline, and logs each step with its milliseconds. When nine tenths of the time
- * are gone every step still to come starts with an aborted signal, and they share the rest evenly, so that one that hangs
- * cannot take the chance to close from those behind it. Never rejects, never outlasts `deadlineMs`.
+ * are gone every remaining step starts with an aborted signal, and they share the rest evenly, so that one that hangs
+ * cannot take the time to close from those after it. Never rejects, never takes longer than `deadlineMs`.
  */
 async function drainInOrder(services: readonly Service[], deadlineMs: number, deps: DrainDeps): Promise<DrainStep[]> {
   const { clock, log } = deps;
@@ -193,7 +193,7 @@ async function drainOne(service: Service, signal: AbortSignal, limitMs: number, 
   return { name, ms: Math.round(clock.monotonicMs() - beganMs), outcome };
 }
 
-/** So that a drain that throws before it awaits fails its own step only. */
+/** Async, so that a drain that throws before it awaits fails its own step only. */
 async function callDrain(service: Service, signal: AbortSignal): Promise<void> {
   await service.drain(signal);
 }

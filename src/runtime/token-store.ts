@@ -16,9 +16,9 @@ export interface StoredToken extends Token {
   readonly generation: number;
 }
 
-/** Something is stored, and it can't be read: another key sealed it, or it was changed. */
+/** A token is stored and can't be read: another key sealed it, or it was changed. */
 export interface UnreadableToken {
-  /** As of a token that can be read: a save in its place names it. */
+  /** The generation of the stored token: a save that replaces it names this one. */
   readonly generation: number;
   /** A sentence, without any stored value. */
   readonly unreadable: string;
@@ -27,11 +27,11 @@ export interface UnreadableToken {
 }
 
 /**
- * Tokens, shared by every process that uses the same credential. `credential` names it (`client`, or a linked login); it is no secret.
+ * Tokens, shared by every process that uses the same credential. `credential` names it (`client`, or a linked login); it is not a secret.
  * Every call has a deadline; rejects when the store can't be reached.
  *
  * The way of a refresh: `claim` → `load` (another process may have refreshed meanwhile) → HTTP, without any lock held → `save` → `unclaim`. A refresh token
- * that the platform rotated is used only after `save` resolved with true: before that a crash would lose the only good one.
+ * that the platform rotated is used only after `save` resolved with true: before that a crash would lose the only valid one.
  */
 export interface TokenStore {
   /** True: this holder alone may refresh for the next `forMs`, by the store's clock. A holder that has the claim may claim again, which prolongs it. */
@@ -54,17 +54,17 @@ export interface StoredCredential {
 
 /** The credentials of a store, so that a login that was linked meanwhile is found. Every call has a deadline; rejects when the store can't be reached. */
 export interface CredentialList {
-  /** Those whose name begins so, sorted by name. */
+  /** Credentials whose name begins with `prefix`, sorted by name. */
   stored(prefix: string): Promise<StoredCredential[]>;
-  /** Drops the tokens; a refresh under way saves nothing any more. False: there was nothing. */
+  /** Drops the tokens; a refresh under way will not save any. False: there was nothing. */
   forget(credential: string): Promise<boolean>;
 }
 
-/** Before the name of a login that a user gave us by `tidemark link`. */
+/** The prefix of the name of a login that a user gave us by `tidemark link`. */
 export const loginPrefix = 'login:';
 
 /**
- * Tokens of this process alone, gone with it. Good for client credentials, where a new token can be had at any time; a rotating refresh token needs the
+ * Tokens of this process alone, gone with it. Enough for client credentials, where a new token can be had at any time; a rotating refresh token needs the
  * durable store.
  */
 export class MemoryTokenStore implements TokenStore {

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Something took longer than it was given. Retrying may help; whether it took effect is not known. */
+/** An operation took longer than its limit. Retrying may help; whether it took effect is not known. */
 export class DeadlineError extends Error {
   readonly code = 'DEADLINE';
   readonly retryable = true;
@@ -11,7 +11,7 @@ export class DeadlineError extends Error {
   }
 }
 
-/** `work`, or a `DeadlineError` after `limitMs`. The work itself is not stopped: cancel what it waits for besides. */
+/** `work`, or a `DeadlineError` after `limitMs`. The work itself is not stopped: also cancel the operation that it waits for. */
 export function withDeadline<T>(clock: Clock, limitMs: number, what: string, work: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = clock.after(limitMs, () => reject(new DeadlineError(what, limitMs)));
@@ -86,7 +86,7 @@ export async function fetchWithin(
   }
 }
 
-/** Works through all items, at most `width` at a time. Rejects with the first error, once everything that had begun has ended. */
+/** Works through all items, at most `width` at a time. Rejects with the first error, once all work that had begun has ended. */
 export async function inParallel<T>(items: Iterable<T>, width: number, work: (item: T) => Promise<void>): Promise<void> {
   const queue = [...items].reverse();
   const run = async () => {

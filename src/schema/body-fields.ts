@@ -21,14 +21,14 @@ export function parseBody<S extends z.ZodType, T extends object>(
   body: unknown,
   read: (value: z.infer<S>) => T,
 ): BodyResult<T> {
-  // An own `__proto__` (JSON.parse makes one) passes zod's search for unknown fields.
+  // An own `__proto__` (JSON.parse makes one) passes zod's check for unknown fields.
   if (typeof body === 'object' && body !== null && Object.hasOwn(body, '__proto__')) {
     return { ok: false, faults: [{ path: '__proto__', message: 'is not a field of this body' }] };
   }
   const parsed = shape.safeParse(body);
   if (parsed.success) return { ok: true, ...read(parsed.data) };
   const byPath = new Map<string, BodyFault>();
-  // The first of a field is the plainest: "is no decimal" before "is not above zero".
+  // The first fault of a field is the plainest: "must be a decimal string" before "must be greater than zero".
   for (const found of parsed.error.issues.flatMap(faultsOf)) if (!byPath.has(found.path)) byPath.set(found.path, found);
   const [first = { path: '', message: 'is not what this route takes' }, ...others] = [...byPath.values()].slice(0, mostFaults);
   return { ok: false, faults: [first, ...others] };
@@ -54,9 +54,9 @@ function shown(key: string): string {
   return JSON.stringify(key.toWellFormed().slice(0, 50)).slice(1, -1);
 }
 
-// Fields of the bodies that callers send. The messages are read by the people who wrote the caller: each says which value would have passed.
+// Fields of the bodies that callers send. The messages are for the people who wrote the caller: each names a value that would have passed.
 
-/** ECMA-262 spelling of `parseDecimal`'s grammar, for JSON Schema; the parser itself decides. */
+/** `parseDecimal`'s grammar in the spelling of ECMA-262, for JSON Schema; the parser itself decides. */
 const decimalPattern = /^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,12})?$/;
 const decimalWords = 'must be a decimal string like "12.5": at most 18 + 12 digits, no exponent, no plus sign, no leading zero';
 
@@ -78,19 +78,19 @@ export const positiveDecimal = decimalText.refine((text) => isBetween(text, '0')
 /** Price of a prediction contract: in (0, 1) (docs/platform-assumptions.md, "Prediction orders"). */
 export const probability = decimalText.refine((text) => isBetween(text, '0', '1'), 'must lie between 0 and 1');
 
-/** A real instant: `2026-02-30` is none, nor is a year of six digits. */
+/** A real instant: `2026-02-30` is not one, nor is a year of six digits. */
 export const instantText = z
   .string('must be an ISO 8601 date-time')
   .refine(isInstant, 'must be an ISO 8601 date-time with Z or an offset, and a day that the calendar has')
   .meta({ format: 'date-time' });
 
 /**
- * Account ids and symbols have a length in the specification and no grammar. Visible ASCII is ours: a blank, a quote of another script or a letter that only
- * looks Latin can't name an account or a market, and is better refused here than by a platform that has been asked.
+ * Account ids and symbols have a length in the specification and no grammar. Visible ASCII is our rule: a blank, a quote of another script or a letter that only
+ * looks Latin can't name an account or a market, and it is better to refuse it here than to send it to the platform.
  */
 export const accountIdText = z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters');
 
-/** In the platform's case, whatever the caller's: what is limited, sent and journaled has to equal what the platform shows of the order. */
+/** In the platform's case, not the caller's: the text that is limited, sent and journaled has to equal the one that the platform shows of the order. */
 export const symbolText = (longest: number) =>
   z
     .string()
@@ -115,6 +115,6 @@ export function plainText(shortest: number, longest: number) {
 }
 
 function isPlain(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
   return text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text);
 }

@@ -15,7 +15,7 @@ import {
   symbolText,
 } from './body-fields.ts';
 
-// The bodies of the specification, as our callers send them: strict, every rule that does not depend on an order's state judged before anything is journaled.
+// The bodies of the specification, as our callers send them: strict. Every rule that does not depend on an order's state is checked before anything is journaled.
 
 const supersedes = z
   .guid('must be the id of a command')
@@ -32,7 +32,7 @@ const legBody = z.strictObject({
   positionEffect: z.enum(['OPEN', 'CLOSE']),
 });
 
-/** `POST /v1/orders`: specification, "Equity or option order request" and the rules beside the endpoint; legs by docs/platform-assumptions.md. */
+/** `POST /v1/orders`: specification, "Equity or option order request" and the rules next to the endpoint; legs by docs/platform-assumptions.md. */
 export const placeAccountBody = z
   .strictObject({
     accountId: accountIdText.optional().describe('Required, unless tradingAccountId is given'),
@@ -153,7 +153,7 @@ export function parseReplace(body: unknown): BodyResult<{ readonly accountId: st
 
 type Context = z.core.$RefinementCtx;
 
-/** What the rules look at. Spelt out, since the shape's own type would depend on the check that is part of it. */
+/** The fields that the rules read. Written out, since the shape's own type would depend on the check that is part of it. */
 interface AccountFields {
   readonly accountId?: string | undefined;
   readonly tradingAccountId?: string | undefined;
@@ -219,12 +219,12 @@ function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
-/** Recorded with who said it and when. Blank text is no reason. */
+/** Recorded with its author and time. Blank text is not a reason. */
 export const reasonText = plainText(1, 500)
   .refine((text) => text.trim() !== '', 'must say why')
   .describe('Why: recorded in the audit trail');
 
-/** The outcomes that a person may declare. Not `refused` (the platform's word) or `unknown` (no outcome). */
+/** The outcomes that a person may declare. Not `refused` (an answer of the platform) or `unknown` (not an outcome). */
 const settledOutcomes = ['applied', 'rejected', 'not_sent', 'moot'] as const;
 type SettledOutcome = (typeof settledOutcomes)[number];
 

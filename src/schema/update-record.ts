@@ -31,7 +31,7 @@ export const updateRecord = z
   })
   .meta({ id: 'OrderUpdate', title: 'Order update' });
 
-/** A statement about a source, as it stands in the log and on the continuity topic: everything that came before it on the log, came before it in fact. */
+/** A statement about a source, as it stands in the log and on the continuity topic: a record before it in the log also happened before it. */
 export const continuityRecord = z
   .object({
     eventId: z.string(),
