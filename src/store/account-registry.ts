@@ -7,7 +7,7 @@ import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 import { accounts } from './schema/accounts.ts';
 import { orders } from './schema/orders.ts';
 
-/** What must survive a restart about one account on one stream. */
+/** The facts about one account on one stream that must survive a restart. */
 export interface AccountRecord {
   readonly stream: Stream;
   readonly accountId: string;
@@ -18,7 +18,7 @@ export interface AccountRecord {
   readonly readUpTo: string | undefined;
 }
 
-/** An order that we hold open, for the reader to ask after. */
+/** An order that we hold to be open, for the reader to read again. */
 export interface OpenOrder {
   readonly orderId: string;
   readonly status: string;
@@ -32,7 +32,10 @@ export interface OpenOrder {
 export interface AccountRegistry {
   load(): Promise<AccountRecord[]>;
   save(record: AccountRecord): Promise<void>;
-  /** Orders of the account that are not terminal and were last written before `touchedBeforeMs` (database clock, ms since the epoch). Paged by order id, at most `limit`. */
+  /**
+   * Orders of the account that are not terminal and were last written before `touchedBeforeMs` (database clock, ms since the epoch). Paged by order id, at most
+   * `limit`.
+   */
   openOrders(
     stream: Stream,
     accountId: string,
@@ -44,7 +47,7 @@ export interface AccountRegistry {
 
 interface AccountRegistryDeps extends RetryDeps {
   readonly pool: Pool;
-  /** What this process knows to be committed. Left out: nothing is held against the database. */
+  /** The commits that this process knows of. Left out: nothing is compared with the database. */
   readonly witness?: CommitWitness;
 }
 
@@ -74,8 +77,8 @@ export class PostgresAccountRegistry implements AccountRegistry {
   }
 
   /**
-   * What a process writes that still believes in an older source epoch is not taken. Rejects where the database came back without commits that this process knows of: how far
-   * an account was read says that what it showed is committed.
+   * Does not take the write of a process that still has an older source epoch. Rejects where the database came back without commits that this process knows of:
+   * `readUpTo` says that everything that the read showed is committed, which would then be false.
    */
   async save({ stream, accountId, isSim, sourceEpoch, readUpTo }: AccountRecord): Promise<void> {
     const { pool, witness } = this.deps;

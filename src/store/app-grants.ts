@@ -12,7 +12,7 @@ export interface AppGrant {
 const role = 'tidemark_app';
 const grant = /^\s*GRANT\s+([^;]+?)\s+ON\s+(FUNCTION\s+|SCHEMA\s+)?([^;]+?)\s+TO\s+([^;]+);/gim;
 
-/** What the GRANTs of the migrations give to `tidemark_app`, read from the migrations themselves: a list beside them would be wrong one day. */
+/** The rights that the GRANTs of the migrations give to `tidemark_app`, read from the migrations themselves: a separate list would be wrong one day. */
 export function appGrants(migrations: readonly Pick<Migration, 'statements'>[]): AppGrant[] {
   return migrations
     .flatMap(({ statements }) => statements)
@@ -25,13 +25,13 @@ export function appGrants(migrations: readonly Pick<Migration, 'statements'>[]):
     );
 }
 
-/** At the commas that are in no parentheses. */
+/** Splits at the commas outside parentheses. */
 function split(list: string): string[] {
   return list.split(/,(?![^(]*\))/).map((part) => part.trim().replace(/\s+/g, ' '));
 }
 
-/** Those that `tidemark_app` does not have in this database. What is missing altogether, its object too, counts as not granted. By the catalog alone:
- * names are not resolved, which needs rights of its own. Rejects when the database can't be reached. */
+/** The grants that `tidemark_app` does not have in this database. A grant whose object is missing counts as not granted. Reads only the catalog:
+ * to resolve names would need rights of its own. Rejects when the database can't be reached. */
 export async function missingAppGrants(pool: Pool): Promise<AppGrant[]> {
   const grants = appGrants(await readMigrations());
   const { rows } = await pool.query<{ at: string }>(

@@ -19,7 +19,7 @@ interface Row {
 const columns = `approval_id, deed, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
   public.time_to_ms(expires_at) as expires_ms`;
 
-/** The request, with its line of the audit trail. */
+/** Writes the request, with its line of the audit trail. */
 export async function requestApproval(deps: Deps, approval: Approval): Promise<void> {
   const { approvalId, deed, accountId, by, reason, requestId, atMs, expiresAtMs } = approval;
   await writeOnce(deps, {
@@ -41,7 +41,7 @@ export async function requestApproval(deps: Deps, approval: Approval): Promise<v
   });
 }
 
-/** Those that nobody has approved and that have not expired, oldest first. */
+/** The requests that are not approved and have not expired, oldest first. */
 export async function readApprovals(pool: Pool, atMs: number): Promise<Approval[]> {
   const { rows } = await pool.query<Row>(
     `select ${columns} from public.approvals where approved_at is null and expires_at > public.ms_to_time($1) order by requested_at, approval_id limit 1000`,
@@ -50,7 +50,7 @@ export async function readApprovals(pool: Pool, atMs: number): Promise<Approval[
   return rows.map(toApproval);
 }
 
-/** Approved once, with its line of the audit trail; undefined: there is none that waits for this principal. */
+/** Approves once, with its line of the audit trail; undefined: no request with this id waits for this principal. */
 export async function takeApproval(
   deps: Deps,
   approvalId: string,

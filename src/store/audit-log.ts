@@ -24,8 +24,8 @@ export interface AuditQuery {
 }
 
 /**
- * Lines by id. Those of the last minute are left out: ids are given before commits, so a line of a slower transaction may still come below one that is there already,
- * and a reader that goes on from its last id would never see it.
+ * Lines by id. Those of the last minute are left out: ids are given before commits, so a slower transaction may still commit a line with a lower id than one
+ * that is there, and a reader that continues from its last id would never see it.
  */
 export async function readAuditLog(pool: Pool, { after, since, until, action, limit }: AuditQuery): Promise<AuditLine[]> {
   const { rows } = await pool.query<{ line: AuditLine }>(
@@ -40,7 +40,7 @@ export async function readAuditLog(pool: Pool, { after, since, until, action, li
   return rows.map(({ line }) => line);
 }
 
-/** What a person did by a command of the command line, under the login that the database knows: nothing there asks for a name. */
+/** Records the act of a person at the command line, under the database login: the command line asks for no name. */
 export async function recordDeed(pool: Pool, action: string, detail: object): Promise<void> {
   await pool.query(
     `insert into public.audit_log (at, principal, action, detail) values (clock_timestamp(), 'database:' || session_user, $1, $2)`,

@@ -4,14 +4,14 @@ import { decodeHead } from '../domain/head.ts';
 import type { Stream } from '../domain/order.ts';
 import { textArray } from './binary-array.ts';
 
-/** One order, as the table of orders and the log have it. */
+/** One order, as the orders table and the log have it. */
 export interface AuditedOrder {
   readonly stream: Stream;
   readonly orderId: string;
   readonly revision: number;
-  /** Its newest row in the log; undefined: retention has taken all of them. */
+  /** Its newest row in the log; undefined: retention has removed all of them. */
   readonly newest?: { readonly seq: bigint; readonly revision: number; readonly generation: number; readonly recordedMs: number };
-  /** Revisions between its oldest and its newest row in the log that the log lacks. */
+  /** The number of revisions missing in the log between its oldest and its newest row. */
   readonly holes: number;
 }
 
@@ -27,15 +27,15 @@ interface AuditRow {
 }
 
 /**
- * `lane = $4` in a form whose selectivity the planner does not guess: of a table that was vacuumed and never analysed an equality is taken to keep one row in 200, and each
- * page then reads and sorts all orders, by three processes (seen: 320 ms a page of 200,000 orders, 30 ms as it is now).
+ * `lane = $4` in a form whose selectivity the planner does not guess. In a table that was vacuumed and never analysed, the planner assumes that an equality
+ * keeps one row in 200. Each page then reads and sorts all orders, in three processes (seen: 320 ms a page of 200,000 orders, 30 ms as it is now).
  */
 const ofLane = 'coalesce(lane = $4, false)';
 
-/** Of one page: two look-ups by index an order, well within the deadline of a statement. */
+/** Orders of one page: two look-ups by index for each order, well within the deadline of a statement. */
 const pageRows = 1_000;
 
-/** Every order of a lane with what the log has of it, a page at a time in the order of its key; a page is one snapshot of both. Rejects when the database can't be reached. */
+/** Every order of a lane with its rows in the log, a page at a time, by key; a page is one snapshot of both. Rejects when the database can't be reached. */
 export async function* auditOrders(pool: Pool, lane: number): AsyncGenerator<AuditedOrder, void, undefined> {
   let after: readonly [string, string] = ['', ''];
   for (;;) {
@@ -62,7 +62,7 @@ export async function* auditOrders(pool: Pool, lane: number): AsyncGenerator<Aud
   }
 }
 
-/** The revisions that orders have now, by `<stream>:<orderId>`; what is not stored is left out. */
+/** The revisions that orders have now, by `<stream>:<orderId>`; orders that are not stored are left out. */
 export async function readRevisions(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ key: string; revision: string }>(
     `select k.key, o.revision from unnest($1::text[]) as k(key)
@@ -96,8 +96,8 @@ interface PayloadRow {
 }
 
 /**
- * The newest update of each of the orders, as it belongs on the state topic: the row of the log, or, where retention has taken that, one made of the stored
- * order (`changed` is empty then, the generation is the lane's present one). Keys are `<stream>:<orderId>`; what is not stored is left out.
+ * The newest update of each of the orders, as it belongs on the state topic: the row of the log, or, where retention has removed that, one made from the stored
+ * order (`changed` is empty then, and the generation is the lane's present one). Keys are `<stream>:<orderId>`; orders that are not stored are left out.
  */
 export async function newestPayloads(pool: Pool, keys: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<PayloadRow>(

@@ -2,11 +2,11 @@
 const oids = { bigint: 20, text: 25, json: 114 } as const;
 const headerBytes = 20;
 
-/** Where the bytes of an array go; a `Scratch` for the hot path, else memory of its own. */
+/** Gives the memory for the bytes of an array: a `Scratch` on the hot path, otherwise memory of its own. */
 export type Allocate = (bytes: number) => Buffer;
 
 /**
- * One-dimensional arrays in Postgres' binary format, which `pg` passes on as they are. Its own way is an array literal: every quote of every JSON
+ * One-dimensional arrays in Postgres' binary format, which `pg` passes on as they are. `pg` itself would send an array literal: every quote of every JSON
  * text is escaped here and unescaped there. Measured on the batch statement (500 rows of 1.3 kB): 34k rows/s and 7 µs of Node a row against 21k and 18 µs.
  */
 export function textArray(
@@ -29,7 +29,7 @@ export function textArray(
   return buffer;
 }
 
-/** Throws a RangeError for what does not fit into 64 bits, a SyntaxError for what is no whole number. */
+/** Throws a RangeError for a number that does not fit into 64 bits, a SyntaxError for a text that is not a whole number. */
 export function bigintArray(
   values: readonly (bigint | number | string | null)[],
   allocate: Allocate = Buffer.allocUnsafe,
@@ -48,7 +48,7 @@ export function bigintArray(
   return buffer;
 }
 
-/** Dimensions, whether there are nulls, element type, length, lower bound. */
+/** The header: dimensions, whether there are nulls, element type, length, lower bound. */
 function writeHeader(buffer: Buffer, values: readonly unknown[], oid: number): number {
   buffer.writeInt32BE(1, 0);
   buffer.writeInt32BE(values.includes(null) ? 1 : 0, 4);

@@ -8,8 +8,9 @@ import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
 export type { BoundOrder, SettlingUpdate };
 
 /**
- * Under which term of the lane something is written. Every write of the journal but `addEvidence`, `changeLimits`, approvals and `audit` carries one, and is refused once a later holder has called
- * `takeOver`: a fence of the commands' own, so that slow journal transactions never wait for the lane's row, nor it for them.
+ * The term of the lane under which a write is made. Every write of the journal carries one, except `addEvidence`, `changeLimits`, approvals and `audit`. It is
+ * refused once a later holder has called `takeOver`. Commands have a fence of their own, so that slow journal transactions never wait for the lane's row, nor
+ * the other way round.
  */
 export interface Fence {
   readonly lane: number;
@@ -23,31 +24,31 @@ export interface NewCommand {
   readonly requestHash: string;
   readonly request: CommandRequest;
   readonly callerRef?: string;
-  /** Refused if any command of the principal has this reference already. */
+  /** Refuses the command if another command of the principal has this reference already. */
   readonly callerRefOnce?: boolean;
   readonly supersedes?: string;
   readonly orderId?: string;
   readonly baseline?: Baseline;
   readonly deadlineAtMs: number;
   readonly atMs: number;
-  /** Attempt 1, PREPARED. Absent where we refuse it ourselves after all: `refusal` then, and the command is journaled as `refused`. */
+  /** Attempt 1, PREPARED. Absent where we refuse the command ourselves: then there is a `refusal`, and the command is journaled as `refused`. */
   readonly attemptId?: string;
   readonly refusal?: Reason;
-  /** Place and replace: what its limits are held against. */
+  /** Place and replace: the amounts that are compared with its limits. */
   readonly measure?: Measure;
-  /** A real account: nothing is placed without limits that bound what they must (`requiredLimits`). */
+  /** A real account: nothing is placed unless all required limits are set (`requiredLimits`). */
   readonly limitsRequired?: true;
 }
 
 export type OpenResult =
   | { readonly kind: 'opened'; readonly command: Command }
-  /** The same key of the same principal with the same request: the command as it is now. Nothing was written. */
+  /** The same principal used the same key with the same request: the command as it is now. Nothing was written. */
   | { readonly kind: 'replayed'; readonly command: Command }
   /** The same key with another request. Nothing was written. */
   | { readonly kind: 'key_reused' }
-  /** `callerRefOnce`, and the reference is that of another command of the principal. Nothing was written. */
+  /** `callerRefOnce`, and another command of the principal has the reference. Nothing was written. */
   | { readonly kind: 'caller_ref_reused' }
-  /** `supersedes` names a command that is not presumed absent any more, or has a successor that did not come to nothing (`not_sent`, `refused`). Nothing was written. */
+  /** `supersedes` names a command that is not presumed absent any more, or has a successor that is neither `not_sent` nor `refused`. Nothing was written. */
   | { readonly kind: 'not_superseded' }
   /** A place or replace that breaks a limit. Nothing was written. */
   | { readonly kind: 'limited'; readonly breach: LimitBreach }
@@ -64,7 +65,7 @@ export interface CommandStep {
   readonly atMs: number;
   readonly reason?: Reason;
   readonly orderId?: string;
-  /** Left out: as it was. */
+  /** Left out: it stays as it was. */
   readonly presumedAbsent?: boolean;
   readonly seenPendingAt?: Command['seenPendingAt'];
   readonly misses?: number;
@@ -81,7 +82,7 @@ export interface CommandStep {
 
 export type StepResult =
   | { readonly kind: 'stepped'; readonly command: Command }
-  /** Somebody else stepped first. The command as it is now: decide again. */
+  /** Another writer stepped first. The command as it is now: decide again. */
   | { readonly kind: 'stale'; readonly command: Command }
   | { readonly kind: 'fenced' };
 
@@ -118,20 +119,20 @@ export interface OrderOfAccount extends OpenOrder {
   readonly accountId: string;
 }
 
-/** Which orders a cancel-all is about. */
+/** The orders that a cancel-all covers. */
 export interface CancelAllSelection extends OrderSelection {
   /** Absent: every account of the lane. */
   readonly accountId?: string;
 }
 
-/** A place whose order nobody has seen yet. */
+/** A place whose order was not seen yet. */
 export interface PlaceOfAccount {
   readonly accountId: string;
   readonly stream: Stream;
   readonly commandId: string;
 }
 
-/** An account on one stream of which orders may be open that are not known. */
+/** An account on one stream that may have open orders that are not known. */
 export interface UnreadAccount {
   readonly accountId: string;
   readonly stream: Stream;
@@ -139,12 +140,12 @@ export interface UnreadAccount {
   readonly message: string;
 }
 
-/** What becomes of the order of a listed place, should it land while the cancel-all is in force. */
+/** What happens to the order of a listed place if it lands while the cancel-all is in force. */
 export type OnLanding = 'cancel' | 'leave';
 
 /**
- * What a cancel-all set out to cancel. Written before the first cancel; it never changes. It is in force from then on, over restarts and takeovers, until its orders have
- * their cancels and its places are settled.
+ * The orders and places that a cancel-all has to cancel. Written before the first cancel, and never changed. It is in force from then on, over restarts and
+ * takeovers, until its orders have their cancels and its places are settled.
  */
 export interface NewCancelAll {
   readonly cancelAllId: string;
@@ -157,30 +158,30 @@ export interface NewCancelAll {
   readonly orders: readonly OrderOfAccount[];
   readonly places: readonly PlaceOfAccount[];
   readonly unread: readonly UnreadAccount[];
-  /** Accounts of which nothing was to be cancelled, and why. */
+  /** Accounts in which nothing was to be cancelled, and why. */
   readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
   readonly atMs: number;
 }
 
 export type OpenCancelAllResult =
-  /** `replayed`: the one that the key is known for, with its own list. Nothing was written. */
+  /** `replayed`: the cancel-all that already has the key, with its own list. Nothing was written. */
   | { readonly kind: 'opened' | 'replayed'; readonly cancelAll: NewCancelAll }
   /** The same key with another scope or reason. Nothing was written. */
   | { readonly kind: 'key_reused' }
   | { readonly kind: 'fenced' };
 
-/** The key of the cancel of the order at this place of the list, or of the order that this command has placed. */
+/** The key of the cancel of the order at this index of the list, or of the order that this command has placed. */
 export function keyOfCancel({ cancelAllId }: NewCancelAll, of: number | string): string {
   return `cancel-all:${cancelAllId}:${of}`;
 }
 
-/** New bounds of one scope of limits. None: the row goes. */
+/** New bounds of one scope of limits. Without any, the row is deleted. */
 export interface LimitsChange extends LimitScope {
   /** The bounds that the change was decided on. */
   readonly before: Bounds;
   readonly bounds: Bounds;
   readonly by: string;
-  /** The second person, where one is needed. */
+  /** The second principal, where one is needed. */
   readonly approvedBy?: string;
   readonly reason: string;
   readonly requestId: string;
@@ -189,7 +190,7 @@ export interface LimitsChange extends LimitScope {
 
 /** A dead man's switch that is armed: the orders of the account are cancelled when it runs out. */
 export interface CancelTimer {
-  /** Another one with each renewal. */
+  /** A new one with each renewal. */
   readonly timerId: string;
   readonly principal: string;
   readonly accountId: string;
@@ -219,13 +220,13 @@ export interface Halt {
   readonly clearedReason?: string;
 }
 
-/** What may need a second principal. */
+/** The acts that may need a second principal. */
 export type Deed =
   | { readonly kind: 'resume'; readonly scope: Halt['scope'] }
   | { readonly kind: 'settle'; readonly commandId: string; readonly outcome: 'applied' | 'rejected' | 'not_sent' | 'moot' }
   | { readonly kind: 'change_limits'; readonly scope: LimitScope; readonly change: BoundsChange };
 
-/** A deed that waits for a second principal. */
+/** An act that waits for a second principal. */
 export interface Approval {
   readonly approvalId: string;
   readonly deed: Deed;
@@ -248,23 +249,25 @@ export interface ClearingWord {
 
 /**
  * The journal of commands: durable before anything is acknowledged, and the only memory that survives. Every call has a deadline; rejects when the database
- * can't be reached or the outcome of its own commit is not known; the caller then knows nothing, and sends nothing.
+ * can't be reached or the outcome of its own commit is not known. The caller then knows nothing, and sends nothing.
  *
- * Database invariants, whatever the code above does: one command per (principal, key); attempt numbers without a hole; at most one attempt of a command that is not
- * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command per bound order and kind `place`; one cancel-all per (lane, principal, key).
+ * Database invariants, which hold even if the code above is wrong: one command per (principal, key); attempt numbers without a gap; at most one attempt of a
+ * command that is not
+ * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command
+ * per bound order and kind `place`; one cancel-all per (lane, principal, key).
  */
 export interface CommandJournal {
   /**
-   * One transaction: the command, attempt 1, the first event. A place or replace is held to its limits there, with all that is open, unresolved or journaled in this account by
-   * then: of any number at once none passes on what another adds.
+   * One transaction: the command, attempt 1, the first event. It also checks the limits of a place or replace, with all that is open, unresolved or journaled
+   * in the account by then: of commands that are opened at once, each is counted against the others.
    */
   open(command: NewCommand, fence: Fence): Promise<OpenResult>;
-  /** PREPARED → SENDING, committed. Only `true` permits the one write. Rejects when its outcome is not known: nothing may be written then. */
+  /** PREPARED → SENDING, committed. Only `true` permits the one write. Rejects when the outcome of the commit is not known: nothing may be written then. */
   markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean>;
   step(step: CommandStep, fence: Fence): Promise<StepResult>;
-  /** Counts the miss, with its evidence, in one transaction: no step of the command, so neither a version nor an event. */
+  /** Counts the miss, with its evidence, in one transaction. It is not a step of the command: there is no new version and no event. */
   noteMiss(miss: Miss, fence: Fence): Promise<MissResult>;
-  /** True facts may be added by anyone at any time (a late answer at a former holder); they are no verdict. */
+  /** Any process may add true facts at any time (a late answer at a former holder): they are not a verdict. */
   addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void>;
   /**
    * Raises the fence to `epoch`, then, in the same transaction: attempts SENDING → UNKNOWN, PREPARED → `not_sent`, with their commands, evidence and events.
@@ -272,66 +275,78 @@ export interface CommandJournal {
    */
   takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]>;
   find(commandId: string): Promise<Command | undefined>;
-  /** The command that holds this key as `open` sees it: a key that may be used again is not found. One look-up, nothing is written. */
+  /** The command that holds this key as `open` sees it: a key that may be used again is not found. One look-up without a write. */
   findByKey(principal: string, idempotencyKey: string): Promise<Command | undefined>;
-  /** By the id of one of their attempts; those that are not ours are left out. */
+  /** Commands by the id of one of their attempts; ids that are not ours are left out. */
   findByAttempts(attemptIds: readonly string[]): Promise<Map<string, Command>>;
   evidenceOf(commandId: string): Promise<Evidence[]>;
-  /** Not final, oldest first, at most `limit`, by (createdAtMs, commandId) from above `after`. */
+  /** Commands that are not final, oldest first, at most `limit`, by (createdAtMs, commandId) from above `after`. */
   unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>): Promise<Command[]>;
   /** Orders that ingest bound to these commands. */
   boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]>;
   /**
-   * Other cancels of the same order that may have been out beside these: not refused, not unsent, and not over a day before these were opened (two holders' clocks may
-   * differ by hours).
+   * Other cancels of the same order that may have been in flight at the same time as these: neither refused nor unsent, and not settled more than a day before
+   * these were opened (the clocks of two holders may differ by hours).
    */
   rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]>;
   /**
-   * A page of the places of the lane that came to nothing, however long ago: the orders that are bound to them all the same, but for those that agree with the outcome (a
-   * rejected order of a rejected place). `next`: where the next page begins; absent after the last one. At most `limit` places.
+   * A page of the places of the lane that led to no order, however long ago: the orders that are bound to them after all, except those that agree with the
+   * outcome (a rejected order of a rejected place). `next`: where the next page begins; absent after the last one. At most `limit` places.
    */
   landings(lane: number, after: string | undefined, limit: number): Promise<Landings>;
   /** Updates of one order with a revision above `afterRevision`, oldest first, at most `limit`; from the log. */
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]>;
-  /** The order as it is stored, with what a baseline needs. */
+  /** The order as it is stored, with the fields that a baseline needs. */
   readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined>;
   /** Open orders of one account, both streams, by (stream, orderId), from above `after`. */
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<(OpenOrder & Selectable)[]>;
-  /** Places of these accounts that are not final and whose order nobody has seen. */
+  /** Places of these accounts that are not final and whose order was not seen. */
   unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]>;
-  /** One cancel-all with its list. Its key is one of the lane's cancel-alls alone, and held until it is in force no more, its cancels are final, and it is seven days old. */
+  /**
+   * Opens one cancel-all with its list. Its key is unique only among the cancel-alls of the lane, and is held until the cancel-all is no longer in force, its
+   * cancels are final, and it is seven days old.
+   */
   openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult>;
-  /** The one of the lane that holds this key as `openCancelAll` sees it. */
+  /** The cancel-all of the lane that holds this key as `openCancelAll` sees it. */
   findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined>;
-  /** Those of the lane that are in force, oldest first. */
+  /** The cancel-alls of the lane that are in force, oldest first. */
   cancelAllsInForce(lane: number): Promise<NewCancelAll[]>;
-  /** It is in force no more. Asked again it changes nothing. False: fenced. */
+  /** The cancel-all is no longer in force. A second call changes nothing. False: fenced. */
   endCancelAll(cancelAllId: string, atMs: number, fence: Fence): Promise<boolean>;
-  /** Arms, renews or ends the timers of a principal on these accounts, and no others of its timers. When they run out, by the journal's own clock; undefined: fenced. */
+  /**
+   * Arms, renews or ends the timers of a principal on these accounts, and no other timers. Returns when they run out, by the journal's own clock; undefined:
+   * fenced.
+   */
   setCancelTimers(change: CancelTimersChange, fence: Fence): Promise<number | undefined>;
-  /** Those of the lane that have neither been disarmed nor fired, the next one first. */
+  /** The timers of the lane that have neither been disarmed nor fired, the next one first. */
   armedCancelTimers(lane: number): Promise<CancelTimer[]>;
-  /** It has fired. Changes nothing where it was renewed since. False: fenced. */
+  /** The timer has fired. Changes nothing where it was renewed since. False: fenced. */
   endCancelTimer(timerId: string, fence: Fence): Promise<boolean>;
   activeHalts(): Promise<Halt[]>;
   /**
-   * Adds the halt unless an active one has the same scope and cause; which is returned then. Without a fence it is added whoever holds the lane: by a process
-   * that saw the cause of it while it led, and could not write it down then.
+   * Adds the halt unless an active one has the same scope and cause; then that one is returned. Without a fence the holder of the lane is not checked: a process
+   * uses this that saw the cause while it led, and could not write the halt down then.
    */
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
-  /** Clears all active halts of the scope. Returns how many. `kept`: none, since one of them is an operator's for every account and the word is `ofSomeAccounts`. */
+  /**
+   * Clears all active halts of the scope. Returns how many. `kept`: none was cleared, since one of them is of an operator for every account and the word is
+   * `ofSomeAccounts`.
+   */
   clearHalts(scope: Halt['scope'], word: ClearingWord, fence: Fence): Promise<number | 'kept' | 'fenced'>;
   /** Every row of limits, by its scope. */
   limits(): Promise<LimitRow[]>;
-  /** Sets the bounds of a scope, with its line of the audit trail, in one transaction, under no fence: `open` reads them afresh. False: they are not any more what `before` says. */
+  /**
+   * Sets the bounds of a scope, with its line of the audit trail, in one transaction, under no fence: `open` reads them each time. False: the bounds no longer
+   * equal `before`.
+   */
   changeLimits(change: LimitsChange): Promise<boolean>;
   /** Writes the request down, with its line of the audit trail, in one transaction, under no fence. */
   requestApproval(approval: Approval): Promise<void>;
-  /** Those that wait: neither approved nor expired. Oldest first, at most 1,000. */
+  /** The requests that wait: neither approved nor expired. Oldest first, at most 1,000. */
   approvals(atMs: number): Promise<Approval[]>;
-  /** Approves it once, with its line of the audit trail. Undefined: it does not wait, or `by` is the principal that asked for it. */
+  /** Approves the request once, with its line of the audit trail. Undefined: it does not wait, or `by` is the principal that asked for it. */
   takeApproval(approvalId: string, word: ClearingWord & { readonly requestId: string }): Promise<Approval | undefined>;
-  /** Who did what to the command side: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. */
+  /** Records each act on the command side with its principal: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. */
   audit(entries: readonly AuditEntry[]): Promise<void>;
 }
 
@@ -347,7 +362,7 @@ export interface AuditEntry {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** One hold of the lane. What was begun under it ends with it: every wait listens to `over`, and every write of the journal carries `fence`. */
+/** One hold of the lane. All work begun under it ends with it: every wait listens to `over`, and every write of the journal carries `fence`. */
 export interface Term {
   readonly fence: Fence;
   readonly over: AbortSignal;

@@ -8,7 +8,7 @@ import { decodeCommand, decodeEvidence, type EvidenceRow, evidenceColumns, type 
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/** Nothing else can be the id of a command; asking Postgres for it would be an error instead of an answer. */
+/** No other text can be the id of a command; asking Postgres for one would give an error instead of an answer. */
 export function isCommandId(text: string): boolean {
   return uuid.test(text);
 }
@@ -98,8 +98,8 @@ interface Row {
 
 const before = '00000000-0000-0000-0000-000000000000';
 
-// By the index of places that came to nothing, then by that of bindings. What agrees with the outcome is left out, as `settlePlace` would: the rejected order of a rejected
-// place, one that nobody has decided upon where the platform answered `rejected`, or where a person settled the place with the order in sight.
+// By the index of places that led to no order, then by that of bindings. Orders that agree with the outcome are left out, as `settlePlace` would: the rejected
+// order of a rejected place, an undecided one where the platform answered `rejected`, or an order that a person had in sight when settling the place.
 const text = `
   with page as materialized (
     select command_id, state, order_id from public.commands
@@ -121,7 +121,7 @@ const text = `
   ) f on true
   order by f.command_id, f.order_id`;
 
-/** Orders that are bound to places which came to nothing; see the port. */
+/** Orders that are bound to places which led to no order; see the port. */
 export async function readLandings(pool: Pool, lane: number, after: string | undefined, limit: number): Promise<Landings> {
   const { rows } = await pool.query<Row>(text, [lane, after ?? before, limit]);
   const bound = rows.flatMap(({ attempt_id, command_id, order_id }) =>
@@ -131,7 +131,7 @@ export async function readLandings(pool: Pool, lane: number, after: string | und
   return last === undefined || last.last === null || last.places < limit ? { bound } : { bound, next: last.last };
 }
 
-/** Other cancels of the same orders that may have been out beside these; see the port. By the index of an order's commands. */
+/** Other cancels of the same orders that may have been in flight at the same time; see the port. By the index of an order's commands. */
 export async function readRivalCancels(pool: Pool, commandIds: readonly string[]): Promise<RivalCancel[]> {
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
@@ -149,7 +149,7 @@ export async function readRivalCancels(pool: Pool, commandIds: readonly string[]
 
 /**
  * Updates of one order above `afterRevision`, oldest first, from the log. Each partition answers from its own unique index. Not prepared: see `PostgresUpdateLog`.
- * What is older than the log's retention is gone.
+ * Updates older than the log's retention are gone.
  */
 export async function readSettlingUpdates(
   pool: Pool,
@@ -166,7 +166,7 @@ export async function readSettlingUpdates(
   return rows.map(({ payload }) => decodeUpdate(payload));
 }
 
-/** The order as it is stored: `cause` is `stored`, since only the log knows what brought its last revision. */
+/** The order as it is stored: `cause` is `stored`, since only the log knows the cause of its last revision. */
 export async function readSettlingOrder(pool: Pool, stream: Stream, orderId: string): Promise<SettlingUpdate | undefined> {
   if (orderId.includes('\0')) return undefined;
   const { rows } = await pool.query<{ revision: string; source_version: string | null; order: Order }>({
@@ -197,7 +197,7 @@ interface OpenOrderRow {
 
 /**
  * Open orders of one account by (stream, orderId), from above `after`: the order of `orders_by_account`, so no more rows are read than are returned.
- * Its place is the one that it is bound to or, where it was shown without its reference so far, the one whose answer named it.
+ * The place of an order is the one that it is bound to or, where it was only shown without its reference, the one whose answer named it.
  */
 export async function readOpenOrders(
   pool: Pool,

@@ -26,7 +26,7 @@ type OpenedCommand =
   | { readonly kind: 'limited'; readonly breach: LimitBreach }
   | { readonly kind: 'key_reused' | 'caller_ref_reused' | 'not_superseded' | 'fenced' };
 
-/** The command, its first attempt, a note and the first event: one round trip and one commit, on the critical path of every caller. */
+/** Writes the command, its first attempt, a note and the first event: one round trip and one commit, on the critical path of every caller. */
 export async function openCommand(
   deps: RetryDeps & { readonly pool: Pool },
   command: NewCommand,
@@ -41,7 +41,7 @@ export async function openCommand(
   return 'command' in result ? { kind: result.kind, command: decodeCommand(result.command) } : result;
 }
 
-/** PREPARED → SENDING. Only `true`, which is told after the commit, permits the one write. */
+/** PREPARED → SENDING. Only `true`, which comes after the commit, permits the one write. */
 export async function markSending(
   deps: RetryDeps & { readonly pool: Pool },
   attemptId: string,
@@ -58,7 +58,7 @@ export async function markSending(
 
 type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
 
-/** One step of one command: its row, an attempt's, evidence and the event, in one round trip and one commit. */
+/** One step of one command: its row, the row of an attempt, evidence and the event, in one round trip and one commit. */
 export async function stepCommand(
   deps: RetryDeps & { readonly pool: Pool },
   step: CommandStep,
@@ -91,7 +91,7 @@ export async function noteMiss(
 
 type Deps = RetryDeps & { readonly pool: Pool };
 
-/** True facts beside any step, by anyone, under no fence. Rejects with `NO_SUCH_COMMAND`. */
+/** Adds true facts beside any step, from any process, under no fence. Rejects with `NO_SUCH_COMMAND`. */
 export async function addEvidence(deps: Deps, commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
   await writeOnce(deps, {
     text: 'select public.add_command_evidence($1, $2)',
@@ -111,14 +111,14 @@ export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[]
   });
 }
 
-/** Whole commands of one read: 0.1 s of the server. */
+/** Complete commands of one read: 0.1 s of the server. */
 const pageRows = 1_000;
 
 /**
- * Raises the fence and sweeps what the former holder left, in one transaction; then reads what is left to be done. Rejects with `FENCED` where a later holder
- * has taken over; after any other rejection it may be called again under the same epoch.
+ * Raises the fence and settles the attempts that the former holder left, in one transaction; then reads the commands that still need work. Rejects with
+ * `FENCED` where a later holder has taken over; after any other rejection it may be called again under the same epoch.
  *
- * The reads come after the commit: from then on nobody else steps a command, and a hundred thousand that nobody has settled must not make the takeover itself
+ * The reads come after the commit: from then on no other process steps a command, and a hundred thousand unsettled commands must not make the takeover itself
  * run into the deadline of a statement, now and at every later try.
  */
 export async function takeOverCommands(deps: Deps, { lane, epoch }: Fence, atMs: number, recentMs: number): Promise<Command[]> {
@@ -131,7 +131,7 @@ export async function takeOverCommands(deps: Deps, { lane, epoch }: Fence, atMs:
   return commands;
 }
 
-/** Not final, or final since `sinceMs`; oldest first. Each half goes by an index of its own. */
+/** Commands that are not final, or final since `sinceMs`; oldest first. Each half uses an index of its own. */
 async function unsettledIds(deps: Deps, lane: number, sinceMs: number): Promise<string[]> {
   const { rows } = await retryTransaction(deps, () =>
     deps.pool.query<{ command_id: string }>(
@@ -156,7 +156,7 @@ async function readByIds(deps: Deps, ids: readonly string[]): Promise<Command[]>
   return rows.map(({ command }) => decodeCommand(command));
 }
 
-/** A cancel-all with its list, unless its key is known; by `open_cancel_all` in `drizzle/`. */
+/** Writes a cancel-all with its list, unless its key is known; by `open_cancel_all` in `drizzle/0000_baseline.sql`. */
 export async function openCancelAll(
   deps: RetryDeps & { readonly pool: Pool },
   cancelAll: NewCancelAll,
@@ -199,7 +199,7 @@ export async function readCancelAll(
   return rows[0]?.cancelAll;
 }
 
-/** Those of the lane that are in force, oldest first. */
+/** The cancel-alls of the lane that are in force, oldest first. */
 export async function readCancelAllsInForce(pool: Pool, lane: number): Promise<NewCancelAll[]> {
   const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
     `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
@@ -219,7 +219,7 @@ interface PlaceRow {
   readonly refs: string[];
 }
 
-/** Places of these accounts that are not final and whose order nobody has seen. By the index of what is not final. */
+/** Places of these accounts that are not final and whose order was not seen. By the index of commands that are not final. */
 export async function readUnseenPlaces(pool: Pool, accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
   const { rows } = await pool.query<PlaceRow>(
     `select account_id, stream, command_id, symbol, side, principal,

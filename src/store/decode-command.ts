@@ -24,7 +24,7 @@ export interface StoredAttempt {
   readonly reason: Reason | null;
 }
 
-/** What the SQL function `command_json` makes of a command. */
+/** A command as the SQL function `command_json` writes it. */
 export interface StoredCommand {
   readonly commandId: string;
   readonly lane: number;
@@ -51,7 +51,7 @@ export interface StoredCommand {
   readonly attempts: readonly StoredAttempt[];
 }
 
-/** The way back from Postgres. What was stored is ours and is trusted. */
+/** The way back from Postgres. The stored text is ours and is trusted. */
 export function decodeCommand(stored: StoredCommand): Command {
   const { callerRef, supersedes, orderId, orderStatus, reason, pendingRevision, pendingVersion, baseline, settledAtMs, ...rest } =
     stored;

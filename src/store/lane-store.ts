@@ -7,29 +7,32 @@ import { textArray } from './binary-array.ts';
 export interface LaneHold {
   readonly epoch: bigint;
   readonly batch: bigint;
-  /** Stands above the revision in every payload of the term; rises when the database was restored, with the epoch. Left out: the one of the options. */
+  /** In every payload of the term it counts before the revision. It rises with the epoch when the database was restored. Left out: the one of the options. */
   readonly generation?: number;
 }
 
-/** `first`: nobody ever held it. `released`: it was given back. `expired`: its holder had not renewed it for too long. `own`: the answer to our own taking was lost. */
+/**
+ * `first`: the lane never had a holder. `released`: it was given back. `expired`: its holder had not renewed it for too long. `own`: the answer to our own
+ * taking was lost.
+ */
 export const takeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 
 /** How the lane changed hands. */
 export interface Takeover {
   readonly cause: (typeof takeoverCauses)[number];
-  /** Who held it before; undefined where it was free. */
+  /** The former holder; undefined where the lane was free. */
   readonly from: string | undefined;
-  /** How long nobody had renewed it, or how long ago it was given back, by the database's clock. */
+  /** How long ago it was last renewed, or given back, by the database's clock. */
   readonly idleMs: number;
 }
 
 export type AcquireResult = { readonly foundLoss?: FoundLoss } & (
   | ({ readonly kind: 'held'; readonly takeover: Takeover } & LaneHold)
-  /** Another holder, whose hold this is, renewed it `ageMs` ago, by the database's clock. */
+  /** Another holder renewed it `ageMs` ago, by the database's clock. The hold is that holder's. */
   | ({ readonly kind: 'busy'; readonly holder: string; readonly ageMs: number } & LaneHold)
 );
 
-/** The database lacks commits that were acknowledged. This call found it: it has raised the generation and halted placing, before the lane was taken. */
+/** The database lacks commits that were acknowledged. This call found that out: it raised the generation and halted placing, before the lane was taken. */
 export interface FoundLoss {
   readonly generation: number;
 }
@@ -40,16 +43,16 @@ export interface FoundLoss {
  */
 export interface LaneStore {
   /**
-   * Takes the lane when nobody renewed it for `expireAfterMs` (or it was released, or never held), raising the epoch. Also when `holder` itself held it last,
-   * so that an answer that was lost costs no lease: `holder` must therefore name one run of one process. Where the database lacks what was `witnessed`, a
+   * Takes the lane and raises the epoch, when the lane was not renewed for `expireAfterMs` (or was released, or never held). Also when `holder` itself held it
+   * last, so that a lost answer costs no lease: `holder` must therefore name one run of one process. Where the database lacks commits that were `witnessed`, a
    * generation begins first.
    */
   acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult>;
-  /** `refused`: the epoch is no longer ours. `forgotten`: it is, and the database lacks what was `witnessed`. */
+  /** `refused`: the epoch is no longer ours. `forgotten`: it is ours, and the database lacks commits that were `witnessed`. */
   renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'>;
   /**
-   * Raises the epoch of a lane that we hold, then reads the batch number. Raising waits for an orphaned backend that may still commit and fences what is
-   * buffered, so that this number is a verdict on every batch sent before. Undefined: the epoch is no longer ours.
+   * Raises the epoch of a lane that we hold, then reads the batch number. Raising waits for an orphaned backend that may still commit, and fences batches that
+   * are still buffered, so that this number decides for every batch sent before whether it committed. Undefined: the epoch is no longer ours.
    */
   reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined>;
   /** Gives the lane back, so that a standby need not wait for the lease to expire. */
@@ -82,24 +85,24 @@ export interface PublishedUpdate {
 }
 
 /**
- * An epoch that was given may be lost with its commit. The next holder's must be another one, or both would pass the fence: so a taking raises it by a number that
- * depends on the holder's name. A gap means nothing.
+ * An epoch that was given out may be lost with its commit. The next holder's must be a different one, or both would pass the fence. So a takeover raises it by
+ * a number that depends on the holder's name. A gap means nothing.
  */
 const epochSpread = 0xfffff;
 
-/** Who found a loss, in the halt that it raises. */
+/** The finder of a loss, as the halt that it raises names it. */
 const finder = 'tidemark';
 
 /**
- * The port `LaneStore` in Postgres: one row a lane, every change of it one statement. None of them is retried here: raising the epoch twice for one
- * call would look like a loss to whoever got the first answer. The caller asks again, by `acquire` if need be.
+ * The port `LaneStore` in Postgres: one row for each lane, every change of it one statement. None of them is retried here: raising the epoch twice for one
+ * call would look like a loss to the caller that got the first answer. The caller asks again, with `acquire` if necessary.
  */
 export class PostgresLaneStore implements LaneStore {
   private readonly pool: Pool;
   private readonly random: Random;
   private readonly generationFloor: number;
 
-  /** `pool`: not the one that serves reads, a renewal must not queue behind them. `generationFloor`: who takes the lane raises its generation to it, for good. */
+  /** `pool`: not the one that serves reads: a renewal must not queue behind them. `generationFloor`: taking the lane raises its generation to this, for good. */
   constructor(deps: { readonly pool: Pool; readonly random: Random }, options: { readonly generationFloor?: number } = {}) {
     this.pool = deps.pool;
     this.random = deps.random;
@@ -111,7 +114,7 @@ export class PostgresLaneStore implements LaneStore {
     const found = foundLoss && { foundLoss };
     const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.found(lane, holder));
     if (held !== undefined) {
-      // Lost between the two statements: the next try finds it. Nothing was written under this hold, and it is ours to take again.
+      // Commits were lost between the two statements: the next try finds that. Nothing was written under this hold, and we may take it again.
       if (foundLoss === undefined && isBehind(held, witnessed))
         throw new Error('the database lost commits while it was asked for the lane');
       return { kind: 'held', ...held, ...found };
@@ -137,8 +140,8 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   /**
-   * Begins a generation, halts placing and fences every holder, in one transaction, where the database lacks what was witnessed, or the newest updates that Kafka
-   * has. Undefined: nothing is missing, or another process noticed before.
+   * Begins a generation, halts placing and fences every holder, in one transaction, where the database lacks commits that were witnessed, or the newest updates
+   * that Kafka has. Undefined: nothing is missing, or another process noticed it before.
    */
   async noticeLoss(
     lane: number,
@@ -163,7 +166,7 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
-    // One statement is both: the update waits for the row, then reads it again, so the number is the one that the orphan left.
+    // One statement does both: the update waits for the row, then reads it again, so the number is the one that the orphaned backend left.
     const { rows } = await this.pool.query<HoldRow>(
       `update public.lanes set epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2 returning epoch, batch, generation`,
       [lane, epoch.toString()],
@@ -172,7 +175,7 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async release(lane: number, epoch: bigint): Promise<void> {
-    // The epoch rises as well: nothing that we may have left in a buffer somewhere can write after this. The time is that from which the lane is free.
+    // The epoch rises as well: a statement of ours that is still in some buffer can't write after this. The time is when the lane became free.
     await this.pool.query(
       'update public.lanes set holder = null, epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2',
       [lane, epoch.toString()],
@@ -180,8 +183,9 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   /**
-   * A row renewed in the future was written before the database's clock was set back: it says as little as an old one. The condition holds no lock where
-   * it is false, so a standby that looks every second is no burden on the lane. The row is locked first, so that what is told of the holder before is what it was then.
+   * A row renewed in the future was written before the database's clock was set back: it is worth as little as an old one. The condition holds no lock where
+   * it is false, so a standby that looks every second does not burden the lane. The row is locked first, so that the former holder is reported as it was at
+   * that moment.
    */
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<TakenRow>(
@@ -204,7 +208,7 @@ export class PostgresLaneStore implements LaneStore {
     return { ...hold, takeover: { cause, from: row.from_holder ?? undefined, idleMs } };
   }
 
-  /** The lane's first holder makes its row; of two that try, one finds it made. A new lane has the generation of the others: they share the topics. */
+  /** The lane's first holder makes its row; if two try, one finds it made. A new lane has the generation of the others: they share the topics. */
   private async found(lane: number, holder: string): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
       `insert into public.lanes (lane, holder, epoch, batch, renewed_at, generation)
@@ -232,26 +236,26 @@ function holdOf(rows: readonly HoldRow[]): LaneHold | undefined {
 }
 
 export interface AfterRestoreOptions {
-  /** Founded where the copy does not know it. */
+  /** The lane is created where the copy does not know it. */
   readonly lane: number;
-  /** The new generation is this at least. */
+  /** The new generation is at least this. */
   readonly least: number;
   readonly haltId: string;
-  /** Who did it, for the halt. */
+  /** The person who did it, for the halt. */
   readonly by: string;
   readonly partitionRows: number;
 }
 
 export interface AfterRestore {
-  /** Of every lane from now on. */
+  /** The generation of every lane from now on. */
   readonly generation: number;
   /** Attempts that were prepared when the copy was made, and count as sent now. */
   readonly attempts: number;
 }
 
 /**
- * Makes a database that is an older copy of itself fit to go on: see the function `after_restore` (drizzle/0007), for what and why. One transaction; a holder that
- * runs is fenced and begins again. The owner's alone: 42501 for a member of tidemark_app.
+ * Prepares a database that is an older copy of itself for further use: see the function `after_restore` (drizzle/0000_baseline.sql) for the steps and the
+ * reasons. One transaction; a holder that runs is fenced and begins again. Only for the owner: 42501 for a member of tidemark_app.
  */
 export async function afterRestore(pool: Pool, options: AfterRestoreOptions): Promise<AfterRestore> {
   const { lane, least, haltId, by, partitionRows } = options;
@@ -263,7 +267,7 @@ export async function afterRestore(pool: Pool, options: AfterRestoreOptions): Pr
   ]);
   const [row] = rows;
   if (row === undefined) throw new Error('after_restore returned nothing');
-  // The numbers of the log have jumped past its partitions; without a new one the first batch would wait for whoever keeps them.
+  // The numbers of the log have jumped past its partitions; without a new one the first batch would wait for the process that maintains them.
   await pool.query('select public.ensure_log_partitions($1)', [partitionRows]);
   return row;
 }

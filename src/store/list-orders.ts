@@ -27,7 +27,7 @@ const statement = {
     join public.orders o on o.stream = k.stream and o.order_id = k.order_id where ${inScope('o.account_id', 3)}`,
 };
 
-/** Single orders, many at once: one query for each scope among them, as a rule one in all. */
+/** Single orders, many at once: one query for each scope among them, usually one in total. */
 export async function loadOrders(pool: Pool, queries: readonly OrderQuery[]): Promise<readonly (StoredOrder | undefined)[]> {
   const byScope = new Map<string, { readonly scope: AccountScope; readonly places: number[] }>();
   for (const [place, { scope }] of queries.entries()) {
@@ -83,12 +83,12 @@ type PageRow = { [column in keyof OrderRow]: OrderRow[column] | null } & {
 };
 
 /**
- * Keys that one page looks at when it filters by what no index knows (symbol, status). An index on the symbol would cost every new order 1.5 µs of the server;
- * so a page of a rare symbol may be short, or empty, and name where the next one goes on.
+ * Keys that one page looks at when it filters by columns without an index (symbol, status). An index on the symbol would cost every new order 1.5 µs of the
+ * server. So a page of a rare symbol may be short, or empty, and says where the next one continues.
  */
 const lookedAt = 2_000;
 
-/** What is left of each stream after the cursor ($3, $4), by order id. The cursor's own stream goes on, later ones begin. */
+/** The rest of each stream after the cursor ($3, $4), by order id. The cursor's own stream continues, later ones begin. */
 const fromCursor = `o.stream = s.stream and o.order_id > case when s.stream = $3 then $4 else '' end order by o.order_id limit $5`;
 
 /** By (stream, order id) through the primary key. */

@@ -11,17 +11,17 @@ interface MaintainedLog {
   /** Names of the partitions made and dropped. */
   readonly made: readonly string[];
   readonly dropped: readonly string[];
-  /** Rows of the quarantine, dealt with and older than the retention, that were deleted. */
+  /** Rows of the quarantine that were deleted: dealt with, and older than the retention. */
   readonly forgotten: number;
 }
 
 /**
  * Makes the log's partitions two ahead, and drops those whose newest row is older than the retention and that every cursor of every lane has passed. To be
- * called by a timer, from any process: the database lets one at a time work. A partition that is in use stays for the next time. Rejects when the database
+ * called by a timer, from any process: the database lets one at a time work. A partition that is in use stays until the next call. Rejects when the database
  * can't be reached.
  */
 export async function maintainLog(pool: Pool, { partitionRows, retentionMs }: MaintainLogOptions): Promise<MaintainedLog> {
-  // First, and in a statement of its own: without a partition the lane stands still, without a drop nothing but the disk grows.
+  // First, and in a statement of its own: without a partition the lane stands still, while without a drop only the disk fills.
   const { rows } = await pool.query<{ made: string[] }>('select public.ensure_log_partitions($1) as made', [partitionRows]);
   const dropped: string[] = [];
   for (;;) {
@@ -36,7 +36,7 @@ export async function maintainLog(pool: Pool, { partitionRows, retentionMs }: Ma
   return { made: rows[0]?.made ?? [], dropped, forgotten: rowCount ?? 0 };
 }
 
-/** Null: there is none to drop, or somebody holds it at the moment. */
+/** Null: there is none to drop, or another session holds it at the moment. */
 async function dropPartition(pool: Pool, retentionMs: number): Promise<string | null> {
   try {
     const { rows } = await pool.query<{ name: string | null }>(
@@ -65,11 +65,12 @@ interface MaintainedCommands {
 const rowsAtOnce = 10_000;
 
 /**
- * Deletes events that were published and are older than the retention, and frees the keys of commands that are final and seven days old, and of cancel-alls whose cancels
- * are. Commands, attempts, evidence and cancel-alls stay for good; what is not final keeps its key. To be called by a timer, from any process. Rejects when the database can't be reached.
+ * Deletes events that were published and are older than the retention. Frees the keys of commands that are final and seven days old, and of cancel-alls whose
+ * cancels are. Commands, attempts, evidence and cancel-alls stay for good; a command that is not final keeps its key. To be called by a timer, from any
+ * process. Rejects when the database can't be reached.
  */
 export async function maintainCommands(pool: Pool, { retentionMs }: MaintainCommandsOptions): Promise<MaintainedCommands> {
-  // The oldest by id are looked at, no more: there is no index on when they were published, which only this would use.
+  // Only the oldest by id are looked at: there is no index on the time of publishing, since only this statement would use it.
   const events = await pool.query(
     `delete from public.command_events where id in (
        select id from (select id, published_at from public.command_events order by id limit $2) as oldest
@@ -94,15 +95,16 @@ export async function maintainCommands(pool: Pool, { retentionMs }: MaintainComm
 }
 
 interface MaintainQuarantineOptions {
-  /** Rows at most that nobody has dealt with. */
+  /** The most rows that have not been dealt with. */
   readonly maxUndealt: number;
   /** How long answered requests for repair are kept. */
   readonly retentionMs: number;
 }
 
 /**
- * Keeps the quarantine bounded: what nobody deals with goes, the oldest first, once there is more than the bound of it. Returns how many rows were lost that way. A platform
- * that sends nothing but what we cannot read would fill the disk else, and take with it what we can. Withdraws requests for repair that nobody took within a day.
+ * Keeps the quarantine bounded: once there are more rows than the bound that have not been dealt with, the oldest are deleted. Returns how many rows were lost
+ * that way. Otherwise a platform that sends only rows that we cannot read would fill the disk, and those that we can read would be lost too. Withdraws requests
+ * for repair that no process took within a day.
  */
 export async function maintainQuarantine(pool: Pool, { maxUndealt, retentionMs }: MaintainQuarantineOptions): Promise<number> {
   const { rowCount } = await pool.query(
@@ -121,15 +123,15 @@ export async function maintainQuarantine(pool: Pool, { maxUndealt, retentionMs }
 }
 
 interface Storage {
-  /** The database with everything in it; not the write-ahead log, nor what other databases of the server take. */
+  /** The database with everything in it, without the write-ahead log and the other databases of the server. */
   readonly databaseBytes: number;
   /** The partitions of the log with their indexes, empty ones included. */
   readonly logBytes: number;
-  /** Versions of the rows of lanes that are dead and still there. Pruning keeps them to a few, unless an old snapshot may still see them. */
+  /** Dead versions of the lanes' rows that are still there. Pruning keeps them few, unless an old snapshot may still see them. */
   readonly laneDeadRows: number;
 }
 
-/** What is taken on the disk of the database, by its own count. Rejects when the database can't be reached. */
+/** The space on the disk of the database, by its own count. Rejects when the database can't be reached. */
 export async function measureStorage(pool: Pool): Promise<Storage> {
   const { rows } = await pool.query<{ database: string; log: string; dead: string }>(
     `select pg_database_size(current_database()) as database,
@@ -146,7 +148,7 @@ interface OrderCount {
   readonly orders: number;
 }
 
-/** 64 MB of the table: up to here every page is read, beyond a sample of about so many. */
+/** 64 MB of the table: up to here every page is read; a larger table is sampled by about this many pages. */
 const pagesRead = 8_000;
 
 /**

@@ -16,7 +16,10 @@ interface MigrateOptions {
   readonly waitMs?: number;
 }
 
-/** `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: somebody else is at it. `LANE_HELD`: an older build runs, and could not go on. */
+/**
+ * `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: another process is migrating. `LANE_HELD`: an older build runs, and
+ * could not run on.
+ */
 export class MigrationError extends Error {
   readonly code: string;
   readonly retryable: boolean;
@@ -31,15 +34,15 @@ export class MigrationError extends Error {
 
 export const defaultPartitionRows = 5_000_000;
 
-/** Any number, the same in every build: who holds this lock in a database is migrating it. */
+/** An arbitrary number, the same in every build: the session that holds this lock in a database is migrating it. */
 const lockKey = 7_215_033_418;
 
 /**
  * Brings a database to this build's schema: roles, the pending migrations (each in a transaction of its own, as `tidemark_owner`), the first
  * partitions of the log. Safe to call again and from several processes at once. Rejects with `MigrationError`, or with the database's own error.
  *
- * A migration beside which older builds may not run is not applied while one of them holds a lane, and takes the lanes from whoever held them: an instance that
- * was frozen meanwhile can't write to a schema that it does not know.
+ * A migration beside which older builds may not run is not applied while one of them holds a lane. It takes the lanes from their former holders: an instance that
+ * was frozen in the meantime can't write to a schema that it does not know.
  *
  * Not drizzle's migrator: that one takes no lock, has no deadlines, and goes on when the database is newer than the build.
  */
@@ -81,7 +84,7 @@ async function takeLock(client: pg.Client, { clock, waitMs = 60_000 }: MigrateOp
   }
 }
 
-/** The table in which drizzle keeps what was applied. */
+/** Makes the table in which drizzle records the applied migrations. */
 async function ensureBooks(client: pg.Client): Promise<void> {
   await client.query(`
     create schema if not exists drizzle authorization tidemark_owner;
@@ -127,10 +130,10 @@ async function applyOne(client: pg.Client, migration: Migration): Promise<void> 
   }
 }
 
-/** Longer than a lease lasts by default, shorter than anybody waits: a holder that renewed within this time is taken to be running. */
+/** Longer than a lease lasts by default, and a short wait for a person: a holder that renewed within this time counts as running. */
 const runningWithinMs = 10_000;
 
-/** Nobody holds a lane when this has passed, and nobody takes one before the transaction ends. */
+/** After this, no lane has a holder, and none can be taken before the transaction ends. */
 async function fenceOlderBuilds(client: pg.Client): Promise<void> {
   const { rows: made } = await client.query(`select to_regclass('public.lanes') is not null as yes`);
   if (!made[0]?.yes) return;
@@ -152,7 +155,7 @@ const roles = ['tidemark_owner', 'tidemark_app', 'tidemark_reader'];
 
 /**
  * Makes the three group roles where they are missing, and lets the owner create in this database. Roles belong to the whole server: another
- * database may be migrated at the same moment, and whoever comes second finds the role made between its look and its CREATE.
+ * database may be migrated at the same moment, and the second process finds that the role was made between its check and its CREATE.
  */
 async function ensureRoles(client: ClientBase): Promise<void> {
   for (const role of roles) {
@@ -161,7 +164,7 @@ async function ensureRoles(client: ClientBase): Promise<void> {
     exception when duplicate_object or unique_violation then null;
     end $$`);
   }
-  // A login that may create roles but is no superuser is admin of what it created, and no member: it may make itself one.
+  // A login that may create roles but is not a superuser is admin of the roles it created, and not a member: it may make itself one.
   await client.query(`do $$ begin
     if not (select rolsuper from pg_roles where rolname = current_user) then execute format('grant tidemark_owner to %I', current_user); end if;
   exception when insufficient_privilege or unique_violation then null;

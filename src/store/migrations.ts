@@ -10,11 +10,11 @@ export interface Migration {
   readonly when: number;
   readonly hash: string;
   readonly statements: readonly string[];
-  /** `when` of the migration that an older build must have at least to run on once this one is applied. Left out, or its own: no older build may. */
+  /** `when` of the oldest migration with which an older build may run on once this one is applied. Left out, or this migration's own: no older build may. */
   readonly needs?: number;
 }
 
-/** Tag of a migration → the oldest one whose build may run on beside it; null, or not named: none. */
+/** Tag of a migration → the oldest migration whose build may run on beside it; null, or not named: none. */
 type OlderBuilds = Readonly<Record<string, string | null>>;
 
 /** The same relative place in a checkout (src/store) and in the package (dist/store). */
@@ -33,7 +33,7 @@ export async function readMigrations(): Promise<Migration[]> {
     entries.map(async (entry) => {
       const { tag, when } = entry;
       const text = await readFile(`${folder}/${tag}.sql`, 'utf8');
-      // The way drizzle-orm hashes a file, so that `drizzle-kit` and we read the same books.
+      // The same hash as in drizzle-orm, so that `drizzle-kit` and we read the same table.
       const hash = createHash('sha256').update(text).digest('hex');
       return {
         tag,
@@ -46,7 +46,7 @@ export async function readMigrations(): Promise<Migration[]> {
   );
 }
 
-/** Beside the migrations, not in them: it can be said of one later than it was written, and drizzle may write its file anew. */
+/** In a file beside the migrations, not in them: it may be set later than the migration was written, and drizzle may write its own file anew. */
 export async function readOlderBuilds(): Promise<OlderBuilds> {
   return JSON.parse(await readFile(`${folder}/older-builds.json`, 'utf8')) as OlderBuilds;
 }
@@ -62,22 +62,22 @@ function neededBy({ tag, when }: JournalEntry, entries: readonly JournalEntry[],
 interface AppliedMigration {
   readonly when: number;
   readonly hash: string;
-  /** As told by the build that applied it: `when` of the migration that a build must have at least to run beside it. Undefined: it did not say. */
+  /** As the build that applied it recorded: `when` of the oldest migration that a build must have to run beside it. Undefined: it was not recorded. */
   readonly needs?: number;
 }
 
 export type SchemaVersion =
   | { readonly kind: 'current' }
-  /** A newer build migrated the database, and said of each of these migrations that this build may run on. */
+  /** A newer build migrated the database, and recorded for each of these migrations that this build may run on. */
   | { readonly kind: 'ahead'; readonly by: number }
   /** These migrations of the build are not applied yet. */
   | { readonly kind: 'behind'; readonly pending: readonly Migration[] }
-  /** A newer build migrated the database, and did not say that this one may run on: it must not write to it. */
+  /** A newer build migrated the database, and did not record that this one may run on: this build must not write to it. */
   | { readonly kind: 'newer' }
-  /** What was applied is not what this build has under that name. */
+  /** An applied migration differs from the one that this build has under that name. */
   | { readonly kind: 'foreign'; readonly detail: string };
 
-/** Compares what a database has with what a build has. */
+/** Compares the migrations of a database with those of a build. */
 export function compareSchema(build: readonly Migration[], applied: readonly AppliedMigration[]): SchemaVersion {
   const newest = Math.max(0, ...build.map((m) => m.when));
   const later = applied.filter((a) => a.when > newest);
@@ -93,15 +93,15 @@ export function compareSchema(build: readonly Migration[], applied: readonly App
   const done = new Set(applied.map((a) => a.when));
   const pending = build.filter((m) => !done.has(m.when));
   if (later.length === 0) return pending.length === 0 ? { kind: 'current' } : { kind: 'behind', pending };
-  // A build that lacks an older migration as well is of another line: what the newer one said was not said of it.
+  // A build that also lacks an older migration is of another line: the record of the newer one does not cover it.
   return pending.length === 0 ? { kind: 'ahead', by: later.length } : { kind: 'newer' };
 }
 
-/** What the database has; empty before the first migration. */
+/** The migrations applied in the database; empty before the first one. */
 export async function readApplied(db: Pool | ClientBase): Promise<AppliedMigration[]> {
   const { rows: exists } = await db.query(`select to_regclass('drizzle.__drizzle_migrations') is not null as yes`);
   if (!exists[0]?.yes) return [];
-  // By way of JSON: the books of an older build have no such column.
+  // Read as JSON: the table of an older build has no such column.
   const { rows } = await db.query(
     `select created_at, hash, to_jsonb(m) ->> 'needs' as needs from drizzle.__drizzle_migrations m order by created_at`,
   );

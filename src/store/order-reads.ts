@@ -2,7 +2,7 @@ import type { Command, CommandKind, CommandState, CommandWithEvidence } from '..
 import type { Decimal } from '../domain/decimal.ts';
 import type { OrderStatus, Stream } from '../domain/order.ts';
 
-/** Whose orders a reader may see: a required argument of everything here, so that no route can forget it. */
+/** The accounts whose orders a reader may see: a required argument of every call here, so that no route can forget it. */
 export type AccountScope = { readonly kind: 'all' } | { readonly kind: 'accounts'; readonly accountIds: readonly string[] };
 
 /** An order as it is stored. `state` is the JSON text of the normalised order, sent on as it is. */
@@ -29,11 +29,11 @@ export interface CommandFilter {
   readonly state?: CommandState;
   readonly unresolved?: boolean;
   readonly idempotencyKey?: string;
-  /** To the letter. */
+  /** Exact match. */
   readonly callerRef?: string;
 }
 
-/** A page, and where the next one begins; `next` is absent on the last. Cursors are opaque to callers; http encodes what is here. */
+/** A page, and where the next one begins; `next` is absent on the last. Cursors are opaque to callers; http encodes them. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly next?: readonly string[];
@@ -46,7 +46,7 @@ export interface AccountRow {
   readonly openOrders: number;
 }
 
-/** Open and unresolved as if live, per account, instrument and side. Quantities are decimal sums. */
+/** Open orders, and unresolved commands as if they were live, per account, instrument and side. Quantities are decimal sums. */
 export interface ExposureRow {
   readonly accountId: string;
   readonly stream: Stream;
@@ -58,7 +58,7 @@ export interface ExposureRow {
   /** Sum of leavesQty of open orders. */
   readonly openQuantity: Decimal;
   readonly unresolvedCommands: number;
-  /** What unresolved places and replaces would add, should they have been applied. */
+  /** The quantity that unresolved places and replaces would add if they were applied. */
   readonly unresolvedQuantity: Decimal;
 }
 
@@ -71,7 +71,9 @@ export interface StreamedUpdate {
   readonly payload: string;
 }
 
-/** The read side of REST: Postgres behind it, on any instance, holder of the lane or not. Every call has a deadline; rejects when the database can't be reached. */
+/**
+ * The read side of REST: Postgres behind it, on any instance, holder of the lane or not. Every call has a deadline; rejects when the database can't be reached.
+ */
 export interface OrderReads {
   /** By (stream, orderId), at most `limit`. */
   listOrders(
@@ -81,7 +83,7 @@ export interface OrderReads {
     limit: number,
   ): Promise<Page<StoredOrder>>;
   getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined>;
-  /** Payloads by revision, oldest first, from above `afterRevision`; undefined: no such order in the scope. What is older than the retention is gone. */
+  /** Payloads by revision, oldest first, from above `afterRevision`; undefined: no such order in the scope. Payloads older than the retention are gone. */
   history(
     scope: AccountScope,
     stream: Stream,
@@ -100,14 +102,14 @@ export interface OrderReads {
   accounts(scope: AccountScope): Promise<readonly AccountRow[]>;
   exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]>;
   /**
-   * Updates above `afterSeq` in the order of seq, continuity marks left out. `lastSeq`: how far was looked, also where nothing was for this scope; nothing can be
-   * committed up to there any more, by whichever lane. `oldestSeq` above `afterSeq + 1`: what lies between is gone.
+   * Updates above `afterSeq` in the order of seq, continuity marks left out. `lastSeq`: the last seq looked at, even where nothing was in this scope; no lane can
+   * commit a row up to there any more. `oldestSeq` above `afterSeq + 1`: the rows between are gone.
    */
   updatesAfter(
     scope: AccountScope,
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }>;
-  /** The end of the log: a place to go on from, as `lastSeq`. */
+  /** The end of the log: a place to continue from, like `lastSeq`. */
   newestSeq(): Promise<bigint>;
 }

@@ -1,7 +1,7 @@
 import type { Head } from '../domain/head.ts';
 import type { Stream } from '../domain/order.ts';
 
-/** The newest state of one order, as it is stored. At most one a batch and order. */
+/** The newest state of one order, as it is stored. At most one for each order in a batch. */
 export interface HeadRow {
   readonly stream: Stream;
   readonly orderId: string;
@@ -9,11 +9,11 @@ export interface HeadRow {
   readonly symbol: string;
   readonly status: string;
   readonly revision: number;
-  /** The revision that it was reduced from; 0: the order was not known. Where another one is stored the batch is refused. */
+  /** The revision that it was reduced from; 0: the order was not known. If another revision is stored, the batch is refused. */
   readonly reducedFrom: number;
   /** Decimal digits, or null. */
   readonly sourceVersion: string | null;
-  /** JSON of the whole normalised order: the same text that stands in the payload. */
+  /** JSON of the whole normalised order: the same text as in the payload. */
   readonly state: string;
   /** JSON of the join's own memory. */
   readonly join: string;
@@ -40,8 +40,8 @@ export interface QuarantineRow {
 }
 
 /**
- * An order that carries the id of one of our attempts. `matches`: account, symbol and side are those of the command too, so that the order is ours; else a person
- * has to look. Written with the revision that first shows the id, so that no crash can part the two.
+ * An order that carries the id of one of our attempts. `matches`: account, symbol and side are also those of the command, so the order is ours; otherwise a person
+ * has to look. Written with the revision that first shows the id, so that no crash can separate the two.
  */
 export interface BindingRow {
   readonly stream: Stream;
@@ -51,7 +51,7 @@ export interface BindingRow {
   readonly matches: boolean;
 }
 
-/** What is known of an attempt by its id, to tell whether an order that carries it is ours. */
+/** The data of an attempt, by its id: they decide whether an order that carries the id is ours. */
 export interface Binding {
   readonly commandId: string;
   readonly callerRef?: string;
@@ -61,7 +61,7 @@ export interface Binding {
   readonly side: string;
 }
 
-/** What one transaction writes. `number` follows the lane's last committed batch by one. */
+/** The writes of one transaction. `number` is one above the lane's last committed batch. */
 export interface Batch {
   readonly lane: number;
   readonly epoch: bigint;
@@ -74,24 +74,26 @@ export interface Batch {
   readonly bindings?: readonly BindingRow[];
 }
 
-/** What a batch came to. Expected outcomes are returned, never thrown. */
+/** The outcome of a batch. Expected outcomes are returned, never thrown. */
 export type ApplyResult =
   /** `lastSeq`: the seq of its last log row; undefined when it wrote none. */
   | { readonly kind: 'committed'; readonly lastSeq: bigint | undefined }
-  /** Rolled back for certain, and likely to pass when tried again (serialization, deadlock, server shutting down, disk full …). */
+  /** Certainly rolled back, and likely to pass when tried again (serialization, deadlock, server shutting down, disk full …). */
   | { readonly kind: 'retry'; readonly code: string }
-  /** Rolled back for certain: a row that Postgres will never take (classes 22 and 23). Halve the batch. */
+  /** Certainly rolled back: a row that Postgres will never take (classes 22 and 23). Halve the batch. */
   | { readonly kind: 'poison'; readonly code: string; readonly message: string }
-  /** Rolled back for certain by an error of no kind that is known, which may be due to one row or to the whole database. Try again; look for the row where it stays. */
+  /**
+   * Certainly rolled back, by an error of an unknown kind, which may be due to one row or to the whole database. Try again; if the error stays, look for the row.
+   */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
-  /** Rolled back for certain: the lane's number was not `number - 1` (a batch before this one failed). */
+  /** Certainly rolled back: the lane's number was not `number - 1` (a batch before this one failed). */
   | { readonly kind: 'out_of_order' }
   /** The epoch is no longer ours. Stand by, never retry. */
   | { readonly kind: 'lane_lost' }
-  /** The connection broke or the deadline passed after the transaction began: it may have committed, or may yet. Reclaim before anything else. */
+  /** The connection broke or the deadline passed after the transaction began: it may have committed, or may still do so. Reclaim before anything else. */
   | { readonly kind: 'unknown'; readonly code: string };
 
-/** The database answered a read with an error that is not likely to pass: `failed` of a batch, before there is one. `code`: SQLSTATE. */
+/** The database answered a read with an error that is not likely to pass: like `failed` of a batch, but before there is a batch. `code`: SQLSTATE. */
 export class RefusedReadError extends Error {
   readonly retryable = false;
   readonly code: string;
@@ -105,9 +107,13 @@ export class RefusedReadError extends Error {
 
 /** The state of every order, and the log of accepted changes. Every call has a deadline of its own. */
 export interface OrderStore {
-  /** Heads of those of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects when the database can't be reached, or with `RefusedReadError`. */
+  /**
+   * The heads of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects when the database can't be reached, or with `RefusedReadError`.
+   */
   readHeads(keys: readonly string[]): Promise<Map<string, Head>>;
-  /** Attempts by their ids; those that are not ours are left out. Asked only for orders that show a reference like ours for the first time. Rejects as `readHeads`. */
+  /**
+   * Attempts by their ids; ids that are not ours are left out. Asked only for orders that show a reference like ours for the first time. Rejects like `readHeads`.
+   */
   readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>>;
   /** One transaction in one round trip. Up to two may be in flight, the second behind the first. */
   applyBatch(batch: Batch): Promise<ApplyResult>;

@@ -3,7 +3,7 @@ import { encodeCommandOutcome } from '../domain/encode-command-outcome.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 
-/** A step of a command, as it goes to Kafka. */
+/** A step of a command, as it is sent to Kafka. */
 export interface OutcomeRow {
   readonly id: bigint;
   /** The command's id: its steps share a partition. */
@@ -16,9 +16,12 @@ export interface OutcomeRow {
 
 /** The outbox of the command side. Every call has a deadline; rejects when the database can't be reached. */
 export interface OutcomeLog {
-  /** Steps that are not marked as published, lowest id first, at most `limit`. Of one command the ids rise with its versions, and none is seen before its predecessor. */
+  /**
+   * Steps that are not marked as published, lowest id first, at most `limit`. The ids of one command rise with its versions, and none is seen before its
+   * predecessor.
+   */
   readUnpublished(limit: number): Promise<OutcomeRow[]>;
-  /** Kafka has acknowledged them. Safe to call again, by any process: it stays true. */
+  /** Kafka has acknowledged them. Safe to call again, from any process: it stays true. */
   markPublished(ids: readonly bigint[]): Promise<void>;
 }
 
@@ -29,15 +32,15 @@ interface Row {
   readonly recorded_ms: string;
 }
 
-/** Waits for no disk: a mark that a crash of the server takes back costs a repeat, which the topic may hold. */
+/** Does not wait for the disk: a mark that is lost in a crash of the server costs a repeat, which the topic may contain. */
 const markPublished = `
   with quick as materialized (select set_config('synchronous_commit', 'off', true))
   update public.command_events set published_at = clock_timestamp() from quick
   where id = any($1::bigint[]) and published_at is null`;
 
 /**
- * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower one may appear after a higher one: that is why each row says for
- * itself whether it was published, and no position is kept. Of one command they appear in order, its row is locked from one step to the next.
+ * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower one may appear after a higher one. For this reason each row says for
+ * itself whether it was published, and no position is kept. The ids of one command appear in order, because its row is locked from one step to the next.
  */
 export class PostgresOutcomeLog implements OutcomeLog {
   private readonly deps: RetryDeps & { readonly pool: Pool };

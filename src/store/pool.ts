@@ -2,11 +2,12 @@ import pg, { type ClientConfig } from 'pg';
 import type { Log } from '../observability/log.ts';
 
 /**
- * What every connection of the service has: a deadline for each thing that can hang, and a search_path in which nobody else can put a name.
- * Without `query_timeout` a half-open socket hangs for ever; the server's own limits are lower, so that its verdict comes first.
+ * The settings of every connection of the service: a deadline for each thing that can hang, and a search_path in which no other role can put a name.
+ * Without `query_timeout` a half-open socket hangs forever; the server's own limits are lower, so that its answer comes first.
  *
- * `random_page_cost`: the default of 4 is that of a disk that turns. It makes the planner prefer to collect and sort the rows of a lane in a partition that was never
- * analysed (an equality is then taken to keep one row in 200) to walking the primary key, which has them in order (seen: 520 ms and 300,000 rows for the first 10,000).
+ * `random_page_cost`: the default of 4 is for a spinning disk. In a partition that was never analysed (where the planner assumes that an equality keeps one row
+ * in 200), it makes the planner collect and sort the rows of a lane instead of reading them in order from the primary key (seen: 520 ms and 300,000 rows for
+ * the first 10,000).
  */
 export function connectionOptions(url: string, applicationName: string): ClientConfig {
   return {
@@ -27,13 +28,13 @@ export interface PoolOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   readonly maxConnections: number;
-  /** Settings of the server for each session, besides those that all have. */
+  /** Settings of the server for each session, in addition to those that all have. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
  * A pool whose every connection has all deadlines; waiting for a free one counts against the connect deadline of 5 s. Give the lane's store
- * a pool of its own: a renewal must not queue behind somebody's list of orders.
+ * a pool of its own: a renewal must not queue behind a caller's list of orders.
  */
 export function createPool(deps: { readonly log: Log }, options: PoolOptions): pg.Pool {
   const shared = connectionOptions(options.url, options.applicationName);
@@ -44,14 +45,14 @@ export function createPool(deps: { readonly log: Log }, options: PoolOptions): p
     max: options.maxConnections,
     idleTimeoutMillis: 30_000,
   });
-  // An idle connection that the server ended: the pool has dropped it already, and without a listener it would end the process.
+  // The server ended an idle connection: the pool has dropped it already, and without a listener the error would end the process.
   pool.on('error', (err) => deps.log.debug({ err }, 'an idle database connection was lost'));
   return pool;
 }
 
 /**
- * The pool of REST's reads. All of them go by an index, whatever the statistics say: a statement prepared while there were few orders would else keep its
- * sequential scan when there are a million. Compiling such short statements costs more than it saves.
+ * The pool of REST's reads. All of them use an index, even if the statistics are against it: otherwise a statement prepared while there were few orders would
+ * keep its sequential scan when there are a million. Compiling such short statements costs more than it saves.
  */
 export function createReadPool(deps: { readonly log: Log }, options: Omit<PoolOptions, 'settings'>): pg.Pool {
   return createPool(deps, {

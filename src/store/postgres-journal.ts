@@ -71,16 +71,16 @@ import {
 } from './stops.ts';
 
 export interface CommandJournalDeps extends RetryDeps {
-  /** One of its own: a caller's command must not queue behind somebody's list of orders, nor a settlement behind callers. */
+  /** A pool of its own: a caller's command must not queue behind a list of orders, nor a settlement behind callers. */
   readonly pool: Pool;
-  /** Told of each write that was refused because a later holder had taken over. */
+  /** Called for each write that was refused because a later holder had taken over. */
   readonly onFenced?: () => void;
-  /** Keeps what the journal has acknowledged, so that its loss is noticed. */
+  /** Remembers the commits that the journal has acknowledged, so that their loss is noticed. */
   readonly witness?: CommitWitness;
 }
 
 /**
- * The port `CommandJournal` in Postgres: every write one statement, one round trip, one commit, whose rules stand in `drizzle/0000_baseline.sql`.
+ * The port `CommandJournal` in Postgres: every write is one statement, one round trip and one commit. Its rules are in `drizzle/0000_baseline.sql`.
  * Writes reject with `JournalError` and are never repeated once they may have committed; reads are.
  */
 export class PostgresCommandJournal implements CommandJournal {

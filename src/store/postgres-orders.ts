@@ -21,14 +21,14 @@ interface OrderStoreDeps {
 
 interface OrderStoreOptions {
   readonly url: string;
-  /** Rows of a partition of the log, should one be missing. */
+  /** Rows of a partition of the log, in case one is missing. */
   readonly partitionRows: number;
 }
 
 /** The port `OrderStore` in Postgres. `close` ends the lane's connection; the pool belongs to the caller. */
 export class PostgresOrderStore implements OrderStore {
   private readonly connection: LaneConnection;
-  /** Those that no batch in flight is using: as many as were ever in flight at once. */
+  /** The scratches that no batch in flight is using: as many as were ever in flight at once. */
   private readonly scratches: Scratch[] = [];
   private readonly deps: OrderStoreDeps;
   private readonly options: OrderStoreOptions;
@@ -71,7 +71,7 @@ export class PostgresOrderStore implements OrderStore {
     return this.connection.close();
   }
 
-  /** The timer that makes partitions ahead has not run for millions of rows; the lane need not wait for it any longer. */
+  /** The timer that makes partitions ahead has not run for millions of rows, so the lane makes them itself. */
   private async makePartitions(): Promise<void> {
     const { pool, log } = this.deps;
     try {
@@ -96,12 +96,12 @@ const headsText = `
   from unnest($1::text[]) as k(key)
   join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`;
 
-/** Heads of those of the keys that are known. Keys are `<stream>:<orderId>`; an order id may hold colons itself. */
+/** The heads of the keys that are known. Keys are `<stream>:<orderId>`; an order id may itself contain colons. */
 export async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<string, Head>> {
-  // Postgres' text has no NUL, so such an order can't be known; asking would fail for all the others as well, and for ever.
+  // Postgres' text has no NUL, so such an order can't be known; asking would fail for all the other keys as well, every time.
   const askable = keys.filter((key) => !key.includes('\0'));
   if (askable.length === 0) return new Map();
-  // Not prepared: a plan kept from when there were few orders would read all of them once there are many.
+  // Not prepared: a plan from a time with few orders would read all of them once there are many.
   const { rows } = await pool.query<HeadColumns>(headsText, [textArray(askable)]);
   return new Map(
     rows.map((row) => [
@@ -126,16 +126,16 @@ interface BindingColumns {
   side: string;
 }
 
-// Places only: an order can carry no other command's reference.
+// Places only: an order carries the reference of no other kind of command.
 const bindingsText = `
   select a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.symbol, c.side
   from unnest($1::text[]) as k(attempt_id)
   join public.attempts a using (attempt_id) join public.commands c on c.command_id = a.command_id
   where c.kind = 'place'`;
 
-/** What was asked for under each of the attempts' ids; those that are not ours are left out. */
+/** The command under each of the attempts' ids; ids that are not ours are left out. */
 async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<Map<string, Binding>> {
-  // They come off the wire: see `readHeads`.
+  // The ids come from the platform: see `readHeads`.
   const askable = attemptIds.filter((id) => !id.includes('\0'));
   if (askable.length === 0) return new Map();
   const { rows } = await pool.query<BindingColumns>(bindingsText, [textArray(askable)]);
@@ -155,12 +155,12 @@ async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<
 }
 
 /**
- * The one pipelined connection on which batches are sent: whatever is sent on it is executed in that order, each batch as a transaction of its own.
+ * The one pipelined connection on which batches are sent: they are executed in the order of sending, each as a transaction of its own.
  *
  * States: none → connecting → open → none (broken, or closed). Invariant: a connection that failed once is never used again.
  *
- * One, not two: two backends would race for the lane's row, and whenever the second batch won it was refused as out of order (the first run of the
- * measurement ended so). There is nothing to win either: the second one can't begin before the first has committed.
+ * One, not two: two backends would race for the lane's row, and whenever the second batch won, it was refused as out of order (the first run of the
+ * measurement ended like that). Two would not be faster either: the second batch can't begin before the first has committed.
  */
 class LaneConnection {
   private current: Promise<pg.Client> | undefined;
@@ -190,7 +190,7 @@ class LaneConnection {
     return opening;
   }
 
-  /** Lets what was sent be answered, then ends it. The next `open` would connect again. */
+  /** Waits for the answers to everything that was sent, then ends the connection. The next `open` would connect again. */
   async close(): Promise<void> {
     const opening = this.current;
     this.current = undefined;

@@ -1,7 +1,10 @@
 import type { Pool } from 'pg';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 
-/** A static token of a principal, by its hash. A principal has as many as it needs, so that one can follow another without a gap; what it owns (its idempotency keys) is the name's. */
+/**
+ * A static token of a principal, by its hash. A principal has as many as it needs, so that one can follow another without a gap; its idempotency keys belong to
+ * its name.
+ */
 export interface PrincipalToken {
   /** The name of the principal. */
   readonly name: string;
@@ -9,22 +12,22 @@ export interface PrincipalToken {
   readonly sha256: string;
   readonly scopes: readonly string[];
   readonly accounts: 'all' | readonly string[];
-  /** Wall time from which it is refused. Absent: it has no end. */
+  /** Wall time from which the token is refused. Absent: it has no end. */
   readonly expiresAtMs?: number;
 }
 
 /**
- * Static tokens that are kept in the database. They are read as a whole and by time, never for a request: a caller that guesses tokens would otherwise make us
- * ask the database as often as it pleases.
+ * Static tokens that are kept in the database. All are read together at intervals, never for a request: otherwise a caller that guesses tokens could make us
+ * ask the database without limit.
  */
 export interface PrincipalStore {
-  /** All that have not ended, at most 10,000. Has a deadline; rejects when the database can't be reached. */
+  /** All tokens that have not ended, at most 10,000. Has a deadline; rejects when the database can't be reached. */
   active(): Promise<readonly PrincipalToken[]>;
 }
 
 const mostActive = 10_000;
 
-/** A token with its place among those of its principal: 1, 2, 3 … */
+/** A token with its number among those of its principal: 1, 2, 3 … */
 export interface NumberedToken extends PrincipalToken {
   readonly number: number;
 }
@@ -40,7 +43,7 @@ interface Row {
 
 const columns = `principal, number, encode(token_sha256, 'hex') as sha256, scopes, accounts, public.time_to_ms(expires_at)::text as expires_ms`;
 
-/** The port `PrincipalStore` in Postgres, and what people do with tokens. Tokens themselves are never here. */
+/** The port `PrincipalStore` in Postgres, and the operations of people on tokens. Tokens themselves are never here. */
 export class PostgresPrincipalStore implements PrincipalStore {
   private readonly deps: RetryDeps & { readonly pool: Pool };
 
@@ -67,7 +70,10 @@ export class PostgresPrincipalStore implements PrincipalStore {
     return rowCount === 1;
   }
 
-  /** Ends tokens of the principal after `inMs`, by the database's clock, for good: all of them, or the one of this number. Returns the numbers of those that would have lasted longer. */
+  /**
+   * Ends tokens of the principal after `inMs`, by the database's clock, for good: all of them, or the one of this number. Returns the numbers of the tokens
+   * that would have lasted longer.
+   */
   async end(principal: string, number: number | undefined, inMs: number): Promise<number[]> {
     const { rows } = await this.deps.pool.query<{ number: number }>(
       `update public.principal_tokens set expires_at = now() + $3 * interval '1 millisecond'

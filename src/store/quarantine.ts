@@ -11,7 +11,7 @@ export interface QuarantineCount {
   readonly rows: number;
 }
 
-/** Rows that nobody has dealt with, by stream and reason: from the index alone. For the gauge. */
+/** Rows that have not been dealt with, by stream and reason: from the index only. For the gauge. */
 export async function countQuarantined(pool: Pool): Promise<QuarantineCount[]> {
   return drizzle(pool)
     .select({ stream: quarantine.stream, reason: quarantine.reason, rows: count() })
@@ -21,7 +21,7 @@ export async function countQuarantined(pool: Pool): Promise<QuarantineCount[]> {
     .orderBy(asc(quarantine.stream), asc(quarantine.reason));
 }
 
-/** Rows that nobody has dealt with, oldest first, after the given id. */
+/** Rows that have not been dealt with, oldest first, after the given id. */
 export async function listQuarantined(pool: Pool, afterId: bigint, limit: number): Promise<QuarantinedRow[]> {
   return drizzle(pool)
     .select()
@@ -31,7 +31,7 @@ export async function listQuarantined(pool: Pool, afterId: bigint, limit: number
     .limit(limit);
 }
 
-/** A person has dealt with the row. False: there is none, or it was dealt with before. */
+/** A person has dealt with the row. False: there is no such row, or it was dealt with before. */
 export async function markDealt(pool: Pool, id: bigint): Promise<boolean> {
   const { rowCount } = await drizzle(pool)
     .update(quarantine)
@@ -40,13 +40,13 @@ export async function markDealt(pool: Pool, id: bigint): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** One row, dealt with or not; undefined: there is none, or retention has taken it. */
+/** One row, dealt with or not; undefined: there is no such row, or retention has removed it. */
 export async function findQuarantined(pool: Pool, id: bigint): Promise<QuarantinedRow | undefined> {
   const [row] = await drizzle(pool).select().from(quarantine).where(eq(quarantine.id, id));
   return row;
 }
 
-/** The newest row about the same order that came after `id` and that nobody has dealt with: the order was quarantined again. */
+/** The newest row about the same order that came after `id` and has not been dealt with: the order was quarantined again. */
 export async function quarantinedAgain(
   pool: Pool,
   id: bigint,

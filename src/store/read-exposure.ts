@@ -26,8 +26,8 @@ interface CommandRow {
 }
 
 /**
- * Open orders and unresolved commands as if live, per account, instrument and side, by those. Commands are read before orders: one that is settled in between
- * by its order is counted twice for a moment, never not at all.
+ * Open orders, and unresolved commands as if they were live, per account, instrument and side, sorted by these. Commands are read before orders: a command that
+ * its order settles between the two reads is counted twice for a moment, but never missed.
  */
 export async function readExposure(
   pool: Pool,
@@ -52,7 +52,7 @@ export async function readExposure(
   return [...rows.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** Of each order its own JSON is taken apart once, for all of its fields. */
+/** The JSON of each order is parsed once, for all of its fields. */
 async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<OpenRow[]> {
   if (accounts.length === 0) return [];
   const { rows } = await pool.query<OpenRow>(
@@ -67,7 +67,7 @@ async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<Open
   return rows;
 }
 
-/** Accepted ones too: until its order is observed, an accepted place is nowhere else. */
+/** Includes accepted places: until its order is observed, an accepted place is nowhere else. */
 async function readUnsettledIn(pool: Pool, accounts: readonly string[] | null): Promise<CommandRow[]> {
   const { rows } = await pool.query<CommandRow>(
     `select public.command_json(c) as command, o.state as order

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** Which rows of the log are wanted. What is left out does not narrow it. */
+/** Selects rows of the log. A field that is left out does not narrow the selection. */
 export interface LogSlice {
   readonly lane: number;
   /** Recorded at or after this, milliseconds since the epoch. */
@@ -15,15 +15,16 @@ export interface LogSliceRow {
   readonly payload: string;
 }
 
-/** Rows of one read that are looked at, wanted or not: each read is a short one, however far apart the wanted rows are. */
+/** Rows that one read looks at, selected or not: each read is short, however far apart the selected rows are. */
 const lookedAt = 5_000;
 
 /**
- * No upper bound of seq where the rows are read: the planner takes a range with two ends to keep one row in 200 while a partition was vacuumed and never analysed, and
- * then reads and sorts all of it (seen: 740,000 rows and 7 s for 5,000 of them, which is over the deadline of a statement; 15 ms as it is now).
+ * The rows are read without an upper bound of seq: in a partition that was vacuumed and never analysed, the planner assumes that a range with two ends keeps
+ * one row in 200, and then reads and sorts all of it (seen: 740,000 rows and 7 s for 5,000 of them, which is over the deadline of a statement; 15 ms as it is
+ * now).
  *
- * Updates of a lane with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few thousand rows. `lastSeq` is how far was looked, `upToSeq` at the end. Marks
- * of continuity are left out. Rejects when the database can't be reached.
+ * Updates of a lane with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few thousand rows. `lastSeq` is the last seq looked at,
+ * `upToSeq` at the end. Continuity marks are left out. Rejects when the database can't be reached.
  */
 export async function readLogSlice(
   pool: Pool,
@@ -61,7 +62,7 @@ export async function isInLog(
   return rows[0]?.found === true;
 }
 
-/** The lowest seq that the lane's log still has, and the highest; undefined: it has none. */
+/** The lowest and the highest seq that the lane's log still has; undefined: it has no rows. */
 export async function logBounds(
   pool: Pool,
   lane: number,

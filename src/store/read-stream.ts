@@ -17,10 +17,13 @@ interface UpdateRow {
   readonly payload: string;
 }
 
-/** Rows of the log that one read looks at, whosever they are: a scope of one quiet account must not walk the whole log. */
+/** Rows of the log that one read looks at, of all accounts: a scope of one quiet account must not read the whole log. */
 const lookedAt = 5_000;
 
-/** Rows above $2 of all lanes, $3 of each at the most, from which as many are taken in the order of seq: the key begins with the lane, so each lane's are read by themselves. */
+/**
+ * Rows above $2 of all lanes, at most $3 of each, from which $3 are taken in the order of seq. The key begins with the lane, so the rows of each lane are read
+ * separately.
+ */
 const newerOfAll = `public.lanes l cross join lateral (
   select seq, lane, stream, order_id, account_id, payload from public.order_updates where lane = l.lane and seq > $2 order by seq limit $3) as u`;
 
@@ -31,9 +34,10 @@ interface LogPage {
 }
 
 /**
- * Updates of the scope above `afterSeq`, in the order of seq: all that there ever will be up to `lastSeq`. Within a lane seq order is commit order (see `enter_lane`), between
- * two it is not: where a batch of another lane than that of the last row was under way, it may hold a lower seq, and the page is read again once it has ended. Of one lane
- * nothing is ever waited for. `oldestSeq` is the bound of the oldest partition, so seqs that a batch took and gave back never look like a loss.
+ * Updates of the scope above `afterSeq`, in the order of seq: all that there will ever be up to `lastSeq`. Within a lane, seq order is commit order (see
+ * `enter_lane`); between two lanes it is not. If a batch of another lane than that of the last row was under way, it may hold a lower seq, and the page is read
+ * again once the batch has ended. With one lane there is never a wait. `oldestSeq` is the bound of the oldest partition, so seqs that a batch took and gave
+ * back never look like a loss.
  */
 export async function readStream(deps: StreamDeps, scope: AccountScope, afterSeq: bigint, limit: number): Promise<LogPage> {
   const { xids, ...page } = await readPage(deps.pool, scope, afterSeq, limit);
@@ -44,8 +48,8 @@ export async function readStream(deps: StreamDeps, scope: AccountScope, afterSeq
 }
 
 /**
- * Not prepared (see `PostgresUpdateLog`), and every part has a lower bound of seq: only partitions from there on are touched. `upToSeq` bounds what was looked at, not
- * the look itself: the planner takes a range with two ends to be a short one.
+ * Not prepared (see `PostgresUpdateLog`), and every part has a lower bound of seq: only partitions from there on are touched. `upToSeq` limits the rows that
+ * were read, not the read itself: the planner assumes that a range with two ends is short.
  */
 async function readPage(
   pool: Pool,
@@ -91,7 +95,7 @@ async function readPage(
   };
 }
 
-/** The highest seq that is committed, once nothing below it can be any more; 0 before the first. */
+/** The highest committed seq, once no lower one can be committed any more; 0 before the first. */
 export async function readNewestSeq(deps: StreamDeps): Promise<bigint> {
   const { rows } = await deps.pool.query<{ seq: string; xids: readonly string[] }>(
     `with ${underWay}
@@ -136,10 +140,10 @@ function toUpdate({ seq, stream, order_id, account_id, payload }: UpdateRow): St
 /**
  * The batches of all lanes that had not ended when the statement took its snapshot, as a common table expression of (lane, xid): `with ${underWay}, …`.
  *
- * A batch updates its lane's row before it takes its first seq, and no other can until it has ended. So where one is under way, the row's version that the snapshot
- * shows carries its transaction id in `xmax`, and has since before that seq. What `xmax` names besides is told apart by the snapshot: a batch that was rolled back, and
- * whoever had only locked the row, have ended. The column holds the lower 32 bits of the id, which the snapshot's own completes. Nobody shares a lock on these rows
- * (no foreign key points to them), so that it is never the id of a group.
+ * A batch updates its lane's row before it takes its first seq, and no other batch can until it has ended. So while one is under way, the row's version that
+ * the snapshot shows has the batch's transaction id in `xmax`, and had it before that seq. `xmax` may also name a batch that was rolled back, or a transaction
+ * that only locked the row: the snapshot shows that these have ended. The column holds the lower 32 bits of the id, and the snapshot's own id gives the rest.
+ * No transactions share a lock on these rows (no foreign key points to them), so it is never the id of a group.
  */
 const underWay = `touched as materialized (
     select lane, top + ((xmax::text::bigint - top) << 32 >> 32) as xid
@@ -153,10 +157,10 @@ interface UnderWayOptions {
   readonly deadlineMs: number;
 }
 
-/** A batch is a statement with a deadline of 4 s, and lasts some milliseconds. */
+/** A batch is one statement with a deadline of 4 s, and takes a few milliseconds. */
 const underWayDefaults: UnderWayOptions = { everyMs: 5, deadlineMs: 5_000 };
 
-/** Something keeps a transaction open that has changed the row of a lane. */
+/** A transaction that has changed the row of a lane stays open. */
 class BatchStuckError extends Error {
   readonly code = 'BATCH_STUCK';
   readonly retryable = true;
@@ -167,7 +171,10 @@ class BatchStuckError extends Error {
   }
 }
 
-/** Resolves once each of the transactions has ended, one way or the other. Rejects with `BatchStuckError` after the deadline, and when the database can't be reached. */
+/**
+ * Resolves once each of the transactions has ended, by commit or rollback. Rejects with `BatchStuckError` after the deadline, and when the database can't be
+ * reached.
+ */
 export async function untilEnded(
   { pool, clock }: { readonly pool: Pool; readonly clock: Clock },
   xids: readonly string[],

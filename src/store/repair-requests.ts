@@ -6,7 +6,7 @@ export interface RepairRequest {
   readonly kind: 'backfill' | 'retry';
   readonly stream: Stream;
   readonly accountId: string;
-  /** Of a retry: the row, and the order that it is about. Undefined where somebody has dealt with it meanwhile. */
+  /** For a retry: the row, and the order that it is about. Undefined where the row was dealt with in the meantime. */
   readonly quarantined?: { readonly id: bigint; readonly orderId: string };
 }
 
@@ -17,7 +17,7 @@ export interface RepairAnswer {
 
 export type NewRepairRequest = Pick<RepairRequest, 'kind' | 'stream' | 'accountId'> & { readonly quarantineId?: bigint };
 
-/** Asks whoever follows the account. Rejects when the database can't be reached. */
+/** Asks the process that follows the account. Rejects when the database can't be reached. */
 export async function askRepair(pool: Pool, { kind, stream, accountId, quarantineId }: NewRepairRequest): Promise<bigint> {
   const { rows } = await pool.query<{ id: string }>(
     'insert into public.repair_requests (kind, stream, account_id, quarantine_id) values ($1, $2, $3, $4) returning id',
@@ -26,7 +26,7 @@ export async function askRepair(pool: Pool, { kind, stream, accountId, quarantin
   return BigInt(rows[0]?.id ?? 0);
 }
 
-/** Open ones, the oldest first. Those of accounts that nobody follows stay among them until they are withdrawn, so a limit would let them block the others. */
+/** Open requests, oldest first. Those of accounts that no process follows stay among them until they are withdrawn, so a limit would let them block the others. */
 export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
   const { rows } = await pool.query<{
     id: string;
@@ -49,7 +49,7 @@ export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
   }));
 }
 
-/** False: it was answered before. The first answer stays. */
+/** False: the request was answered before. The first answer stays. */
 export async function answerRepair(pool: Pool, id: bigint, { outcome, detail }: RepairAnswer): Promise<boolean> {
   const { rowCount } = await pool.query(
     'update public.repair_requests set answered_at = now(), outcome = $2, detail = $3 where id = $1 and answered_at is null',
@@ -58,7 +58,7 @@ export async function answerRepair(pool: Pool, id: bigint, { outcome, detail }: 
   return rowCount === 1;
 }
 
-/** Undefined: it is open. */
+/** Undefined: the request is open. */
 export async function readAnswer(pool: Pool, id: bigint): Promise<RepairAnswer | undefined> {
   const { rows } = await pool.query<{ outcome: RepairAnswer['outcome']; detail: string | null }>(
     'select outcome, detail from public.repair_requests where id = $1 and answered_at is not null',

@@ -25,7 +25,7 @@ const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 
 
 /**
  * The port `OrderReads` in Postgres: the scope is part of every statement. Single orders that are asked for in one turn of the event loop are one query, and so
- * are equal pages. `pool`: made by `createReadPool`, for REST alone.
+ * are equal pages. `pool`: made by `createReadPool`, only for REST.
  */
 export class PostgresOrderReads implements OrderReads {
   private readonly deps: RetryDeps & { readonly pool: Pool };
@@ -51,7 +51,7 @@ export class PostgresOrderReads implements OrderReads {
   }
 
   async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
-    // Postgres' text has no NUL, so such an order can't be known; it would fail all that are asked for with it.
+    // Postgres' text has no NUL, so such an order can't be known; it would fail all orders that are asked for with it.
     return orderId.includes('\0') ? undefined : this.single.ask({ scope, stream, orderId });
   }
 
@@ -98,7 +98,7 @@ export class PostgresOrderReads implements OrderReads {
     return retryTransaction(this.deps, () => readNewestSeq(this.deps));
   }
 
-  /** Each different page once; one that fails fails only those that asked for it. */
+  /** Reads each different page once; a page that fails only fails the callers that asked for it. */
   private readPages(queries: readonly OrderPageQuery[]): Promise<PromiseSettledResult<Page<StoredOrder>>[]> {
     const reads = new Map<string, Promise<Page<StoredOrder>>>();
     return Promise.allSettled(
@@ -137,7 +137,7 @@ const microseconds = `(extract(epoch from c.created_at) * 1000000)::bigint::text
 /** `isUnresolved` of domain/command.ts. */
 const unresolved = `c.settled_at is null and c.state in ('open', 'unknown', 'conflict')`;
 
-/** A page of commands, newest first. A cursor is when the last one was made (microseconds) and its id. */
+/** A page of commands, newest first. A cursor is the time at which the last one was made (microseconds), and its id. */
 export async function listCommands(
   pool: Pool,
   scope: AccountScope,

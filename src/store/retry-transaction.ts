@@ -2,24 +2,24 @@ import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 
-/** Our own, raised by the functions of the migration. */
+/** Our own codes, raised by the functions of the migration. */
 export const laneLost = 'TM001';
 export const outOfOrder = 'TM002';
-/** A batch was reduced against an old head; it is read again. */
+/** A batch was reduced from an old head; the head is read again. */
 const staleHead = 'TM003';
 
 /**
  * Serialization failure, deadlock, lock not available, administrator and crash shutdown, cannot connect now, canceled (statement deadline), idle in
- * transaction, disk full, out of memory, too many connections. Besides them the whole class 08, and errors of the socket (see `isTransient`).
+ * transaction, disk full, out of memory, too many connections. In addition, the whole class 08, and errors of the socket (see `isTransient`).
  */
 const transient = new Set(['40001', '40P01', '55P03', '57P01', '57P02', '57P03', '57014', '25P03', '53100', '53200', '53300']);
 
-/** True: the session lives, and the same may pass with what is stored now, a partition more, or some time. Else nobody knows what the error means. */
+/** True: the session lives, and the same call may pass with newer heads, one more partition, or after some time. Otherwise the meaning of the error is unknown. */
 export function isKnownToPass(error: unknown): boolean {
   return isTransient(error) || isMissingPartition(error) || sqlstateOf(error) === staleHead;
 }
 
-/** The five characters of a database error, or undefined when the error came from somewhere else. */
+/** The five-character code of a database error, or undefined when the error came from elsewhere. */
 export function sqlstateOf(error: unknown): string | undefined {
   const { code, severity } = rootOf(error);
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined ? code : undefined;
@@ -39,7 +39,7 @@ export function isTransient(error: unknown): boolean {
 
 /**
  * True: a row that Postgres will never take. Class 22 (data), 23 (integrity), 54 (too deep, too long for an index), 21000 (one order twice in a batch).
- * A missing partition is class 23 as well, and no row's fault: see `isMissingPartition`.
+ * A missing partition is class 23 as well, but not the fault of a row: see `isMissingPartition`.
  */
 export function isPoison(error: unknown): boolean {
   const state = sqlstateOf(error);
@@ -51,14 +51,14 @@ export function isMissingPartition(error: unknown): boolean {
   return sqlstateOf(error) === '23514' && rootOf(error)['constraint'] === undefined;
 }
 
-/** What carries no SQLSTATE never came from the server: the socket's errno, or one of `pg`'s own messages, which have no code. */
+/** An error without SQLSTATE did not come from the server: it has the socket's errno, or it is one of `pg`'s own messages, which have no code. */
 function isConnectionError(error: unknown): boolean {
   const { code, message } = rootOf(error);
   if (typeof code === 'string') return /^(?!ERR_)E[A-Z]/.test(code);
   return typeof message === 'string' && /^(Connection terminated|Query read timeout|timeout e|Client (has|was) )/.test(message);
 }
 
-/** Drizzle wraps what the driver threw, and Node an attempt at several addresses. */
+/** Drizzle wraps the error of the driver, and Node the errors of a connection attempt at several addresses. */
 function rootOf(error: unknown): { [name in 'code' | 'severity' | 'message' | 'constraint' | 'cause']?: unknown } {
   if (typeof error !== 'object' || error === null) return {};
   const cause = (error as { cause?: unknown }).cause;
@@ -71,15 +71,15 @@ export interface RetryDeps {
 }
 
 interface RetryOptions {
-  /** No new try begins later than this. Each try has the deadlines of its connection besides. */
+  /** No new try begins later than this. Each try also has the deadlines of its connection. */
   readonly forMs?: number;
 }
 
 /**
- * Runs a whole transaction (or a single statement) again while it fails with what is likely to pass: see `isTransient`. A try whose answer was lost may have
+ * Repeats a whole transaction (or a single statement) while it fails with an error that is likely to pass: see `isTransient`. A try whose answer was lost may have
  * committed, so the work must be harmless when done twice. Rejects with the last error.
  *
- * Not for `apply_batch`: there a lost answer needs a verdict, and its caller decides.
+ * Not for `apply_batch`: there, a caller must first find out whether a batch with a lost answer committed.
  */
 export async function retryTransaction<T>(deps: RetryDeps, work: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
   const backoff = new Backoff(deps.random, { firstMs: 20, maxMs: 500 });

@@ -21,7 +21,7 @@ interface HaltRow {
 const columns = `halt_id, account_id, cause, reason, raised_by, public.time_to_ms(since) as since_ms, public.time_to_ms(cleared_at) as cleared_ms,
   cleared_by, cleared_reason`;
 
-/** What stands still at the moment, oldest first. */
+/** The active halts, oldest first. */
 export async function readActiveHalts(pool: Pool): Promise<Halt[]> {
   const { rows } = await pool.query<HaltRow>(
     `select ${columns} from public.halts where cleared_at is null order by since, halt_id`,
@@ -29,7 +29,7 @@ export async function readActiveHalts(pool: Pool): Promise<Halt[]> {
   return rows.map(toHalt);
 }
 
-/** The active halt of that scope and cause: this one, unless there was one already. Without a fence nobody is asked who holds the lane. */
+/** The active halt of that scope and cause: this one, unless there was one already. Without a fence, the holder of the lane is not checked. */
 export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
   const [row] = await writeOnce<HaltRow>(deps, {
     text: `select ${columns} from public.raise_halt($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -47,7 +47,7 @@ export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined
   return row === undefined ? 'fenced' : toHalt(row);
 }
 
-/** Clears what is active in exactly this scope: resuming the service leaves the halts of accounts. */
+/** Clears the active halts of exactly this scope: resuming the service leaves the halts of accounts. */
 export async function clearHalts(
   deps: Deps,
   scope: Halt['scope'],
@@ -96,7 +96,7 @@ export async function setCancelTimers(
   return row === undefined || row.fires === null ? undefined : Number(row.fires);
 }
 
-/** Those of the lane that have neither been disarmed nor fired. */
+/** The timers of the lane that have neither been disarmed nor fired. */
 export async function readArmedCancelTimers(pool: Pool, lane: number): Promise<CancelTimer[]> {
   const { rows } = await pool.query<{ timer_id: string; principal: string; account_id: string; left_ms: string }>(
     `select timer_id, principal, account_id, (extract(epoch from fires_at - clock_timestamp()) * 1000)::text as left_ms
@@ -129,7 +129,7 @@ interface Row {
   readonly changed_ms: string;
 }
 
-/** Rows of limits are few: people write them. */
+/** Reads all rows of limits: they are few, since people write them. */
 export async function readLimits(pool: Pool): Promise<LimitRow[]> {
   const { rows } = await pool.query<Row>(
     `select principal, account_id, bounds, changed_by, reason, public.time_to_ms(changed_at) as changed_ms

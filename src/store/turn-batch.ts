@@ -1,11 +1,11 @@
 import type { Clock } from '../runtime/clock.ts';
 
 export interface TurnBatchOptions {
-  /** Batches that are being answered at once; what is asked meanwhile waits, and becomes one batch. */
+  /** Batches that are being answered at once; questions that come in the meantime wait, and become one batch. */
   readonly maxInFlight: number;
   /** Questions of one batch. */
   readonly maxBatch: number;
-  /** Questions that wait; beyond, `ask` rejects. */
+  /** The most questions that wait; beyond that, `ask` rejects. */
   readonly maxWaiting: number;
 }
 
@@ -15,17 +15,17 @@ interface Question<Q, A> {
   readonly reject: (error: unknown) => void;
 }
 
-/** More is asked than can be answered. Nothing was read. */
+/** There are more questions than can be answered. Nothing was read. */
 export class OverloadedError extends Error {
   readonly code = 'READS_OVERLOADED';
   readonly retryable = true;
 }
 
 /**
- * Answers together what is asked in one turn of the event loop, so that a hundred requests that arrive at once are one query.
+ * Answers the questions of one turn of the event loop together, so that a hundred requests that arrive at once are one query.
  *
- * Invariant: a question is answered by a read that began after it was asked; so nobody is told less than what was committed before, and nobody joins a read
- * that is already under way.
+ * Invariant: a question is answered by a read that began after it was asked. So the answer has everything that was committed before the question, and no
+ * question joins a read that is already under way.
  */
 export class TurnBatch<Q, A> {
   private waiting: Question<Q, A>[] = [];
@@ -34,7 +34,7 @@ export class TurnBatch<Q, A> {
   private readonly deps: { readonly clock: Clock; readonly answer: (queries: readonly Q[]) => Promise<readonly A[]> };
   private readonly options: TurnBatchOptions;
 
-  /** `answer` gives as many answers as it got queries, in their order, or rejects for all of them. */
+  /** `answer` gives one answer for each query, in their order, or rejects for all of them. */
   constructor(
     deps: { readonly clock: Clock; readonly answer: (queries: readonly Q[]) => Promise<readonly A[]> },
     options: TurnBatchOptions,

@@ -10,11 +10,13 @@ export interface StoredLogRow extends LogRow {
 
 export type RelayCursor = 'log' | 'state';
 
-/** The log of committed updates, read back in recovery, and the relay's own positions in it. Every call has a deadline; rejects when the database can't be reached. */
+/**
+ * The log of committed updates, which recovery reads, and the relay's own positions in it. Every call has a deadline; rejects when the database can't be reached.
+ */
 export interface UpdateLog {
-  /** The lane's committed rows with seq above `afterSeq`, lowest first, at most `limit`. Never one whose predecessor may still commit. */
+  /** The lane's committed rows with seq above `afterSeq`, lowest first, at most `limit`. Never a row whose predecessor may still commit. */
   readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]>;
-  /** The newest row of each order above `afterSeq`, at most `limit` log rows looked at (fewer where they are large); `lastSeq` is the last seq looked at. */
+  /** The newest row of each order above `afterSeq`, from at most `limit` log rows (fewer where they are large); `lastSeq` is the last seq looked at. */
   readNewestAfter(
     lane: number,
     afterSeq: bigint,
@@ -24,7 +26,10 @@ export interface UpdateLog {
   loadPosition(lane: number, cursor: RelayCursor): Promise<bigint>;
   /** Never moves a position back. False: the epoch is no longer ours, nothing was saved. */
   savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean>;
-  /** The highest committed seq, the number of rows above `afterSeq`, and the oldest one's time in ms since the epoch. For metrics: may be an estimate above 1,000. */
+  /**
+   * The highest committed seq, the number of rows above `afterSeq`, and the oldest one's time in ms since the epoch. For metrics: above 1,000 it may be an
+   * estimate.
+   */
   pendingAfter(lane: number, afterSeq: bigint): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }>;
 }
 
@@ -37,16 +42,16 @@ interface Row {
   payload: string;
 }
 
-/** Above this many rows the backlog is told by the distance of seqs, which counts those of rolled-back batches too. Each row counted is a row read. */
+/** Above this many rows the backlog is the distance of seqs, which includes those of rolled-back batches. To count a row is to read it. */
 const countedRows = 1_000;
 
-/** Of payloads, looked at by one `readNewestAfter`: its rows have 6 MB as a rule, and might have a gigabyte. */
+/** The most bytes of payloads that one `readNewestAfter` looks at: its rows usually have 6 MB, and might have a gigabyte. */
 const maxLookedAtBytes = 16_000_000;
 
 /**
- * The port `UpdateLog` in Postgres. Every read names the lane, has a lower bound of seq and follows its order: the primary key gives it the
- * lane's rows alone, from the partition of that bound on.
- * Within a lane seq order is commit order (see `enter_lane`): what a read shows has no predecessor that may still commit.
+ * The port `UpdateLog` in Postgres. Every read names the lane, has a lower bound of seq and follows its order: the primary key gives it only the
+ * lane's rows, from the partition of that bound on.
+ * Within a lane seq order is commit order (see `enter_lane`): a row that a read shows has no predecessor that may still commit.
  */
 export class PostgresUpdateLog implements UpdateLog {
   private readonly deps: RetryDeps & { readonly pool: Pool };
@@ -69,7 +74,7 @@ export class PostgresUpdateLog implements UpdateLog {
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }> {
-    // Keys first, payloads after: of 10,000 updates of 1,000 orders only 1,000 payloads are carried through.
+    // Keys first, payloads after: from 10,000 updates of 1,000 orders, only 1,000 payloads are read.
     const rows = await this.query<Row & { last_seq: string }>(
       `with rows as materialized (
          select seq, stream, order_id, octet_length(payload) as bytes
@@ -95,8 +100,8 @@ export class PostgresUpdateLog implements UpdateLog {
   }
 
   async savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean> {
-    // The lane's row is not locked: a batch holds it most of the time, and a position is true whoever saves it, once Kafka acknowledged it. Beyond the log it is not: a
-    // database that came back without its newest rows gives their numbers again, and those rows would never be sent.
+    // The lane's row is not locked: a batch holds it most of the time, and once Kafka has acknowledged a position, it is true from any process. A position
+    // beyond the log is not: a database that came back without its newest rows gives their numbers again, and those rows would never be sent.
     const rows = await this.query(
       `insert into public.relay_positions as p (lane, cursor, seq)
        select lane, $3, $4 from public.lanes where lane = $1 and epoch = $2 and $4 <= coalesce(greatest(
@@ -123,7 +128,7 @@ export class PostgresUpdateLog implements UpdateLog {
     return { rows: Number(row?.distance ?? row?.counted ?? 0), oldestMs };
   }
 
-  /** Not prepared: a plan kept from when a partition was empty would read all of it, row by row, when it is full. */
+  /** Not prepared: a plan from a time when a partition was empty would read all of it, row by row, once it is full. */
   private async query<R extends object>(text: string, values: unknown[]): Promise<R[]> {
     return retryTransaction(this.deps, async () => (await this.deps.pool.query<R & Record<string, unknown>>(text, values)).rows);
   }
@@ -136,7 +141,7 @@ function toLogRow({ seq, batch, stream, order_id, account_id, payload }: Row): S
     : { ...place, topic: 'updates', key: `${stream}:${order_id}` };
 }
 
-/** How far a cursor of a lane is, and the newest row behind it. */
+/** The position of a cursor of a lane, and the newest row after it. */
 interface RelayBacklog {
   readonly cursor: RelayCursor;
   readonly passed: bigint;

@@ -19,7 +19,7 @@ export const accounts = pgTable(
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
-/** Tokens, sealed (see `encrypt.ts`), and who may refresh them at the moment. */
+/** Tokens, sealed (see `seal` in store/token-store.ts), and the process that may refresh them at the moment. */
 export const credentials = pgTable('credentials', {
   credential: text().primaryKey(),
   /** 0 while only a claim was made. */
@@ -31,8 +31,8 @@ export const credentials = pgTable('credentials', {
 });
 
 /**
- * What a person asks of whoever follows an account, which only the lane's holder does: to read it whole (`backfill`), or to read again what stands in
- * quarantine (`retry`). Answered once; whoever asked and gave up answers it himself (`withdrawn`).
+ * Requests of a person to the follower of an account, which is always the lane's holder: to read the account completely (`backfill`), or to read an order in
+ * quarantine again (`retry`). Answered once; the process that asked and gave up answers the request itself (`withdrawn`).
  */
 export const repairRequests = pgTable(
   'repair_requests',
@@ -42,7 +42,7 @@ export const repairRequests = pgTable(
     kind: text().notNull(),
     stream: text().notNull(),
     accountId: text('account_id').notNull(),
-    /** The row to deal with, of a `retry`. */
+    /** The quarantine row of a `retry`. */
     quarantineId: bigint('quarantine_id', { mode: 'bigint' }),
     requestedAt: timestamp('requested_at', { withTimezone: true }).notNull().defaultNow(),
     answeredAt: timestamp('answered_at', { withTimezone: true }),

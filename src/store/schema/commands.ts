@@ -26,10 +26,10 @@ export const attemptStates = "'prepared', 'sending', 'not_sent', 'refused', 'rej
 export const evidenceKinds = "'answer', 'update', 'read', 'note', 'person'";
 
 /**
- * What callers asked for (domain/command.ts), one row a command, never deleted. Written by the SQL functions `open_command`, `step_command` and
- * `take_over_commands`; the trigger `commands_guard` refuses every step that no code may make, whoever makes it.
+ * The commands of callers (domain/command.ts), one row for each, never deleted. Written by the SQL functions `open_command`, `step_command` and
+ * `take_over_commands`; the trigger `commands_guard` refuses every forbidden step, from every writer.
  *
- * Few rows and few writes beside the log: an index more costs nothing that matters, on a mutable column neither.
+ * Few rows and few writes compared with the log: one more index costs little, even on a mutable column.
  */
 export const commands = pgTable(
   'commands',
@@ -44,7 +44,7 @@ export const commands = pgTable(
     kind: text().notNull(),
     stream: text().notNull(),
     accountId: text('account_id').notNull(),
-    /** Of a place; the order has them otherwise. */
+    /** Only for a place; otherwise the order has it. */
     symbol: text(),
     side: text(),
     /** The whole `CommandRequest`. */
@@ -61,9 +61,9 @@ export const commands = pgTable(
     pendingVersion: bigint('pending_version', { mode: 'bigint' }),
     misses: integer().notNull().default(0),
     baseline: json(),
-    /** Money that it would add to its account, as it was valued when it was journaled. Null: a cancel, or not known. */
+    /** The amount of money that the command would add to its account, as valued when it was journaled. Null: a cancel, or not known. */
     exposure: numeric(),
-    /** Times of a command are the holder's, to the millisecond. */
+    /** Times of a command are those of the holder's clock, to the millisecond. */
     deadlineAt: timestamp('deadline_at', { withTimezone: true }).notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
@@ -74,19 +74,19 @@ export const commands = pgTable(
     uniqueIndex('commands_one_place_per_order')
       .on(t.stream, t.orderId)
       .where(sql`${t.kind} = 'place' and ${t.orderId} is not null`),
-    // Not unique: of several all but one came to nothing, and one of those may turn out to have landed. The trigger holds them to that as they begin.
+    // Not unique: if there are several, all but one led to nothing, and one of those may still turn out to have landed. The trigger checks this when one begins.
     index('commands_successors').on(t.supersedes).where(sql`${t.supersedes} is not null`),
     index('commands_newest').on(t.createdAt, t.commandId),
     index('commands_by_account').on(t.accountId, t.createdAt, t.commandId),
     index('commands_by_key').on(t.idempotencyKey),
-    // For references that are used once, and for `?callerRef=`: 0.03 ms each among 300,000 commands. With the time in the principal's place the first took 116 ms where
-    // another principal had given one reference to 100,000; a page of that one comes from `commands_newest` at once.
+    // For references that are used once, and for `?callerRef=`: 0.03 ms each among 300,000 commands. With the time instead of the principal, the first took 116
+    // ms where another principal had given one reference to 100,000 commands; a page of those comes fast from `commands_newest`.
     index('commands_by_caller_ref').on(t.callerRef, t.principal).where(sql`${t.callerRef} is not null`),
     index('commands_not_final').on(t.accountId, t.createdAt).where(sql`${t.settledAt} is null`),
     index('commands_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
-    // The predicate is on what never changes: steps stay HOT.
+    // The predicate uses a column that never changes: steps stay HOT.
     index('commands_of_order').on(t.stream, t.orderId).where(sql`${t.kind} <> 'place'`),
-    // Places that came to nothing: an order of one of them has landed late.
+    // Places that led to no order: an order of one of them has landed late.
     index('commands_came_to_nothing')
       .on(t.commandId)
       .where(sql`${t.kind} = 'place' and ${t.settledAt} is not null and (${t.orderId} is null or ${t.state} <> 'applied')`),
@@ -106,7 +106,10 @@ export const commands = pgTable(
   ],
 );
 
-/** One write to the platform each. The trigger `attempts_guard` holds the rest: numbers without a hole, prepared → sending once, no way out of an end. */
+/**
+ * Each is one write to the platform. The trigger `attempts_guard` enforces the other rules: numbers without a gap, prepared → sending once, no step after a
+ * final state.
+ */
 export const attempts = pgTable(
   'attempts',
   {
@@ -125,7 +128,7 @@ export const attempts = pgTable(
   },
   (t) => [
     uniqueIndex('attempts_numbered').on(t.commandId, t.number),
-    // The promise itself: a second write only after the one before it is documented as not sent, or was refused.
+    // The promise itself: a second write comes only after the one before it is recorded as not sent, or was refused.
     uniqueIndex('attempts_one_in_doubt').on(t.commandId).where(sql`${t.state} not in ('not_sent', 'refused')`),
     index('attempts_in_flight').on(t.epoch).where(sql`${t.state} in ('prepared', 'sending')`),
     check('attempts_id', sql`starts_with(${t.attemptId}, 'tm-') and length(${t.attemptId}) <= 64`),
@@ -134,7 +137,10 @@ export const attempts = pgTable(
   ],
 );
 
-/** What is known about a command, one fact a row, append only (a trigger refuses everything else, of everybody): a verdict can be computed again from it. */
+/**
+ * The known facts about a command, one in each row, append only (a trigger refuses every other change, from every role): a verdict can be computed again from
+ * them.
+ */
 export const evidence = pgTable(
   'evidence',
   {
@@ -159,9 +165,9 @@ export const evidence = pgTable(
 
 /**
  * The outbox of `tidemark.command-outcomes.v1`: one row for every step of a command, in the transaction of the step. Not the log of updates: journal
- * transactions are slow and concurrent, and would hold up its watermark. Here each row says for itself whether it was published.
+ * transactions are slow and concurrent, and would delay its watermark. Here each row says for itself whether it was published.
  *
- * `id` rises with `version` inside a command (its row is locked from one to the other), and that is all the order that is promised.
+ * `id` rises with `version` inside a command (its row is locked from one to the next). No other order is promised.
  */
 export const commandEvents = pgTable(
   'command_events',
@@ -186,8 +192,8 @@ export const commandEvents = pgTable(
 );
 
 /**
- * Under which epoch the journal may be written. Not the lane's own row: every batch locks that one, and journal transactions would wait for batches and
- * batches for them. A journal transaction locks this row `for share` until it commits, `take_over_commands` raises it.
+ * The epoch under which the journal may be written. Not the lane's own row: every batch locks that one, so journal transactions would wait for batches and
+ * batches for them. A journal transaction locks this row `for share` until it commits; `take_over_commands` raises the epoch.
  */
 export const commandFence = pgTable('command_fence', {
   lane: integer().primaryKey(),

@@ -2,9 +2,9 @@ import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, json, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /**
- * The one true state of every order. Written by the SQL function `apply_batch` alone: no role of the service may write here otherwise.
+ * The one true state of every order. Only the SQL function `apply_batch` writes it: no role of the service may write here in another way.
  *
- * `json`, not `jsonb`: nobody searches inside the state, and `jsonb` costs 30 % of the throughput. `join_state` is the reducer's own memory
+ * `json`, not `jsonb`: no query searches inside the state, and `jsonb` costs 30 % of the throughput. `join_state` is the reducer's own memory
  * (`Head.join`). `fillfactor` 80 (in the migration) leaves room in the page, so that an update need not touch an index.
  */
 export const orders = pgTable(
@@ -20,9 +20,9 @@ export const orders = pgTable(
     isOpen: boolean('is_open')
       .notNull()
       .generatedAlwaysAs(sql`status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')`),
-    /** Ours, 1, 2, 3 … without a hole. */
+    /** Our own number: 1, 2, 3 … without a gap. */
     revision: bigint({ mode: 'number' }).notNull(),
-    /** The revision that was stored before: what `apply_batch` compares, so that two writers never build on the same one. */
+    /** The revision that was stored before. `apply_batch` compares it, so that two writers never build on the same one. */
     reducedFrom: bigint('reduced_from', { mode: 'number' }).notNull().default(0),
     /** The platform's version, int64; null on account orders. */
     sourceVersion: bigint('source_version', { mode: 'bigint' }),
@@ -41,10 +41,10 @@ export const orders = pgTable(
 );
 
 /**
- * Every accepted change, append only: history, outbox and replay source in one. Written by the SQL function `apply_batch` alone.
+ * Every accepted change, append only: history, outbox and replay source in one. Only the SQL function `apply_batch` writes it.
  *
  * Partitioned by ranges of `seq`, which drizzle can't say: `partition by` was added to the generated migration by hand, and the partitions come
- * from `ensure_log_partitions`. The key begins with the lane: its rows are read at a cost of their own (docs/decisions/014).
+ * from `ensure_log_partitions`. The key begins with the lane, so that the cost of reading a lane depends only on its own rows (docs/decisions/014).
  * `unique (stream, order_id, revision)` holds in each partition (Postgres has no index over all of them that leaves
  * out the partition key). A plain sequence, not an identity column: before Postgres 17 a partitioned table can't have one.
  */
@@ -69,8 +69,8 @@ export const orderUpdates = pgTable(
 );
 
 /**
- * Orders that carry the id of an attempt, written with the revision that first shows it by `apply_batch_with_bindings`. The key is the invariant: an order is bound once.
- * No foreign keys: nothing of the journal may make a batch of the stream wait or fail.
+ * Orders that carry the id of an attempt, written with the revision that first shows it by `apply_batch_with_bindings`. The key is the invariant: an order is
+ * bound once. No foreign keys: the journal must never make a batch of the stream wait or fail.
  */
 export const orderBindings = pgTable(
   'order_bindings',
@@ -98,7 +98,7 @@ export const relayPositions = pgTable(
   (t) => [primaryKey({ columns: [t.lane, t.cursor] })],
 );
 
-/** What arrived and could not be understood or taken, kept whole until a person dealt with it. */
+/** Data that arrived and could not be understood or stored, kept complete until a person has dealt with it. */
 export const quarantine = pgTable(
   'quarantine',
   {
@@ -122,13 +122,13 @@ export const quarantine = pgTable(
 /** One row a lane: lease, fence, order of batches, and the answer to a lost commit (see `enter_lane`). Times are the database's. */
 export const lanes = pgTable('lanes', {
   lane: integer().primaryKey(),
-  /** Names one run of one process; null once it was given back. */
+  /** Names one run of one process; null once the lane was given back. */
   holder: text(),
   /** The fencing number: rises with every change of holder, every reclaim and every release. */
   epoch: bigint({ mode: 'bigint' }).notNull(),
   /** The number of the last committed batch. */
   batch: bigint({ mode: 'bigint' }).notNull(),
   renewedAt: timestamp('renewed_at', { withTimezone: true }).notNull(),
-  /** Stands in every payload, above the revision. Raised by `begin_generation`, and never lowered. */
+  /** In every payload; it counts before the revision. Raised by `begin_generation`, and never lowered. */
   generation: integer().notNull().default(1),
 });

@@ -30,7 +30,7 @@ export const principalTokens = pgTable(
     /** Null: every account. */
     accounts: text().array(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
-    /** Null: no end. A revoked token has one that is past; it only ever moves to an earlier time (a trigger). */
+    /** Null: no end. A revoked token has an end in the past; the end can only move to an earlier time (a trigger). */
     expiresAt: timestamp('expires_at', { withTimezone: true }),
   },
   (t) => [
@@ -41,7 +41,7 @@ export const principalTokens = pgTable(
   ],
 );
 
-/** Who did what to the command side. Append only (a trigger refuses everything else, of everybody). */
+/** The acts on the command side, with their principals. Append only (a trigger refuses every other change, from every role). */
 export const auditLog = pgTable(
   'audit_log',
   {
@@ -50,7 +50,7 @@ export const auditLog = pgTable(
     principal: text().notNull(),
     action: text().notNull(),
     accountId: text('account_id'),
-    /** As it was said: a refusal may name a command that never was. */
+    /** As the caller wrote it: a refusal may name a command that never existed. */
     commandId: text('command_id'),
     requestId: text('request_id'),
     reason: text(),

@@ -16,14 +16,14 @@ import {
 } from 'drizzle-orm/pg-core';
 
 /**
- * What each cancel-all set out to cancel, written before its first cancel, one row each, never deleted and never changed but for `key_held` and `ended_at` (trigger). The
- * list is what makes its key one: asked again later, it is about these orders and no others.
+ * The list of each cancel-all, written before its first cancel, one row for each, never deleted and never changed except `key_held` and `ended_at` (trigger). The
+ * list gives the key its meaning: asked again later, the key covers these orders and no others.
  */
 export const cancelAlls = pgTable(
   'cancel_alls',
   {
     cancelAllId: uuid('cancel_all_id').primaryKey(),
-    /** Its holder wrote it. Another lane has other accounts: the same key is another one there. */
+    /** The lane whose holder wrote it. Another lane has other accounts: there the same key is a different one. */
     lane: integer().notNull(),
     principal: text().notNull(),
     idempotencyKey: text('idempotency_key').notNull(),
@@ -34,13 +34,13 @@ export const cancelAlls = pgTable(
     selection: json().notNull(),
     reason: text().notNull(),
     onLanding: text('on_landing').notNull(),
-    /** `OrderOfAccount[]`; the cancel of the one at place n has the key `cancel-all:<id>:<n>`. */
+    /** `OrderOfAccount[]`; the cancel of the order at index n has the key `cancel-all:<id>:<n>`. */
     orders: json().notNull(),
     /** `PlaceOfAccount[]`; the cancel of an order that one of them places has the key `cancel-all:<id>:<commandId>`. */
     places: json().notNull(),
     /** `UnreadAccount[]` */
     unread: json().notNull(),
-    /** Accounts of which nothing was to be cancelled, and why. */
+    /** Accounts in which nothing was to be cancelled, and why. */
     declined: json().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     /** Null: in force. */
@@ -54,7 +54,7 @@ export const cancelAlls = pgTable(
   ],
 );
 
-/** Why placing and replacing stand still, for an account or the service. A row is cleared once, by a person, and never otherwise changed (trigger). */
+/** Why placing and replacing are stopped, for an account or the service. A row is cleared once, by a person, and never changed in another way (trigger). */
 export const halts = pgTable(
   'halts',
   {
@@ -79,14 +79,16 @@ export const halts = pgTable(
   ],
 );
 
-/** The dead man's switch: one timer for each principal and account of a lane. Run out and not ended: the lane's holder cancels the account's orders. */
+/**
+ * The dead man's switch: one timer for each principal and account of a lane. Once it has run out and is not ended, the lane's holder cancels the account's orders.
+ */
 export const cancelTimers = pgTable(
   'cancel_timers',
   {
     lane: integer().notNull(),
     principal: text().notNull(),
     accountId: text('account_id').notNull(),
-    /** Another one with each renewal: what it fires has this in its key. */
+    /** A new one with each renewal: the cancel-all that it fires has this in its key. */
     timerId: uuid('timer_id').notNull(),
     /** By the database's clock. */
     firesAt: timestamp('fires_at', { withTimezone: true }).notNull(),
@@ -99,7 +101,7 @@ export const cancelTimers = pgTable(
   ],
 );
 
-/** What needs a second principal, as it was asked for. Approved once, by another principal, and never otherwise changed (trigger). */
+/** Acts that need a second principal, as they were asked for. Approved once, by another principal, and never changed in another way (trigger). */
 export const approvals = pgTable(
   'approvals',
   {
@@ -128,7 +130,8 @@ export const approvals = pgTable(
 );
 
 /**
- * What commands are held to before they are journaled: `Bounds` (domain/limits.ts) in one scope each. Read by `judge_limits` in the transaction that journals, written by
+ * The limits that commands must keep before they are journaled: `Bounds` (domain/limits.ts) of one scope each. Read by `judge_limits` in the transaction that
+ * journals, written by
  * `change_limits`. A row without bounds is deleted: the audit trail has its history.
  */
 export const limits = pgTable(
