@@ -5,10 +5,10 @@ import type { Bounds } from '../src/domain/limits.ts';
 import { measurePlace } from '../src/domain/measure-command.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
-import type { OpenResult } from '../src/store/command-journal.ts';
+import type { CommandJournal, OpenResult } from '../src/store/command-journal.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { createPool } from '../src/store/pool.ts';
-import { PostgresCommandJournal } from '../src/store/postgres-journal.ts';
+import { createPostgresJournal } from '../src/store/postgres-journal.ts';
 import { percentile } from './percentile.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
@@ -23,7 +23,7 @@ const rounds = 3_000;
 async function measureCommandJournal(url: string): Promise<Record<string, { p50Ms: number; p99Ms: number }>> {
   await migrate({ url, log, clock: systemClock });
   const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 1 });
-  const journal = new PostgresCommandJournal({ pool, clock: systemClock, random: systemRandom });
+  const journal = createPostgresJournal({ pool, clock: systemClock, random: systemRandom });
   await pool.query('create table if not exists bare (id bigint generated always as identity primary key, text text)');
   await journal.takeOver(fence, systemClock.nowMs(), 0);
   const spent: Record<string, number[]> = { bare: [], open: [], openUnderOne: [], openUnderAll: [], markSending: [], step: [] };
@@ -48,10 +48,7 @@ async function measureCommandJournal(url: string): Promise<Record<string, { p50M
   );
 }
 
-async function oneCommand(
-  journal: PostgresCommandJournal,
-  time: <T>(what: string, work: () => Promise<T>) => Promise<T>,
-): Promise<void> {
+async function oneCommand(journal: CommandJournal, time: <T>(what: string, work: () => Promise<T>) => Promise<T>): Promise<void> {
   const atMs = systemClock.nowMs();
   const [commandId, attemptId] = [systemRandom.uuid(), `tm-${systemRandom.uuid()}`];
   const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' };
@@ -78,7 +75,7 @@ async function oneCommand(
 }
 
 /** Far above what the run sends: each limit is evaluated and none refuses. */
-async function setLimits(pool: Pool, journal: PostgresCommandJournal): Promise<void> {
+async function setLimits(pool: Pool, journal: CommandJournal): Promise<void> {
   const [most, many] = ['1000000000', 1_000_000];
   const all: Bounds = {
     ...{ maxQuantity: most, maxNotional: most, collarPercent: '50', allowedSymbols: ['AAPL'], instruments: ['equity'] },
@@ -97,7 +94,7 @@ async function setLimits(pool: Pool, journal: PostgresCommandJournal): Promise<v
 
 /** Opened and given up again, so that nothing of it counts for the next one. */
 async function oneLimited(
-  journal: PostgresCommandJournal,
+  journal: CommandJournal,
   accountId: string,
   time: (work: () => Promise<OpenResult>) => Promise<OpenResult>,
 ): Promise<void> {

@@ -10,7 +10,7 @@ import { PostgresLaneStore } from '../store/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { PostgresOutcomeLog } from '../store/outcome-log.ts';
 import { createPool, createReadPool } from '../store/pool.ts';
-import { PostgresCommandJournal } from '../store/postgres-journal.ts';
+import { createPostgresJournal } from '../store/postgres-journal.ts';
 import { PostgresOrderStore } from '../store/postgres-orders.ts';
 import { PostgresPrincipalStore } from '../store/principals.ts';
 import { PostgresOrderReads } from '../store/rest-reads.ts';
@@ -71,7 +71,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     lanes: new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor }),
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared, options),
-    journal: new PostgresCommandJournal({ ...deps, pool: commandPool }),
+    journal: createPostgresJournal({ ...deps, pool: commandPool }),
     outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
     reads: new PostgresOrderReads({ ...deps, pool: readPool }),
     commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),

@@ -6,7 +6,7 @@ import { Backoff } from '../../src/runtime/backoff.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
 import { CommitWitness, Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { PostgresCommandJournal } from '../../src/store/postgres-journal.ts';
+import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
 import { orderAt } from '../support/ingest-rig.ts';
 import { fence, newPlace } from '../support/journal-fixtures.ts';
 import { observe } from '../support/observe.ts';
@@ -124,7 +124,7 @@ describe('a database that came back without commits that it had acknowledged', (
     await using rig = await storeRig();
     const witness = new CommitWitness();
     witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
-    const journal = new PostgresCommandJournal({ ...rig.deps, witness });
+    const journal = createPostgresJournal({ ...rig.deps, witness });
     await journal.takeOver(fence, 0, 0);
     const opened = await journal.open(newPlace(), fence);
     expect(opened.kind).toBe('opened');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AfterRestoreOptions, afterRestore, PostgresLaneStore } from '../../src/store/lane-store.ts';
-import { PostgresCommandJournal } from '../../src/store/postgres-journal.ts';
+import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { atMs, fence, newPlace } from '../support/journal-fixtures.ts';
 import { batch, storeRig } from '../support/store-rig.ts';
@@ -55,7 +55,7 @@ describe('after a restore', () => {
 
   it('an attempt that was only prepared in the copy ends unknown, never as not sent', async () => {
     await using rig = await storeRig();
-    const journal = new PostgresCommandJournal(rig.deps);
+    const journal = createPostgresJournal(rig.deps);
     await journal.takeOver(fence, atMs, 0);
     const opened = await journal.open(newPlace(), fence);
     expect((await afterRestore(rig.pool, options)).attempts).toBe(1);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createPool } from '../../src/store/pool.ts';
-import { PostgresCommandJournal } from '../../src/store/postgres-journal.ts';
+import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
 import { answered, atMs, fence, newPlace, sending } from '../support/journal-fixtures.ts';
 import { type JournalRig, journalRig } from '../support/journal-rig.ts';
 import { eventually } from '../support/poll.ts';
@@ -95,7 +95,7 @@ describe('a write whose answer is lost', () => {
       { log: testLog },
       { url: proxiedUrl(rig.database.url, rig.proxy), applicationName: 'test-commands', maxConnections: 1 },
     );
-    const journal = new PostgresCommandJournal({ pool, clock: systemClock, random: systemRandom });
+    const journal = createPostgresJournal({ pool, clock: systemClock, random: systemRandom });
     const asked = newPlace();
     const blocker = await rig.rival();
     await blocker.query('begin; lock table commands in exclusive mode');

@@ -11,7 +11,7 @@ import { countOrders, maintainCommands, maintainLog, maintainQuarantine, measure
 import { readSchemaVersion } from '../../src/store/migrations.ts';
 import { PostgresOutcomeLog } from '../../src/store/outcome-log.ts';
 import { createPool } from '../../src/store/pool.ts';
-import { PostgresCommandJournal } from '../../src/store/postgres-journal.ts';
+import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
 import { PostgresOrderStore } from '../../src/store/postgres-orders.ts';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
 import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine.ts';
@@ -112,7 +112,7 @@ describe('the service as a mere member of tidemark_app', () => {
     await using session = await loggedInAs('tidemark_app');
     const { pool } = session;
     const deps = { pool, clock: systemClock, random: systemRandom };
-    const journal = new PostgresCommandJournal(deps);
+    const journal = createPostgresJournal(deps);
     expect(await journal.takeOver(fence, atMs, 0)).toEqual([]);
     const command = await unknown(journal);
     await journal.addEvidence(command.commandId, [answer()]);

@@ -2,7 +2,7 @@ import type { OrderView } from '../../src/domain/order.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import type { NewCommand } from '../../src/store/command-journal.ts';
-import { PostgresCommandJournal } from '../../src/store/postgres-journal.ts';
+import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
 import { atMs, fence } from './journal-fixtures.ts';
 import { storeRig } from './store-rig.ts';
 
@@ -10,7 +10,7 @@ import { storeRig } from './store-rig.ts';
 export async function journalRig() {
   const rig = await storeRig();
   const told = { fenced: 0 };
-  const journal = new PostgresCommandJournal({
+  const journal = createPostgresJournal({
     ...{ pool: rig.pool, clock: systemClock, random: systemRandom },
     onFenced: () => {
       told.fenced += 1;
