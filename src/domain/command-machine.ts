@@ -45,7 +45,7 @@ export const commandEvents = [
 ] as const;
 export type CommandEvent = (typeof commandEvents)[number];
 
-/** `late_landing`: an order is there although the command was over or presumed absent. Its account stops placing until a person has looked. */
+/** `late_landing`: an order is there that should not be, by the command's state or by the platform's answer. Its account stops placing until a person has looked. */
 type CommandAlarm = 'late_landing';
 
 /** `ignored`: true, and evidence, but no step. `impossible`: the event is a mistake of its sender; nothing is written. */

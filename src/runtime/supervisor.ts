@@ -150,7 +150,7 @@ interface DrainStep {
   readonly outcome: 'drained' | 'failed' | 'gave_up';
 }
 
-/** The last part of the deadline, in which steps that must give up may do so. */
+/** The share of the deadline, at its end, that is kept for steps which must give up. */
 const giveUpShare = 0.1;
 
 /**
