@@ -1,13 +1,13 @@
+import type { AccountLook, FollowedAccounts } from '../connectors/account-access.ts';
 import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { ReadBudget } from '../platform/order-reads.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { AccountProbes, ProbeResult } from './account-probes.ts';
 import type { CommandOptions } from './command-options.ts';
 import { TokenBucket } from './rate-budget.ts';
 
 interface AccountReadsDeps {
-  readonly probes: AccountProbes;
+  readonly accounts: FollowedAccounts;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['commands'], 'probes'>;
   /** Wall time of the oldest send that a read of the account is to judge: an order that was hidden for a while appears with its old time. */
@@ -19,10 +19,11 @@ export interface AccountRead {
   readonly stream: Stream;
   readonly accountId: string;
   readonly calledAtMs: number;
-  readonly result: ProbeResult;
+  readonly look: AccountLook;
 }
 
-export type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<ProbeResult>;
+/** Undefined: the account is not followed, and there is nothing to look at. */
+export type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<AccountLook> | undefined;
 
 interface Flight {
   readonly stream: Stream;
@@ -64,8 +65,8 @@ export class AccountReads {
     this.timer?.cancel();
     this.timer = undefined;
     for (const flight of this.waiting.splice(0)) {
-      const reason = { code: 'STOPPED', message: 'the term is over' };
-      this.land(flight, { ...flight, calledAtMs: this.deps.clock.monotonicMs(), result: { kind: 'failed', reason } });
+      const look = failed('STOPPED', 'the term is over');
+      this.land(flight, { ...flight, calledAtMs: this.deps.clock.monotonicMs(), look });
     }
   }
 
@@ -86,7 +87,7 @@ export class AccountReads {
   }
 
   /** A read of one order or one reference, if the budget has room for it now. Undefined: there is no room, and the reads of the account have to do. */
-  async direct(read: BudgetedRead, stop: AbortSignal): Promise<ProbeResult | undefined> {
+  async direct(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook | undefined> {
     const { metrics } = this.deps;
     if (this.waiting.length > 0 || !this.bucket.take(Math.floor(this.options.probes.burst / 2))) {
       metrics.probes.inc({ outcome: 'skipped' });
@@ -109,15 +110,15 @@ export class AccountReads {
   }
 
   private async fly(flight: Flight): Promise<void> {
-    const { probes, clock } = this.deps;
+    const { accounts, clock } = this.deps;
     const { stream, accountId } = flight;
     const calledAtMs = clock.monotonicMs();
     const sinceMs = this.deps.oldestSendMs(stream, accountId);
-    const result = await this.run(
-      (signal, budget) => probes.readAccount(stream, accountId, signal, sinceMs, budget),
+    const look = await this.run(
+      (signal, budget) => accounts.account(stream, accountId)?.lookAtAll(sinceMs, signal, budget),
       this.stopped.signal,
     );
-    this.land(flight, { stream, accountId, calledAtMs, result });
+    this.land(flight, { stream, accountId, calledAtMs, look });
   }
 
   private land(flight: Flight, read: AccountRead): void {
@@ -141,14 +142,14 @@ export class AccountReads {
     };
   }
 
-  private async run(read: BudgetedRead, stop: AbortSignal): Promise<ProbeResult> {
+  private async run(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook> {
     const budget = this.budget();
-    const result = await runProbe(this.deps, (signal) => read(signal, budget), {
+    const look = await runProbe(this.deps, (signal) => read(signal, budget), {
       deadlineMs: this.options.probeDeadlineMs,
       stop,
     });
-    this.deps.metrics.probes.inc({ outcome: result.kind });
-    return result;
+    this.deps.metrics.probes.inc({ outcome: look.complete ? 'complete' : 'failed' });
+    return look;
   }
 }
 
@@ -162,20 +163,20 @@ interface ProbeDeps {
  */
 export async function runProbe(
   { clock }: ProbeDeps,
-  read: (signal: AbortSignal) => Promise<ProbeResult>,
+  read: (signal: AbortSignal) => ReturnType<BudgetedRead>,
   limits: { readonly deadlineMs: number; readonly stop: AbortSignal },
-): Promise<ProbeResult> {
+): Promise<AccountLook> {
   const { deadlineMs, stop } = limits;
   const over = new AbortController();
   const giveUp = () => over.abort();
   if (stop.aborted) return failed('STOPPED', 'nobody waits for it any more');
   stop.addEventListener('abort', giveUp, { once: true });
   const timer = clock.after(deadlineMs, giveUp);
-  const ended = new Promise<ProbeResult>((resolve) => {
+  const ended = new Promise<AccountLook>((resolve) => {
     over.signal.addEventListener('abort', () => resolve(failed('DEADLINE', 'the read did not end in time')), { once: true });
   });
   try {
-    return await Promise.race([read(over.signal), ended]);
+    return await Promise.race([read(over.signal) ?? failed('NOT_FOLLOWED', 'the account is not followed'), ended]);
   } catch (error) {
     return failed('PROBE_FAILED', String(error));
   } finally {
@@ -184,6 +185,6 @@ export async function runProbe(
   }
 }
 
-function failed(code: string, message: string): ProbeResult {
-  return { kind: 'failed', reason: { code, message } };
+function failed(code: string, message: string): AccountLook {
+  return { complete: false, error: { code, message, retryable: true, sent: 'maybe' } };
 }

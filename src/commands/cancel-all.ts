@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { Log } from '../observability/log.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { AuditEntry, CancelAllSelection, NewCancelAll, OnLanding, Term } from '../store/command-journal.ts';
-import type { AccountProbes } from './account-probes.ts';
 import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
 import { anotherLeads, type Declined, declined } from './check-submission.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -12,7 +12,7 @@ import type { SendingTerm } from './submit-command.ts';
 import { untilAnswered } from './until-answered.ts';
 
 export interface CancelAllsDeps extends CancelAllRunDeps {
-  readonly probes: AccountProbes;
+  readonly accounts: FollowedAccounts;
   readonly log: Log;
   /** The term to send under, or why nothing may be sent. */
   readonly maySend: () => SendingTerm | Declined;

@@ -1,9 +1,9 @@
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { Baseline, Command } from '../domain/command.ts';
 import { checkCancel, checkPlace, checkReplace } from '../domain/command-checks.ts';
 import { isOrderId, type Order } from '../domain/order.ts';
 import type { SettlingUpdate } from '../domain/settling.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
-import type { AccountProbes } from './account-probes.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission, SubmitResult } from './commands.ts';
@@ -14,7 +14,7 @@ export type Declined = Extract<SubmitResult, { kind: 'declined' }>;
 
 export interface CheckDeps {
   readonly journal: Pick<CommandJournal, 'readOrder'>;
-  readonly probes: Pick<AccountProbes, 'standing'>;
+  readonly accounts: FollowedAccounts;
   readonly book: CommandBook;
   readonly halts: Halts;
   readonly budgets: Budgets;
@@ -73,7 +73,7 @@ function mayExistUnseen({ request, ifRevision }: Submission): boolean {
 
 /** Why no order of the account may be cancelled, on neither stream. */
 export function cancelAllObjection(
-  deps: Pick<CheckDeps, 'probes'>,
+  deps: Pick<CheckDeps, 'accounts'>,
   options: Pick<CommandOptions, 'accounts'>,
   accountId: string,
 ): Declined | undefined {
@@ -87,26 +87,26 @@ export function cancelAllObjection(
 
 /** Why no command of ours may touch the account, if so. */
 function accountObjection(
-  { probes }: Pick<CheckDeps, 'probes'>,
+  deps: Pick<CheckDeps, 'accounts'>,
   { accounts }: Pick<CommandOptions, 'accounts'>,
   stream: Submission['request']['stream'],
   accountId: string,
   mayBeUnknown: boolean,
 ): Declined | undefined {
-  const { known, isSim, mayAppear } = probes.standing(stream, accountId);
+  const account = deps.accounts.account(stream, accountId);
   if (accounts.length > 0 && !accounts.includes(accountId))
     return declined('ACCOUNT_NOT_TRADED', 'the account is not among those that may be traded (TIDEMARK_COMMAND_ACCOUNTS)');
-  if (!known && mayAppear === true && !(mayBeUnknown && accounts.includes(accountId)))
-    return declined('SOURCE_NOT_LIVE', 'the accounts have not been listed yet', 1_000);
-  if (!known && !(mayBeUnknown && accounts.includes(accountId)))
-    return declined('ACCOUNT_NOT_FOUND', 'no account of this id is followed on this stream');
-  if (accounts.length === 0 && !isSim)
+  if (account === undefined && !(mayBeUnknown && accounts.includes(accountId)))
+    return deps.accounts.hasListed
+      ? declined('ACCOUNT_NOT_FOUND', 'no account of this id is followed on this stream')
+      : declined('SOURCE_NOT_LIVE', 'the accounts have not been listed yet', 1_000);
+  if (accounts.length === 0 && account?.isSim !== true)
     return declined('ACCOUNT_NOT_TRADED', 'a real account is traded only when it is named in TIDEMARK_COMMAND_ACCOUNTS');
   return undefined;
 }
 
 function placingObjection(
-  { halts, probes, book }: CheckDeps,
+  { halts, accounts, book }: CheckDeps,
   options: CommandOptions,
   { request }: Submission,
 ): Declined | undefined {
@@ -116,7 +116,7 @@ function placingObjection(
       'PLACING_HALTED',
       `placing is halted (${halt.cause}): ${halt.reason}. Cancels pass; a person has to resume it`,
     );
-  if (options.needsLive && !probes.standing(request.stream, request.accountId).live)
+  if (options.needsLive && accounts.account(request.stream, request.accountId)?.live !== true)
     return declined('SOURCE_NOT_LIVE', 'the order stream of the account is not live: an outcome would be learnt late', 2_000);
   if (!book.complete) return declined('RATE_LIMITED', 'more commands are unresolved than can be followed', 10_000);
   return undefined;

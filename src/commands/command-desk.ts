@@ -1,3 +1,4 @@
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import { isUnresolved } from '../domain/command.ts';
 import type { CommittedBatch } from '../domain/committed-batch.ts';
 import type { Log } from '../observability/log.ts';
@@ -8,7 +9,6 @@ import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { AuditEntry, CommandJournal, Term } from '../store/command-journal.ts';
-import type { AccountProbes } from './account-probes.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { CancelAlls, type CancelAllWord } from './cancel-all.ts';
@@ -41,7 +41,7 @@ import { type SendingTerm, SubmitCommand } from './submit-command.ts';
 export interface CommandDeskDeps {
   readonly journal: CommandJournal;
   readonly entry: OrderEntry;
-  readonly probes: AccountProbes;
+  readonly accounts: FollowedAccounts;
   readonly quotes: Quotes;
   readonly lease: Lease;
   readonly clock: Clock;

@@ -1,16 +1,16 @@
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { Stream } from '../domain/order.ts';
 import { isSelected, type Selectable } from '../domain/select-orders.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inParallel } from '../runtime/waiting.ts';
 import type { CommandJournal, NewCancelAll, OpenOrder, OrderOfAccount, UnreadAccount } from '../store/command-journal.ts';
-import type { AccountProbes } from './account-probes.ts';
 import { runProbe } from './account-reads.ts';
 import type { Declined } from './check-submission.ts';
 import type { CancelAllScope } from './commands.ts';
 
 export interface ListDeps {
   readonly journal: Pick<CommandJournal, 'openOrders' | 'unseenPlaces'>;
-  readonly probes: AccountProbes;
+  readonly accounts: FollowedAccounts;
   readonly clock: Clock;
   /** Why the account may not be traded, on neither stream. */
   readonly objection: (accountId: string) => Declined | undefined;
@@ -82,18 +82,20 @@ async function readAccounts(
 
 /** Why the account may have open orders that are not known, if so. */
 async function readAccount(
-  { probes, clock }: ListDeps,
+  { accounts, clock }: ListDeps,
   stream: Stream,
   accountId: string,
   leftMs: number,
   stop: AbortSignal,
 ): Promise<Pick<UnreadAccount, 'code' | 'message'> | undefined> {
-  const { known, mayAppear, live } = probes.standing(stream, accountId);
-  if (!known) return mayAppear === true ? { code: 'NOT_LIVE', message: 'the accounts have not been listed yet' } : undefined;
-  const read = (signal: AbortSignal) => probes.readAccount(stream, accountId, signal);
-  const result = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stop });
-  if (result.kind === 'failed') return { code: 'NOT_READ', message: result.reason.message };
-  if (!result.certain) return { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' };
+  const account = accounts.account(stream, accountId);
+  if (account === undefined)
+    return accounts.hasListed ? undefined : { code: 'NOT_LIVE', message: 'the accounts have not been listed yet' };
+  const { live } = account;
+  const read = (signal: AbortSignal) => account.lookAtAll(undefined, signal);
+  const look = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stop });
+  if (!look.complete) return { code: 'NOT_READ', message: look.error.message.slice(0, 500).toWellFormed() };
+  if (!look.certain) return { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' };
   return live
     ? undefined
     : { code: 'NOT_LIVE', message: 'its order stream is not live: what opened since the read is not known' };

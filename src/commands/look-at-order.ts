@@ -1,7 +1,7 @@
+import type { AccountLook, FollowedAccounts } from '../connectors/account-access.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
-import type { AccountProbes, ProbeResult } from './account-probes.ts';
 import { type AccountReads, type BudgetedRead, runProbe } from './account-reads.ts';
 import { type Declined, declined, orderNotFound } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
@@ -12,7 +12,7 @@ import type { Watched } from './watched.ts';
 
 interface LookDeps {
   readonly journal: Pick<CommandJournal, 'addEvidence'>;
-  readonly probes: AccountProbes;
+  readonly accounts: FollowedAccounts;
   readonly reads: AccountReads;
   readonly book: CommandBook;
   readonly clock: Clock;
@@ -31,12 +31,15 @@ const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
  * result says nothing about the place. Never rejects.
  */
 export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<void> {
-  const { probes, reads } = deps;
+  const { accounts, reads } = deps;
   const { request, orderId, reason } = entry.command;
   if (orderId === undefined || !aboutTheOrder.includes(reason?.status)) return;
   const { stream, accountId } = request;
   const never = new AbortController().signal;
-  const direct = await reads.direct((signal, budget) => probes.readOrder(stream, accountId, orderId, signal, budget), never);
+  const direct = await reads.direct(
+    (signal, budget) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget),
+    never,
+  );
   if (direct === undefined) await reads.read(stream, accountId);
   entry.behind = true;
   await deps.settle(entry);
@@ -47,20 +50,22 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
  * at a time; a look that was not complete is repeated with the next probe. Never rejects.
  */
 export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference: string | undefined): Promise<void> {
-  const { probes, reads, clock, journal, log } = deps;
+  const { accounts, reads, clock, journal, log } = deps;
   const { commandId, request, orderId } = entry.command;
   if (entry.told.has('looking')) return;
   entry.told.add('looking');
   const { stream, accountId } = request;
   try {
-    const result: ProbeResult | undefined =
+    const look =
       reference === undefined
-        ? (await reads.read(stream, accountId)).result
-        : await withinBudget(deps, entry, (signal, budget) => probes.byReference(stream, accountId, reference, signal, budget));
-    if (result?.kind !== 'complete' || !result.certain) return;
+        ? (await reads.read(stream, accountId)).look
+        : await withinBudget(deps, entry, (signal, budget) =>
+            accounts.account(stream, accountId)?.lookFor(reference, signal, budget),
+          );
+    if (!look?.complete || !look.certain) return;
     // Without a reference nothing ties one order to another: the other orders of a complete read belong to other commands.
-    const other = reference === undefined ? undefined : result.shown.find((id) => id !== orderId);
-    const detail = { startedAtMs: result.startedAtMs, ...(other !== undefined && { orderId: other }) };
+    const other = reference === undefined ? undefined : look.shown.find((id) => id !== orderId);
+    const detail = { startedAtMs: look.startedAtMs, ...(other !== undefined && { orderId: other }) };
     const code = other === undefined ? 'no_successor' : 'successor_found';
     await journal.addEvidence(commandId, [{ kind: 'read', code, detail, atMs: clock.nowMs() }]);
     entry.successor = other === undefined ? {} : { orderId: other };
@@ -80,11 +85,11 @@ async function withinBudget(
   { reads, book, clock }: LookDeps,
   entry: Watched,
   read: BudgetedRead,
-): Promise<ProbeResult | undefined> {
+): Promise<AccountLook | undefined> {
   const never = new AbortController().signal;
   while (book.get(entry.command.commandId) === entry) {
-    const result = await reads.direct(read, never);
-    if (result !== undefined) return result;
+    const look = await reads.direct(read, never);
+    if (look !== undefined) return look;
     await clock.sleep(roomEveryMs);
   }
   return undefined;
@@ -99,7 +104,7 @@ async function withinBudget(
  */
 export class UnseenOrders {
   private readonly bucket: TokenBucket;
-  private readonly deps: { readonly probes: Pick<AccountProbes, 'readOrder'>; readonly clock: Clock };
+  private readonly deps: { readonly accounts: FollowedAccounts; readonly clock: Clock };
   private readonly options: Pick<CommandOptions, 'probes' | 'deadlineMs'>;
 
   constructor(deps: UnseenOrders['deps'], options: UnseenOrders['options']) {
@@ -110,15 +115,16 @@ export class UnseenOrders {
 
   /** Why the cancel is not sent; undefined: the order was shown. Never rejects. */
   async objection(request: Extract<Submission['request'], { kind: 'cancel' }>, stop: AbortSignal): Promise<Declined | undefined> {
-    const { probes } = this.deps;
+    const { accounts } = this.deps;
     const { bucket } = this;
     const { stream, accountId, orderId } = request;
     if (!bucket.take()) return declined('RATE_LIMITED', 'too many orders that were never seen are asked for', bucket.waitMs());
     const budget = { spend: () => {}, mayRepeat: () => bucket.take() };
     const limits = { deadlineMs: this.options.deadlineMs, stop };
-    const result = await runProbe(this.deps, (signal) => probes.readOrder(stream, accountId, orderId, signal, budget), limits);
-    if (result.kind === 'failed')
+    const read = (signal: AbortSignal) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget);
+    const look = await runProbe(this.deps, read, limits);
+    if (!look.complete)
       return declined('SOURCE_NOT_LIVE', 'the order was never seen here, and could not be read just now', 1_000);
-    return result.shown.includes(orderId) ? undefined : orderNotFound;
+    return look.shown.includes(orderId) ? undefined : orderNotFound;
   }
 }

@@ -1,8 +1,8 @@
+import type { CompleteLook, FollowedAccounts } from '../connectors/account-access.ts';
 import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
-import type { AccountProbes, ProbeResult } from './account-probes.ts';
 import type { AccountRead, AccountReads } from './account-reads.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -10,7 +10,7 @@ import { isFollowed, type Watched } from './watched.ts';
 
 /** A complete read, with which commands are judged. */
 export interface CompleteProbe {
-  readonly result: Extract<ProbeResult, { kind: 'complete' }>;
+  readonly look: CompleteLook;
   readonly by: 'reference' | 'order' | 'account';
   /** Monotonic. */
   readonly calledAtMs: number;
@@ -18,7 +18,7 @@ export interface CompleteProbe {
 
 interface ProbeWatchDeps {
   readonly journal: Pick<CommandJournal, 'addEvidence'>;
-  readonly probes: AccountProbes;
+  readonly accounts: FollowedAccounts;
   readonly reads: AccountReads;
   readonly book: CommandBook;
   readonly clock: Clock;
@@ -111,30 +111,27 @@ export class ProbeWatch {
   }
 
   private async probeDirectly(entry: Watched, stop: AbortSignal): Promise<void> {
-    const { probes, reads, clock, judge } = this.deps;
+    const { accounts, reads, clock, judge } = this.deps;
     const { request, orderId, attempts } = entry.command;
     const { stream, accountId } = request;
     const calledAtMs = clock.monotonicMs();
     const isPlace = request.kind === 'place';
     const id = isPlace ? attempts.at(-1)?.attemptId : orderId;
     if (id === undefined) return;
-    const result = await reads.direct(
-      (signal, budget) =>
-        isPlace
-          ? probes.byReference(stream, accountId, id, signal, budget)
-          : probes.readOrder(stream, accountId, id, signal, budget),
-      stop,
-    );
-    if (result?.kind !== 'complete' || stop.aborted) return;
-    await judge([entry], { result, by: isPlace ? 'reference' : 'order', calledAtMs });
+    const look = await reads.direct((signal, budget) => {
+      const account = accounts.account(stream, accountId);
+      return isPlace ? account?.lookFor(id, signal, budget) : account?.lookAt(id, signal, budget);
+    }, stop);
+    if (!look?.complete || stop.aborted) return;
+    await judge([entry], { look, by: isPlace ? 'reference' : 'order', calledAtMs });
   }
 
-  private async judgeAccount({ stream, accountId, result, calledAtMs }: AccountRead, key: string): Promise<void> {
+  private async judgeAccount({ stream, accountId, look, calledAtMs }: AccountRead, key: string): Promise<void> {
     const { book, judge } = this.deps;
     const those = [...book.ofAccount(accountId)].filter(
       ({ command }) => command.request.stream === stream && isFollowed(command),
     );
-    if (result.kind === 'complete') await judge(those, { result, by: 'account', calledAtMs });
+    if (look.complete) await judge(those, { look, by: 'account', calledAtMs });
     this.accounts.delete(key);
     for (const entry of those) if (this.waits.has(entry)) this.rearm(entry);
   }

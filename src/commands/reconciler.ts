@@ -1,3 +1,4 @@
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import { type Command, type CommandOutcome, isFinal, isUnresolved } from '../domain/command.ts';
 import type { CommittedBatch, LogRow } from '../domain/committed-batch.ts';
 import { decodeUpdate } from '../domain/encode-update.ts';
@@ -9,7 +10,6 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { inParallel } from '../runtime/waiting.ts';
 import type { CommandJournal, Term } from '../store/command-journal.ts';
-import type { AccountProbes } from './account-probes.ts';
 import { AccountReads } from './account-reads.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -25,7 +25,7 @@ import { isFollowed, type Watched } from './watched.ts';
 
 interface ReconcilerDeps {
   readonly journal: CommandJournal;
-  readonly probes: AccountProbes;
+  readonly accounts: FollowedAccounts;
   readonly book: CommandBook;
   readonly steps: CommandSteps;
   readonly clock: Clock;

@@ -125,12 +125,11 @@ interface CountMissDeps {
  */
 export async function countMiss(deps: CountMissDeps, entry: Watched, probe: CompleteProbe, term: Term): Promise<void> {
   const { journal, steps, book, clock } = deps;
-  const { result, by, calledAtMs } = probe;
-  const isShown = by === 'reference' && result.shown.length > 0;
+  const { look, by, calledAtMs } = probe;
+  const isShown = by === 'reference' && look.shown.length > 0;
   if (by === 'order' || isShown || calledAtMs < entry.sentAtMs || entry.behind || !isFollowed(entry.command)) return;
-  const { startedAtMs, certain } = result;
   const ageMs = clock.monotonicMs() - Math.max(entry.sentAtMs, entry.watchedSinceMs);
-  const missed: MissedBy = { read: { startedAtMs, certain }, by, ageMs, atMs: clock.nowMs() };
+  const missed: MissedBy = { read: look, by, ageMs, atMs: clock.nowMs() };
   const decide = (newest: Command) => (entry.bound.length > 0 ? undefined : decideAbsence(newest, missed));
   const { command } = entry;
   const evidence = entry.bound.length > 0 ? undefined : missOf(command, missed);

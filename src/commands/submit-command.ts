@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import { attemptPrefix, type Command, type CommandRequest } from '../domain/command.ts';
 import { canonicalRequest } from '../domain/command-checks.ts';
 import { describeBreach, type LimitBreach } from '../domain/limits.ts';
@@ -9,7 +10,6 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { CommandJournal, NewCommand, OpenResult, Term } from '../store/command-journal.ts';
-import type { AccountProbes } from './account-probes.ts';
 import { AccountTurns } from './account-turns.ts';
 import { awaitCommand } from './await-command.ts';
 import {
@@ -34,7 +34,7 @@ import type { Watched } from './watched.ts';
 
 export interface SubmitDeps {
   readonly journal: CommandJournal;
-  readonly probes: AccountProbes;
+  readonly accounts: FollowedAccounts;
   readonly quotes: Quotes;
   readonly book: CommandBook;
   readonly halts: Halts;
@@ -286,7 +286,8 @@ export class SubmitCommand {
 
   private limitedBy(request: CommandRequest, order: Order | undefined): Pick<NewCommand, 'measure' | 'limitsRequired'> {
     if (request.kind === 'cancel') return {};
-    const { isSim } = this.deps.probes.standing(request.stream, request.accountId);
+    // Not known to be simulated is taken for real: that permits less.
+    const isSim = this.deps.accounts.account(request.stream, request.accountId)?.isSim === true;
     const measure = measureOf(request, order);
     return { ...(measure !== undefined && { measure }), ...(!isSim && { limitsRequired: true }) };
   }

@@ -63,10 +63,10 @@ export class AccountLooks implements AccountAccess {
     const look = await this.deps.looks.lookAt(orderId, { rank: 'command', signal, budget });
     if (look.kind === 'failed') return failed(look.error);
     if (look.kind === 'unclear') return failed(unclear);
-    const { startedMs } = look;
-    if (look.kind === 'absent') return { complete: true, startedMs, shown: [], certain: this.certain };
+    const { startedMs: startedAtMs } = look;
+    if (look.kind === 'absent') return { complete: true, startedAtMs, shown: [], certain: this.certain };
     const certain = look.item.view.certainty === 'certain' && this.certain;
-    return { complete: true, startedMs, shown: [orderId], certain };
+    return { complete: true, startedAtMs, shown: [orderId], certain };
   }
 
   lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
@@ -75,8 +75,8 @@ export class AccountLooks implements AccountAccess {
     const read = async (): Promise<AccountLook> => {
       const outcome = await this.deps.reader.read('probe', either, sinceMs, budget);
       if (!outcome.complete) return outcome;
-      const { startedMs, shown } = outcome;
-      return { complete: true, startedMs, shown, certain: outcome.certain && this.certain };
+      const { startedMs: startedAtMs, shown } = outcome;
+      return { complete: true, startedAtMs, shown, certain: outcome.certain && this.certain };
     };
     return orGivenUp(read(), either);
   }
@@ -98,7 +98,7 @@ export class AccountLooks implements AccountAccess {
   private async listed(reference: string, signal: AbortSignal, budget: ReadBudget | undefined): Promise<AccountLook> {
     const { reads, intake, sink, clock } = this.deps;
     const { stream, accountId } = this.options;
-    const startedMs = clock.nowMs();
+    const startedAtMs = clock.nowMs();
     const asked = intake.mark;
     const items: TakenRow[] = [];
     const onPage = async ({ rows, bytes }: Page) => {
@@ -119,7 +119,7 @@ export class AccountLooks implements AccountAccess {
     if (views.length < items.length) return failed(unclear);
     const certain = this.certain && views.every(({ certainty }) => certainty === 'certain');
     const shown = views.filter((view) => referenceOf(view) === reference).map(({ orderId }) => orderId);
-    return { complete: true, startedMs, shown, certain };
+    return { complete: true, startedAtMs, shown, certain };
   }
 }
 

@@ -1,13 +1,9 @@
-import type { AccountProbes, AccountStanding, ProbeResult } from '../commands/account-probes.ts';
 import { CommandDesk } from '../commands/command-desk.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
 import type { Config } from '../config/config.ts';
-import type { AccountLook } from '../connectors/account-access.ts';
-import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Http } from '../platform/http.ts';
-import type { ReadBudget } from '../platform/order-reads.ts';
 import { SocketWriteLines } from '../platform/socket-write-lines.ts';
 import { OutcomeRelay } from '../publish/outcome-relay.ts';
 import type { Publisher } from '../publish/publisher.ts';
@@ -16,7 +12,6 @@ import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import { PlatformOrderEntry } from './order-entry.ts';
 import type { EntryAccounts, PlatformConfig } from './platform-parts.ts';
-import { reasonOf } from './platform-parts.ts';
 import { PlatformQuotes } from './platform-quotes.ts';
 import type { storeParts } from './store-parts.ts';
 
@@ -59,7 +54,7 @@ export function commandParts({ store, accounts, http, publisher, ...shared }: Co
     {
       journal: store.journal,
       entry,
-      probes: new PlatformAccountProbes({ accounts }),
+      accounts,
       quotes: new PlatformQuotes(
         { accounts, http, clock, random, metrics: metrics.platform, log },
         { platformUrl: config.platformUrl },
@@ -93,59 +88,4 @@ export function commandOptions(config: Config): CommandOptions {
     haltAt: { account: config.haltUnresolvedAccount, service: config.haltUnresolvedService },
     probes: { perSecond: config.probeRate, burst: config.probeBurst },
   };
-}
-
-/** The port `AccountProbes` over the accounts that the connectors follow. An account that nobody follows has nothing to say: every look at it fails. */
-export class PlatformAccountProbes implements AccountProbes {
-  private readonly accounts: EntryAccounts;
-
-  constructor(deps: { accounts: EntryAccounts }) {
-    this.accounts = deps.accounts;
-  }
-
-  standing(stream: Stream, accountId: string): AccountStanding {
-    const account = this.accounts.account(stream, accountId);
-    // Not known to be simulated is taken for real: that is the answer which permits less.
-    if (account === undefined)
-      return { known: false, mayAppear: !this.accounts.hasListed, live: false, isSim: false, certain: false };
-    const { live, isSim, certain } = account;
-    return { known: true, live, isSim, certain };
-  }
-
-  async byReference(
-    stream: Stream,
-    accountId: string,
-    attemptId: string,
-    signal: AbortSignal,
-    budget?: ReadBudget,
-  ): Promise<ProbeResult> {
-    return resultOf(await this.accounts.account(stream, accountId)?.lookFor(attemptId, signal, budget));
-  }
-
-  async readAccount(
-    stream: Stream,
-    accountId: string,
-    signal: AbortSignal,
-    sinceMs?: number,
-    budget?: ReadBudget,
-  ): Promise<ProbeResult> {
-    return resultOf(await this.accounts.account(stream, accountId)?.lookAtAll(sinceMs, signal, budget));
-  }
-
-  async readOrder(
-    stream: Stream,
-    accountId: string,
-    orderId: string,
-    signal: AbortSignal,
-    budget?: ReadBudget,
-  ): Promise<ProbeResult> {
-    return resultOf(await this.accounts.account(stream, accountId)?.lookAt(orderId, signal, budget));
-  }
-}
-
-function resultOf(look: AccountLook | undefined): ProbeResult {
-  if (look === undefined) return { kind: 'failed', reason: { code: 'NOT_FOLLOWED', message: 'the account is not followed' } };
-  if (!look.complete) return { kind: 'failed', reason: reasonOf(look.error) };
-  const { startedMs, certain, shown } = look;
-  return { kind: 'complete', startedAtMs: startedMs, certain, shown };
 }

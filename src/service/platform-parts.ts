@@ -1,8 +1,7 @@
 import { hostname } from 'node:os';
 import type { ConfigWith } from '../config/config.ts';
-import type { AccountAccess } from '../connectors/account-access.ts';
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { Reason } from '../domain/command.ts';
-import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { CredentialOptions } from '../platform/acquire-token.ts';
@@ -47,14 +46,10 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
   return { http, signedIn };
 }
 
-/** What the command side needs of the accounts that we follow. */
-export interface EntryAccounts {
-  /** Every credential has listed its accounts since the lane is ours: before, an account that is not followed may yet be. */
-  readonly hasListed: boolean;
+/** The accounts that we follow, with the tokens that reach them. */
+export interface EntryAccounts extends FollowedAccounts {
   /** Tokens of the credential that follows the account; undefined where none does, and while the lane is not held. */
   tokensFor(accountId: string): TokenSource | undefined;
-  /** The account on one stream; undefined where it is not followed. */
-  account(stream: Stream, accountId: string): AccountAccess | undefined;
 }
 
 /** Why the platform did not do what was asked, in the journal's terms. */

@@ -5,6 +5,7 @@ import {
   atCapacity,
   CommandRig,
   cancelWorking,
+  failedLook,
   placeEquity,
   placePrediction,
   refused,
@@ -406,7 +407,7 @@ describe('an answer', () => {
     await rig.clock.advance(100);
     await rig.desk.end();
     const next = await CommandRig.leading({}, rig);
-    next.probes.answer = () => ({ kind: 'failed', reason: { code: 'X', message: 'x' } });
+    next.probes.answer = () => failedLook('x');
     const result = await rig.during(asked);
     const commandId = result.kind === 'journaled' ? result.command.commandId : '';
     expect(rig.state(commandId)).toBe('unknown');

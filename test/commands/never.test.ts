@@ -3,6 +3,7 @@ import type { CommandRequest } from '../../src/domain/command.ts';
 import {
   CommandRig,
   cancelWorking,
+  failedLook,
   placeEquity,
   placePrediction,
   refused,
@@ -31,7 +32,7 @@ describe('never', () => {
     for (const request of [placeEquity, replaceWorking, cancelWorking]) {
       const rig = await CommandRig.leading();
       rig.commit(workingOrder);
-      rig.probes.answer = () => ({ kind: 'failed', reason: { code: 'HTTP_500', message: 'partial' } });
+      rig.probes.answer = () => failedLook('partial');
       rig.entry.scripts.push({ result: unknown });
       const { commandId } = await rig.send(request);
       await rig.clock.advance(hours);

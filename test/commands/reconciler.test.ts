@@ -4,6 +4,7 @@ import {
   accepted,
   CommandRig,
   cancelWorking,
+  failedLook,
   placeEquity,
   placePrediction,
   refused,
@@ -14,7 +15,7 @@ import {
 } from '../support/command-rig.ts';
 
 const minute = 60_000;
-const quiet = { kind: 'failed', reason: { code: 'DOWN', message: 'down' } } as const;
+const quiet = failedLook('down');
 
 /** A place that nobody has heard of. */
 async function unknownPlace(rig: CommandRig, request: typeof placeEquity | typeof placePrediction = placeEquity) {
@@ -40,6 +41,16 @@ describe('a place', () => {
     await rig.clock.advance(10);
     const asked = rig.probes.asked.length;
     await rig.clock.advance(3 * 60 * minute);
+    expect(rig.probes.asked.length).toBe(asked);
+  });
+
+  it('whose account is not followed any more is missed by no read', async () => {
+    const rig = await CommandRig.leading();
+    const id = await unknownPlace(rig);
+    rig.probes.now = { ...rig.probes.now, known: false };
+    const asked = rig.probes.asked.length;
+    await rig.clock.advance(3 * 60 * minute);
+    expect(rig.command(id)).toMatchObject({ state: 'unknown', misses: 0, presumedAbsent: false });
     expect(rig.probes.asked.length).toBe(asked);
   });
 

@@ -39,9 +39,9 @@ describe('a look for a reference', () => {
   it('asks for all ages and states under it, and offers what it finds as a probe', async () => {
     const { account, answer, platform, sink, signal, clock } = await live();
     platform.rows.set('account:acct-1', [ours]);
-    const startedMs = clock.nowMs();
+    const startedAtMs = clock.nowMs();
     const look = await answer(account().lookFor('tm-1', signal));
-    expect(look).toEqual({ complete: true, startedMs, certain: true, shown: ['ord-ours'] });
+    expect(look).toEqual({ complete: true, startedAtMs, certain: true, shown: ['ord-ours'] });
     expect(platform.lists).toEqual([{ stream: 'account', accountId: 'acct-1', state: 'all', reference: 'tm-1' }]);
     expect(sink.observations.map(({ cause, view }) => [cause, view.orderId])).toEqual([['probe', 'ord-ours']]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CancelAllResult } from '../../src/commands/commands.ts';
-import { CommandRig, placeEquity, unknown, word, workingOrder } from '../support/command-rig.ts';
+import { CommandRig, failedLook, placeEquity, unknown, word, workingOrder } from '../support/command-rig.ts';
 
 const account = { kind: 'account', accountId: 'acct-1' } as const;
 
@@ -139,11 +139,7 @@ describe('a cancel-all', () => {
     for (const [code, spoil] of [
       ['NOT_LIVE', (rig: CommandRig) => Object.assign(rig.probes.now, { live: false })],
       ['UNCERTAIN', (rig: CommandRig) => Object.assign(rig.probes.now, { certain: false })],
-      [
-        'NOT_READ',
-        (rig: CommandRig) =>
-          Object.assign(rig.probes, { answer: () => ({ kind: 'failed', reason: { code: 'X', message: 'down' } }) }),
-      ],
+      ['NOT_READ', (rig: CommandRig) => Object.assign(rig.probes, { answer: () => failedLook('down') })],
     ] as const) {
       const rig = await CommandRig.leading();
       rig.probes.now = { ...rig.probes.now };

@@ -3,7 +3,7 @@ import type { Stream } from '../../src/domain/order.ts';
 import { cancelOrder, cancelPredictionOrder, replacePredictionOrder } from '../../src/platform/order-writes.ts';
 import { getOrder } from '../../src/platform/platform-reads.ts';
 import { equityView, predictionView } from '../support/arbitrary-orders.ts';
-import { CommandRig, placeEquity, refused, workingOrder } from '../support/command-rig.ts';
+import { CommandRig, failedLook, placeEquity, refused, workingOrder } from '../support/command-rig.ts';
 import { json, scriptedServer } from '../support/http-server.ts';
 import { writeDeps } from '../support/order-writes.ts';
 import { platformDeps } from '../support/platform-deps.ts';
@@ -101,7 +101,7 @@ describe('the cancel of an order that was never seen', () => {
 
   it('is told to come again where it cannot be read just now', async () => {
     const rig = await CommandRig.leading();
-    rig.probes.answer = () => ({ kind: 'failed', reason: { code: 'HTTP_503', message: 'unavailable' } });
+    rig.probes.answer = () => failedLook('unavailable');
     expect(await rig.submit(cancelOf('account', 'ord-7'))).toMatchObject({ code: 'SOURCE_NOT_LIVE', retryAfterMs: 1_000 });
     rig.probes.answer = () => new Promise(() => {});
     expect(await rig.submit(cancelOf('account', 'ord-7'))).toMatchObject({ code: 'SOURCE_NOT_LIVE' });

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-import type { ProbeResult } from '../../src/commands/account-probes.ts';
-import { CommandRig, cancelWorking, replaceWorking, workingOrder } from '../support/command-rig.ts';
+import { CommandRig, cancelWorking, failedLook, replaceWorking, workingOrder } from '../support/command-rig.ts';
 
 const foreign = '0b8f6c1e-3f5e-4a55-9d0a-7c1b2f3a4d5e';
 const missing = '5d4a3f2b-1c7a-4a0d-955a-4a5e3f1e6c0b';
-const away: ProbeResult = { kind: 'failed', reason: { code: 'HTTP_503', message: 'away' } };
+const away = failedLook('away');
 
 // A known order of another account was answered 404 at once, and a random id otherwise: ids could be tried.
 it.each([

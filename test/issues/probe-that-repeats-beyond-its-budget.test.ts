@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AccountProbes, ProbeResult } from '../../src/commands/account-probes.ts';
 import { AccountReads } from '../../src/commands/account-reads.ts';
+import type { AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import type { HttpOutcome } from '../../src/platform/http.ts';
 import type { ReadBudget } from '../../src/platform/order-reads.ts';
@@ -34,19 +34,23 @@ function rigOf(answer: (url: string) => HttpOutcome) {
     },
     { platformUrl: 'http://platform', stagingUrl: 'http://platform' },
   );
-  const read = async (accountId: string, signal: AbortSignal, budget?: ReadBudget): Promise<ProbeResult> => {
+  const read = async (accountId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> => {
     const request = { stream: 'account', accountId, state: 'all' } as const;
     const list = await platform.listOrders(request, async () => undefined, signal, budget);
-    if (!list.complete) return { kind: 'failed', reason: { code: list.error.code ?? 'NO_CODE', message: list.error.message } };
-    return { kind: 'complete', startedAtMs: clock.nowMs(), certain: true, shown: [] };
+    if (!list.complete) return list;
+    return { complete: true, startedAtMs: clock.nowMs(), certain: true, shown: [] };
   };
-  const probes: AccountProbes = {
-    standing: () => ({ known: true, live: true, isSim: true, certain: true }),
-    byReference: (_stream, accountId, _id, signal, budget) => read(accountId, signal, budget),
-    readAccount: (_stream, accountId, signal, _since, budget) => read(accountId, signal, budget),
-    readOrder: (_stream, accountId, _id, signal, budget) => read(accountId, signal, budget),
+  const accounts: FollowedAccounts = {
+    hasListed: true,
+    account: (_stream, accountId) => ({
+      ...{ live: true, isSim: true, certain: true },
+      lookFor: (_reference, signal, budget) => read(accountId, signal, budget),
+      lookAtAll: (_sinceMs, signal, budget) => read(accountId, signal, budget),
+      lookAt: (_orderId, signal, budget) => read(accountId, signal, budget),
+      expectReply: () => () => {},
+    }),
   };
-  const deps = { probes, clock, metrics: createMetrics().commands, oldestSendMs: () => undefined };
+  const deps = { accounts, clock, metrics: createMetrics().commands, oldestSendMs: () => undefined };
   const reads = new AccountReads(deps, { probes: rate, probeDeadlineMs: 30_000 });
   reads.begin();
   return { clock, asked, reads };
@@ -72,7 +76,7 @@ describe('the budget of probes', () => {
     const { clock, asked, reads } = rigOf(() => (failures-- > 0 ? failed : { ...failed, status: 200, text: '{"orders":[]}' }));
     const read = reads.read('account', 'a');
     await clock.advance(5_000);
-    expect((await read).result.kind).toBe('complete');
+    expect((await read).look.complete).toBe(true);
     expect(asked).toHaveLength(2);
   });
 
@@ -83,7 +87,7 @@ describe('the budget of probes', () => {
     for (let i = 0; i < 5; i += 1) {
       const read = reads.read('account', 'a');
       await clock.advance(12_000);
-      expect((await read).result.kind).toBe('complete');
+      expect((await read).look.complete).toBe(true);
       expect(asked.length).toBe(12 * (i + 1));
     }
     expect(asked.length).toBeLessThanOrEqual(mostIn(clock.monotonicMs()) + 12);

@@ -6,6 +6,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { storeParts } from '../../src/service/store-parts.ts';
+import { failedLook } from '../support/command-rig.ts';
 import { eventually } from '../support/poll.ts';
 import { readRig } from '../support/read-rig.ts';
 import { type Answered, ask, sha256, startRest } from '../support/rest-rig.ts';
@@ -17,7 +18,7 @@ const readersAtOnce = 40;
 
 /** A command side whose platform accepts everything, over the real journal. */
 function deskOver(journal: ConstructorParameters<typeof CommandDesk>[0]['journal'], lease: Lease): CommandDesk {
-  const failed = async () => ({ kind: 'failed' as const, reason: { code: 'NONE', message: 'there is no platform' } });
+  const failed = async () => failedLook('there is no platform');
   return new CommandDesk(
     {
       journal,
@@ -30,9 +31,12 @@ function deskOver(journal: ConstructorParameters<typeof CommandDesk>[0]['journal
           return { kind: 'accepted', answer: { status: 202 } };
         },
       },
-      probes: {
-        standing: () => ({ known: true, live: true, isSim: true, certain: true }),
-        ...{ byReference: failed, readAccount: failed, readOrder: failed },
+      accounts: {
+        hasListed: true,
+        account: () => ({
+          ...{ live: true, isSim: true, certain: true },
+          ...{ lookFor: failed, lookAtAll: failed, lookAt: failed, expectReply: () => () => {} },
+        }),
       },
     },
     { ...commandDefaults, lane: 0, enabled: true, accounts: [] },

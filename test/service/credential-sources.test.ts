@@ -9,7 +9,6 @@ import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import type { StoredCredential } from '../../src/runtime/token-store.ts';
 import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
-import { PlatformAccountProbes } from '../../src/service/command-parts.ts';
 import { CredentialSources } from '../../src/service/credential-sources.ts';
 import { MemoryPlatform } from '../support/memory-platform.ts';
 import { MemoryRegistry } from '../support/memory-registry.ts';
@@ -118,54 +117,40 @@ describe('the credentials of a service', () => {
   });
 });
 
-describe('the probes of the command side', () => {
-  it('tell how an account stands, and take one that is not followed for real and down', async () => {
+describe('the accounts, as the command side reaches them', () => {
+  it('tell how an account stands, and know none that is not followed', async () => {
     const { sources } = await credentials({ client: ['mine', 'real'] });
-    const probes = new PlatformAccountProbes({ accounts: sources });
-    expect(probes.standing('account', 'mine')).toEqual({ known: true, live: true, isSim: true, certain: true });
-    expect(probes.standing('prediction', 'real')).toEqual({ known: true, live: true, isSim: false, certain: true });
-    expect(probes.standing('account', 'other')).toEqual({
-      known: false,
-      mayAppear: false,
-      live: false,
-      isSim: false,
-      certain: false,
-    });
+    expect(sources.account('account', 'mine')).toMatchObject({ live: true, isSim: true, certain: true });
+    expect(sources.account('prediction', 'real')).toMatchObject({ live: true, isSim: false, certain: true });
+    expect(sources.account('account', 'other')).toBeUndefined();
+    expect(sources.hasListed).toBe(true);
   });
 
-  it('are looks at the account, and fail where nobody follows it', async () => {
+  it('are looked at through ingest', async () => {
     const { sources, clock, platforms, sink } = await credentials({ client: ['mine'] });
-    const probes = new PlatformAccountProbes({ accounts: sources });
     const row = { ...accountRow, accountId: 'mine', clOrdId: 'tm-1' };
     platforms.get('client')?.rows.set('account:mine', [row]);
     const { signal } = new AbortController();
+    const account = sources.account('account', 'mine');
     const all = Promise.all([
-      probes.byReference('account', 'mine', 'tm-1', signal),
-      probes.readOrder('account', 'mine', 'ord-1', signal),
-      probes.readAccount('account', 'mine', signal),
-      probes.readOrder('account', 'mine', 'ord-none', signal),
-      probes.readAccount('account', 'other', signal),
+      account?.lookFor('tm-1', signal),
+      account?.lookAt('ord-1', signal),
+      account?.lookAtAll(undefined, signal),
+      account?.lookAt('ord-none', signal),
     ]);
     await clock.advance(1_000);
-    const complete = (shown: string[]) => ({ kind: 'complete', startedAtMs: expect.any(Number), certain: true, shown });
-    expect(await all).toEqual([
-      complete(['ord-1']),
-      complete(['ord-1']),
-      complete(['ord-1']),
-      complete([]),
-      { kind: 'failed', reason: { code: 'NOT_FOLLOWED', message: expect.any(String) } },
-    ]);
+    const complete = (shown: string[]) => ({ complete: true, startedAtMs: expect.any(Number), certain: true, shown });
+    expect(await all).toEqual([complete(['ord-1']), complete(['ord-1']), complete(['ord-1']), complete([])]);
     expect(sink.observations.map(({ cause }) => cause)).toEqual(['probe', 'probe', 'probe']);
   });
 
-  it('carry the platform’s own reason when they fail', async () => {
+  it('carry the platform’s own error when a look fails', async () => {
     const { sources, clock, platforms } = await credentials({ client: ['mine'] });
-    const probes = new PlatformAccountProbes({ accounts: sources });
     const platform = platforms.get('client');
-    if (platform !== undefined)
-      platform.listError = () => ({ status: 503, code: 'DOWN', message: 'restoring', retryable: true, sent: 'yes' });
-    const result = probes.byReference('account', 'mine', 'tm-1', new AbortController().signal);
+    const error = { status: 503, code: 'DOWN', message: 'restoring', retryable: true, sent: 'yes' } as const;
+    if (platform !== undefined) platform.listError = () => error;
+    const look = sources.account('account', 'mine')?.lookFor('tm-1', new AbortController().signal);
     await clock.advance(1_000);
-    expect(await result).toEqual({ kind: 'failed', reason: { code: 'DOWN', message: 'restoring', status: 503 } });
+    expect(await look).toEqual({ complete: false, error });
   });
 });

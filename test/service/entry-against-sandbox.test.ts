@@ -9,7 +9,6 @@ import { SocketWriteLines } from '../../src/platform/socket-write-lines.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { PlatformAccountProbes } from '../../src/service/command-parts.ts';
 import { PlatformOrderEntry } from '../../src/service/order-entry.ts';
 import type { EntryAccounts } from '../../src/service/platform-parts.ts';
 import { enrolled, limitOrder, orderDesk, predictionOrder } from '../support/order-entry.ts';
@@ -53,14 +52,13 @@ async function tradingDesk() {
     { accounts, lines, clock: systemClock, metrics: metrics.platform },
     { platformUrl: platform, stagingUrl: staging },
   );
-  const probes = new PlatformAccountProbes({ accounts });
   await eventually(() => {
-    for (const each of ['account', 'prediction'] as const) expect(probes.standing(each, enrolled).live).toBe(true);
+    for (const each of ['account', 'prediction'] as const) expect(connectors.account(each, enrolled)?.live).toBe(true);
   });
   const { signal } = new AbortController();
   const send = (request: CommandRequest, attemptId: string) =>
     entry.send(request, attemptId, { mayWrite: async () => true, mayStillWrite: () => true, signal });
-  return { desk, send, probes, sink, signal };
+  return { desk, send, accounts, sink, signal };
 }
 
 const { accountId: _account, ...equity } = limitOrder;
@@ -72,7 +70,7 @@ const places = [
 
 describe('order entry and probes against the sandbox', () => {
   it('place, replace and cancel, and every order that an answer shows is known by then', async () => {
-    const { desk, send, probes, sink, signal } = await tradingDesk();
+    const { desk, send, accounts, sink, signal } = await tradingDesk();
     const [equityPlace, forecastPlace] = places;
     expect(await send(equityPlace, 'tm-a')).toMatchObject({ kind: 'accepted', answer: { clOrdId: 'tm-a', success: true } });
     const placed = await send(forecastPlace, 'tm-p');
@@ -84,8 +82,8 @@ describe('order entry and probes against the sandbox', () => {
     const change = { kind: 'replace', stream: 'prediction', accountId: enrolled, orderId, terms: { quantity: '20' } } as const;
     expect(await send(change, 'tm-r')).toMatchObject({ kind: 'accepted', orderId, answer: { pendingAction: 'replace' } });
     await eventually(async () => expect((await desk.order('prediction', orderId)).pendingAction).toBe('none'));
-    const look = await probes.byReference('account', enrolled, 'tm-a', signal);
-    const [ordId = ''] = look.kind === 'complete' ? look.shown : [];
+    const look = await accounts.account('account', enrolled)?.lookFor('tm-a', signal);
+    const [ordId = ''] = look?.complete ? look.shown : [];
     for (const cancel of [
       { kind: 'cancel', stream: 'account', accountId: enrolled, orderId: ordId },
       { kind: 'cancel', stream: 'prediction', accountId: enrolled, orderId },
@@ -96,7 +94,8 @@ describe('order entry and probes against the sandbox', () => {
   });
 
   it.each(places)('tell of a 504 on $stream orders nothing, and a probe then whether it had landed', async (request) => {
-    const { desk, send, probes, sink, signal } = await tradingDesk();
+    const { desk, send, accounts, sink, signal } = await tradingDesk();
+    const account = accounts.account(request.stream, enrolled);
     for (const [applied, attemptId] of [
       ['yes', 'tm-landed'],
       ['no', 'tm-lost'],
@@ -104,10 +103,10 @@ describe('order entry and probes against the sandbox', () => {
       await desk.fault({ fault: 'outcome_unknown', applied, delayMs: 0, times: 1 });
       expect(await send(request, attemptId)).toMatchObject({ kind: 'unknown' });
       const landed = applied === 'yes';
-      const look = await probes.byReference(request.stream, enrolled, attemptId, signal);
-      expect(look).toMatchObject({ kind: 'complete', certain: true, shown: landed ? [expect.any(String)] : [] });
-      const whole = await probes.readAccount(request.stream, enrolled, signal);
-      expect(whole).toMatchObject({ kind: 'complete' });
+      const look = await account?.lookFor(attemptId, signal);
+      expect(look).toMatchObject({ complete: true, certain: true, shown: landed ? [expect.any(String)] : [] });
+      const whole = await account?.lookAtAll(undefined, signal);
+      expect(whole).toMatchObject({ complete: true });
       const known = [...sink.heads.values()].filter(
         ({ order }) => (order.stream === 'account' ? order.clOrdId : order.clientOrderRef) === attemptId,
       );

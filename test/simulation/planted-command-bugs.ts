@@ -1,4 +1,3 @@
-import type { ProbeResult } from '../../src/commands/account-probes.ts';
 import { CancelAllRun } from '../../src/commands/cancel-all-run.ts';
 import { CommandBook } from '../../src/commands/command-book.ts';
 import { CommandSteps } from '../../src/commands/command-steps.ts';
@@ -102,18 +101,9 @@ const places: readonly PlantedBug[] = [
     shows: /presumed absent after \d+ complete reads/,
     seeds: 'patient',
     deps: () => ({
-      wrapProbes: (probes) => {
-        const complete = async (read: Promise<ProbeResult>): Promise<ProbeResult> => {
-          const startedAtMs = Number.MAX_SAFE_INTEGER;
-          const result = await read;
-          return result.kind === 'complete' ? result : { kind: 'complete', startedAtMs, certain: true, shown: [] };
-        };
-        return {
-          standing: (...call) => probes.standing(...call),
-          byReference: (...call) => complete(probes.byReference(...call)),
-          readAccount: (...call) => complete(probes.readAccount(...call)),
-          readOrder: (...call) => complete(probes.readOrder(...call)),
-        };
+      aroundLook: async (inner) => {
+        const look = await inner();
+        return look.complete ? look : { complete: true, startedAtMs: Number.MAX_SAFE_INTEGER, certain: true, shown: [] };
       },
     }),
   },

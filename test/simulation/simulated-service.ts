@@ -1,4 +1,3 @@
-import type { AccountProbes } from '../../src/commands/account-probes.ts';
 import { CommandDesk } from '../../src/commands/command-desk.ts';
 import type { CommandOptions } from '../../src/commands/command-options.ts';
 import type { OrderEntry } from '../../src/commands/order-entry.ts';
@@ -19,13 +18,13 @@ import { Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { Supervisor } from '../../src/runtime/supervisor.ts';
 import { closing } from '../../src/service/assemble-service.ts';
-import { PlatformAccountProbes } from '../../src/service/command-parts.ts';
 import { LaneParts } from '../../src/service/lane-parts.ts';
 import { LossCheck } from '../../src/service/loss-check.ts';
 import { PlatformOrderEntry } from '../../src/service/order-entry.ts';
 import type { CommandJournal } from '../../src/store/command-journal.ts';
 import type { FoundLoss } from '../../src/store/lane-store.ts';
 import type { OutcomeLog } from '../../src/store/outcome-log.ts';
+import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
 import { CoverageWatch } from './coverage-watch.ts';
 import type { CrashPoints } from './crash-points.ts';
 import type { DatabaseClient } from './database-client.ts';
@@ -33,7 +32,6 @@ import type { PublishedRow } from './database-rows.ts';
 import type { Host } from './host.ts';
 import type { MemoryPlatform } from './memory-platform.ts';
 import type { HostTokens } from './memory-tokens.ts';
-import { reachingProbes } from './reaching-probes.ts';
 import { knownAttempts } from './sending-attempt.ts';
 import type { ServiceSettings } from './service-settings.ts';
 
@@ -55,9 +53,9 @@ export interface SimulatedServiceDeps {
   readonly log: Log;
   /** Between the connectors and ingest, for a planted bug. */
   readonly intoIngest?: (sink: ObservationSink) => ObservationSink;
-  /** Around order entry and the probes, and other options, for a planted bug. */
+  /** Around order entry and the looks of commands, and other options, for a planted bug. */
   readonly wrapEntry?: (entry: OrderEntry) => OrderEntry;
-  readonly wrapProbes?: (probes: AccountProbes) => AccountProbes;
+  readonly aroundLook?: AroundLook;
   readonly commandOptions?: Partial<CommandOptions>;
 }
 
@@ -186,12 +184,12 @@ export class SimulatedService {
       { accounts, lines: platform.entry.lines(host), clock, metrics: this.metrics.platform },
       { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
     );
-    const probes = reachingProbes(new PlatformAccountProbes({ accounts }), deps.points, host);
+    const followed = aroundLooks(accounts, reachingLooks(deps.points, host));
     return new CommandDesk(
       {
         journal,
         entry: knownAttempts(deps.wrapEntry?.(entry) ?? entry),
-        probes: deps.wrapProbes?.(probes) ?? probes,
+        accounts: deps.aroundLook ? aroundLooks(followed, deps.aroundLook) : followed,
         quotes: { lastQuote: async () => undefined },
         lease: this.lease,
         clock,

@@ -1,8 +1,8 @@
-import type { AccountProbes, AccountStanding, ProbeResult } from '../../src/commands/account-probes.ts';
 import { CommandDesk } from '../../src/commands/command-desk.ts';
 import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
 import type { Submission, SubmitResult } from '../../src/commands/commands.ts';
 import type { EntryOptions, EntryResult, OrderEntry, Quotes } from '../../src/commands/order-entry.ts';
+import type { AccountAccess, AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
 import type { Command, CommandRequest, Evidence } from '../../src/domain/command.ts';
 import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
 import { encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
@@ -91,12 +91,19 @@ export interface Asked {
   readonly sinceMs?: number | undefined;
 }
 
-type Answer = (asked: Asked) => ProbeResult | Promise<ProbeResult>;
+type Answer = (asked: Asked) => AccountLook | Promise<AccountLook>;
 
-/** The platform's reads: complete, certain and empty-handed unless told otherwise. */
-export class RigProbes implements AccountProbes {
+/** How every account stands. `mayAppear`: it is not followed yet, because the accounts have not been listed. */
+type RigStanding = Pick<AccountAccess, 'live' | 'isSim' | 'certain'> & { readonly known: boolean; readonly mayAppear?: boolean };
+
+export function failedLook(message: string): AccountLook {
+  return { complete: false, error: { message, retryable: true, sent: 'yes' } };
+}
+
+/** The looks at any account: complete, certain and empty-handed unless told otherwise. */
+export class RigProbes implements FollowedAccounts {
   readonly asked: Asked[] = [];
-  now: AccountStanding = { known: true, live: true, isSim: true, certain: true };
+  now: RigStanding = { known: true, live: true, isSim: true, certain: true };
   answer: Answer = () => this.complete();
   private readonly clock: VirtualClock;
 
@@ -104,27 +111,29 @@ export class RigProbes implements AccountProbes {
     this.clock = clock;
   }
 
-  complete(...shown: string[]): ProbeResult {
-    return { kind: 'complete', startedAtMs: this.clock.nowMs(), certain: this.now.certain, shown };
+  complete(...shown: string[]): AccountLook {
+    return { complete: true, startedAtMs: this.clock.nowMs(), certain: this.now.certain, shown };
   }
 
-  standing(): AccountStanding {
-    return this.now;
+  get hasListed(): boolean {
+    return this.now.mayAppear !== true;
   }
 
-  byReference(_stream: string, accountId: string, id: string): Promise<ProbeResult> {
-    return this.ask({ kind: 'reference', accountId, id, atMs: this.clock.monotonicMs() });
+  account(_stream: string, accountId: string): AccountAccess | undefined {
+    const { known, live, isSim, certain } = this.now;
+    if (!known) return undefined;
+    const ask = (kind: Asked['kind'], more: Pick<Asked, 'id' | 'sinceMs'>) =>
+      this.ask({ kind, accountId, atMs: this.clock.monotonicMs(), ...more });
+    return {
+      ...{ live, isSim, certain },
+      lookFor: (id) => ask('reference', { id }),
+      lookAtAll: (sinceMs) => ask('account', { sinceMs }),
+      lookAt: (id) => ask('order', { id }),
+      expectReply: () => () => {},
+    };
   }
 
-  readAccount(_stream: string, accountId: string, _signal: AbortSignal, sinceMs?: number): Promise<ProbeResult> {
-    return this.ask({ kind: 'account', accountId, atMs: this.clock.monotonicMs(), sinceMs });
-  }
-
-  readOrder(_stream: string, accountId: string, id: string): Promise<ProbeResult> {
-    return this.ask({ kind: 'order', accountId, id, atMs: this.clock.monotonicMs() });
-  }
-
-  private async ask(asked: Asked): Promise<ProbeResult> {
+  private async ask(asked: Asked): Promise<AccountLook> {
     this.asked.push(asked);
     const result = await this.answer(asked);
     await this.clock.sleep(1);
@@ -210,7 +219,7 @@ export class CommandRig {
         clock,
         journal,
         entry,
-        probes,
+        accounts: probes,
         quotes,
         lease,
         random: seededRandom(seed),

@@ -1,0 +1,38 @@
+import type { AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
+import type { CrashPoints } from './crash-points.ts';
+import type { Host } from './host.ts';
+
+export type AroundLook = (look: () => Promise<AccountLook>) => Promise<AccountLook>;
+
+/** The accounts of a service, with every look at one of them made inside `around`. */
+export function aroundLooks(accounts: FollowedAccounts, around: AroundLook): FollowedAccounts {
+  return {
+    get hasListed() {
+      return accounts.hasListed;
+    },
+    account: (stream, accountId) => {
+      const account = accounts.account(stream, accountId);
+      if (account === undefined) return undefined;
+      const { live, certain, isSim } = account;
+      return {
+        ...{ live, certain, isSim },
+        lookFor: (...call) => around(() => account.lookFor(...call)),
+        lookAtAll: (...call) => around(() => account.lookAtAll(...call)),
+        lookAt: (...call) => around(() => account.lookAt(...call)),
+        expectReply: () => account.expectReply(),
+      };
+    },
+  };
+}
+
+/** Looks at whose begin and end their process may crash. */
+export function reachingLooks(points: CrashPoints, host: Host): AroundLook {
+  const never = new Promise<never>(() => undefined);
+  return async (look) => {
+    points.reach('read_asked', host);
+    if (host.crashed) return never;
+    const result = await look();
+    points.reach('read_answered', host);
+    return host.crashed ? never : result;
+  };
+}
