@@ -46,7 +46,7 @@ export class CancelTimers {
   private readonly armed = new Map<string, { readonly timer: CancelTimer; readonly alarm: Timer }>();
   /** Ids of the timers that have run out and have not ended. */
   private readonly overdue = new Set<string>();
-  /** Rises when a change of the journal ends: what was read before it may be old. */
+  /** Rises when a change of the journal ends: timers that were read before it may be out of date. */
   private changes = 0;
   private readonly deps: CancelTimersDeps;
   private readonly options: Pick<CommandOptions, 'lane' | 'journalBackoff'>;

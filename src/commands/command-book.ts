@@ -201,7 +201,7 @@ export class CommandBook {
     this.recent.set(command.commandId, this.clock.monotonicMs() + this.options.recentMs);
   }
 
-  /** Calls `told` with every committed version from now on, until the returned function is called. */
+  /** Calls the given function with every committed version from now on, until the returned function is called. */
   listen(commandId: string, told: (command: Command) => void): () => void {
     const those = this.waiters.get(commandId) ?? new Set();
     this.waiters.set(commandId, those);

@@ -11,9 +11,9 @@ interface NameFindings {
 const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
 
 /**
- * Names of no option. One letter or two away from an option that is not set, it is a slip, and going on would run without
- * the intended setting (`PLATFORM_ACOUNTS` would follow every account): a fault. Any other unknown `TIDEMARK_*` is only warned about,
- * since it may belong to a newer version that was rolled back; unknown names of the other prefixes belong to other programs.
+ * Finds names that belong to no option. A name that is one or two letters away from an option which is not set is a typing error, and so a fault: the program
+ * would run without the intended setting (`PLATFORM_ACOUNTS` would follow every account). Any other unknown `TIDEMARK_*` only causes a warning,
+ * since it may belong to a newer version that was rolled back; unknown names with the other prefixes belong to other programs.
  */
 export function checkNames(env: Environment, known: readonly string[]): NameFindings {
   const faults: ConfigFault[] = [];

@@ -2,7 +2,7 @@ import { integer, list, oneOf } from './option.ts';
 
 const hour = 3_600_000;
 
-/** Placing, replacing and cancelling: whether at all, for whom, how fast, and when to stop. */
+/** Placing, replacing and cancelling: whether it is on, for which accounts, how fast, and when it stops. */
 export const commandOptions = {
   commands: oneOf({
     env: 'TIDEMARK_COMMANDS',

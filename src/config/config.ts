@@ -9,10 +9,10 @@ export type Config = { readonly [K in WithFallback]: ValueOf<K> } & {
   readonly [K in Exclude<OptionName, WithFallback>]?: ValueOf<K>;
 };
 
-/** A configuration in which the named options are certainly there. */
+/** A configuration in which the named options are certainly set. */
 export type ConfigWith<K extends OptionName> = Config & { readonly [N in K]: ValueOf<N> };
 
-/** One thing that is wrong: a line for people, without any secret. */
+/** One fault of the configuration: a line for people, without any secret. */
 export interface ConfigFault {
   /** The environment variable. */
   readonly name: string;

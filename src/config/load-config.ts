@@ -16,7 +16,7 @@ type LoadResult<K extends OptionName> =
 
 const entries = Object.entries<Option<unknown>>(optionTable);
 
-/** Every variable that means something to us. */
+/** Every variable that the program reads. */
 const knownNames: readonly string[] = entries.flatMap(([, option]) => [
   option.env,
   ...(option.secret ? [`${option.env}_FILE`] : []),
@@ -24,7 +24,7 @@ const knownNames: readonly string[] = entries.flatMap(([, option]) => [
 
 /**
  * Reads the whole configuration once. All faults are found at once: options that don't parse, options in `needed` that are missing,
- * broken rules between options, and slips in names. `readFile` reads the files that `*_FILE` variables name.
+ * broken rules between options, and typing errors in names. `readFile` reads the files that `*_FILE` variables name.
  */
 export function loadConfig<K extends OptionName = never>(
   env: Environment,
@@ -97,7 +97,7 @@ function readOptionText(
   }
 }
 
-/** A blank value counts as none, except where that would widen a choice that it was meant to narrow, or sign in without a secret. */
+/** A blank value counts as not set, except where that would widen a choice that it was meant to narrow, or sign in without a secret. */
 function given(option: Pick<OptionKind<unknown>, 'refusesBlank'>, name: string, value: string, source: OptionSource): ReadText {
   const text = value.trim();
   if (text !== '') return { kind: 'text', text, source };
@@ -126,7 +126,7 @@ type Rule = (config: Draft, env: Environment) => ConfigFault | undefined;
 
 const fault = (option: OptionName, problem: string): ConfigFault => ({ name: optionTable[option].env, problem });
 
-/** Faults that no option can see by itself. A rule looks only at options that are valid, so that one mistake is reported once. */
+/** Rules between several options. A rule looks only at options that are valid, so that one mistake is reported once. */
 const rules: readonly Rule[] = [
   below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
   below('leaseRenewMs', 'leaseActMs', 'the holder would stop sending between two renewals'),
@@ -197,7 +197,7 @@ function notAbove(lower: NumberOption, upper: NumberOption, why: string): Rule {
 /** How much further back than its window the breaker may count (`RateBreaker`, invariant). */
 const breakerReach = 1.05;
 
-/** Else an account that keeps to its rate is halted by it. */
+/** Otherwise the breaker would halt an account that keeps to its rate. */
 function breakerAboveBudget({ breakerCommands, breakerWindowMs, commandRate, commandBurst }: Draft): ConfigFault | undefined {
   if (breakerCommands === undefined || breakerWindowMs === undefined) return undefined;
   if (commandRate === undefined || commandBurst === undefined) return undefined;

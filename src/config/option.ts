@@ -1,6 +1,6 @@
 import { Secret } from '../runtime/secret.ts';
 
-/** Where an option stands in the documentation, in this order. */
+/** The groups of options in the documentation, in this order. */
 export const optionGroups = [
   'Process',
   'Postgres',
@@ -16,7 +16,7 @@ export const optionGroups = [
 
 type OptionGroup = (typeof optionGroups)[number];
 
-/** The table's data of an option, beside its kind. */
+/** The data of an option in the table, in addition to its kind. */
 export interface OptionText {
   /** The environment variable. */
   readonly env: string;
@@ -44,7 +44,7 @@ export interface OptionKind<T> {
 
 export type Option<T> = OptionText & OptionKind<T>;
 
-/** Who may use REST by a token that is written down in the configuration: by the hash of it, so that the configuration gives no token away. */
+/** A principal that may use REST with a static token. The configuration has only the hash of the token, so that it does not reveal any. */
 interface StaticToken {
   /** The name of the principal: in the journal, in the audit trail. Several tokens of one name are one caller, which owns its idempotency keys. */
   readonly name: string;
@@ -63,8 +63,8 @@ const entry = new RegExp(
 );
 
 /**
- * `name:sha256:scopes:accounts`, or `name@2027-01-31:…` for one that ends as that day begins (UTC); several separated by blanks, line ends or semicolons. Returns the
- * number of the first entry that is wrong, is named `loopback`, or uses a hash again.
+ * `name:sha256:scopes:accounts`, or `name@2027-01-31:…` for one that ends as that day begins (UTC); several separated by blanks, line ends or semicolons.
+ * Returns the number of the first entry that is wrong, is named `loopback`, or repeats a hash.
  */
 export function parseStaticTokens(text: string): readonly StaticToken[] | { readonly wrong: number; readonly count: number } {
   const entries = text.split(/[\s;]+/).filter((part) => part !== '');
@@ -99,7 +99,7 @@ type Built<S extends OptionText, T> = S & OptionKind<T>;
 const refused = (problem: string) => ({ ok: false, problem }) as const;
 const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, shown });
 
-/** A value that looks like a number is quoted in a fault, since a person who sees it can fix it; anything else may be a secret in the wrong variable. */
+/** A fault quotes a value that looks like a number, since a person who sees it can correct it; any other value may be a secret in the wrong variable. */
 function quoted(text: string): string {
   return /^[+-]?[\d.]\w{0,9}$/.test(text) ? `; "${text}" is not one` : '';
 }
@@ -137,7 +137,7 @@ export function oneOf<const S extends OptionText & { readonly words: readonly st
 
 interface Pattern {
   readonly pattern: RegExp;
-  /** Continues "must be": what the pattern asks for. */
+  /** Continues "must be": the shape that the pattern asks for. */
   readonly shape: string;
 }
 

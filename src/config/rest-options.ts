@@ -1,6 +1,6 @@
 import { baseUrl, integer, list, oneOf, secret, staticTokens, text, url } from './option.ts';
 
-/** Who may call REST, and where; and where the commands of the command line find it. */
+/** REST: its callers and its address, and the address at which the commands of the command line find it. */
 export const restOptions = {
   httpPort: integer({
     env: 'TIDEMARK_HTTP_PORT',

@@ -9,7 +9,9 @@ const platformAddresses = [
   'platformStagingStreamUrl',
 ] as const;
 
-/** The variables whose platform addresses others on the way can read. In production they are refused (`checkRules`), elsewhere it is for people to know of them. */
+/**
+ * The variables with platform addresses whose traffic others on the way can read. In production they are refused (`checkRules`); elsewhere they are only reported.
+ */
 export function unencryptedAddresses(config: Config): readonly string[] {
   return platformAddresses.filter((option) => isUnencrypted(config[option])).map((option) => optionTable[option].env);
 }
@@ -21,7 +23,9 @@ export function isUnencrypted(address: string | undefined): boolean {
   return protocol !== 'https:' && protocol !== 'wss:' && !isLoopback(hostname);
 }
 
-/** By address, never by resolving: a name that resolves to loopback today may not tomorrow. `URL` has already made 127.1 into 127.0.0.1. */
+/**
+ * Decides by the address and never resolves a name: a name that resolves to loopback today may not do so tomorrow. `URL` has already made 127.1 into 127.0.0.1.
+ */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

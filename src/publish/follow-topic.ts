@@ -5,7 +5,7 @@ import { withDeadline } from '../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
 
-/** One record as it stands on the topic. */
+/** One record as it is on the topic. */
 export interface TopicRecord {
   readonly partition: number;
   readonly offset: bigint;
@@ -30,22 +30,22 @@ export interface FollowOptions {
   readonly readCommitted: boolean;
 }
 
-/** The follower: its position, and what it does with each record. */
+/** The follower: its position, and its handling of the records. */
 export interface Follower {
   readonly position: FollowPosition;
-  /** Takes the records of one partition; the next come when it has resolved. */
+  /** Takes the records of one partition; the next ones come once it has resolved. */
   give(records: TopicRecord[]): Promise<void>;
   /** The position moved. */
   onProgress(): void;
 }
 
-/** Where each partition goes on: kept over reconnects, so that nothing is skipped or given twice. */
+/** The next offset of each partition: kept over reconnects, so that no record is skipped or given twice. */
 export class FollowPosition {
   readonly next = new Map<number, bigint>();
   /** The end of each partition when the following began. */
   readonly end = new Map<number, bigint>();
 
-  /** Everything that was there at the beginning has been given. */
+  /** All records that were there at the beginning have been given. */
   get reachedEnd(): boolean {
     if (this.end.size === 0) return false;
     for (const [partition, end] of this.end) if ((this.next.get(partition) ?? 0n) < end) return false;
@@ -54,11 +54,11 @@ export class FollowPosition {
 }
 
 /**
- * One connection's worth of following a topic: resolves when `signal` aborts, rejects when anything fails. `give` may take its time: the consumer waits
- * and keeps its membership alive meanwhile. `attempt` rotates the brokers.
+ * Follows a topic over one connection: resolves when `signal` aborts, rejects when anything fails. `give` may be slow: the consumer waits
+ * and keeps its membership alive. `attempt` rotates the brokers.
  *
  * kafkajs has no consumer without a group. This group has a name of its own and commits nothing, so the broker forgets it as soon as it is empty; the
- * offsets come from us by `seek`. kafkajs's own restart after a crash is off: it would go on in a client that is retired.
+ * offsets come from us by `seek`. kafkajs's own restart after a crash is off: it would continue in a client that is retired.
  */
 export async function followTopic(
   deps: FollowDeps,
@@ -116,7 +116,7 @@ async function begin(
   }
   onProgress();
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    // Also for batches that held only a transaction's markers, or records of one that was aborted.
+    // The position also moves past batches that held only markers of a transaction, or records of an aborted one.
     const next = BigInt(payload.lastOffset) + 1n;
     if (next > (position.next.get(payload.partition) ?? 0n)) position.next.set(payload.partition, next);
     onProgress();
@@ -147,7 +147,7 @@ async function takeBatch(
       value: value?.toString(),
       timestampMs: Number(timestamp),
     }))
-    // What kafkajs fetched before it heard of the seek.
+    // Drops records that kafkajs fetched before the seek.
     .filter(({ offset }) => offset >= next);
   const last = records.at(-1);
   if (last === undefined) return;

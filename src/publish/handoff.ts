@@ -9,7 +9,7 @@ export interface HandoffLimits {
   readonly maxHeldBytes: number;
 }
 
-/** Whole batches, one behind the other, taken from memory to be published together. */
+/** Whole consecutive batches, taken from memory to be published together. */
 export interface HandoffRows {
   readonly batches: readonly CommittedBatch[];
   readonly rows: number;
@@ -19,23 +19,23 @@ export interface HandoffRows {
  * Where the two sources of rows meet: batches handed over in memory, and the log read back. Pure: no I/O, no time.
  *
  * States:
- * - `reading`: the log is the only source. Batches that are handed while a read is under way are kept beside it, since that read may not show them.
+ * - `reading`: the log is the only source. Batches that are handed over while a read is under way are kept, since that read may not show them.
  * - `following`: memory is the only source. Everything up to batch `anchor` has been taken, and the held batches follow it number by number.
  *
  * Invariant: `following` holds no gap. `reading` turns to `following` only on a *complete* read (fewer rows than asked for), which shows every batch
- * handed before it began; all that was handed since is held without a gap, or the log is read again. So no row is skipped, and rows of one key are
- * taken in the order of seq. A batch of which the log has shown only the first rows is taken again whole: a repeat, which readers drop by revision.
+ * handed over before it began. All batches handed over since are held without a gap, or the log is read again. So no row is skipped, and rows of one key are
+ * taken in the order of seq. If the log has shown only the first rows of a batch, the whole batch is taken again: a repeat, which readers drop by revision.
  */
 export class Handoff {
   private state: 'reading' | 'following' = 'reading';
   private held: CommittedBatch[] = [];
   private heldBytes = 0;
   private heldRowsNow = 0;
-  /** The number of the newest batch that is known to be committed: handed, or named when the term began. */
+  /** The number of the newest batch that is known to be committed: handed over, or named when the term began. */
   private newest: bigint;
   /** In `following`: the last batch taken. While a read is under way: `newest` when it began. */
   private anchor: bigint;
-  /** A read is under way, and the batches that were handed since it began are still without a gap. */
+  /** A read is under way, and the batches that were handed over since it began have no gap so far. */
   private bridging = false;
   /** Everything up to this seq was taken from the log. */
   private shownUpTo = 0n;
@@ -80,14 +80,14 @@ export class Handoff {
     else this.hold(batch);
   }
 
-  /** Before each read of the log. */
+  /** Called before each read of the log. */
   beginRead(): void {
     this.dropHeld();
     this.anchor = this.newest;
     this.bridging = true;
   }
 
-  /** Once every row of the read is acknowledged. `upTo`: everything up to this seq is; `complete`: the read found fewer rows than it asked for. */
+  /** Called once every row of the read is acknowledged. `upTo`: all rows up to this seq are; `complete`: the read found fewer rows than it asked for. */
   endRead(upTo: bigint, complete: boolean): void {
     if (!complete || !this.bridging) return;
     this.state = 'following';
@@ -126,7 +126,7 @@ export class Handoff {
     this.onReread(reason);
   }
 
-  /** Nothing of it is left to send. */
+  /** The log has shown all of the batch. */
   private shown(batch: CommittedBatch): boolean {
     return batch.lastSeq === undefined || batch.lastSeq <= this.shownUpTo;
   }

@@ -2,7 +2,7 @@ import type { Config, ConfigWith } from '../config/config.ts';
 import type { Secret } from '../runtime/secret.ts';
 
 interface KafkaTlsOptions {
-  /** PEM. Absent: the machine's own roots. */
+  /** PEM. Absent: the machine's own root certificates. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: Secret;
@@ -14,7 +14,7 @@ export interface KafkaSaslOptions {
   readonly password: Secret;
 }
 
-/** How the brokers are reached. */
+/** Addresses of the brokers, and how to connect to them. */
 export interface KafkaOptions {
   /** `host:port`, at least one. */
   readonly brokers: readonly string[];
@@ -27,7 +27,7 @@ export interface KafkaOptions {
 
 export const kafkaDefaults = { clientId: 'tidemark', connectTimeoutMs: 3000, requestTimeoutMs: 5000 } as const;
 
-/** How the brokers are reached, from the settings. */
+/** The same, from the settings. */
 export function kafkaOptions(config: ConfigWith<'kafkaBrokers'>): KafkaOptions {
   return { ...kafkaDefaults, brokers: config.kafkaBrokers, ...tls(config), ...sasl(config) };
 }
@@ -43,7 +43,7 @@ function tls({ kafkaSsl, kafkaSslCa, kafkaSslCert, kafkaSslKey }: Config): Pick<
   };
 }
 
-/** The configuration has made sure that all three are set, or none. */
+/** The configuration makes sure that all three are set, or none. */
 function sasl({
   kafkaSaslMechanism: mechanism,
   kafkaSaslUsername: username,

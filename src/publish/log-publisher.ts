@@ -19,9 +19,9 @@ export interface LogPublisherOptions {
   readonly kafka: KafkaOptions;
   /** The topic of each kind of row; a kind that is left out is never sent. */
   readonly topics: Readonly<Partial<Record<PublishRow['topic'], string>>>;
-  /** Partitions that each topic must have to be written to. Left out: they are taken as they are. */
+  /** The partition count that each topic must have, or it is not written to. Left out: any count is accepted. */
   readonly planned?: ReadonlyMap<string, number>;
-  /** From call to acknowledgement of one piece, connecting included. Above the request timeout, or it hides which request was late. */
+  /** From call to acknowledgement of one piece, including the connection. Above the request timeout, or it would hide which request was late. */
   readonly sendDeadlineMs: number;
 }
 
@@ -36,11 +36,11 @@ interface Connected {
 /**
  * The log topics over kafkajs (docs/decisions/002-kafkajs-without-its-retries.md).
  *
- * States: no producer → connected → (any error, or our own deadline) retired: no producer. A retired one is never used again: the records that it still holds can't
- * reach a broker, so a row that is sent again can't be overtaken by its older self from there.
+ * States: no producer → connected → (any error, or our own deadline) retired: no producer. A retired one is never used again: the records that it still holds
+ * can't reach a broker, so no older copy of a row can arrive after the row was sent again.
  *
- * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions/002). Repeats are dropped by the readers. The backoff between two tries is
- * the caller's: a second one here would only add up with it.
+ * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions/002). Repeats are dropped by the readers. The caller waits
+ * between two tries: a second backoff here would only be added to it.
  */
 export class LogPublisher implements Publisher {
   private connected: Connected | undefined;
@@ -73,7 +73,7 @@ export class LogPublisher implements Publisher {
     const { connected } = this;
     this.connected = undefined;
     if (connected === undefined) return;
-    // Nothing is in flight by now, so this is a courtesy to the broker: a failure of it changes nothing.
+    // Nothing is in flight by now. The disconnect is only a courtesy to the broker, and its failure changes nothing.
     await withDeadline(this.deps.clock, 1000, 'disconnecting', connected.producer.disconnect()).catch(() => undefined);
     connected.client.retire();
   }
@@ -81,7 +81,7 @@ export class LogPublisher implements Publisher {
   private async send(rows: readonly PublishRow[]): Promise<void> {
     const { producer, partitioner } = this.connected ?? (await this.connect());
     partitioner.reset();
-    // One for all, and as text, as `leanProduce` needs it.
+    // One timestamp for all records, and as text, as `leanProduce` needs it.
     const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
     const byTopic = new Map<string, { key: string; value: string; timestamp: string }[]>();
     for (const { topic, key, payload } of rows) {

@@ -6,7 +6,7 @@ export interface NewestLimits {
   readonly maxBytes: number;
 }
 
-/** The newest row of each order since the last flush, and the seq up to which that is the whole truth. */
+/** The newest row of each order since the last flush, and the seq up to which these rows are complete. */
 export interface Harvest {
   readonly rows: readonly LogRow[];
   readonly upTo: bigint;
@@ -14,18 +14,18 @@ export interface Harvest {
 
 interface Kept {
   readonly row: LogRow;
-  /** The last seq of the batch that brought it: its own is not known in memory. */
+  /** The last seq of the row's batch: the row's own seq is not known in memory. */
   readonly batchSeq: bigint;
 }
 
 /**
- * The newest update of each order since the last flush, from the hand-off in memory, or that memory doesn't know. Pure: no I/O, no time.
+ * The newest update of each order since the last flush, from the hand-off in memory, or the fact that memory does not know it. Pure: no I/O, no time.
  *
  * States: `whole` (every batch since the last harvest or completed read is in the map) · `broken` (at start, after a gap, an overflow or a failure:
  * only the log knows) · `broken` with a read under way, during which batches are kept so that the map can be whole again when it ends.
  *
- * Invariant: a harvest never holds a row that is older than the one that a read or harvest before it gave for the same order: the compacted topic would keep the
- * older one. Rows of batches that a read has shown completely are therefore dropped.
+ * Invariant: a harvest never holds a row that is older than the row which an earlier read or harvest gave for the same order: the compacted topic would keep the
+ * older one. For this reason, rows of batches that a read has shown completely are dropped.
  */
 export class NewestByOrder {
   private kept = new Map<string, Kept>();
@@ -33,7 +33,7 @@ export class NewestByOrder {
   private broken = true;
   private bridging = false;
   private newestBatch: bigint;
-  /** Where the rows of everything up to `newestBatch` end; undefined: not known. */
+  /** The last seq of all batches up to `newestBatch`; undefined: not known. */
   private newestSeq: bigint | undefined;
   private seqAtRead: bigint | undefined;
   /** Everything up to here came from the log. */
@@ -53,7 +53,7 @@ export class NewestByOrder {
     if (batch.number <= this.newestBatch) return;
     const follows = batch.number === this.newestBatch + 1n;
     this.newestBatch = batch.number;
-    // A batch without rows behind a gap says nothing of where the rows in the gap end.
+    // A batch without rows after a gap does not show where the rows in the gap end.
     if (batch.lastSeq !== undefined || !follows) this.newestSeq = batch.lastSeq;
     if (this.broken && !this.bridging) return;
     if (!follows || !this.keep(batch)) this.fail();
@@ -66,19 +66,19 @@ export class NewestByOrder {
     this.clear();
   }
 
-  /** Before each read of the log. */
+  /** Called before each read of the log. */
   beginRead(): void {
     this.clear();
     this.seqAtRead = this.newestSeq;
     this.bridging = true;
   }
 
-  /** Whether a read that ended at `upTo` shows everything that was handed over before it began. */
+  /** Whether a read that ended at `upTo` shows all batches that were handed over before it began. */
   covered(upTo: bigint): boolean {
     return this.seqAtRead !== undefined && upTo >= this.seqAtRead;
   }
 
-  /** After everything up to `upTo` was flushed, the last read having caught up with memory. */
+  /** Called after everything up to `upTo` was flushed and the last read has caught up with memory. */
   endRead(upTo: bigint): void {
     if (!this.bridging) return;
     this.broken = false;
@@ -91,7 +91,7 @@ export class NewestByOrder {
     }
   }
 
-  /** Takes everything; undefined when there is nothing new. Only while `whole`. */
+  /** Takes all rows; undefined when there is nothing new. Only while `whole`. */
   harvest(): Harvest | undefined {
     if (this.broken || this.newestSeq === undefined) return undefined;
     const rows = Array.from(this.kept.values(), ({ row }) => row);

@@ -5,7 +5,7 @@ import { openKafkaClient } from './kafkajs/kafka-client.ts';
 import { readTopic } from './read-topic.ts';
 import type { AdminDeps } from './with-admin.ts';
 
-/** The methods that are used of kafkajs 2.2.4's own cluster, which its types hide. */
+/** The methods that we use of kafkajs 2.2.4's own cluster, which its types hide. */
 interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -28,7 +28,7 @@ interface FetchedPartition {
 }
 
 const createCluster = 'private:Kafka:createCluster';
-/** Of each partition: its last batch, since one fetch brings whole batches, and no more of it than this. */
+/** The most records that are kept of each partition's last batch: one fetch brings whole batches. */
 const mostOfPartition = 20;
 const partitionMaxBytes = 1_048_588;
 
@@ -36,8 +36,8 @@ const partitionMaxBytes = 1_048_588;
  * The newest records of each partition of a topic, at least the last one: two requests to each leader, a few milliseconds. Rejects when the brokers don't answer
  * within `deadlineMs`.
  *
- * Not a consumer: kafkajs has none without a group, and a broker lets a new group wait for three seconds (`group.initial.rebalance.delay.ms`), which is
- * half of the time that a takeover may take. The cluster under it is hidden behind a symbol, so the version is pinned and a test reads a real topic.
+ * Not a consumer: kafkajs has none without a group, and a broker makes a new group wait for three seconds (`group.initial.rebalance.delay.ms`), which is
+ * half of the time that a takeover may take. kafkajs hides its cluster behind a symbol, so the version is pinned and a test reads a real topic.
  */
 export async function newestRecords(
   deps: AdminDeps,
@@ -120,11 +120,11 @@ export interface UpdatePosition {
   readonly revision: number;
 }
 
-/** The head of every payload, as `encodeUpdate` writes it. A whole parse is 10 µs, this one: a topic is read through for two numbers of each record. */
+/** The head of every payload, as `encodeUpdate` writes it. A full parse takes 10 µs, this 1 µs: a whole topic is read for two numbers of each record. */
 const head =
   /^\{"eventId":"(?:[^"\\]|\\.)*","schema":"[^"]*","generation":(\d{1,9}),"stream":"[a-z]+","orderId":"(?:[^"\\]|\\.)*","accountId":"(?:[^"\\]|\\.)*","revision":(\d{1,15})[,}]/;
 
-/** Where an update stands among those of its order; undefined: it is no update of ours. */
+/** The position of an update among those of its order; undefined: it is not an update of ours. */
 export function updatePosition(value: string): UpdatePosition | undefined {
   const found = head.exec(value);
   return found === null ? undefined : { generation: Number(found[1]), revision: Number(found[2]) };
@@ -136,8 +136,8 @@ export function comparePositions(a: UpdatePosition, b: UpdatePosition): number {
 }
 
 /**
- * The highest generation that is on the state topic; 0 where there is nothing. Reads the topic whole, about a minute for a million orders. Not the topic of updates:
- * that one is many times as long, and each of its records is on this one a second later. Rejects when the topic can't be read.
+ * The highest generation that is on the state topic; 0 where the topic is empty. Reads the whole topic, about a minute for a million orders. It does not read
+ * the topic of updates: that one is many times as long, and the state topic has its newest records a second later. Rejects when the topic can't be read.
  */
 export async function highestGeneration(deps: FollowDeps, kafka: KafkaOptions, stateTopic: string): Promise<number> {
   const failed = new AbortController();

@@ -12,7 +12,7 @@ import { TermLoop } from './term-loop.ts';
 
 export interface OutcomeRelayDeps {
   readonly log: OutcomeLog;
-  /** One of its own: it takes one send at a time, and those of updates may not wait for commands. Stays the creator's to close. */
+  /** A publisher of its own: it takes one send at a time, and updates must not wait for commands. The creator closes it. */
   readonly publisher: Publisher;
   readonly lease: Lease;
   readonly clock: Clock;
@@ -24,9 +24,9 @@ export interface OutcomeRelayDeps {
 export interface OutcomeRelayOptions {
   /** Rows in one read, and in one publish. */
   readonly maxRows: number;
-  /** How often the outbox is read without a wake-up: also after a step whose wake was lost with its process. */
+  /** How often the outbox is read without a wake-up, for example after a step whose wake-up was lost with its process. */
   readonly pollEveryMs: number;
-  /** From one find in the outbox to the next look, at least: a lone step goes at once, many at a time share a read, a send and a commit. */
+  /** The least time from one find in the outbox to the next look: a single step is sent at once, many at a time share a read, a send and a commit. */
   readonly gatherMs: number;
   readonly leasePollMs: number;
   readonly backoff: BackoffOptions;
@@ -47,12 +47,14 @@ interface Term {
 }
 
 /**
- * Steps of commands → Kafka, by the outbox `command_events` (docs/decisions/002-kafkajs-without-its-retries.md): each at least once, those of one command in order.
+ * Sends the steps of commands to Kafka, from the outbox `command_events` (docs/decisions/002-kafkajs-without-its-retries.md): each at least once, those of one
+ * command in order.
  *
- * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a wake or the next poll, for more steps to gather, for a lease young
- * enough to act on, for the backoff after a failure. One publish at a time, also across terms.
+ * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a wake-up or the next poll, for more steps to gather, for a lease
+ * young enough to act on, for the backoff after a failure. One publish at a time, also across terms.
  * Invariant: a row is marked only once Kafka has acknowledged it, and none is sent unless the lease allowed it just before. A crash between the two costs a
- * repeat. A step that was acknowledged and could not be marked is marked before anything else is sent: a database that is away must not fill the topic with repeats.
+ * repeat. A step that was acknowledged and could not be marked is marked before anything else is sent: while the database is away, the topic must not fill with
+ * repeats.
  */
 export class OutcomeRelay implements Service {
   readonly name = 'outcome-relay';
@@ -147,7 +149,7 @@ export class OutcomeRelay implements Service {
       return false;
     }
     this.logTrouble.passed();
-    // Another term may have begun meanwhile, with nothing to mark or with rows of its own.
+    // Another term may have begun in the meantime, with nothing to mark or with rows of its own.
     if (this.unmarked === rows) this.unmarked = [];
     return true;
   }
@@ -174,7 +176,7 @@ export class OutcomeRelay implements Service {
     this.kafkaTrouble.passed();
     metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
     metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
-    // Acknowledged, and the lane lost meanwhile: its next holder sends them again, and marks them.
+    // The rows are acknowledged, but the lane was lost in the meantime: its next holder sends them again, and marks them.
     return !signal.aborted;
   }
 

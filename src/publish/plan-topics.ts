@@ -13,11 +13,11 @@ interface TopicCreation {
 interface TopicAlteration {
   readonly topic: string;
   readonly changes: readonly { readonly setting: string; readonly found: string; readonly wanted: string }[];
-  /** Every setting that the topic has of its own after the change: kafkajs only knows the call that replaces them all. */
+  /** All settings that the topic itself has after the change: kafkajs only has the call that replaces them all. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The differences between the topics as they are and as they should be. Nothing to do: all three are empty. */
+/** The differences between the topics as they are and as they should be. All three are empty when there is nothing to do. */
 export interface TopicPlan {
   readonly creations: readonly TopicCreation[];
   readonly alterations: readonly TopicAlteration[];
@@ -54,7 +54,7 @@ export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Pro
   return { creations, alterations, faults };
 }
 
-/** One replica may be away and the lane goes on; with one or two replicas the most that is possible. */
+/** The lane continues while one replica is away; with one or two replicas, the settings are the best possible. */
 function wantedSettings(spec: TopicSpec, replication: number): Record<string, string> {
   return { ...spec.settings, 'min.insync.replicas': String(Math.max(1, replication - 1)) };
 }
@@ -115,12 +115,12 @@ export function topicFaults(plan: TopicPlan): string[] {
 }
 
 /** Makes the missing topics and alters settings. Never touches a partition count or a replica: those are the plan's faults, for a person. Safe to run twice.
- * Resolves when every partition of a new topic has a leader that knows it, so that the first send is not refused. */
+ * Resolves once every partition of a new topic has a leader that knows it, so that the first send is not refused. */
 export async function applyTopics(admin: Admin, plan: TopicPlan, clock: Clock): Promise<void> {
   if (plan.creations.length > 0) {
-    // False (another process made it meanwhile) serves equally well.
+    // False (another process made it in the meantime) is fine too.
     await admin.createTopics({
-      // kafkajs's own waiting rejects when a broker has not heard of the topic yet.
+      // kafkajs's own waiting rejects when a broker does not know the topic yet.
       waitForLeaders: false,
       topics: plan.creations.map(({ spec, replication, settings }) => ({
         topic: spec.name,
@@ -143,7 +143,7 @@ export async function applyTopics(admin: Admin, plan: TopicPlan, clock: Clock): 
   }
 }
 
-/** Brokers hear of a new topic one after the other, and its leaders stand in the metadata before they know it themselves: ask the leaders. */
+/** Brokers learn of a new topic one after the other, and the metadata names its leaders before these know it themselves: so this asks the leaders. */
 async function untilLed(admin: Admin, topic: string, clock: Clock): Promise<void> {
   for (let left = 100; ; left -= 1) {
     try {

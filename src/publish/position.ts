@@ -9,11 +9,11 @@ export interface PositionDeps {
 }
 
 /**
- * How far one cursor has come, and how much of that is durable. Saved from time to time, not with each acknowledgement: the rows between are sent again
- * after a crash, and dropped by the readers.
+ * The position of one cursor, and the part of it that is durable. It is saved at intervals, not with each acknowledgement: the rows between are sent again
+ * after a crash, and the readers drop them.
  *
  * Invariant: `saved <= reached`, both only rise; nothing is saved under an epoch that the lane's row no longer shows. `fenced` is true from the first refusal
- * until the lease shows another epoch: a reclaim in mid-term raises ours, and a refusal that overtook the answer to it must not end the term.
+ * until the lease shows another epoch: a reclaim within a term raises ours, and a refusal that arrives before the answer to it must not end the term.
  */
 export class Position {
   private reachedSeq = 0n;
@@ -50,7 +50,7 @@ export class Position {
     if (seq > this.reachedSeq) this.reachedSeq = seq;
   }
 
-  /** Saves the position, if it is above the saved one. Never rejects: a position that lags costs repeats, nothing else. One at a time. */
+  /** Saves the position, if it is above the saved one. Never rejects: a position that lags only costs repeats. One save at a time. */
   save(): Promise<void> {
     this.saving ??= this.saveOnce().finally(() => {
       this.saving = undefined;

@@ -7,15 +7,15 @@ interface SendLimits {
 }
 
 /**
- * kafkajs groups messages by partition in quadratic time (at 1,000 that is 0.1 ms, at 10,000 it is the whole send), and a broker takes 1 MiB a partition by
- * default: 900 kB in all fits with any keys.
+ * kafkajs groups messages by partition in quadratic time (0.1 ms at 1,000, the whole time of the send at 10,000), and by default a broker takes 1 MiB for each
+ * partition: 900 kB in total fits with any keys.
  */
 export const sendLimits: SendLimits = { maxRows: 1000, maxBytes: 900_000 };
 
 /** About the size that a record adds to its key and value in a batch. */
 const recordOverheadBytes = 20;
 
-/** Pieces of at most `maxRows` and `maxBytes`, in order. A row that is too large by itself is a piece of its own: the broker refuses it. */
+/** Splits into pieces of at most `maxRows` and `maxBytes`, in order. A row that is too large is a piece of its own: the broker refuses it. */
 export function splitSends<Row extends PublishRow>(rows: readonly Row[], limits: SendLimits = sendLimits): (readonly Row[])[] {
   const pieces: Row[][] = [];
   let piece: Row[] = [];

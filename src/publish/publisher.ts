@@ -7,7 +7,7 @@ export interface PublishRow {
   readonly payload: string;
 }
 
-/** Kafka did not acknowledge, or we can't know. Sending again is always right: readers drop repeats by revision. */
+/** Kafka did not acknowledge, or we can't know whether it did. Sending again is always right: readers drop repeats by revision. */
 export class PublishError extends Error {
   readonly retryable = true;
   /** Short and stable, for logs and a metric label: `timeout`, `not_leader`, `missing_ack`, `connection`, `unavailable`, `too_large`, `wrong_partitions` … */
@@ -24,21 +24,24 @@ export class PublishError extends Error {
 export interface Publisher {
   /**
    * Resolves once every in-sync replica has every row; rows of one key keep their order. Any number of rows: they leave in
-   * pieces of at most 1,000 and 900 kB, each once the one before is acknowledged. At most one call at a time.
-   * Rejects with `PublishError` after any error or its own deadline; the records may or may not have arrived. The next call starts afresh
-   * (a retired producer is never used again). `mayAct` is asked before each piece but the first: who was frozen between two of them may have lost the
-   * lane; code `lease` then.
+   * pieces of at most 1,000 rows and 900 kB, each once the one before is acknowledged. At most one call at a time.
+   * Rejects with `PublishError` after any error or its own deadline; the records may or may not have arrived. The next call starts with a new producer
+   * (a retired one is never used again). `mayAct` is asked before each piece except the first: a process that was frozen between two of them may have lost the
+   * lane; then the code is `lease`.
    */
   publish(rows: readonly PublishRow[], mayAct?: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The compacted state topic: it cannot bear a late repeat, so every flush is one transaction of the only writer. */
+/** The compacted state topic: a late repeat would do damage there, so every flush is one transaction of the only writer. */
 export interface StatePublisher {
   /** Takes over as the only writer; every older one is fenced from then on. Called before the first flush of a term, and again before the
    * first one after any rejection: the caller must be sure at that moment that it still holds the lane. */
   takeOver(): Promise<void>;
-  /** One transaction with all rows, at most 1,000 and 900 kB a send inside it. Rejects with `PublishError`; code `fenced` means that a newer writer took over. */
+  /**
+   * One transaction with all rows, with at most 1,000 rows and 900 kB in each send. Rejects with `PublishError`; code `fenced` means that a newer writer took
+   * over.
+   */
   flush(rows: readonly LogRow[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -10,16 +10,16 @@ import {
 } from './follow-topic.ts';
 
 export interface ReadTopicOptions extends FollowOptions {
-  /** `end`: stops after the records that were there when the reading began. Otherwise it goes on until `signal` aborts. */
+  /** `end`: stops after the records that were there when the reading began. Otherwise it continues until `signal` aborts. */
   readonly until?: 'end';
   readonly signal?: AbortSignal;
-  /** Called with each failure; it reconnects by itself and goes on where it was. */
+  /** Called with each failure; the reader reconnects by itself and continues where it was. */
   readonly onFailure?: (err: unknown) => void;
 }
 
 /**
  * The records of a topic, each once, in order within a partition. Reconnects by itself with backoff; ends when `signal` aborts, or at the end that
- * `until` names, and never throws because of a broker. Memory: one fetch (10 MB), since the next waits until the reader has taken the last.
+ * `until` names, and a broker never makes it throw. Memory: one fetch (10 MB), since the next one waits until the reader has taken the last.
  */
 export async function* readTopic(deps: FollowDeps, options: ReadTopicOptions): AsyncGenerator<TopicRecord, void, undefined> {
   const over = new AbortController();
@@ -44,7 +44,7 @@ export async function* readTopic(deps: FollowDeps, options: ReadTopicOptions): A
         const { records, taken } = waiting;
         waiting = undefined;
         for (const record of records) {
-          // The end that was seen at the beginning, exactly: later records are for the next reading.
+          // Stops exactly at the end that was seen at the beginning: later records are for the next reading.
           if (options.until === 'end' && record.offset >= (position.end.get(record.partition) ?? 0n)) continue;
           yield record;
         }

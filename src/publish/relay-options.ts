@@ -8,19 +8,19 @@ export interface RelayOptions extends HandoffLimits {
   readonly lane: number;
   /** Rows in one read of the log, and in one publish. */
   readonly maxRows: number;
-  /** Payload characters in one read of the log, about: reads grow smaller until they keep to it. */
+  /** Approximate number of payload characters in one read of the log: reads become smaller until they keep to it. */
   readonly maxReadBytes: number;
-  /** Payload characters in one publish; a single batch may pass it (the publisher splits). */
+  /** Payload characters in one publish; a single batch may exceed it (the publisher splits). */
   readonly maxBytes: number;
   readonly saveEveryMs: number;
-  /** How often the database is asked for the pending rows. Also the longest that a batch which was committed but never handed over can wait. */
+  /** How often the database is asked for the pending rows. Also the longest wait of a batch that was committed but never handed over. */
   readonly sweepEveryMs: number;
-  /** How often a lease that is too old to act on is looked at again. */
+  /** How often a lease that is too old to act on is checked again. */
   readonly leasePollMs: number;
   readonly backoff: BackoffOptions;
 }
 
-/** 32 MB held is about 1.3 s of the highest rate measured: more than any send that is going to succeed takes, little beside the process's 400 MB. */
+/** 32 MB held is about 1.3 s at the highest rate measured: longer than any send that succeeds, and little compared with the process's 400 MB. */
 export const relayDefaults: Omit<RelayOptions, 'lane'> = {
   maxRows: 1000,
   maxReadBytes: 8_000_000,
@@ -33,7 +33,7 @@ export const relayDefaults: Omit<RelayOptions, 'lane'> = {
   backoff: { firstMs: 50, maxMs: 1000 },
 };
 
-/** One hold on the lane, from taken to lost. Its state is dropped with it: a new term trusts nothing but the log. */
+/** One hold on the lane, from taken to lost. Its state is dropped with it: a new term trusts only the log. */
 export interface RelayTerm {
   readonly handoff: Handoff;
   readonly position: Position;
@@ -41,7 +41,7 @@ export interface RelayTerm {
   readonly over: AbortController;
 }
 
-/** One line when something begins to fail, one when it works again with the count between: a broker that is down for an hour writes two lines, not thousands. */
+/** Logs one line when something begins to fail, and one with the count when it works again: a broker that is down for an hour causes two lines, not thousands. */
 export class TroubleLog {
   private failures = 0;
   private sinceMs = 0;
@@ -57,9 +57,9 @@ export class TroubleLog {
   happened(err: unknown): void {
     const code = err instanceof Error && 'code' in err ? err.code : undefined;
     if (this.failures === 0) this.sinceMs = this.deps.clock.monotonicMs();
-    // Another reason is news: a broker that came back may answer that a record is too large.
+    // Another reason is logged too: a broker that came back may answer that a record is too large.
     if (this.failures === 0 || code !== this.lastCode) {
-      // An error with a code is expected sooner or later, and its stack leads into a library: the message says it all.
+      // An error with a code is expected sooner or later, and its stack leads into a library: the message is enough.
       const what = typeof code === 'string' && err instanceof Error ? { code, reason: err.message } : { err };
       this.deps.logger.warn(what, `${this.doing} failed; trying again`);
     }

@@ -17,7 +17,7 @@ import { TermLoop } from './term-loop.ts';
 
 interface RelayDeps {
   readonly log: UpdateLog;
-  /** Stays the creator's: close it once the relay is drained. */
+  /** The creator closes it once the relay is drained. */
   readonly publisher: Publisher;
   readonly lease: Lease;
   readonly clock: Clock;
@@ -28,13 +28,13 @@ interface RelayDeps {
 }
 
 /**
- * Committed updates → Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row of the lane's log, in order, at least once.
+ * Sends committed updates to Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row of the lane's log, in order, at least once.
  *
  * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to `reading` after any failure, gap or overflow (see `Handoff`).
  * In both it may be waiting: for a lease young enough to act on, or for the backoff after a failure. One publish at a time, also across terms.
  *
  * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless the lease allowed it just before. A crash at any
- * instant costs repeats, never a row. Memory: as much as `Handoff` may hold, one read and one publish.
+ * moment costs repeats, never a row. Memory: as much as `Handoff` may hold, one read and one publish.
  */
 export class Relay implements Service {
   readonly name = 'relay';
@@ -60,7 +60,7 @@ export class Relay implements Service {
     this.logTrouble = new TroubleLog(deps, 'reading the log');
   }
 
-  /** Resolves at once: whether Kafka or the database answer shows later, the relay keeps trying. */
+  /** Resolves at once, before Kafka or the database has answered: the relay keeps trying. */
   async start(): Promise<void> {
     this.loop.start();
     this.tick();
@@ -89,13 +89,13 @@ export class Relay implements Service {
     this.loop.wake();
   }
 
-  /** Batches committed that can't be handed over (their rows or numbers are not known here): the log has them. */
+  /** Batches were committed that can't be handed over (their rows or numbers are not known here): the log has them. */
   missedCommitted(): void {
     this.loop.term?.handoff.reread('gap');
     this.loop.wake();
   }
 
-  /** For people: where the relay reads from, and how far Kafka has acknowledged the log. Null while another process holds the lane. */
+  /** For people: the source of the relay, and the position up to which Kafka has acknowledged the log. Null while another process holds the lane. */
   status(): { readonly source: 'log' | 'memory'; readonly acknowledgedSeq: string; readonly heldRows: number } | null {
     if (this.loop.term === undefined) return null;
     const { handoff, position } = this.loop.term;
@@ -156,7 +156,7 @@ export class Relay implements Service {
     }
     this.logTrouble.passed();
     this.readSize.read(rows);
-    // Kafka is about to have them: a batch whose answer is still open is known to be committed by this alone.
+    // Kafka will have these rows soon: for a batch whose answer is still open, this is the only proof that it was committed.
     this.deps.lease.witness.sawBatch(rows.at(-1)?.batch ?? 0n);
     for (const run of splitByTopic(rows)) {
       if (!(await this.publish(term, run))) return;
@@ -181,7 +181,7 @@ export class Relay implements Service {
     }
   }
 
-  /** False: the rows may or may not have arrived, and the handoff goes back to the log; or the term is over. */
+  /** False: the rows may or may not have arrived, and the handoff goes back to the log. Or the term is over. */
   private async publish(term: RelayTerm, rows: readonly LogRow[]): Promise<boolean> {
     const { clock, lease, metrics, publisher } = this.deps;
     const topic = rows[0]?.topic ?? 'updates';
@@ -229,7 +229,7 @@ export class Relay implements Service {
 }
 
 /**
- * Runs of rows for one topic, in order. A continuity mark says "complete up to here", so it may leave only once everything before it is acknowledged:
+ * Splits rows into runs for one topic, in order. A continuity mark says "complete up to here", so it may leave only once everything before it is acknowledged:
  * each run is a send of its own, and the next one waits for it.
  */
 function splitByTopic<Row extends LogRow>(rows: readonly Row[]): (readonly Row[])[] {
@@ -253,8 +253,8 @@ interface ReadSizeLimits {
 }
 
 /**
- * How many rows the next read of the log asks for. A row has 1 kB as a rule, and may have 300 kB: a thousand of those neither fit into our memory nor come
- * within the deadline of a query, and a read that fails must not be tried again as it was.
+ * How many rows the next read of the log asks for. A row usually has 1 kB, and may have 300 kB: a thousand of the latter neither fit into our memory nor arrive
+ * within the deadline of a query, and a read that failed must not be repeated with the same size.
  *
  * Invariant: 1 <= `rows` <= `maxRows`. It follows the size of the rows of the last read, halves with each failure, and at most doubles with each success.
  */

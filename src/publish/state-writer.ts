@@ -15,7 +15,7 @@ import { TermLoop } from './term-loop.ts';
 
 export interface StateWriterDeps {
   readonly log: UpdateLog;
-  /** Stays the creator's: close it once the writer is drained. */
+  /** The creator closes it once the writer is drained. */
   readonly publisher: StatePublisher;
   readonly lease: Lease;
   readonly clock: Clock;
@@ -32,7 +32,7 @@ export interface StateWriterOptions extends NewestLimits {
   readonly backoff: BackoffOptions;
 }
 
-/** A flush costs 25 to 370 ms for any number of rows (kafkajs transactions), so once a second; a read of 5,000 rows is some 6 MB. */
+/** A flush costs 25 to 370 ms for any number of rows (kafkajs transactions), so once a second; a read of 5,000 rows is about 6 MB. */
 export const stateWriterDefaults: Omit<StateWriterOptions, 'lane'> = {
   flushEveryMs: 1000,
   maxOrders: 20_000,
@@ -47,18 +47,18 @@ interface Term {
   readonly over: AbortController;
   /** Older writers are fenced, and no later writer has fenced us. */
   owner: boolean;
-  /** The highest seq that any flush of this term may have brought to the topic. */
+  /** The highest seq that any flush of this term may have written to the topic. */
   attempted: bigint;
 }
 
 /**
- * The newest state of each order → the compacted topic, about once a second, under a cursor of its own (`state`).
+ * Sends the newest state of each order to the compacted topic, about once a second, under a cursor of its own (`state`).
  *
  * States: no term (standing by) → not yet owner → owner, flushing from memory or from the log (see `NewestByOrder`) → not owner after any failure → …
  *
- * Invariant: an older state never lands behind a newer one. Each flush is one transaction of the only writer, and begins only after the lease was seen
- * young enough *behind* the taking over: a process that froze in between finds the lease too old, and one that froze later is fenced by the process that took the
- * lane. A writer that is fenced, or failed, asks the lane's row whether the lane is still its own before it takes over again: without that a late take-over
+ * Invariant: an older state never follows a newer one on the topic. Each flush is one transaction of the only writer, and begins only after the lease was seen
+ * young enough *after* `takeOver`: a process that froze in between finds the lease too old, and one that froze later is fenced by the process that took the
+ * lane. A writer that is fenced, or failed, checks in the lane's row that the lane is still its own before it calls `takeOver` again: otherwise a late `takeOver`
  * of a stale process would silence the real holder for the rest of its term.
  */
 export class StateWriter implements Service {
@@ -95,7 +95,7 @@ export class StateWriter implements Service {
   /** The lane is lost: no flush begins from here on, and one that is under way is fenced by the next holder. */
   end(): void {
     this.loop.end();
-    // The next holder shows what is pending.
+    // The next holder shows the pending rows.
     this.show(0, undefined);
   }
 
@@ -103,12 +103,12 @@ export class StateWriter implements Service {
     this.loop.term?.newest.addCommitted(batch);
   }
 
-  /** Batches committed that can't be handed over: the log has them. */
+  /** Batches were committed that can't be handed over: the log has them. */
   missedCommitted(): void {
     this.loop.term?.newest.fail();
   }
 
-  /** One last flush from memory; the rest of the log is left to the next start. */
+  /** Makes one last flush from memory; the rest of the log is left to the next start. */
   async drain(signal: AbortSignal): Promise<void> {
     await this.loop.drain(signal);
     this.end();
@@ -133,7 +133,7 @@ export class StateWriter implements Service {
         // Without the database the gauges keep their last value.
         if (loaded) await this.showPending(term).catch(() => undefined);
         await this.backOff(term);
-        // While draining the first failure is the last, also one from before: the log keeps the rest for the next start.
+        // While draining the first failure is the last, even one from before the drain: the log keeps the rest for the next start.
         if (this.loop.draining) return;
       }
       if (last) return;
@@ -157,8 +157,8 @@ export class StateWriter implements Service {
   }
 
   /**
-   * Reads on from the position and flushes once. An earlier flush of unknown outcome may have left newer updates in the topic than a single read shows, so
-   * reads are merged until they have caught up, or the bounds are met: only a backlog larger than that lets readers see an order step back, and never for good.
+   * Reads on from the position and flushes once. An earlier flush of unknown outcome may have left newer updates in the topic than a single read shows. So
+   * reads are merged until they have caught up, or the bounds are reached: only with a larger backlog can readers see an order step back, and only for a time.
    */
   private async catchUp(term: Term): Promise<boolean> {
     const { newest, position } = term;
@@ -219,7 +219,7 @@ export class StateWriter implements Service {
   private failed(term: Term, err: unknown): void {
     this.trouble.happened(err);
     term.newest.fail();
-    // The publisher is retired or fenced either way; a failure of the database costs one take-over too many.
+    // The publisher is retired or fenced in each case; after a failure of the database this costs one unnecessary `takeOver`.
     if (err instanceof PublishError) term.owner = false;
   }
 
@@ -233,7 +233,7 @@ export class StateWriter implements Service {
     this.deps.metrics.oldestPending.set({ topic: 'state' }, oldestMs === undefined || rows === 0 ? 0 : oldestMs / 1000);
   }
 
-  /** A drain ends it, nothing else that wakes us does. */
+  /** Waits out the backoff. Only a drain ends it early; other wake-ups do not. */
   private async backOff(term: Term): Promise<void> {
     const { clock } = this.deps;
     const untilMs = clock.monotonicMs() + this.backoff.nextMs();

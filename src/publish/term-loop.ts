@@ -1,7 +1,7 @@
 import { Wakeup } from '../runtime/waiting.ts';
 
 export interface TermLoopDeps<Term> {
-  /** Works for one term, until it is over or the drain has nothing left to do. Never rejects. */
+  /** The work of one term, until the term is over or the drain has nothing left to do. Never rejects. */
   readonly serve: (term: Term) => Promise<void>;
 }
 
@@ -54,8 +54,9 @@ export class TermLoop<Term extends { readonly over: AbortController }> {
   }
 
   /**
-   * Lets the loop end by itself; at `signal` its term is over and it is waited for no longer. The term is still the current one afterwards: `end` follows.
-   * `gaveUp` resolves at `signal`, for the work that has to be done before that.
+   * Lets the loop end by itself. When `signal` aborts, the term is over and the drain no longer waits. Afterwards the term is still the current one: `end`
+   * follows.
+   * `gaveUp` resolves when `signal` aborts, for work that has to be done before that.
    */
   async drain(signal: AbortSignal): Promise<{ readonly term: Term | undefined; readonly gaveUp: Promise<void> }> {
     this.stopping = true;

@@ -1,7 +1,7 @@
 /** One topic as it should be. */
 export interface TopicSpec {
   readonly name: string;
-  /** Fixed for life: a change would move keys to other partitions and break their order. It means a `.v2`. */
+  /** Fixed for the life of the topic: a change would move keys to other partitions and break their order. It needs a `.v2`. */
   readonly partitions: number;
   /** Settings as Kafka names them. `min.insync.replicas` comes with the replication, see `planTopics`. */
   readonly settings: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export interface TopicNames {
   readonly outcomes: string;
 }
 
-/** `prefix` stands before each name as it is, for tests and for several installations on one cluster. */
+/** `prefix` is put before each name unchanged, for tests and for several installations on one cluster. */
 export function topicNames(prefix = ''): TopicNames {
   return {
     updates: `${prefix}tidemark.order-updates.v1`,
@@ -29,7 +29,7 @@ export function topicNames(prefix = ''): TopicNames {
 }
 
 const sevenDays = String(7 * 24 * 60 * 60 * 1000);
-/** Kafka's default, said aloud: what a smaller one refuses stops the lane. */
+/** Kafka's default, set explicitly: a record that a smaller limit refuses stops the lane. */
 const maxMessageBytes = '1048588';
 
 /** The topics (docs/consuming.md). */
@@ -44,7 +44,7 @@ export function topicSpecs(names: TopicNames): readonly TopicSpec[] {
   ];
 }
 
-/** Partitions by topic, for whoever writes to them. */
+/** Partitions by topic, for the publishers. */
 export function plannedPartitions(names: TopicNames): ReadonlyMap<string, number> {
   return new Map(topicSpecs(names).map(({ name, partitions }) => [name, partitions]));
 }

@@ -19,9 +19,9 @@ export interface TransactionalPublisherDeps extends KafkaClientDeps {
 export interface TransactionalPublisherOptions {
   readonly kafka: KafkaOptions;
   readonly topic: string;
-  /** Partitions that the topic must have to be written to. Left out: they are taken as they are. */
+  /** The partition count that the topic must have, or it is not written to. Left out: any count is accepted. */
   readonly planned?: ReadonlyMap<string, number>;
-  /** One per lane: who initialises it last is the only writer. */
+  /** One per lane: the process that initialises it last is the only writer. */
   readonly transactionalId: string;
   /** After this the broker aborts a transaction whose writer is gone; until then readers of committed records wait behind it. */
   readonly transactionTimeoutMs: number;
@@ -40,11 +40,11 @@ interface Connected {
   readonly client: KafkaClient;
   readonly producer: Producer;
   readonly partitioner: NotingPartitioner;
-  /** Opened by `takeOver`: kafkajs initialises the producer with its first transaction. Locally only; the broker knows of it with the first record. */
+  /** Opened by `takeOver`: kafkajs initialises the producer with its first transaction. It is only local: the broker learns of it with the first record. */
   first: Transaction | undefined;
 }
 
-/** Coordinators that are still loading, or busy with the rest of a predecessor: the error means "ask again". */
+/** The coordinator is still loading, or busy with the rest of an earlier transaction: the error means "ask again". */
 const notYet = new Set([
   'GROUP_COORDINATOR_NOT_AVAILABLE',
   'GROUP_LOAD_IN_PROGRESS',
@@ -52,15 +52,15 @@ const notYet = new Set([
   'CONCURRENT_TRANSACTIONS',
   'COORDINATOR_LOAD_IN_PROGRESS',
 ]);
-/** The error that kafkajs makes of the first of these while it looks for the coordinator. */
+/** The error into which kafkajs turns the first of these while it looks for the coordinator. */
 const notFoundYet = 'KafkaJSGroupCoordinatorNotFound';
 const askAgainMs = 25;
 
 /**
  * The state topic over kafkajs transactions (docs/decisions/002-kafkajs-without-its-retries.md).
  *
- * States: not a writer → (takeOver) the only writer → (any error, or a deadline) retired, not a writer. A transaction that was left open by a retired
- * writer is aborted by the next take-over, ours or another's, so the records of an interrupted flush are never seen.
+ * States: not a writer → (takeOver) the only writer → (any error, or a deadline) retired, not a writer. A transaction that a retired writer
+ * left open is aborted by the next `takeOver`, ours or another process's, so the records of an interrupted flush are never seen.
  */
 export class TransactionalPublisher implements StatePublisher {
   private connected: Connected | undefined;
@@ -90,8 +90,8 @@ export class TransactionalPublisher implements StatePublisher {
       const transaction = connected.first ?? (await connected.producer.transaction());
       connected.first = undefined;
       const [firstPiece = [], ...pieces] = splitSends(rows);
-      // Until its first record is accepted the broker may still be finishing the transaction before. Asking again can write a row of this flush twice,
-      // the same row: a flush holds one row of an order.
+      // Until the first record is accepted, the broker may still be finishing the previous transaction. A repeat can write a row of this flush twice,
+      // but it is the same row: a flush holds one row of each order.
       await this.whenReady(connected, () => this.send(connected, transaction, firstPiece));
       for (const piece of pieces) await this.send(connected, transaction, piece);
       await transaction.commit();
@@ -109,7 +109,7 @@ export class TransactionalPublisher implements StatePublisher {
   private async send({ partitioner }: Connected, transaction: Transaction, rows: readonly LogRow[]): Promise<void> {
     if (rows.length === 0) return;
     partitioner.reset();
-    // One for all, and as text, as `leanProduce` needs it.
+    // One timestamp for all records, and as text, as `leanProduce` needs it.
     const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
     const answer = await transaction.send({
       topic: this.options.topic,
@@ -136,7 +136,7 @@ export class TransactionalPublisher implements StatePublisher {
     return this.connected;
   }
 
-  /** Ends when the deadline around it retires the client: every further try is refused then. */
+  /** Repeats `work` while the broker is not ready. Ends when the deadline around it retires the client: then every further try is refused. */
   private async whenReady<T>(connected: Connected, work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {

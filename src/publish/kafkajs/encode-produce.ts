@@ -16,7 +16,7 @@ export interface ProduceBody {
   readonly timeoutMs: number;
   readonly producerId: bigint;
   readonly producerEpoch: number;
-  /** Of every record, milliseconds since the epoch. */
+  /** The time of every record, milliseconds since the epoch. */
   readonly timestampMs: bigint;
   readonly topics: readonly { readonly topic: string; readonly partitions: readonly ProducePartition[] }[];
 }
@@ -34,7 +34,7 @@ const transactional = 16;
  * Kafka's protocol guide.
  *
  * One buffer of the right size, written once. kafkajs makes a buffer for every record and for every level above it, grows and copies each, and writes
- * every number by way of an array.
+ * every number through an array.
  */
 export function encodeProduce(body: ProduceBody): Buffer {
   const buffer = Buffer.allocUnsafe(sizeOf(body));
@@ -91,7 +91,7 @@ function writeRecord(buffer: Buffer, { key, value }: PlainRecord, offset: number
   return at + 1;
 }
 
-/** Never too small, and too large by a few bytes a record: every varint counts as the five bytes that it has at most. */
+/** Never too small, and too large by a few bytes a record: every varint counts as five bytes, the most that it can have. */
 function sizeOf(body: ProduceBody): number {
   let size = 12 + Buffer.byteLength(body.transactionalId ?? '');
   for (const { topic, partitions } of body.topics) {
@@ -136,7 +136,7 @@ const table = makeTable();
 /**
  * CRC-32C (RFC 3720, appendix B.4) of `bytes` from `start` on: the checksum of a Kafka record batch. Node has only the other CRC-32.
  *
- * Eight bytes a step by eight tables: 0.6 ns a byte, against 3.5 ns of kafkajs's byte by byte.
+ * Eight bytes in each step, with eight tables: 0.6 ns a byte, against 3.5 ns in kafkajs, which goes byte by byte.
  */
 export function crc32c(bytes: Uint8Array, start: number): number {
   const end = bytes.length;
@@ -158,7 +158,7 @@ export function crc32c(bytes: Uint8Array, start: number): number {
   return ~crc >>> 0;
 }
 
-// Both are always within bounds: the compiler does not know, and a fallback here would cost more than the checksum.
+// Both indexes are always within bounds. The compiler does not know that, and a fallback here would cost more than the checksum.
 function byte(bytes: Uint8Array, at: number): number {
   return bytes[at] as number;
 }

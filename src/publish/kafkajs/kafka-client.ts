@@ -10,20 +10,21 @@ export interface KafkaClientDeps {
   readonly log: Log;
   /** Wraps each new socket, before kafkajs sees it. For tests that lose an answer. */
   readonly onSocket?: (socket: Socket) => void;
-  /** Every connection goes there, not to the addresses that the brokers advertise: for asking one broker, and no other. */
+  /** Every connection goes to this address, not to those that the brokers advertise: to ask one broker only. */
   readonly only?: { readonly host: string; readonly port: number };
 }
 
 /** A `Kafka` object whose sockets can be taken away from it. */
 export interface KafkaClient {
   readonly kafka: Kafka;
-  /** Destroys every socket and refuses new ones: nothing made from `kafka` reaches a broker from here on. Safe to call again. */
+  /** Destroys every socket and refuses new ones: no client made from `kafka` reaches a broker from here on. Safe to call again. */
   retire(): void;
 }
 
 /**
- * kafkajs as we use it (docs/decisions/002-kafkajs-without-its-retries.md): none of its own retries (its retry loop loses data silently; a retry needs a new client), every
- * request under a deadline, and sockets of our own making. kafkajs can't abandon a request that hangs, but a destroyed socket rejects everything on it.
+ * kafkajs as we use it (docs/decisions/002-kafkajs-without-its-retries.md): none of its own retries (its retry loop loses data silently; a retry needs a new
+ * client), every request under a deadline, and sockets that we make ourselves. kafkajs can't abandon a request that hangs, but a destroyed socket rejects
+ * everything on it.
  *
  * `attempt` rotates the list of brokers: without retries kafkajs only ever asks the first one, and a new client would ask it again.
  */
@@ -54,7 +55,7 @@ export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, at
     }),
     retire: () => {
       retired = true;
-      // With an error: a plain destroy emits only `close`, which kafkajs does not listen to, and its requests and timers would live on.
+      // With an error: without one, destroy emits only `close`, which kafkajs does not listen to, and its requests and timers would live on.
       for (const socket of sockets) socket.destroy(new Error('retired'));
     },
   };
@@ -92,13 +93,13 @@ function saslOf({ mechanism, username, password }: NonNullable<KafkaOptions['sas
 }
 
 /**
- * Reports of kafkajs that it calls errors and that are none: coordinators that are still waking up, groups that rebalance, and connections that break. Each of them
- * comes back to us as a rejected call as well, and the caller logs it once, with its meaning.
+ * Reports that kafkajs calls errors and that are normal: coordinators that are still starting, groups that rebalance, and connections that break. We also get
+ * each of them as a rejected call, and the caller logs it once, with its meaning.
  */
 const noise =
   /coordinator|rebalanc|not a member of this group|Connection (error|timeout)|Closed connection|retired|Failed to connect|Failed to send messages|The producer is disconnected|^Response [A-Z]|old epoch|timed out|message larger than|topic-partition/i;
 
-/** kafkajs's own words, in our log: one level lower than it thinks, noise at debug. */
+/** Writes kafkajs's messages to our log: one level lower than kafkajs gives them, noise at debug. */
 function kafkaLogCreator(log: Log): logCreator {
   const out = log.child({ from: 'kafkajs' });
   return () =>
@@ -121,11 +122,11 @@ const load = createRequire(import.meta.url);
 const patched = Symbol.for('tidemark.kafkajs-throttle-timer');
 
 /**
- * kafkajs 2.2.4 arms the timer of its throttle check also when nothing waits, with a delay computed from a "throttled until" of -1. Node ≥ 24 warns of the
- * negative delay (TimeoutNegativeWarning) and fires after 1 ms, and the check arms the next one: each connection wakes a thousand times a second for ever,
- * 2 % of a core when idle. With nothing pending there is nothing to check, and `push` arms the timer when something comes.
+ * kafkajs 2.2.4 arms the timer of its throttle check even when no request waits, with a delay computed from a "throttled until" of -1. Node ≥ 24 warns of the
+ * negative delay (TimeoutNegativeWarning) and fires after 1 ms, and the check arms the next timer: each connection wakes a thousand times a second forever,
+ * 2 % of a core when idle. Without pending requests there is nothing to check, and `push` arms the timer when one comes.
  *
- * Reaches into the package by path, so the version is pinned, and so is the expected behaviour, by a test. Safe to call again.
+ * It changes the package's internals by path, so the version is pinned, and a test checks the expected behaviour. Safe to call again.
  */
 export function quietThrottleTimer(): void {
   const { prototype } = load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue & { [patched]?: true } };
