@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 
-/** A cursor of ours is far shorter. */
+/** Our cursors are far shorter. */
 export const longestCursor = 600;
 
 /**
- * Where a list goes on, as callers carry it: base64url of JSON, with a check sum over the list and its filters, since with others it would skip rows in silence. It is no
- * secret and grants nothing: each page asks for the caller's own accounts again. So it is not signed, and what comes back is judged like everything that callers send.
+ * A position in a list, in the form that callers get: base64url of JSON, with a check sum over the list and its filters, since with others it would silently
+ * skip rows. It is not secret and grants nothing: each page is limited to the caller's own accounts again. So it is not signed, and is checked like all input
+ * of callers.
  */
 export function encodeCursor(list: string, position: readonly string[]): string {
   return Buffer.from(JSON.stringify([checkSum(list, position), ...position])).toString('base64url');
 }
 
-/** Undefined: it is spoiled, or one of another list or of other filters. `shape`: of the positions of this list. */
+/** Undefined: it is damaged, or one of another list or of other filters. `shape`: of the positions of this list. */
 export function decodeCursor(list: string, cursor: string, shape: z.ZodType<readonly string[]>): readonly string[] | undefined {
   if (cursor.length > longestCursor) return undefined;
   const content = parse(Buffer.from(cursor, 'base64url').toString());

@@ -22,10 +22,10 @@ export interface HealthParts {
   readonly draining: () => boolean;
 }
 
-/** Topics are asked for once in so long: a probe every second must not make an admin connection every second. */
+/** Topics are checked at most once in this time: a probe every second must not make an admin connection every second. */
 const topicsMaxAgeMs = 15_000;
 
-/** What `/readyz` is made of. A source that is down only degrades: it does not take reads away. */
+/** Registers the checks of `/readyz`. A source that is down only degrades it, since reads still work. */
 export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
   const { pool, schema, keeper, lease, sources, desk, draining } = parts;
   health.add({
@@ -60,10 +60,10 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
   health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(desk) });
 }
 
-/** Longer than any batch, with its tries, takes on a database that answers. */
+/** Longer than any batch takes, with its tries, on a database that answers. */
 const unsettledTooLongMs = 10_000;
 
-/** That the database answers and the lane is renewed does not mean that batches commit. */
+/** Batches may fail to commit although the database answers and the lane is renewed. */
 function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): CheckResult {
   const { depth, oldestUnsettledMs = clock.nowMs() } = ingest;
   const waitsMs = clock.nowMs() - oldestUnsettledMs;
@@ -74,7 +74,7 @@ function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): 
   };
 }
 
-/** A halt takes nothing but placing away, and a person has to look at it. */
+/** A halt stops placing and replacing only, and a person has to look at it. */
 function commandsCheck(desk: CommandDesk): CheckResult {
   const [first, ...others] = desk.operator.halts();
   const { enabled, leading, unresolved } = desk.status();
@@ -114,7 +114,7 @@ function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources): CheckResu
   };
 }
 
-/** Good answers are kept for `topicsMaxAgeMs`; bad ones are asked again at each report, so that a fixed topic shows at once. */
+/** Good answers are kept for `topicsMaxAgeMs`; after a bad one each report checks again, so that a fixed topic shows at once. */
 function agedCheck(clock: Clock, check: () => Promise<CheckResult>): () => Promise<CheckResult> {
   let last: { readonly atMs: number; readonly result: CheckResult } | undefined;
   return async () => {

@@ -47,8 +47,8 @@ interface AssembleDeps {
 const hourMs = 3_600_000;
 
 /**
- * The whole service from its configuration: the only place where the rooms meet. Reads from the end of the way to its start, because each part is
- * given the next one. Nothing is connected yet; `run` of the supervisor does that, and resolves with the exit code.
+ * The whole service from its configuration: the only place where the rooms meet. The code goes from the end of the data path to its start, because each
+ * part is given the next one. Nothing is connected yet; `run` of the supervisor does that, and resolves with the exit code.
  */
 export function assembleService(
   { clock, random, log, version, fetch, effective }: AssembleDeps,
@@ -61,7 +61,7 @@ export function assembleService(
   const lease = new Lease(clock, config.leaseActMs);
   const shared = { clock, random, log, metrics };
 
-  // The keeper is made last, of parts that it is given; nothing is asked of it before it has begun a term.
+  // The keeper is made last, from the other parts; none of them uses it before it has begun a term.
   const store = storeParts(
     { ...shared, onFenced: () => keeper.reportFenced(), witness: lease.witness },
     {
@@ -214,8 +214,8 @@ export function assembleService(
         keeper,
         repairs,
       ],
-      // No new command, and those in flight to their end; then the way of the data: no new input, each part empties into the next; the lane is given back when
-      // nothing of ours can write any more. Reads and the stream of updates are served until all of it is out.
+      // First commands: no new ones, and those in flight end. Then the data path: no new input, and each part empties into the next. The lane is given back
+      // when no part of ours can write any more. Reads and the stream of updates are served until all of this is done.
       drainOrder: [
         desk,
         repairs,
@@ -246,7 +246,7 @@ export function assembleService(
   return supervisor;
 }
 
-/** Something that needs no start, only an end, as a step of the shutdown plan. */
+/** A part that needs no start, only an end, as a step of the shutdown plan. */
 export function closing(name: string, close: (signal: AbortSignal) => Promise<void>): Service {
   return { name, start: async () => undefined, drain: close };
 }

@@ -24,13 +24,13 @@ interface CommandPartsDeps {
   readonly store: Pick<ReturnType<typeof storeParts>, 'journal' | 'outcomes'>;
   readonly accounts: EntryAccounts;
   readonly http: Http;
-  /** One of its own: it takes one send at a time. */
+  /** A separate publisher, since each takes one send at a time. */
   readonly publisher: Publisher;
 }
 
 /**
- * The command side: the desk, with its way to the platform, and the relay of its steps. Made whether commands are on or not: what was sent before they were
- * turned off is still settled.
+ * The command side: the desk, with its way to the platform, and the relay of its steps. Made also when commands are off: those that were sent
+ * before they were turned off are still settled.
  */
 export function commandParts({ store, accounts, http, publisher, ...shared }: CommandPartsDeps, config: PlatformConfig) {
   const { clock, random, log, metrics, lease } = shared;
@@ -71,7 +71,7 @@ export function commandParts({ store, accounts, http, publisher, ...shared }: Co
   return { desk, outcomes };
 }
 
-/** The settings in the words of the desk; what has no setting keeps its default. */
+/** The settings as options of the desk; an option without a setting keeps its default. */
 export function commandOptions(config: Config): CommandOptions {
   return {
     ...commandDefaults,

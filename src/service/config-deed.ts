@@ -20,8 +20,8 @@ export interface ConfigDeedOptions {
 }
 
 /**
- * Writes the configuration into the audit trail where it differs from the one that was recorded last for the lane: at the begin of a term, so it is that of the process
- * which works. Beside the work: a term does not wait for it, and where it fails the next term tries again.
+ * Writes the configuration into the audit trail if it differs from the one that was recorded last for the lane. It does so at the start of a term, so the
+ * record is that of the process which works. A term does not wait for it, and if it fails the next term tries again.
  */
 export class ConfigDeed {
   private recording: Promise<void> = Promise.resolve();
@@ -39,7 +39,7 @@ export class ConfigDeed {
       .catch((err: unknown) => this.deps.log.warn({ err }, 'the configuration could not be compared with the audit trail'));
   }
 
-  /** Resolves when what has begun is written or given up. */
+  /** Resolves when a write that has begun is done or given up. */
   async drained(): Promise<void> {
     await this.recording;
   }
@@ -54,8 +54,8 @@ export class ConfigDeed {
 }
 
 /**
- * Each setting that has a value, as it may be printed. A secret stands as a digest under the encryption key, so that a new value is seen and none can be guessed from it;
- * without that key it is only seen that one is set.
+ * Each setting that has a value, as it may be printed. A secret appears as a digest under the encryption key, so that a new value is seen and no value can be
+ * guessed; without that key the text only shows that one is set.
  */
 function settingTexts(config: Config, effective: readonly EffectiveValue[]): SettingTexts {
   const values: Readonly<Record<string, unknown>> = config;
@@ -71,7 +71,7 @@ function digestOf(value: unknown, key: Secret | undefined): string {
   return createHmac('sha256', key.reveal()).update(`tidemark settings v1\0${text}`).digest('hex').slice(0, 32);
 }
 
-/** By name: the text before and now, null for none; of a secret only that it changed. */
+/** By name: the text before and now, null for none; for a secret only that it changed. */
 function changedSettings(before: SettingTexts, now: SettingTexts, effective: readonly EffectiveValue[]): object {
   const secrets = new Set(effective.filter(({ secret }) => secret).map(({ env }) => env));
   const names = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter((name) => before[name] !== now[name]);

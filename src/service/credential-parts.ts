@@ -24,10 +24,10 @@ interface CredentialPartsDeps {
   readonly ingest: ObservationSink;
 }
 
-/** How soon a login that was linked is followed. One short statement each time. */
+/** How soon a newly linked login is followed. Each look is one short statement. */
 const lookEveryMs = 2_000;
 
-/** The sources of every credential that the settings allow. What several of them share is made once. */
+/** The sources of every credential that the settings allow. Parts that several of them share are made once. */
 export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
   const { store, platform, ingest, ...shared } = deps;
   const metrics = shared.metrics.source;
@@ -66,7 +66,7 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
 
 const dayMs = 86_400_000;
 
-/** The settings that a source takes; the others have no setting. */
+/** The timings of a source that can be set; the others keep their defaults. */
 function streamTimings(config: Config): Partial<StreamTimings> {
   return {
     pingMs: config.streamPingMs,

@@ -12,7 +12,7 @@ import { type CredentialList, loginPrefix, type StoredCredential } from '../runt
 import type { Sources } from './lane-parts.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 
-/** What one credential follows, and the tokens that it does so with. */
+/** The connectors of one credential, and the tokens that they use. */
 export interface CredentialParts {
   readonly tokens: RefreshingTokenSource;
   readonly connectors: Connectors;
@@ -27,7 +27,7 @@ export interface CredentialSourcesDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics['platform'];
-  /** Where linked logins are; left out where tokens are kept in memory only. */
+  /** The linked logins; left out where tokens are kept in memory only. */
   readonly list?: CredentialList;
   readonly partsFor: (credential: string, grant: 'client_credentials' | 'refresh') => CredentialParts;
 }
@@ -39,7 +39,7 @@ export interface CredentialSourcesOptions {
 }
 
 interface Entry extends CredentialParts {
-  /** Of the newest tokens that the store showed; undefined for the client's. */
+  /** Generation of the newest tokens that were read from the store; undefined for the client's own. */
   generation: number | undefined;
 }
 
@@ -48,10 +48,10 @@ const streams: readonly Stream[] = ['account', 'prediction'];
 
 /**
  * The sources of every credential: the client's own and each login that a user linked. A login that appears in the store is followed without a restart, one
- * that was removed is left, one that was signed in again is tried at once.
+ * that was removed is not followed any more, one that was signed in again is tried at once.
  *
  * States: idle → watching (from start to drain) and, within it, working (between `begin` and `end`: the lane is held). Invariant: while working the connectors
- * of every known credential run, otherwise none; a list that failed changes nothing.
+ * of every known credential run, otherwise none; a failed read of the list changes nothing.
  */
 export class CredentialSources implements Service, Sources, EntryAccounts {
   readonly name = 'credentials';
@@ -91,11 +91,11 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     await Promise.all([...[...this.entries.values()].map(({ connectors }) => connectors.end()), ...this.leaving]);
   }
 
-  /** Of the credential that follows the account, of which there is at most one (`AccountClaims`): another that sees it as well may not be allowed to trade. */
   get hasListed(): boolean {
     return [...this.entries.values()].every(({ connectors }) => connectors.hasListed);
   }
 
+  /** The tokens of the credential that follows the account. There is at most one (`AccountClaims`): another that also sees it may not be allowed to trade. */
   tokensFor(accountId: string): TokenSource | undefined {
     for (const { connectors, tokens } of this.entries.values())
       if (streams.some((stream) => connectors.account(stream, accountId) !== undefined)) return tokens;
@@ -146,7 +146,7 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     for (const [credential, { generation }] of this.entries) {
       if (generation === undefined) continue;
       const now = known.get(credential);
-      // A generation that fell: it was forgotten and linked again between two looks, and is another login.
+      // A lower generation: the login was removed and linked again between two reads, so it is another one.
       if (now === undefined || now < generation) await this.remove(credential);
     }
     for (const { credential, generation } of stored) {

@@ -16,16 +16,19 @@ export interface HousekeepingDeps {
 export interface HousekeepingOptions {
   readonly partitionRows: number;
   readonly retentionMs: number;
-  /** Disk that the database may take; left out or 0: nobody said. */
+  /** Disk space that the database may take; left out or 0: not set. */
   readonly budgetBytes?: number;
   readonly maintainEveryMs: number;
   readonly countEveryMs: number;
 }
 
-/** Rows of the quarantine that nobody has dealt with: 64 KiB each at most, so 1.3 GB (docs/sizing.md). A person who looks at it looks at a few. */
+/** Rows of the quarantine that were not dealt with: 64 KiB each at most, so 1.3 GB (docs/sizing.md). A person looks at a few of them only. */
 const maxUndealt = 20_000;
 
-/** What has to be done now and then, by whoever runs: the log's partitions, the outbox of commands, and the gauges that only the database knows. A round that fails is tried at the next. */
+/**
+ * The regular work of every running process: the log's partitions, the outbox of commands, and the gauges that only the database knows. Work that fails is
+ * tried again in the next round.
+ */
 export class Housekeeping implements Service {
   readonly name = 'housekeeping';
   private readonly over = new AbortController();

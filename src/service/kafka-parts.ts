@@ -18,7 +18,7 @@ export interface KafkaPartsOptions {
   readonly lane: number;
 }
 
-/** A takeover waits for it, and has 10 s in all. */
+/** A takeover waits for this read, and has 10 s in all. */
 const newestWithinMs = 2_000;
 
 /** Everything that speaks Kafka, made from one set of options. */
@@ -36,7 +36,7 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
   const logPublisher = () => new LogPublisher({ clock, log, metrics }, { kafka, topics, planned, ...logPublisherDefaults });
   return {
     publisher: logPublisher(),
-    /** One of its own: a publisher takes one send at a time, and those of updates may not wait for commands. */
+    /** A separate publisher: each takes one send at a time, and sends of updates must not wait for commands. */
     outcomePublisher: logPublisher(),
     statePublisher: new TransactionalPublisher(
       { clock, log, metrics, onFenced },

@@ -4,44 +4,44 @@ import type { Relay } from '../publish/relay.ts';
 import type { StateWriter } from '../publish/state-writer.ts';
 import type { LaneHold } from '../store/lane-store.ts';
 
-/** What follows the streams while the lane is held. */
+/** The part that follows the streams while the lane is held. */
 export interface Sources {
   begin(): Promise<void>;
   end(): Promise<void>;
 }
 
-/** What sends commands and finds out about them while the lane is held. */
+/** The part that sends commands and finds out their outcomes while the lane is held. */
 export interface LaneCommands {
-  /** Rejects when the journal can't be read: nothing may be sent without knowing what was. */
+  /** Rejects when the journal can't be read: nothing may be sent before the earlier sends are known. */
   begin(hold: LaneHold): Promise<void>;
   end(): Promise<void>;
 }
 
-/** What publishes the steps of commands. */
+/** The part that publishes the steps of commands. */
 export interface LaneOutcomes {
   begin(): void;
   end(): void;
 }
 
 export interface LanePartsDeps {
-  /** Rejects when the database's schema is not this build's. */
+  /** Rejects when the database's schema does not fit this build. */
   readonly checkSchema: () => Promise<void>;
   /** Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is published. */
   readonly lossCheck?: { begin(): Promise<void>; end(): void };
-  /** Records the configuration, beside the work. */
+  /** Records the configuration while the work goes on. */
   readonly configDeed?: { begin(): void };
   readonly sources: Sources;
   readonly ingest: Ingest;
   readonly relay: Relay;
   readonly stateWriter: StateWriter;
-  /** Left out where only the way of the data is run. */
+  /** Left out where only the data path runs. */
   readonly commands?: LaneCommands;
   readonly outcomes?: LaneOutcomes;
 }
 
 /**
- * The parts that live with the lane, in the order of the way of the data: they begin from its end, so that nothing is offered to a part that is not
- * there yet, and end from its start; commands begin last and end first.
+ * The parts that run while the lane is held, in the order of the data path. They begin from its end, so that nothing is offered to a part that has not
+ * begun, and end from its start. Commands begin last and end first.
  */
 export class LaneParts implements LaneTenant {
   private readonly deps: LanePartsDeps;
@@ -59,7 +59,7 @@ export class LaneParts implements LaneTenant {
     outcomes?.begin();
     ingest.begin(hold);
     await sources.begin();
-    // Last: what it finds out, it finds out through the sources.
+    // Last, because it finds out about orders through the sources.
     await commands?.begin(hold);
     configDeed?.begin();
   }
@@ -70,7 +70,7 @@ export class LaneParts implements LaneTenant {
     relay.end();
     stateWriter.end();
     outcomes?.end();
-    // Side by side: a source may be waiting for a barrier that only the end of ingest answers, and a probe of the commands for its source.
+    // In parallel: a source may wait for a barrier that only the end of ingest answers, and a probe of the commands may wait for its source.
     await Promise.all([commands?.end(), sources.end(), ingest.end()]);
   }
 }

@@ -5,13 +5,13 @@ import type { FoundLoss } from '../store/lane-store.ts';
 export interface LossCheckDeps {
   /** Compares the newest updates on Kafka with the database, and begins a generation where it lacks one of them. Rejects when either can't be asked. */
   readonly look: () => Promise<FoundLoss | undefined>;
-  /** The generation has begun, and every holder is fenced. */
+  /** The new generation has begun, and every holder is fenced. */
   readonly onLoss: (loss: FoundLoss) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Kafka has updates that the database lacks. The term can't begin: the lane has to be taken under the generation that has begun. */
+/** Kafka has updates that the database lacks. The term can't begin: the lane has to be taken under the new generation. */
 export class CommitsLostError extends Error {
   readonly code = 'COMMITS_LOST';
   readonly retryable = true;
@@ -20,11 +20,12 @@ export class CommitsLostError extends Error {
 const lookAgainMs = 5_000;
 
 /**
- * Asks at the begin of each term whether the database came back without commits that were published: a process that was started since knows of none
- * (`CommitWitness`), but the newest record of each partition does. Lost commits are the newest, so the last published one of them ends its partition.
+ * Checks at the start of each term whether the database came back without commits that were published. A process that was started since then knows none of
+ * them (`CommitWitness`), but the newest record of each partition shows it. Lost commits are the newest, so the last published one is the last in its
+ * partition.
  *
- * Invariant: nothing commits in a term before the look, unless Kafka can't be asked. The lane doesn't wait for Kafka then: the look is repeated until it succeeds, and what
- * was committed meanwhile may repeat revisions (docs/guarantees.md).
+ * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane doesn't wait for Kafka then: the check is repeated until it
+ * succeeds, and commits made meanwhile may repeat revisions (docs/guarantees.md).
  */
 export class LossCheck {
   private over = new AbortController();

@@ -28,7 +28,7 @@ interface EntryAddresses {
 
 type WriteFailure = Extract<WriteResult<unknown>, { kind: 'failed' }>;
 
-/** A write that was answered. `order`: the order as the answer shows it, where it does; `answer`: what is kept as evidence. */
+/** A write that was answered. `order`: the order, where the answer shows it; `answer`: the fields that are kept as evidence. */
 interface EntryAnswer {
   readonly kind: 'answered';
   readonly verdict: 'accepted' | 'rejected';
@@ -51,7 +51,7 @@ export async function writeRequest(
   const { accountId } = request;
   if (request.stream === 'account') {
     if (request.kind === 'cancel') return ofCancel(await cancelOrder(deps, platformUrl, accountId, request.orderId, options));
-    // What is sent is checked against the wire's own shape, strictly, before a connection is made.
+    // The order is checked strictly against the wire's own shape before a connection is made.
     const order = { ...request.terms, accountId, clientId: attemptId } as ReferencedOrder;
     return ofPlace(await placeOrder(deps, platformUrl, order, options));
   }
@@ -132,7 +132,7 @@ const predictionFields: readonly (keyof PredictionOrderWire & string)[] = [
   'updatedAt',
 ];
 
-/** The fields that say what became of it: an answer of a megabyte is no better evidence. */
+/** The fields that show the result: an answer of a megabyte is not better evidence. */
 function kept(answer: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {
   const said: Record<string, unknown> = {};
   for (const field of fields) {
@@ -185,7 +185,7 @@ export class PlatformOrderEntry implements OrderEntry {
   }
 }
 
-/** What `mayWrite` said: its no, and its failure, must not look like a connection that could not be made, which may be tried again. */
+/** Keeps the result of `mayWrite`: its refusal, or its failure, must not look like a connection that could not be made, which may be tried again. */
 function askOnce({ mayWrite, mayStillWrite, signal }: EntryOptions): {
   options: WriteOptions;
   refusal: () => Reason | undefined;
@@ -221,7 +221,7 @@ async function failed({ verdict, error, tokenGeneration }: WriteFailure, tokens:
   if (verdict === 'not_sent') return { ...notSent(reason, error.retryable), ...(retryAfterMs !== undefined && { retryAfterMs }) };
   if (verdict === 'unknown') return { kind: 'unknown', reason };
   if (error.status !== 401 || tokenGeneration === undefined) return { kind: 'refused', reason };
-  // At once when the token used is not the current one any more; else by the one renewal that all callers share.
+  // At once when the used token is not the current one any more; otherwise by the one renewal that all callers share.
   const next = await tokens.renew(tokenGeneration);
   const isOther = next.ok && next.token.generation !== tokenGeneration;
   return isOther ? { kind: 'refused', reason, staleToken: true } : { kind: 'refused', reason };

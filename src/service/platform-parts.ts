@@ -29,7 +29,7 @@ export function holderName(random: Random): string {
   return `${hostname()}-${random.uuid().slice(0, 8)}`;
 }
 
-/** Everything that speaks HTTP with the platform. Without a staging address its reads are never asked for prediction orders. */
+/** Everything that speaks HTTP with the platform. Without a staging address no prediction orders are read. */
 export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {
   const { clock, random, log, store } = deps;
   const metrics = deps.metrics.platform;
@@ -52,7 +52,7 @@ export interface EntryAccounts extends FollowedAccounts {
   tokensFor(accountId: string): TokenSource | undefined;
 }
 
-/** Why the platform did not do what was asked, in the journal's terms. */
+/** Why the platform did not carry out a request, in the journal's terms. */
 export function reasonOf({ code, status, message }: PlatformError): Reason {
   return {
     code: code ?? (status === undefined ? 'NO_ANSWER' : `HTTP_${status}`),

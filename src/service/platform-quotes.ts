@@ -20,7 +20,7 @@ export interface PlatformQuotesDeps {
   readonly log: Log;
 }
 
-/** A command waits for it, and its account's further places behind it. */
+/** A command waits for this read, and further places of its account wait behind it. */
 const readWithinMs = 2_000;
 /** A burst of orders in one symbol costs one read. */
 const reuseMs = 500;
@@ -33,7 +33,7 @@ interface Read {
 
 /**
  * The port `Quotes` over the platform's market data: the last price of an equity (the middle of bid and ask where there is none), the middle of the newest bid and ask of an
- * option. A chart quote has no time of its own: its age counts from when it was asked for.
+ * option. A chart quote has no time of its own: its age counts from the request.
  */
 export class PlatformQuotes implements Quotes {
   private readonly reads = new Map<string, Read>();
@@ -59,7 +59,7 @@ export class PlatformQuotes implements Quotes {
     const { clock, log } = this.deps;
     if (this.reads.size >= mostKept) this.reads.clear();
     const abort = new AbortController();
-    // The deadline holds for the token as well, which the signal does not reach.
+    // The deadline also covers the token, which the signal does not reach.
     const quote = withDeadline(clock, readWithinMs, 'the read of a quote', this.ask(accountId, of, abort.signal)).catch(
       (err: unknown) => {
         abort.abort();

@@ -10,7 +10,7 @@ import type { EntryAccounts } from './platform-parts.ts';
 
 export interface RepairWorkerDeps {
   readonly pool: Pool;
-  /** Empty while the lane is not held: then nothing is taken. */
+  /** Empty while the lane is not held: then no request is taken. */
   readonly accounts: Pick<EntryAccounts, 'account'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,10 +25,12 @@ export interface RepairWorkerOptions {
 export const repairWorkerDefaults: RepairWorkerOptions = { lookEveryMs: 2_000, deadlineMs: 30 * 60_000 };
 
 /**
- * Does what people ask for in `repair_requests`, for the accounts that this process follows; others are left for who follows them. A retry is a new look at the order, by the way that
- * every look takes into ingest, never the old bytes again: they are older than what is known by now, and may be of a store that the platform has lost since.
+ * Carries out the requests in `repair_requests` for the accounts that this process follows; those of other accounts are left to the process that follows them.
+ * A retry reads the order again, by the same path into ingest as every read. It never uses the old bytes: they are older than the facts known by now, and may
+ * come from a store that the platform has lost since.
  *
- * One at a time: a repair is in no hurry, and must not crowd out audits. A request whose process dies stays open, and is done again; a look is harmless twice.
+ * One at a time: a repair is not urgent, and must not crowd out audits. A request whose process dies stays open and is done again; reading an order twice is
+ * harmless.
  */
 export class RepairWorker implements Service {
   readonly name = 'repairs';

@@ -25,7 +25,7 @@ export interface RestPartsDeps {
   readonly journal: Pick<CommandJournal, 'audit'>;
 }
 
-/** Sockets at once, those that follow the stream of updates among them. */
+/** Sockets at once, including those of the stream of updates. */
 const maxConnections = 2000;
 /** The largest answers have some megabytes: a connection slower than that is of no use to a desk. */
 const takeAnswerMs = 30_000;
@@ -55,7 +55,7 @@ function signIn({
   authTyp,
   authTokens,
 }: Config): RestServerOptions['auth'] {
-  // The rules of the configuration see to it that the three come together.
+  // The rules of the configuration make sure that the three are set together.
   const complete = authIssuer !== undefined && authAudience !== undefined && authJwksUrl !== undefined;
   return {
     ...(complete && {

@@ -7,8 +7,8 @@ import type { Service } from '../runtime/supervisor.ts';
 import { compareSchema, fits, type Migration, readApplied, readMigrations, type SchemaVersion } from '../store/migrations.ts';
 
 /**
- * Keeps a build away from a schema that it does not fit. A newer one of which nobody said that this build may run on ends the process with 78: no waiting fixes that.
- * An older one makes it unready until somebody migrates, because a rolling deployment may start the service before the migration job has ended.
+ * Keeps a build from running on a schema that it does not fit. A newer schema that does not name this build as compatible ends the process with 78: waiting
+ * does not fix that. An older one makes it unready until it is migrated, because a rolling deployment may start the service before the migration job has ended.
  */
 export class SchemaGate implements Service {
   readonly name = 'schema-gate';
@@ -37,7 +37,7 @@ export class SchemaGate implements Service {
 
   async drain(): Promise<void> {}
 
-  /** Rejects with a sentence unless this build may work on the schema, asked now: a standby may have been waiting since before the last migration. */
+  /** Rejects with a sentence unless this build may work on the schema. It is read each time: a standby may have waited since before the last migration. */
   async assertFits(): Promise<void> {
     const version = await this.version();
     if (!fits(version)) throw new Error(sentenceOf(version));

@@ -47,7 +47,7 @@ export function statusDocument(parts: StatusParts): Record<string, unknown> {
   };
 }
 
-/** `instance` is this process, `holder` whoever holds the lane, this process or another; `takeover` is how this one last came to hold it. */
+/** `instance` is this process, `holder` the process that holds the lane, this one or another; `takeover` shows how this one last came to hold it. */
 function laneRow({ lane, instance, keeper, lease, fencedByKafka }: StatusParts): Record<string, unknown> {
   const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.sight;
   return {
@@ -74,7 +74,7 @@ function laneRow({ lane, instance, keeper, lease, fencedByKafka }: StatusParts):
   };
 }
 
-/** Of what is unresolved the holder of the lane alone knows. */
+/** Only the holder of the lane knows the unresolved commands. */
 function commandRow(desk: CommandDesk): Record<string, unknown> {
   const { enabled, leading, unresolved, oldestUnresolvedMs } = desk.status();
   return {
@@ -123,7 +123,7 @@ function accountRows({ credential, stream, accounts }: CredentialSource): Record
   }));
 }
 
-/** Orders that we hold open and the platform does not know, named as far as a person can look at them one by one. */
+/** Orders that are open here and that the platform does not know, listed up to the number that a person can look at one by one. */
 function absentRows({ stream, accounts }: CredentialSource): Record<string, unknown>[] {
   return accounts.flatMap(({ accountId, absent }) =>
     absent.map(({ cause, orders, orderIds }) => ({

@@ -21,9 +21,9 @@ export interface StorePartsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Told of each write to the journal that was refused because a later holder had taken over. */
+  /** Called for each write to the journal that was refused because a later holder had taken over. */
   readonly onFenced?: () => void;
-  /** Where the journal notes what it has acknowledged. */
+  /** Records the commits that the journal has acknowledged. */
   readonly witness?: CommitWitness;
 }
 
@@ -38,14 +38,15 @@ export interface StorePartsOptions {
   readonly encryptionKey?: Secret;
 }
 
-/** Each step of a command holds one for a commit of a few milliseconds: these are several thousand steps a second. */
+/** Each step of a command holds one for a commit of a few milliseconds, so these are enough for several thousand steps a second. */
 const commandConnections = 8;
-/** For what routes of commands read (a command with its evidence, the accounts of a cancel-all): short, by key, and never behind a page. */
+/** For the reads of command routes (a command with its evidence, the accounts of a cancel-all): short, by key, and never behind a page. */
 const commandReadConnections = 2;
 
 /**
- * Everything that speaks Postgres. The lane has connections of its own, neither a batch (nor the heads that it needs) nor a renewal may queue behind somebody's list of
- * orders: one for batches, one for renewals, one for heads, and one for a missing partition. So have commands, and the reads of REST.
+ * Everything that speaks Postgres. The lane has its own connections, because neither a batch (or the heads that it needs) nor a renewal may queue behind a
+ * caller's list of orders: one for batches, one for renewals, one for heads, and one for a missing partition. Commands and the reads of REST have their own
+ * too.
  */
 export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const { url, poolSize, generationFloor = 1, encryptionKey } = options;
@@ -66,7 +67,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     pool,
     orders,
     tokens,
-    /** Undefined where tokens live in memory: nobody else can put one there. */
+    /** Undefined where tokens live in memory: no other process can add one there. */
     credentials: durable,
     lanes: new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor }),
     updates: new PostgresUpdateLog(shared),
