@@ -50,7 +50,7 @@ for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal
 process.on('message', ({ signal }: { readonly signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM' }) => asked(signal, 'launcher'));
 process.channel?.unref();
 
-/** After an error that nobody caught, nothing is known of the state in memory: a crash is safe by design, going on is not. */
+/** After an uncaught error the state in memory is unknown: a crash is safe by design, going on is not. */
 function crash(error: unknown): void {
   for (const listener of crashListeners) listener(error);
   reportError(io, error);
@@ -59,7 +59,7 @@ function crash(error: unknown): void {
 process.on('uncaughtException', crash);
 process.on('unhandledRejection', crash);
 
-// `tail | head` closes our stdout: that is the reader's way to say that it has had enough. Who would want to end in order is asked to, once.
+// `tail | head` closes our stdout once `head` has enough lines. A command that listens for signals is then asked once to end in order.
 let readerGone = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') process.exit(exitCodes.failed);
@@ -70,5 +70,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => {});
 
 await runProgram(io, process.argv.slice(2));
-// Not every system writes to a pipe at once: the exit waits until the last line is out. A handle that a library forgot does not hold us.
+// Not every system writes to a pipe synchronously, so the exit waits until the last line is out. A handle that a library left open does not delay it.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));

@@ -25,7 +25,7 @@ interface AfterRestoreFlags {
   readonly json?: true;
 }
 
-/** Makes a restored database fit to go on, without repeating revisions that consumers have seen. */
+/** Prepares a restored database to go on without repeating revisions that consumers have seen. */
 export function afterRestoreCommand(io: CliIo): Command {
   return new Command('after-restore')
     .description(
@@ -61,7 +61,7 @@ async function goOn(io: CliIo, config: ConfigWith<'databaseUrl'>, least: number,
   });
 }
 
-/** Above every generation that consumers have seen: the same copy may be restored twice, and then says nothing of the first time. */
+/** A generation above every one that consumers have seen. The same copy may be restored twice, and the second time it does not know of the first. */
 async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promise<number> {
   const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };
   const topic = topicNames(config.topicPrefix).state;

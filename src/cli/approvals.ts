@@ -13,7 +13,7 @@ Examples:
 The principal that asked cannot approve, whichever of its tokens signs in. A request ends after an hour.
 ${restExitCodes}`;
 
-/** What waits for a second principal (TIDEMARK_FOUR_EYES). */
+/** The actions that wait for a second principal (TIDEMARK_FOUR_EYES). */
 export function approvalsCommand(io: CliIo): Command {
   return new Command('approvals')
     .description('Shows what waits for a second principal, and approves it.')
@@ -51,7 +51,7 @@ function approvalTable(items: unknown): string {
   ]);
 }
 
-/** Throws where the answer says that nothing was done yet, and a second principal has to approve it. */
+/** Throws when the answer says that nothing was done yet because a second principal has to approve it. */
 export function expectDone(answer: RestAnswer): RestAnswer {
   const { approval } = answer.body;
   if (typeof approval !== 'object' || approval === null) return answer;

@@ -84,7 +84,7 @@ function stopped(sentence: string): ProgramError {
   return new ProgramError(sentence, { code: 'INTERRUPTED', exitCode: exitCodes.unresolved, fix });
 }
 
-/** Says on stderr what is being done, and on a terminal how far it is. */
+/** Prints each step on stderr, and on a terminal its progress. */
 function teller(io: CliIo) {
   const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => io.clock.monotonicMs() }) : undefined;
   return {
@@ -120,7 +120,7 @@ async function repair(deps: AuditDeps, options: AuditOptions, { findings }: Audi
   }
 }
 
-/** For each hop: what it means that something is missing there, and what fixes it. */
+/** For each hop: the meaning of a loss there, and its fix. */
 const hops: Readonly<Record<Hop, string>> = {
   database:
     'Kafka knows more than the database, which lost commits: run `tidemark after-restore` (docs/runbooks/after-restore.md)',
@@ -165,14 +165,14 @@ interface RepairDeps {
 
 const ordersAtOnce = 500;
 const mostTries = 10;
-/** A service that runs takes its topic back after a failure within a second or two; both would do nothing else than take turns. */
+/** A running service takes its topic back within a second or two after a failure; without a pause both would only take turns. */
 const pauseMs = 1_500;
 
 /**
- * Writes the newest state of orders to the compacted topic, beside a service that may run. The orders are read only once we are the topic's one writer: what is newer
- * was not written before that, and who writes after it has fenced us, so our transaction fails. So an older state never lands behind a newer one, as with the
- * service's own writer. Resolves with the number of orders written; rejects with `PublishError` when it did not get through.
- * Ends early, between two transactions, when the signal aborts: what is written by then counts.
+ * Writes the newest state of orders to the compacted topic, beside a service that may run. The orders are read only once we are the topic's one writer: a newer
+ * state was not written before that, and a writer that comes later has fenced us, so our transaction fails. So an older state never lands behind a newer one,
+ * as with the service's own writer. Resolves with the number of orders written; rejects with `PublishError` when Kafka did not take them.
+ * Ends early, between two transactions, when the signal aborts: orders that are written by then count.
  */
 export async function repairState(
   { pool, publisher, clock, signal, onProgress }: RepairDeps,

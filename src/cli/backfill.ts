@@ -21,7 +21,7 @@ interface BackfillFlags {
   readonly json?: true;
 }
 
-/** Has an account read whole. */
+/** Asks for a complete read of an account. */
 export function backfillCommand(io: CliIo): Command {
   return new Command('backfill')
     .description('Has the running service read an account whole, and waits until it is committed.')

@@ -81,12 +81,12 @@ interface CancelFlags extends SendFlags {
   readonly ref?: string;
 }
 
-/** They choose among the open orders. */
+/** These flags select among the open orders. */
 const selectingFlags = ['symbol', 'side', 'principal', 'ref'] as const;
 
 /**
- * `cancel --all`: a command for each open order of the account, or of every account, that the flags select. The key names the sweep: the same one again sends nothing twice, and tells what has
- * come of it.
+ * `cancel --all`: a command for each open order of the account, or of every account, that the flags select. The key names the sweep: used again it sends
+ * nothing twice, and shows the results.
  */
 async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlags): Promise<void> {
   if (order !== undefined) throw usage('give an order or --all, not both');
@@ -96,7 +96,7 @@ async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlag
   if (flags.idempotencyKey === undefined) io.stderr.write(`idempotency key ${key}\n`);
   const asked = { ...flags, reason: reasonText(flags.reason) };
   const { symbol, side, principal, ref: reference } = flags;
-  // What is undefined is not in the JSON.
+  // Undefined fields are not in the JSON.
   const also = { ...(flags.leaveLanding && { onLanding: 'leave' }), symbol, side, principal, reference };
   const isSelective = selectingFlags.some((name) => flags[name] !== undefined);
   const sent = { headers: { 'idempotency-key': key }, waitMs: longestHoldMs, also };

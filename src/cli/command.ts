@@ -63,7 +63,7 @@ interface SettleFlags extends RestFlags {
   readonly reason: string;
 }
 
-/** `command settle`: a person's word on each of the commands, one after the other. One that is refused does not hold up the others; the exit code tells. */
+/** `command settle`: a person's verdict on each of the commands, one after the other. A refused one does not stop the others; the exit code shows it. */
 async function settleCommands(io: CliIo, ids: readonly string[], flags: SettleFlags): Promise<void> {
   const client = restClient(io, flags);
   const { outcome, reason } = flags;
@@ -78,7 +78,7 @@ async function settleCommands(io: CliIo, ids: readonly string[], flags: SettleFl
       if (!(error instanceof ProgramError)) throw error;
       results.push({ commandId, error: error.message, code: error.code });
       io.exit(error.exitCode);
-      // The next one would meet the same: nobody answers, or the token will not do.
+      // The next one would fail in the same way: the service does not answer, or refuses the token.
       if (error.exitCode === exitCodes.unavailable || error.exitCode === exitCodes.denied) break;
     }
   }

@@ -9,7 +9,7 @@ Examples:
   $ tidemark demo --seconds 20 --json      ends by itself; the last line of stdout is the proof as JSON
   $ DATABASE_URL=… KAFKA_BROKERS=… tidemark demo     on parts of your own`;
 
-/** Everything at once, on this machine, with a made-up market. */
+/** Runs everything at once, on this machine, with a simulated market. */
 export function demoCommand(io: CliIo): Command {
   return new Command('demo')
     .description(

@@ -22,7 +22,7 @@ Examples:
 
 It changes nothing. Exit codes: 0 nothing fails (warnings may be there), 1 something does.`;
 
-/** Looks at everything that the service needs, and says for each thing that is wrong what fixes it. */
+/** Checks everything that the service needs, and names the fix for each fault. */
 export function doctorCommand(io: CliIo): Command {
   return new Command('doctor')
     .description(
@@ -45,7 +45,7 @@ function line({ part, verdict, detail, fix }: Finding): string {
   return `${verdict.padEnd(4)}  ${part}: ${detail}\n${fix === undefined ? '' : `${indent}${fix}\n`}`;
 }
 
-/** The parts side by side, since each may wait for its deadline; told in the order in which they have to be fixed. */
+/** Checks the parts in parallel, since each may wait for its deadline, and lists them in the order in which they have to be fixed. */
 async function examine(io: CliIo): Promise<Finding[]> {
   const loaded = loadConfig(io.env, io.readFile);
   const warnings = loaded.warnings.map((text) => warn('settings', text, 'Correct the name, or unset it.'));
@@ -66,10 +66,10 @@ async function examine(io: CliIo): Promise<Finding[]> {
   return [ok('settings', 'can be read'), ...warnings, ...checkEncryption(config), ...parts.flat()];
 }
 
-/** Above the sum of the deadlines within a part: only for what nobody thought of. */
+/** Above the sum of the deadlines within a part: only for a hang that was not foreseen. */
 const partWithinMs = 90_000;
 
-/** A part that hangs or breaks is one line, and the others are told. */
+/** A part that hangs or breaks becomes one line, and the others are still shown. */
 function bounded(io: CliIo, part: string, work: Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   return withDeadline(io.clock, partWithinMs, `looking at ${part}`, work).catch((error: unknown) => [
     fail(part, `could not be looked at: ${sentenceOf(error)}`, 'Run it again with TIDEMARK_LOG_LEVEL=debug.'),

@@ -19,17 +19,17 @@ export function age(seconds: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
 }
 
-/** Age of an instant of ISO 8601; `-` for what is none. */
+/** Age of an instant of ISO 8601; `-` for any other text. */
 export function ageOf(instant: string, nowMs: number): string {
   const at = Date.parse(instant);
   return Number.isNaN(at) ? '-' : age(Math.max(0, Math.round((nowMs - at) / 1000)));
 }
 
-/** Texts come from elsewhere; a terminal obeys what they contain. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Texts come from outside, and a terminal obeys control characters in them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/g;
 
-/** The text with every character that a terminal would obey as a question mark. */
+/** The text with a question mark for every character that a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(controlCharacters, '?');
 }

@@ -30,7 +30,7 @@ export function haltCommand(io: CliIo): Command {
   );
 }
 
-/** Clears halts: the only way in which one ends. */
+/** Clears halts: a halt ends in no other way. */
 export function resumeCommand(io: CliIo): Command {
   return operatorCommand(io, 'resume', 'Allows placing and replacing again, for one account or for the service.', resumeExamples);
 }
@@ -47,7 +47,7 @@ function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string
     });
 }
 
-/** Every halt in force, after what was asked. */
+/** Every halt that is in force after the request. */
 function haltTable(halts: unknown): string {
   const rows = Array.isArray(halts) ? halts : [];
   if (rows.length === 0) return 'No halt is in force.\n';

@@ -11,7 +11,7 @@ Examples:
 
 For the health check of a container, whose image then needs neither shell nor curl. Exit codes: 0 yes, 1 no, or nothing answers within 5 s.`;
 
-/** Below the time limit of the check in docker-compose.yml: who is asked too late still says why. */
+/** Below the time limit of the check in docker-compose.yml: a check that takes too long still says why. */
 const answerWithinMs = 5000;
 
 interface HealthcheckFlags {
@@ -19,7 +19,9 @@ interface HealthcheckFlags {
   readonly url?: string;
 }
 
-/** Asks a running service whether it lives, or is ready. Engines of containers know 0 and 1 and reserve the others: no answer is 1 as well, unlike at `status`. */
+/**
+ * Asks a running service whether it lives, or is ready. Container engines know 0 and 1 and reserve the others, so no answer is 1 as well, unlike in `status`.
+ */
 export function healthcheckCommand(io: CliIo): Command {
   return new Command('healthcheck')
     .description('Asks a running service, at its admin port, whether it lives, or is ready; the answer is the exit code.')
@@ -47,7 +49,7 @@ async function runHealthcheck(io: CliIo, flags: HealthcheckFlags): Promise<void>
   io.stdout.write(`${verdict}\n`);
 }
 
-/** `{"status":"ready"}`: something else on that port must not pass for a healthy service. */
+/** `{"status":"ready"}`: something else on that port must not be taken for a healthy service. */
 function verdictOf(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text);

@@ -2,22 +2,22 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 
 export interface TextOutput {
-  /** False when the reader is slower than we are; what was written is kept all the same. */
+  /** False when the reader is slower than we are; the text is kept all the same. */
   write(text: string): boolean;
 }
 
-/** What a command may use of the process that it runs in. `main.ts` makes the real one; tests make their own. */
+/** The parts of its process that a command may use. `main.ts` makes the real one; tests make their own. */
 export interface CliIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Results. Nothing else is ever written there, so that a script can read it. */
   readonly stdout: TextOutput;
-  /** Everything said to people: progress, warnings, errors. */
+  /** Everything else for people to read: progress, warnings, errors. */
   readonly stderr: TextOutput;
   /** True when a person reads stdout: colours and tables, pretty logs. */
   readonly isTerminal: boolean;
   readonly clock: Clock;
   readonly random: Random;
-  /** Absolute. Holds what is dear to make and safe to lose; made on first use. */
+  /** Absolute. Holds files that take long to make and are safe to lose; made on first use. */
   readonly cacheDir: string;
   readonly cwd: string;
   /** The argv prefix that starts this program again as a child: the Node in use, its flags, and the script. */
@@ -27,11 +27,11 @@ export interface CliIo {
   /** The whole file as UTF-8. Throws as `node:fs` does. */
   readFile(path: string): string;
   /**
-   * Calls back for the first INT, TERM or HUP; the second ends the process at once, and so does the first when nobody listens.
-   * Returns the way to unsubscribe.
+   * Calls back for the first INT, TERM or HUP; the second ends the process at once, and so does the first when nothing listens.
+   * Returns the function that unsubscribes.
    */
   onSignal(callback: (signal: string) => void): () => void;
-  /** Calls back with an error that nobody caught, just before the process ends with 70: the last chance to log it. */
+  /** Calls back with an uncaught error, just before the process ends with 70: the last chance to log it. */
   onCrash(callback: (error: unknown) => void): () => void;
   /** The code that the process ends with once the command has returned. The first that is not 0 stays. */
   exit(code: number): void;

@@ -31,7 +31,7 @@ interface SetFlags extends RestFlags {
 
 type BoundFlags = Readonly<Record<string, unknown>>;
 
-/** How each bound is typed. The service judges the values. */
+/** The flag of each bound. The service checks the values. */
 const boundFlags: Readonly<
   Record<LimitName, { readonly value: string; readonly read: (text: string) => unknown; readonly help: string }>
 > = {
@@ -49,7 +49,7 @@ const boundFlags: Readonly<
   duplicateWindowMs: { value: '<ms>', read: wholeNumber, help: 'how long the same place is refused' },
 };
 
-/** What places and replaces are held to before they are journaled. */
+/** The limits that places and replaces are checked against before they are journaled. */
 export function limitsCommand(io: CliIo): Command {
   return new Command('limits')
     .description('Shows and changes what places and replaces are held to before they are journaled.')

@@ -50,7 +50,7 @@ function explain(url: Secret, error: unknown): unknown {
   return new ProgramError(error.message, { code: error.code, fix, exitCode, cause: error });
 }
 
-/** Class 28 and 3D: it does not let us in. Without a SQLSTATE it was never reached. */
+/** Classes 28 and 3D: the database refuses us. Without a SQLSTATE it was never reached. */
 function explainRefusal(url: Secret, error: unknown): unknown {
   const state = sqlstateOf(error);
   if (state === undefined || /^(28|3D|57P03)/.test(state)) return unreachable(url, error);

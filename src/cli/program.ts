@@ -53,8 +53,8 @@ function descendants(command: Command): Command[] {
 }
 
 /**
- * `argv`, or where it asks for the help of something that there is not, its words up to the one that names nothing: commander would print the help of what stands before
- * it and end with code 0, as if all were well.
+ * `argv`, or, where it asks for the help of an unknown command, its words up to the unknown one: commander would print the help of the command before it and
+ * end with code 0, as if all were well.
  */
 function wordsToParse(program: Command, argv: readonly string[]): readonly string[] {
   const words = argv.filter((word) => !/^(?:--help|-h|help)$/.test(word));
@@ -69,13 +69,13 @@ function wordsToParse(program: Command, argv: readonly string[]): readonly strin
   return argv;
 }
 
-/** Runs what the arguments (without Node and script) ask for. Never rejects: every failure ends as a sentence on stderr and an exit code. */
+/** Runs the command that the arguments (without Node and script) name. Never rejects: every failure ends as a sentence on stderr and an exit code. */
 export async function runProgram(io: CliIo, argv: readonly string[], entries?: readonly CommandEntry[]): Promise<void> {
   try {
     const program = await buildProgram(io, argv, entries);
     await program.parseAsync([...wordsToParse(program, argv)], { from: 'user' });
   } catch (error) {
-    // Commander has already written what it had to say; help and version end here as well, with code 0.
+    // Commander has already written its message; help and version end here as well, with code 0.
     if (error instanceof CommanderError) io.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage);
     else io.exit(reportError(io, error));
   }

@@ -176,7 +176,7 @@ function tell(io: CliIo, results: readonly Result[], asJson: boolean): void {
   else if (results.some(({ outcome }) => outcome === 'withdrawn')) io.exit(exitCodes.unresolved);
 }
 
-/** A row in words: numbers of 64 bits and instants as text. */
+/** A row for printing: numbers of 64 bits and instants as text. */
 function shown({ id, stream, accountId, orderId, reason, detail, raw, observedAt, recordedAt, dealtAt }: QuarantinedRow) {
   return {
     id: String(id),

@@ -10,14 +10,14 @@ import { Secret } from '../runtime/secret.ts';
 import type { CliIo } from './io.ts';
 
 /**
- * The configuration with the options that this command needs. Warnings go to stderr; any fault ends the command with 78, all of them
- * told at once.
+ * The configuration with the options that this command needs. Warnings go to stderr; any fault ends the command with 78, and all
+ * faults are printed at once.
  */
 export function readConfig<K extends OptionName = never>(io: CliIo, needed: readonly K[] = []): ConfigWith<K> {
   return readSettings(io, needed).config;
 }
 
-/** The same, with where each value came from and how it may be printed. */
+/** The same, with the source of each value and the form in which it may be printed. */
 export function readSettings<K extends OptionName = never>(
   io: CliIo,
   needed: readonly K[] = [],
@@ -40,7 +40,7 @@ export function configError(faults: readonly ConfigFault[]): ProgramError {
 
 const ofOurs = 'Run `tidemark topics apply`, or set TIDEMARK_TOPIC_PREFIX as the service has it.';
 
-/** Throws what to do where the brokers do not answer, or one of the topics is not there, before anything else is begun. */
+/** Throws an error with its fix when the brokers do not answer or a topic does not exist, before anything else begins. */
 export async function requireTopics(
   deps: AdminDeps,
   config: ConfigWith<'kafkaBrokers'>,
@@ -65,7 +65,7 @@ export function serviceLog(io: CliIo, config: Config): Log {
   return logTo(io, config, 'stdout', config.logLevel);
 }
 
-/** The log of a command that ends: on stderr, so that stdout holds the result alone, and only what went wrong unless more was asked for. */
+/** The log of a command that ends: on stderr, so that stdout holds the result alone, and only with problems unless the settings ask for more. */
 export function commandLog(io: CliIo, config: Config): Log {
   return logTo(io, config, 'stderr', config.logLevel === 'info' ? 'warn' : config.logLevel);
 }

@@ -19,7 +19,7 @@ interface ReconcileFlags extends RestFlags {
   readonly dryRun?: true;
 }
 
-/** Finds out at once what became of unresolved commands. */
+/** Finds out the outcome of unresolved commands at once. */
 export function reconcileCommand(io: CliIo): Command {
   const command = new Command('reconcile')
     .description('Asks the platform at once about every command with an unknown outcome, instead of when its next probe is due.')
@@ -32,7 +32,7 @@ export function reconcileCommand(io: CliIo): Command {
 
 async function run(io: CliIo, flags: ReconcileFlags): Promise<void> {
   const path = `/v1/reconcile${query({ accountId: flags.account, dryRun: String(flags.dryRun === true) })}`;
-  // A complete read of an account waits for its one reader, and a whole round for the budget.
+  // A complete read of an account waits for its one reader, and a whole round waits for the request budget.
   const { body } = await restClient(io, flags).ask({ method: 'POST', path, waitMs: longestHoldMs });
   if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
   else io.stdout.write(report(body, flags.dryRun === true));

@@ -152,7 +152,7 @@ function patience({ random, stderr }: CliIo): Pick<ReplayDeps, 'backoff' | 'onTr
   };
 }
 
-/** Every other topic of ours has records of another kind, or cannot bear a repeat. */
+/** Our other topics have records of another kind, or must not get repeats. */
 function refuseLive(config: ConfigWith<'kafkaBrokers'>, { to, force }: ReplayFlags): void {
   const topics = topicNames(config.topicPrefix);
   if (!Object.values(topics).includes(to) || (to === topics.updates && force === true)) return;

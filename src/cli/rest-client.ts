@@ -6,11 +6,11 @@ import { printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
 
-/** `http://host:port` of the admin port: as given, or that of the service of this configuration. Throws a `CliError` for what is no address. */
+/** `http://host:port` of the admin port: as given, or that of the service of this configuration. Throws a `ProgramError` for a text that is not an address. */
 export function adminAddress(io: CliIo, given: string | undefined): string {
   if (given !== undefined) return checkedAddress(given);
   const { adminHost, adminPort } = readConfig(io);
-  // One that listens everywhere is asked on loopback.
+  // A service that listens on every interface is asked on loopback.
   const host = adminHost === '0.0.0.0' ? '127.0.0.1' : adminHost === '::' ? '::1' : adminHost;
   return `http://${host.includes(':') ? `[${host}]` : host}:${adminPort}`;
 }
@@ -28,7 +28,7 @@ function checkedAddress(text: string): string {
 const rest = `the port of REST (${optionTable.httpPort.fallback} unless ${optionTable.httpPort.env} says otherwise)`;
 const admin = `the admin port (${optionTable.adminPort.fallback} unless ${optionTable.adminPort.env} says otherwise)`;
 
-/** For a command that speaks REST. Both ports answer HTTP, so a wrong one is not seen by the connection. */
+/** For a command that speaks REST. Both ports answer HTTP, so the connection does not show that it is the wrong one. */
 const restPortFix = `name ${rest} with --url or ${optionTable.restUrl.env}, not ${admin}.`;
 /** For a command that asks the admin port. */
 export const adminPortFix = `name ${admin} with --url, not ${rest}.`;
@@ -51,15 +51,15 @@ export interface RestAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Above the service's own deadlines: whoever gives up first should be the service, which says why. */
+/** Longer than the service's own deadlines, so that the service gives up first and says why. */
 const answerWithinMs = 20_000;
 
-/** `waitMs` of what goes over many orders or accounts: the service holds such an answer for up to three minutes. */
+/** `waitMs` of a request that covers many orders or accounts: the service holds such an answer for up to three minutes. */
 export const longestHoldMs = 180_000;
 
 /**
- * REST of a running service, as the commands of the command line use it. An error body becomes a `CliError`: its sentence, its code, and an exit code of its class. One
- * request a call, never repeated: whether a repeat is safe is for the caller to say, who knows the idempotency key.
+ * REST of a running service, as the commands of the command line use it. An error body becomes a `ProgramError` with its sentence, its code, and the exit code
+ * of its class. Each call makes one request and never repeats it: only the caller knows the idempotency key, and so whether a repeat is safe.
  */
 export class RestClient {
   private readonly io: Pick<CliIo, 'fetch' | 'clock'>;
@@ -105,11 +105,11 @@ export class RestClient {
   }
 }
 
-/** What a script may act on: 4xx and 5xx mean that nothing was journaled (docs/rest.md). */
+/** Scripts may rely on this: 4xx and 5xx mean that nothing was journaled (docs/rest.md). */
 function problemError(status: number, body: Readonly<Record<string, unknown>>): ProgramError {
   const code = printable(String(body['code']));
   const detail = printable(String(body['detail'] ?? body['title'] ?? 'refused'));
-  // The sentence of REST refers to a member of its body by name; here the faults stand on the lines below.
+  // The sentence of REST refers to a member of its body by name; here the faults follow on the next lines.
   const sentence = faultsOf(body).length === 0 ? `${detail} (${code})` : `the request has these faults (${code}):`;
   return new ProgramError(sentence, { code, exitCode: exitCodeOf(status), ...fixOf(status, body) });
 }
@@ -122,7 +122,7 @@ function exitCodeOf(status: number): number {
 
 const unsigned = 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.';
 
-/** For what REST says in a sentence and a person at a shell can look up. */
+/** Fixes for problems of REST that a person at a shell can look up. */
 const fixes: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
   COMMAND_NOT_FOUND: '`tidemark command ls` shows them; a token may see fewer.',

@@ -6,7 +6,7 @@ import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
 import { type RestAnswer, RestClient, type RestRequest } from './rest-client.ts';
 
-/** What every command that speaks REST takes. */
+/** The flags of every command that speaks REST. */
 export interface RestFlags {
   readonly url?: string;
   readonly token?: string;
@@ -43,7 +43,7 @@ function checkedAddress(text: string): string {
   });
 }
 
-/** Part of a path: what people type is never taken for a path of its own. No id of the service is longer than that of an order. */
+/** Part of a path: typed text is never taken for several parts. No id of the service is longer than that of an order. */
 export function segment(text: string): string {
   if (idKinds.orderId.test(text) && text !== '.' && text !== '..') return encodeURIComponent(text);
   throw new ProgramError('an id has up to 128 visible characters, and this has not', {
@@ -63,7 +63,7 @@ export function waitSeconds(text: string): number {
   throw new InvalidArgumentError('It must be a whole number of seconds, at most 30.');
 }
 
-/** A flag that a call would not heed is a wrong call: whoever gave it relies on it. `names` as commander has them, `ifRevision` for `--if-revision`. */
+/** Refuses flags that would have no effect: a user who gives one relies on it. `names` as commander has them, `ifRevision` for `--if-revision`. */
 export function refuseFlags<Flags extends object>(flags: Flags, names: readonly (keyof Flags & string)[], why: string): void {
   const given = names.find((name) => flags[name] !== undefined);
   if (given === undefined) return;
@@ -72,8 +72,8 @@ export function refuseFlags<Flags extends object>(flags: Flags, names: readonly 
 }
 
 /**
- * The error of a request that carried the key, for whoever has to go on. A problem says that nothing was journaled, and stays as it is. Where nothing of ours answered,
- * the request may have arrived: that is told with the one line that is safe to give, and with its own exit code.
+ * The error of a request that carried the key, with the next step. A problem says that nothing was journaled, and stays as it is. Where the service did not
+ * answer, the request may have arrived: the error then names the one line that is safe to give, and has its own exit code.
  */
 export function withKey(error: unknown, key: string): unknown {
   if (!(error instanceof ProgramError) || (error.code !== 'NO_ANSWER' && error.code !== 'NOT_TIDEMARK')) return error;
@@ -89,7 +89,7 @@ export function withKey(error: unknown, key: string): unknown {
   });
 }
 
-/** What `halt`, `resume` and `cancel --all` take: whom it concerns, and why. */
+/** The flags of `halt`, `resume` and `cancel --all`: the account, if it is one, and the reason. */
 export interface OperatorFlags extends RestFlags {
   readonly account?: string;
   readonly reason: string;

@@ -32,7 +32,7 @@ interface Flags {
   readonly json?: true;
 }
 
-/** Runs the platform itself, on loopback unless told otherwise, with a market that makes orders live. */
+/** Runs a copy of the platform, by default on loopback, with a market that changes orders. */
 export function sandboxCommand(io: CliIo): Command {
   return new Command('sandbox')
     .description(
@@ -75,7 +75,7 @@ async function runSandbox(io: CliIo, flags: Flags): Promise<void> {
   await sandbox.stop();
 }
 
-/** The scenario, with the flags over it. */
+/** The scenario; the flags override it. */
 function optionsOf(io: CliIo, flags: Flags): SandboxInput {
   const scenario = flags.scenario === undefined ? {} : readScenario(io, flags.scenario);
   const given = <K extends string, T>(name: K, value: T | undefined) => (value === undefined ? {} : { [name]: value });
@@ -96,7 +96,7 @@ function optionsOf(io: CliIo, flags: Flags): SandboxInput {
       ...given('seed', flags.seed),
       ...given('rate', flags.rate),
       ...given('openOrders', flags.openOrders),
-      // As many as are open, unless told otherwise: an open order is known.
+      // By default as many as are open: an open order is known.
       ...given('knownOrders', flags.knownOrders ?? flags.openOrders),
     },
   };

@@ -5,7 +5,7 @@ import type { CliIo } from './io.ts';
 import { fixOfCode, type RestAnswer, type RestRequest } from './rest-client.ts';
 import { addRestFlags, type RestFlags, restClient, waitSeconds, withKey } from './rest-flags.ts';
 
-/** What `place`, `replace` and `cancel` take besides their terms. */
+/** The flags that `place`, `replace` and `cancel` take in addition to their terms. */
 export interface SendFlags extends RestFlags {
   readonly idempotencyKey?: string;
   readonly wait?: number;
@@ -25,8 +25,8 @@ function idempotencyKey(text: string): string {
 }
 
 /**
- * Sends one command and tells its answer. The key is told before anything leaves: with it the same line can be given again after any failure, and nothing is sent
- * twice.
+ * Sends one command and prints its answer. The key is printed before anything is sent: with it the same line can be given again after any failure, and nothing
+ * is sent twice.
  */
 export async function sendCommand(io: CliIo, flags: SendFlags, request: RestRequest): Promise<void> {
   const client = restClient(io, flags);
@@ -67,7 +67,7 @@ function sentences(
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
 
-/** The platform says of an order that it cannot find what we say of one: there the fix is the same. */
+/** The platform and we have the same code for an order that is not found, and the same fix applies. */
 function reasonLines(reason: unknown, outcome: string): string[] {
   if (typeof reason !== 'object' || reason === null) return [];
   const { code, message } = reason as { code?: unknown; message?: unknown };
@@ -75,7 +75,7 @@ function reasonLines(reason: unknown, outcome: string): string[] {
   return [`${String(message)} (${String(code)})`, ...fix];
 }
 
-/** 0: the platform has it, or it took effect. 75: not known. 1: it has no effect, whoever decided so. */
+/** 0: the platform has it, or it took effect. 75: not known. 1: it has no effect, whether we or the platform decided so. */
 function exitCodeOf(outcome: string, unresolved: boolean): number {
   if (unresolved) return exitCodes.unresolved;
   return outcome === 'accepted' || outcome === 'applied' ? exitCodes.ok : exitCodes.failed;

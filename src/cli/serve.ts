@@ -23,7 +23,7 @@ export function serveCommand(io: CliIo): Command {
     .action(() => runServe(io));
 }
 
-/** One way at least to get a token. Which of them are used is for the settings to say, so no single variable is needed. */
+/** At least one way to get a token is needed. The settings choose among them, so no single variable is required. */
 function requireCredential({ platformCredentials, platformClientSecret, encryptionKey }: Config): void {
   const faults: ConfigFault[] = [];
   if (platformCredentials === 'client' && platformClientSecret === undefined)

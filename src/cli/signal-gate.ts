@@ -5,11 +5,11 @@ export const endingSignals = { SIGHUP: 1, SIGINT: 2, SIGPIPE: 13, SIGTERM: 15 } 
 export type SignalWay = 'system' | 'launcher';
 
 /**
- * Who hears of a signal. The first one asks whoever listens to come to an end; with nobody listening, and for every one after it, the
- * process ends at once: who asks twice does not want to wait for a drain.
+ * Decides the effect of a signal. The first one asks the listeners to end in order. Without a listener, and for every later signal, the
+ * process ends at once: a user who asks twice does not want to wait for a drain.
  *
- * A signal to the whole process group comes by both ways, in any order and any time apart. So each way is counted by itself, and the higher count is how often
- * the process was asked. A window of time could not tell a slow launcher from a second Ctrl-C.
+ * A signal to the whole process group comes by both ways, in any order and any time apart. So each way is counted by itself, and the higher count is the number
+ * of times that the process was asked. A window of time could not distinguish a slow launcher from a second Ctrl-C.
  *
  * Invariant: listeners are called for the first signal only.
  */
@@ -18,13 +18,13 @@ export class SignalGate {
   private readonly received = { system: 0, launcher: 0 };
   private readonly listeners = new Set<(signal: string) => void>();
 
-  /** Returns the way to unsubscribe. */
+  /** Returns the function that unsubscribes. */
   listen(listener: (signal: string) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** The exit code with which to end at once, or undefined when the listeners will see to it. */
+  /** The exit code with which to end at once, or undefined when the listeners will end it. */
   receive(signal: keyof typeof endingSignals, way: SignalWay = 'system'): number | undefined {
     this.received[way] += 1;
     if (this.received[way] <= this.asked) return undefined;

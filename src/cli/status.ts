@@ -15,7 +15,7 @@ Exit codes: 0 ready (or degraded), 1 not ready, 69 nothing answers.`;
 
 const answerWithinMs = 7000;
 
-/** Asks a running service how it is. */
+/** Shows the state of a running service. */
 export function statusCommand(io: CliIo): Command {
   return new Command('status')
     .description('Asks a running service, at its admin port, how it is.')
@@ -68,7 +68,7 @@ interface StatusDocument {
 
 /**
  * The two documents for people: single values first, then a block for each object and a table for each list of objects. It knows no field
- * by name, so that whatever the service learns to tell is shown by an older program as well; instants get their age.
+ * by name, so an older program also shows the new fields of a newer service; instants get their age.
  */
 export function formatStatus({ health, status }: StatusDocument, nowMs: number): string {
   const verdict = isRecord(health) ? String(health['status']) : 'unknown';

@@ -94,7 +94,7 @@ async function add(io: CliIo, store: PostgresPrincipalStore, name: string, flags
   if (!json(flags)) io.stderr.write('This is the only time that it is shown.\n');
 }
 
-/** Those that were given; the rest as the last token of the principal has it. */
+/** The rights that were given; the others are those of the last token of the principal. */
 function rightsOf({ scopes: granted, accounts, allAccounts }: AddFlags, last: NumberedToken | undefined) {
   const rights = {
     scopes: granted ?? last?.scopes,

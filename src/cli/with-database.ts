@@ -7,7 +7,7 @@ import { sqlstateOf } from '../store/retry-transaction.ts';
 import type { CliIo } from './io.ts';
 import { commandLog } from './read-config.ts';
 
-/** Runs `work` with a pool to the service's database, which is ended after it. What the database says no with is told as what it means, and what fixes it. */
+/** Runs `work` with a pool to the service's database, which is ended after it. A refusal by the database becomes a sentence with its meaning and its fix. */
 export async function withDatabase<T>(
   io: CliIo,
   config: ConfigWith<'databaseUrl'>,
@@ -17,7 +17,7 @@ export async function withDatabase<T>(
   const { databaseUrl } = config;
   const pool = createPool({ log: commandLog(io, config) }, { url: databaseUrl.reveal(), ...options });
   try {
-    // A refusal to connect is the database's here for certain; later it might be anybody's.
+    // A refused connection certainly comes from the database here; later it might come from another server.
     await pool.query('select 1').catch((error: unknown) => {
       throw unreachable(databaseUrl, error);
     });
@@ -45,7 +45,7 @@ function placeOf(url: Secret): string {
   return URL.canParse(text) ? new URL(text).host || 'a local socket' : 'DATABASE_URL';
 }
 
-/** Objects, columns or schemas that are not there. */
+/** Codes for objects, columns or schemas that do not exist. */
 const notThere = new Set(['42P01', '42883', '42703', '3F000']);
 
 function refused(error: unknown): unknown {

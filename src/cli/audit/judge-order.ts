@@ -3,9 +3,9 @@ import type { AuditedOrder } from '../../store/audit-reads.ts';
 import type { StrayRecord } from './topic-fold.ts';
 
 /**
- * The hop at which something is missing, in the order of the way of the data. `database`: a topic knows more than the database, which therefore lost commits.
- * `log`: the log is not what the order is. `relay`: not acknowledged yet. `updates`, `state`: the topic lacks what was acknowledged. `foreign`: a record on a topic
- * that Tidemark did not write.
+ * The hop at which something is missing, in the order of the data path. `database`: a topic has more than the database, which therefore lost commits.
+ * `log`: the log differs from the order. `relay`: not acknowledged yet. `updates`, `state`: the topic lacks an acknowledged record. `foreign`: a record on a
+ * topic that Tidemark did not write.
  */
 export type Hop = 'database' | 'log' | 'relay' | 'updates' | 'state' | 'foreign';
 
@@ -17,18 +17,18 @@ export interface AuditFinding {
   readonly detail: string;
 }
 
-/** What the topics have of one order. */
+/** The records of one order on the topics. */
 export interface OnTopics {
   /** Undefined: nothing. */
   readonly updates: UpdatePosition | undefined;
   readonly state: UpdatePosition | undefined;
-  /** What stands in place of the order's state on the state topic. */
+  /** The record that stands in place of the order's state on the state topic. */
   readonly stray?: StrayRecord | undefined;
   /** A revision that the topic of updates skipped. */
   readonly hole: number | undefined;
-  /** What was recorded before is older than the topic of updates goes back. Undefined: that topic was not read. */
+  /** The topic of updates does not keep records from before this. Undefined: that topic was not read. */
   readonly keptSinceMs: number | undefined;
-  /** How far the relay has had each topic acknowledged; undefined: everything. */
+  /** How far each topic has acknowledged the relay's records; undefined: all of them. */
   readonly acknowledged: Acknowledged;
 }
 
@@ -38,7 +38,7 @@ export interface Acknowledged {
   readonly state: bigint | undefined;
 }
 
-/** Compares what the database has of one order with what the topics have. Pure. */
+/** Compares the database with the topics for one order. Pure. */
 export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[] {
   const key = `${order.stream}:${order.orderId}`;
   const { revision, newest, holes } = order;
@@ -71,7 +71,7 @@ export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[
   return findings;
 }
 
-/** Without a row in the log the generation of an order is not known; then the topic's is taken for it. */
+/** Without a row in the log the generation of an order is not known; the topic's is used then. */
 function isAhead(at: UpdatePosition, { revision, newest }: AuditedOrder): boolean {
   const generation = newest?.generation ?? at.generation;
   return at.generation > generation || (at.generation === generation && at.revision > Math.max(revision, newest?.revision ?? 0));

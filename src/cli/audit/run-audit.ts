@@ -9,9 +9,9 @@ import { type FoldDeps, foldTopic } from './topic-fold.ts';
 
 export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
   readonly pool: Pool;
-  /** Told what is being done. */
+  /** Called with the step that begins. */
   readonly onStep: (sentence: string) => void;
-  /** How far that is: 0 to 1, or undefined where nobody knows the whole; and of what. */
+  /** Progress of that step: 0 to 1, or undefined where the total is not known; then a count, and the word for its unit. */
   readonly onProgress: (part: number | undefined, count: number, word: string) => void;
 }
 
@@ -21,7 +21,7 @@ export interface AuditOptions {
   readonly lane: number;
   /** The topic of updates, by far the longest, is left out. */
   readonly stateOnly: boolean;
-  /** How long to wait for what is under way. */
+  /** How long to wait for records under way. */
   readonly waitMs: number;
 }
 
@@ -33,11 +33,11 @@ export interface AuditResult {
 }
 
 /**
- * Compares database, log and topics of a lane, while the service runs or not. The database is read first; then the relay is given time to have that
- * acknowledged; the topics are read last, so what they lack of it is missing. What they have beyond it is asked for in the database once more. Changes nothing.
+ * Compares database, log and topics of a lane, whether the service runs or not. The database is read first, then the relay gets time to publish that state, and
+ * the topics are read last, so records that they lack are missing. Records that only they have are looked up in the database once more. Changes nothing.
  * Rejects with the signal's reason when that aborts.
  *
- * Memory: about half a kilobyte an order.
+ * Memory: about half a kilobyte for each order.
  */
 export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<AuditResult> {
   const { pool, onStep } = deps;
@@ -60,7 +60,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
   const state = await foldTopic(folding, { ...options, topic: topics.state, byPlace: true });
   if (!stateOnly) onStep(`reading ${topics.updates}`);
   const updates = stateOnly ? undefined : await foldTopic(folding, { ...options, topic: topics.updates, byPlace: false });
-  // A partition that is empty does not show how far back it went.
+  // An empty partition does not show how far back its records went.
   const keptSinceMs = updates && Math.max(updates.keptSinceMs, deps.clock.nowMs() - plannedRetentionMs);
   const findings = orders.flatMap((order) => {
     const key = `${order.stream}:${order.orderId}`;
@@ -80,7 +80,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
     findings: [
       ...(await still(pool, findings, [state, updates])),
       ...(await strangers(pool, known, [state, updates])),
-      // Under the key of an order it has taken the place of a state, and is found as that. A tombstone of another key takes a foreign record away.
+      // Under the key of an order it has replaced a state, and is found as that. A tombstone of another key removes a foreign record.
       ...foreign(topics.state, state, (key, { kind }) => kind === 'foreign' && !known.has(key)),
       ...(updates === undefined ? [] : foreign(topics.updates, updates, () => true)),
     ],
@@ -103,10 +103,10 @@ function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: St
   return findings;
 }
 
-/** Of the topic of updates, an hour short of it: what is being deleted is not missing. */
+/** Retention of the topic of updates, less an hour: records that are being deleted are not missing. */
 const plannedRetentionMs = (7 * 24 - 1) * 3_600_000;
 
-/** The cursors that did not reach what was there when the waiting began. */
+/** Waits for the relay. The cursors that did not reach the end of the log as it was when the waiting began. */
 async function awaitRelay({ pool, clock, signal }: AuditDeps, { lane, waitMs }: AuditOptions): Promise<Acknowledged> {
   const giveUpMs = clock.monotonicMs() + waitMs;
   const targets = new Map((await relayBacklog(pool, lane)).map(({ cursor, newest }) => [cursor, newest]));
@@ -121,7 +121,7 @@ async function awaitRelay({ pool, clock, signal }: AuditDeps, { lane, waitMs }: 
 
 const askedAtOnce = 5_000;
 
-/** A service that runs goes on: what the topics had beyond our reading may be in the database by now. */
+/** A running service goes on: orders that only the topics had may be in the database by now. */
 async function still(pool: Pool, findings: AuditFinding[], folds: readonly (TopicFold | undefined)[]): Promise<AuditFinding[]> {
   const keys = findings.flatMap(({ hop, key }) => (hop === 'database' && key !== undefined ? [key] : []));
   const now = await revisionsOf(pool, keys);

@@ -4,30 +4,30 @@ import { comparePositions, type UpdatePosition, updatePosition } from '../../pub
 import { readTopic } from '../../publish/read-topic.ts';
 import { withAdmin } from '../../publish/with-admin.ts';
 
-/** A record that is no update of ours, or a tombstone. */
+/** A record that is not an update of ours, or a tombstone. */
 export interface StrayRecord {
   readonly kind: 'tombstone' | 'foreign';
   readonly partition: number;
   readonly offset: bigint;
 }
 
-/** Beyond it strays of further keys are only counted: a topic that another program writes to may be full of them. */
+/** Above it strays of further keys are only counted: a topic that another program writes to may be full of them. */
 const maxStrays = 1_000;
 
 /**
- * The newest update of each order on a topic, by the rule of docs/consuming.md or, for the compacted topic, by place: what stands last is what compaction keeps.
- * About 200 bytes an order.
+ * The newest update of each order on a topic, by the rule of docs/consuming.md or, for the compacted topic, by place: compaction keeps the last record.
+ * About 200 bytes for each order.
  */
 export class TopicFold {
   records = 0;
   readonly newest = new Map<string, UpdatePosition>();
-  /** Orders with a first occurrence that did not follow the revision before: the revision that is missing. */
+  /** By order: the revision that is missing, where a first occurrence did not follow the revision before. */
   readonly holes = new Map<string, number>();
-  /** By key. On the compacted topic such a record takes the place of the state before it, until a later update of its key takes its own. */
+  /** By key. On the compacted topic such a record replaces the state before it, until a later update of its key replaces it. */
   readonly strays = new Map<string, StrayRecord>();
-  /** Those that found no room there. */
+  /** Those that found no room in `strays`. */
   unlistedStrays = 0;
-  /** Of each partition whose first records are gone: the time of the oldest that is left. */
+  /** For each partition whose first records are gone: the time of its oldest record. */
   private readonly cutAtMs = new Map<number, number>();
   private readonly seen = new Set<number>();
   private readonly byPlace: boolean;
@@ -36,7 +36,7 @@ export class TopicFold {
     this.byPlace = options.byPlace;
   }
 
-  /** What was written before this, milliseconds since the epoch, may have been deleted by the topic's own retention. 0: nothing was. */
+  /** Records written before this, milliseconds since the epoch, may have been deleted by the topic's own retention. 0: none were. */
   get keptSinceMs(): number {
     return Math.max(0, ...this.cutAtMs.values());
   }
@@ -79,7 +79,9 @@ export interface FoldDeps extends FollowDeps {
   readonly onProgress: (part: number | undefined, records: number) => void;
 }
 
-/** Reads a topic from its first record to its end. Rejects with the last failure when the brokers stay away, and with the signal's reason when it aborts. */
+/**
+ * Reads a topic from its first record to its end. Rejects with the last failure when the brokers stay unreachable, and with the signal's reason when it aborts.
+ */
 export async function foldTopic(
   deps: FoldDeps,
   options: { readonly kafka: KafkaOptions; readonly topic: string; readonly byPlace: boolean },
@@ -114,7 +116,7 @@ export async function foldTopic(
   return fold;
 }
 
-/** How much of a topic has been passed, by its offsets: a compacted topic has fewer records than that. */
+/** How much of a topic was read, by its offsets: a compacted topic has fewer records than offsets. */
 class TopicWay {
   private passed = 0;
   private readonly next = new Map<number, number>();

@@ -4,7 +4,7 @@ import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import { commandAnswer } from '../../schema/rest-answers.ts';
 import { ageOf } from '../format-text.ts';
 
-/** A command as REST tells of it. */
+/** A command as REST shows it. */
 export type RestCommand = z.infer<typeof commandAnswer>;
 
 export function readCommand(body: unknown): RestCommand {
@@ -23,7 +23,7 @@ export function readCommands(body: Readonly<Record<string, unknown>>): readonly 
   return Array.isArray(items) ? items.map(readCommand) : [];
 }
 
-/** The terms of a command in the words of the trade: "buy 10 AAPL limit at 187.5, day". Whatever field there is that this sentence has no place for follows it by name. */
+/** The terms of a command in the words of the trade: "buy 10 AAPL limit at 187.5, day". Any field that has no place in this sentence follows it by name. */
 export function describeTerms(kind: string, terms: Readonly<Record<string, unknown>>): string {
   if (kind === 'cancel') return 'cancel the order';
   const { symbol, outcome, side, type, orderType, qty, quantity, price, stopPrice, stopPx, timeInForce, legs, ...others } = terms;
@@ -51,13 +51,13 @@ function text(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Ids under which the venue or the platform may know the order, for whoever calls them. */
+/** Ids under which the venue or the platform may know the order, for the person who calls them. */
 export interface VenueIds {
   readonly orderId?: string;
   readonly venueOrderId?: string;
 }
 
-/** All that somebody on call needs of one unresolved command: age, terms, what to name to the venue, what is known, and the line that settles it. */
+/** All that a person on call needs for one unresolved command: age, terms, the ids for the venue, the evidence, and the line that settles it. */
 export function describeUnresolved(command: RestCommand, venue: VenueIds, nowMs: number): string {
   const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderStatus } = command;
   const label = presumedAbsent ? ', presumed absent' : '';
@@ -74,7 +74,7 @@ export function describeUnresolved(command: RestCommand, venue: VenueIds, nowMs:
   return `${lines.join('\n')}\n`;
 }
 
-/** The last answer, and how often complete reads missed it: what the decision hangs on. `command show` has the rest. */
+/** The last answer, and how often complete reads missed it: the decision depends on them. `command show` has the rest. */
 function evidenceLines({ evidence = [], reason }: RestCommand): string[] {
   const last = new Map<string, { code: string; at: string; count: number }>();
   for (const { kind, code, at } of evidence) {
@@ -88,7 +88,7 @@ function evidenceLines({ evidence = [], reason }: RestCommand): string[] {
   return facts.map((fact, index) => `  ${index === 0 ? 'evidence ' : '         '} ${fact}`);
 }
 
-/** Which outcome is for the person to say: the platform's support, the venue, or its own screen knows. */
+/** The person chooses the outcome: the platform's support, the venue, or the platform's own screen knows it. */
 function settleLine({ commandId, kind }: RestCommand): string {
   const never = kind === 'place' ? 'rejected' : 'rejected|moot';
   return `tidemark command settle ${commandId} --outcome applied|${never} --reason "…"`;

@@ -20,7 +20,7 @@ export interface ListFlags extends RestFlags {
   readonly limit: number;
 }
 
-/** `command ls`: a table of commands, newest first; with `--unresolved` a block of each, with its evidence and the line that settles it. */
+/** `command ls`: a table of commands, newest first; with `--unresolved` a block for each, with its evidence and the line that settles it. */
 export async function listCommands(io: CliIo, flags: ListFlags): Promise<void> {
   const client = restClient(io, flags);
   const { commands, more } = await readPages(client, flags);
@@ -30,7 +30,7 @@ export async function listCommands(io: CliIo, flags: ListFlags): Promise<void> {
   if (more) io.stderr.write(`There are more: raise --limit (${flags.limit}).\n`);
 }
 
-/** The service's pages, until there is enough. */
+/** Reads the service's pages until there are enough commands. */
 async function readPages(client: RestClient, flags: ListFlags): Promise<{ commands: RestCommand[]; more: boolean }> {
   const commands: RestCommand[] = [];
   let cursor: string | undefined;
@@ -52,7 +52,7 @@ async function readPages(client: RestClient, flags: ListFlags): Promise<{ comman
   }
 }
 
-/** Oldest first: the one that has been exposed longest is what somebody looks at first. */
+/** Oldest first: the one that has been exposed longest should be looked at first. */
 async function printUnresolved(io: CliIo, client: RestClient, flags: ListFlags, commands: readonly RestCommand[]): Promise<void> {
   const told: { readonly command: RestCommand; readonly venue: VenueIds }[] = [];
   for (const { commandId } of commands.toReversed()) {
@@ -66,7 +66,7 @@ async function printUnresolved(io: CliIo, client: RestClient, flags: ListFlags, 
     io.stdout.write(told.map(({ command, venue }) => escaped(describeUnresolved(command, venue, io.clock.nowMs()))).join('\n'));
 }
 
-/** Line by line: the line ends are ours. */
+/** Line by line, since the line ends are our own and must stay. */
 function escaped(block: string): string {
   return block.split('\n').map(printable).join('\n');
 }

@@ -12,7 +12,7 @@ import type { RestClient } from '../rest-client.ts';
 import { query, type RestFlags, restClient, segment } from '../rest-flags.ts';
 import { describeTerms, type RestCommand, readCommand } from './describe-terms.ts';
 
-/** `command show`: what is known of one command, in the order of time, and what the evidence alone says of it. */
+/** `command show`: the known facts of one command, in the order of time, and the verdict that follows from the evidence alone. */
 export async function showCommand(io: CliIo, id: string, flags: RestFlags): Promise<void> {
   const client = restClient(io, flags);
   const { body } = await client.ask({ method: 'GET', path: `/v1/commands/${segment(id)}` });
@@ -44,7 +44,7 @@ function tell(command: RestCommand, timeline: unknown, recomputed: RecomputedVer
   return `${head}\n${timelineTable(timeline)}`;
 }
 
-/** `because` is the rule that it rests on: docs/commands.md. */
+/** `because` is the rule for the verdict: docs/commands.md. */
 function verdictLine({ state, because, agrees }: RecomputedVerdict): string {
   const rests = `${state}, by ${because.replaceAll('_', ' ')}`;
   return agrees ? `computed again: ${rests}` : `DIFFERS: computed again it is ${rests}`;
@@ -52,7 +52,7 @@ function verdictLine({ state, because, agrees }: RecomputedVerdict): string {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** What stands twice, as the step of an attempt and as the fact that it was taken, is shown once. */
+/** An entry that is there twice, as the step of an attempt and as the fact of that step, is shown once. */
 function timelineTable(timeline: unknown): string {
   const entries: readonly Entry[] = Array.isArray(timeline) ? timeline : [];
   const answers = new Set(entries.filter(({ kind }) => kind === 'answer').map(({ attemptId }) => attemptId));
@@ -86,7 +86,7 @@ function isRecord(value: unknown): value is Entry {
   return typeof value === 'object' && value !== null;
 }
 
-/** What the evidence and the log of updates say of a command, computed here: the service is asked for the facts alone. */
+/** The verdict that follows from the evidence and the log of updates, computed here: the service is asked for the facts alone. */
 async function recomputeFromRest(client: RestClient, told: RestCommand): Promise<RecomputedVerdict> {
   const evidence = decodeEvidence(told);
   const named = evidence.map(({ detail }) => detail['orderId']).filter((id) => typeof id === 'string');
@@ -96,7 +96,7 @@ async function recomputeFromRest(client: RestClient, told: RestCommand): Promise
   return recomputeVerdict(decodeCommand(told), evidence, updates);
 }
 
-/** All of an order's history that can tell anything: above the baseline. An order that is gone, or was never ours to see, tells nothing. */
+/** The part of an order's history that counts: above the baseline. An order that is gone, or that we may not see, adds nothing. */
 async function readUpdates(client: RestClient, { stream, baseline }: RestCommand, orderId: string): Promise<SettlingUpdate[]> {
   const updates: SettlingUpdate[] = [];
   let after: string | undefined = String(baseline?.revision ?? 0);
@@ -114,7 +114,7 @@ async function readUpdates(client: RestClient, { stream, baseline }: RestCommand
   return updates;
 }
 
-/** A command as REST tells of it, as the rules of settling take it. What the rules never look at (lane, hash) is not told, and stands empty. */
+/** Converts a command of REST to the form that the rules of settling take. Fields that the rules never read (lane, hash) are not in REST, and stay empty. */
 function decodeCommand(told: RestCommand): Command {
   const { commandId, principal, idempotencyKey, state, version, presumedAbsent, misses, orderId, reason } = told;
   return {
@@ -158,7 +158,7 @@ function decodeUpdate(record: z.infer<typeof updateRecord>): SettlingUpdate {
 }
 
 function requestOf({ kind, stream, accountId, orderId = '', terms = {} }: RestCommand): CommandRequest {
-  // The terms were judged by the shape of their endpoint before they were journaled.
+  // The terms were checked against the shape of their endpoint before they were journaled.
   return (kind === 'place' ? { kind, stream, accountId, terms } : { kind, stream, accountId, orderId, terms }) as CommandRequest;
 }
 

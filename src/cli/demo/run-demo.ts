@@ -22,10 +22,10 @@ export interface DemoFlags {
   readonly json?: true;
 }
 
-/** Lines a second at most: the rest is counted. */
+/** Lines printed a second at most: the rest is only counted. */
 const shownPerSecond = 10;
 const settleMs = 30_000;
-/** Long enough to see updates come, short enough that the commands are told within a demo of 20 s. */
+/** Long enough to see updates come, short enough that the commands are shown within a demo of 20 s. */
 const marketFirstMs = 2500;
 
 /** Starts everything, shows updates as a consumer reads them back from Kafka, and at the end compares ledger, database and topic. */
@@ -67,7 +67,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   }
 }
 
-/** While the commands are told, only updates of their orders are shown. */
+/** While the commands run, only updates of their orders are shown. */
 interface Stage {
   ours: boolean;
 }
@@ -78,7 +78,7 @@ interface StageOptions {
   readonly signal: AbortSignal;
 }
 
-/** First some of the market, then the commands, once their account is live. */
+/** Shows some of the market first, then the commands, once their account is live. */
 async function showOnStage(io: CliIo, stack: DemoStack, { stage, say, signal }: StageOptions): Promise<CommandsShown> {
   await io.clock.sleep(marketFirstMs, signal);
   await awaitLive(io, stack.adminAddress, signal);
@@ -132,7 +132,7 @@ async function consume(io: CliIo, log: Log, stack: DemoStack, { tally, say, stag
   }
 }
 
-/** Stops the market, waits until the service has nothing left to do, and compares. What never settles is what the proof then shows. */
+/** Stops the market, waits until the service has nothing left to do, and compares. The proof then shows anything that never settles. */
 async function settleAndProve(io: CliIo, log: Log, stack: DemoStack, tally: TopicTally): Promise<RunProof> {
   const { control } = stack.sandbox;
   const post = (path: string, body: unknown) =>
@@ -182,7 +182,7 @@ function report(io: CliIo, flags: DemoFlags, stack: DemoStack, { proof, told }: 
 
 const limitMs = 20_000;
 
-/** Waits until every account that the service follows is live: before that it would decline to place. Gives up in silence; the answer then says why. */
+/** Waits until every account that the service follows is live: before that it would decline to place. Gives up without a message; the answer then says why. */
 async function awaitLive(io: Pick<CliIo, 'fetch' | 'clock'>, adminAddress: string, signal: AbortSignal): Promise<void> {
   const deadline = io.clock.monotonicMs() + limitMs;
   while (!signal.aborted && io.clock.monotonicMs() < deadline) {
@@ -193,11 +193,11 @@ async function awaitLive(io: Pick<CliIo, 'fetch' | 'clock'>, adminAddress: strin
   }
 }
 
-/** What to try next, with the addresses of this run. */
+/** Next steps to try, with the addresses of this run. */
 export function whereToLook(stack: DemoStack): string {
   const broker = stack.brokers?.[0] ?? '';
   const prefix = stack.topicPrefix === '' ? '' : `TIDEMARK_TOPIC_PREFIX=${stack.topicPrefix} `;
-  // A given address is a secret of whoever gave it, and stays off the screen.
+  // A given address may hold a password, and is not printed.
   const database = stack.databaseGiven ? '"$DATABASE_URL"' : `'${stack.databaseUrl}'`;
   return [
     '',

@@ -5,11 +5,11 @@ import { type ShownAnswer, ShownRest } from './shown-rest.ts';
 import type { DemoStack } from './start-stack.ts';
 
 interface FollowOptions {
-  /** Before each line: which command it is about. */
+  /** Printed before each line: the command that it is about. */
   readonly name: string;
   readonly say: (line: string) => void;
   readonly limitMs: number;
-  /** Facts that were shown before. */
+  /** Number of facts that were shown before. */
   readonly known?: number;
   /** Ends the waiting early. */
   readonly enough?: (state: FollowedCommand) => boolean;
@@ -30,7 +30,7 @@ interface FollowedCommand {
 
 const everyMs = 200;
 
-/** Shows each piece of evidence of a command as it comes, until the command is settled. What never comes is not waited for beyond the limit. */
+/** Shows each piece of evidence of a command as it comes, until the command is settled or the time limit is reached. */
 async function followCommand(
   io: Pick<CliIo, 'clock'>,
   teller: ShownRest,
@@ -78,12 +78,12 @@ function factLine({ at, kind, code, detail }: Readonly<Record<string, unknown>>)
   return printable(`${String(at).slice(11, 23)}  ${String(kind)} ${String(code)}${told === '' ? '' : `: ${told}`}`).slice(0, 200);
 }
 
-/** What became of the demo's own commands. */
+/** The results of the demo's own commands. */
 export interface CommandsShown {
   readonly commands: number;
   readonly settled: number;
   readonly unresolved: number;
-  /** Verdicts that the platform's ledger contradicts, and steps that did not come to what was announced. */
+  /** Verdicts that the platform's ledger contradicts, and steps whose result was not the announced one. */
   readonly faults: readonly string[];
 }
 
@@ -101,7 +101,7 @@ const accountId = 'SIM-1001';
 const followMs = 15_000;
 /** Later than the four lookups by reference (0.25, 0.5, 1 and 2 s), so that they miss it and the reader sees it. */
 const lateMs = 4500;
-/** After so many complete reads that did not show it somebody on call would look into the platform's own records. */
+/** After so many complete reads that did not show it a person on call would look into the platform's own records. */
 const enoughMisses = 4;
 
 /** Places, replaces, and lets three writes end in a 504: one that had landed, one that had not, and one that lands late. Each is settled by evidence. */
@@ -153,7 +153,7 @@ async function landed(teller: Teller): Promise<void> {
   await expectOutcome(teller, 'landed  ', answer, ['applied']);
 }
 
-/** Side by side, so that nobody waits twice. Two unresolved commands are below the limit at which the account halts. */
+/** In parallel, so that the user waits once only. Two unresolved commands are below the limit at which the account halts. */
 async function lateAndLost(teller: Teller): Promise<void> {
   const { say } = teller;
   say(
@@ -166,7 +166,7 @@ async function lateAndLost(teller: Teller): Promise<void> {
   await Promise.all([expectOutcome(teller, 'late    ', late, ['applied']), lostForGood(teller, lost)]);
 }
 
-/** Absence alone is never a verdict: after ten minutes it becomes the label "presumed absent". A person who knows more says so. */
+/** Absence alone is never a verdict: after ten minutes it becomes the label "presumed absent". A person who knows more settles it. */
 async function lostForGood(teller: Teller, answer: ShownAnswer): Promise<void> {
   const { rest, say, io, stack, signal, followed } = teller;
   const commandId = String(answer.body['commandId']);
@@ -201,7 +201,7 @@ async function expectOutcome(teller: Teller, name: string, answer: ShownAnswer, 
   teller.followed.push(await judged(teller, name, commandId, wanted));
 }
 
-/** Follows it to its end, and holds the verdict against the platform's ledger. */
+/** Follows it to its end, and compares the verdict with the platform's ledger. */
 async function judged(
   teller: Teller,
   name: string,
@@ -214,14 +214,14 @@ async function judged(
   if (signal.aborted) return state;
   if (!wanted.includes(state.outcome))
     teller.faults.push(`${name.trim()}: ${state.outcome} where ${wanted.join(' or ')} was due`);
-  // A replace carries no reference of ours.
+  // A replace does not carry our reference.
   const accepted = (await decisionsOn(io, stack, state.references)).filter((decision) => decision === 'accepted').length;
   if (accepted > 1) teller.faults.push(`${name.trim()}: accepted ${accepted} times by the platform`);
   if (accepted > 0 && state.outcome === 'rejected') teller.faults.push(`${name.trim()}: rejected here, accepted by the platform`);
   return state;
 }
 
-/** A buy far below the market: it rests, and changes nobody's story. */
+/** A buy far below the market: it rests, and does not affect the rest of the demo. */
 function placeEquity({ rest, io }: Teller, symbol: string): Promise<ShownAnswer> {
   const body = { accountId, symbol, side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
   return rest.tell({ method: 'POST', path: '/v1/orders', headers: { 'idempotency-key': io.random.uuid() }, body });
@@ -236,7 +236,7 @@ async function nextWrite({ io, stack }: Teller, how: { readonly applied: string;
   });
 }
 
-/** The platform's own word on a reference, from its ledger: `accepted`, `refused`, `not_applied`, `deferred`, `lapsed`. */
+/** The platform's own decisions on our references, from its ledger: `accepted`, `refused`, `not_applied`, `deferred`, `lapsed`. */
 async function decisionsOn(io: CliIo, stack: DemoStack, references: readonly string[]): Promise<string[]> {
   const decisions: string[] = [];
   for await (const line of readLines(io.fetch, `${stack.sandbox.control}/ledger?kind=decision`)) {

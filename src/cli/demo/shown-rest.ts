@@ -19,7 +19,7 @@ export interface ShownAnswer {
 const answerWithinMs = 40_000;
 
 /**
- * Makes requests, and shows each as the curl line that makes the same one: whoever copies it gets the command's present state, since the key is in it.
+ * Makes requests, and shows each as the curl line that makes the same one: a user who copies it gets the command's present state, since the key is in it.
  */
 export class ShownRest {
   private readonly io: Pick<CliIo, 'fetch' | 'clock'>;
@@ -32,7 +32,7 @@ export class ShownRest {
     this.address = options.address;
   }
 
-  /** The request, told with its answer. */
+  /** Makes the request, and prints it with its answer. */
   async tell(request: ToldRequest): Promise<ShownAnswer> {
     this.say(`  $ ${this.curl(request)}`);
     const answer = await this.ask(request);
@@ -40,7 +40,7 @@ export class ShownRest {
     return answer;
   }
 
-  /** The same without a word. */
+  /** The same without printing. */
   async ask({ method, path, headers = {}, body }: ToldRequest): Promise<ShownAnswer> {
     const abort = new AbortController();
     const work = async (): Promise<ShownAnswer> => {
@@ -72,7 +72,7 @@ export class ShownRest {
   }
 }
 
-/** What a reader looks for in the answer; the whole of it is a curl away. */
+/** The fields that a reader looks for in the answer; the curl line shows all of it. */
 function brief(body: Readonly<Record<string, unknown>>): string {
   const { commandId, outcome, orderId, reason, code, detail } = body;
   return JSON.stringify({ commandId, outcome, orderId, reason, code, detail });

@@ -43,7 +43,7 @@ interface DemoOptions {
 /** Nothing listens on the discard port: the relay tries and waits, and the log fills. */
 const nobody = '127.0.0.1:9';
 
-/** Starts Postgres, Kafka, the sandbox and the service, each as it runs in earnest. What was started is stopped again when a later part fails. */
+/** Starts Postgres, Kafka, the sandbox and the service, each as it runs in production. Parts that were started are stopped again when a later one fails. */
 export async function startStack(io: CliIo, log: Log, options: DemoOptions): Promise<DemoStack> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
@@ -59,7 +59,7 @@ export async function startStack(io: CliIo, log: Log, options: DemoOptions): Pro
     stops.push(() => kafka.stop());
     options.say(`Kafka     ${kafka.describe}`);
     await migrate({ url: postgres.url, log, clock });
-    // A given cluster may hold topics of others, of an earlier demo too: what is proven at the end is proven of this run alone.
+    // A given cluster may hold other topics, also of an earlier demo: the proof at the end must cover this run alone.
     const topicPrefix = kafka.given ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
     if (kafka.brokers !== undefined) await makeTopics(io, log, kafka.brokers, topicPrefix);
     const sandbox = await startSandboxChild(io, options);
@@ -149,7 +149,7 @@ function serviceEnv(
   };
 }
 
-/** What a child needs of our environment, and nothing that would configure it behind our back. */
+/** The variables of our environment that a child needs, and none that would configure it without our knowledge. */
 function inherited(io: CliIo): Record<string, string> {
   const kept = Object.entries(io.env).filter(([name]) => !/^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_(?!LOG_LEVEL))/.test(name));
   return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
@@ -160,7 +160,7 @@ interface Addresses {
   readonly restAddress: string;
 }
 
-/** Both addresses, once the log has told the second of them. */
+/** Both addresses, once the log has shown the second of them. */
 function addressPicker(): (line: string) => Addresses | undefined {
   let [adminAddress, restAddress]: (string | undefined)[] = [];
   return (line) => {
@@ -174,9 +174,9 @@ function addressPicker(): (line: string) => Addresses | undefined {
 interface ChildProgram {
   readonly pid: number;
   readonly exited: Promise<number>;
-  /** The first line that `pick` took. */
+  /** The result of `pick` for the first line that it accepted. */
   readonly answer: unknown;
-  /** What it wrote last, for who has to say why it ended. */
+  /** The last lines that it wrote, for the message that says why it ended. */
   lastLines(): readonly string[];
   /** Asks it to stop, and waits until it has. */
   stop(): Promise<void>;
@@ -186,7 +186,7 @@ interface ChildOptions {
   readonly name: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Each line that it writes; the first that gives something says that the child is ready. */
+  /** Called with each line that it writes. The first result says that the child is ready. */
   readonly pick: (line: string) => unknown;
   readonly startMs: number;
 }
@@ -233,7 +233,7 @@ async function startChild(io: CliIo, options: ChildOptions): Promise<ChildProgra
   }
 }
 
-/** The line as a JSON object, or undefined: programs say other things as well. */
+/** The line as a JSON object, or undefined: programs write other lines as well. */
 function jsonObject(line: string): Readonly<Record<string, unknown>> | undefined {
   if (!line.startsWith('{')) return undefined;
   try {

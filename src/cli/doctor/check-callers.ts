@@ -12,7 +12,9 @@ interface CallerCheckDeps {
   readonly clock: Clock;
 }
 
-/** Who may call REST, and what they may do: the settings of sign-in and of commands. What contradicts itself was refused with the settings already. */
+/**
+ * Checks who may call REST, and with which rights: the settings of sign-in and of commands. Settings that contradict each other were refused before this check.
+ */
 export async function checkCallers(config: Config, deps: CallerCheckDeps): Promise<Finding[]> {
   return [await signIn(config, deps), commands(config)];
 }
@@ -25,7 +27,7 @@ async function signIn(config: Config, deps: CallerCheckDeps): Promise<Finding> {
   return warn('callers', `nobody signs in: everybody who reaches ${httpHost} may do everything`, fix);
 }
 
-/** Without its keys no JWT is accepted. */
+/** Checks that the issuer's keys can be read: without them no JWT is accepted. */
 async function keys(url: string, { fetch, clock }: CallerCheckDeps): Promise<Finding> {
   const fix = 'Check TIDEMARK_AUTH_JWKS_URL, and that this machine may reach it: without it no JWT is accepted.';
   try {
@@ -56,7 +58,7 @@ function commands({ commands: state, commandAccounts, platformStagingUrl }: Conf
   return ok('commands', `are on, for ${plural(commandAccounts.length, 'named account')} alone`);
 }
 
-/** Platform addresses to which secrets would go in the clear. Nothing is told where there are none: in production they are a fault of the settings. */
+/** Platform addresses to which secrets would go unencrypted. There is no finding without one: in production they are a fault of the settings. */
 export function checkEncryption(config: Config): Finding[] {
   const names = unencryptedAddresses(config);
   if (names.length === 0) return [];
@@ -65,8 +67,8 @@ export function checkEncryption(config: Config): Finding[] {
 }
 
 /**
- * Whether the sign-in screen is there (specification, "GET {auth_url}/oauth2/authorize"). Any answer will do, since without parameters the
- * platform must refuse; and a missing one is only a warning, since the client-credentials grant does without it.
+ * Whether the sign-in screen exists (specification, "GET {auth_url}/oauth2/authorize"). Any answer counts, since the platform must refuse a request
+ * without parameters. A missing screen is only a warning, since the client-credentials grant does not need it.
  */
 export async function checkSignInScreen(authUrl: string, http: Http): Promise<Finding> {
   const outcome = await http.request({ operation: 'authorize', method: 'GET', url: `${authUrl}/oauth2/authorize`, headers: {} });

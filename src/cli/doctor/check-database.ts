@@ -9,10 +9,10 @@ import { readSchemaVersion } from '../../store/migrations.ts';
 import { createPool } from '../../store/pool.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/** On older ones everybody may make tables in schema `public`, and the roles of the migrations would be no fence. The tests run on 18. */
+/** On older ones every role may create tables in schema `public`, so the roles of the migrations would not protect it. The tests run on 18. */
 const oldestMajor = 15;
 
-/** Reach, version, rights, durability and schema of the database, by one connection with the service's own deadlines. */
+/** Checks reach, version, rights, durability and schema of the database, over one connection with the service's own deadlines. */
 export async function checkDatabase(config: Config, log: Log): Promise<Finding[]> {
   if (config.databaseUrl === undefined)
     return [fail('database', 'DATABASE_URL is not set', 'Set it to the address of a Postgres database.')];
@@ -20,7 +20,7 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
   try {
     const facts = await readFacts(pool);
     const found = [reach(facts), ...(await checkTransport(pool)), rights(facts), durability(facts), await schema(pool)];
-    // Of a database without our tables there is nothing more to say.
+    // A database without our tables has nothing more to check.
     if (found.at(-1)?.verdict !== 'ok') return found;
     for (const [part, look] of Object.entries({
       grants: checkGrants,
@@ -43,7 +43,7 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
   }
 }
 
-/** A right that is missing, or a deadline that has passed, ends one look at the database and not the others. */
+/** A right that is missing, or a deadline that has passed, ends one check of the database and not the others. */
 function unreadable(part: string, error: unknown): Finding {
   return fail(part, `can't be read: ${sentenceOf(error)}`, 'Fix what the lines above name, then look again.');
 }
@@ -142,7 +142,7 @@ async function schema(pool: Pool): Promise<Finding> {
   }
 }
 
-/** The same bound as that of the alert on the disk. */
+/** The same bound as in the alert on the disk. */
 const fullFrom = 0.8;
 
 async function disk(pool: Pool, { databaseBudgetMb }: Config): Promise<Finding[]> {
@@ -153,7 +153,7 @@ async function disk(pool: Pool, { databaseBudgetMb }: Config): Promise<Finding[]
   return [warn('disk', words, 'Give it more, or lower TIDEMARK_RETENTION_DAYS (docs/sizing.md).')];
 }
 
-/** Each right that the migrations gave tidemark_app and that it has no more, one line an object, with the GRANT that gives it back. */
+/** Each right that the migrations gave tidemark_app and that it has lost, one line for each object, with the GRANT that gives it back. */
 async function checkGrants(pool: Pool): Promise<Finding[]> {
   const missing = await missingAppGrants(pool);
   if (missing.length === 0) return [ok('grants', 'tidemark_app has every right that the service uses')];
@@ -172,12 +172,12 @@ function byObject(grants: readonly AppGrant[]): Map<string, string[]> {
   return found;
 }
 
-/** Nothing is said of lanes that are as they should be: most installations have one, and never think of it. */
+/** There is no finding for lanes in order: most installations have one and need not know of it. */
 async function checkLanes(pool: Pool): Promise<Finding[]> {
   return [...(await abandoned(pool)), ...(await shared(pool))];
 }
 
-/** Rows of a lane that nobody holds are published by nobody, and keep the log from being dropped. */
+/** Rows of a lane without a holder are not published, and keep the log from being dropped. */
 async function abandoned(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ lane: number; rows: boolean }>(
     `select l.lane, exists (
@@ -198,10 +198,13 @@ async function abandoned(pool: Pool): Promise<Finding[]> {
     );
 }
 
-/** Of each lane's log, newest first: at a thousand updates a second a minute, in which each account that is followed has a mark of continuity. */
+/**
+ * Rows that are read of each lane's log, newest first. At a thousand updates a second that is a minute, in which each followed account has a mark of
+ * continuity.
+ */
 const looked = 60_000;
 
-/** An account that two lanes follow: both count its revisions, and each refuses what the other has written. */
+/** An account that two lanes follow: both count its revisions, and each refuses the rows that the other has written. */
 async function shared(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ account_id: string; lanes: string }>(
     `select account_id, string_agg(distinct lane::text, ', ') as lanes
@@ -221,7 +224,10 @@ async function shared(pool: Pool): Promise<Finding[]> {
   ];
 }
 
-/** Whether somebody on the way could read along, or answer in the server's place. Nothing to say of a connection that leaves this machine by no network. */
+/**
+ * Whether a third party on the network could read the traffic, or answer in the server's place. There is no finding for a connection that stays on this
+ * machine.
+ */
 export async function checkTransport(pool: Pick<Pool, 'query'>): Promise<Finding[]> {
   const { rows } = await pool.query<{ encrypted: boolean; local: boolean }>(`
     select coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
@@ -237,20 +243,23 @@ export async function checkTransport(pool: Pick<Pool, 'query'>): Promise<Finding
   ];
 }
 
-/** Each batch makes one dead version of its lane's row, and walks past those that vacuum may not take: 2,483 batches a second fell to 912 behind 9,000 of them. */
+/**
+ * Each batch makes one dead version of its lane's row, and has to read past those that vacuum may not remove: with 9,000 of them 2,483 batches a second fell to
+ * 912.
+ */
 const manyDead = 1_000;
-/** Nothing of ours holds a snapshot for longer than the deadline of a statement. */
+/** No session of ours holds a snapshot for longer than the deadline of a statement. */
 const oldAfterSeconds = 60;
 const named = 3;
 
 interface Holder {
   readonly what: string;
   readonly name: string;
-  /** Null: not known, as of a replication slot. */
+  /** Null: not known, for example for a replication slot. */
   readonly seconds: number | null;
 }
 
-/** Whoever keeps an old snapshot open keeps vacuum from dead rows in every table of the database. Nothing is said where nothing is held back. */
+/** An old snapshot that stays open keeps vacuum from removing dead rows in every table of the database. There is no finding where nothing is held back. */
 export async function checkVacuum(pool: Pool): Promise<Finding[]> {
   const { laneDeadRows } = await measureStorage(pool);
   const holders = await oldestHolders(pool);
@@ -270,8 +279,8 @@ function sentence({ what, name, seconds }: Holder): string {
 }
 
 /**
- * Oldest first. Of sessions of other logins a login sees the snapshot only as a member of pg_read_all_stats; slots and prepared transactions are seen by everyone. A standby
- * with hot_standby_feedback shows as its own session, or as its slot.
+ * Oldest first. A login sees the snapshots of other logins' sessions only as a member of pg_read_all_stats; every login sees slots and prepared transactions. A
+ * standby with hot_standby_feedback appears as its own session, or as its slot.
  */
 async function oldestHolders(pool: Pool): Promise<Holder[]> {
   const { rows } = await pool.query<Holder>(

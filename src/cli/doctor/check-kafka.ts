@@ -9,7 +9,7 @@ import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/** Reach of each broker, the size of the cluster, and the topics with their settings. */
+/** Checks that each broker can be reached, the size of the cluster, and the topics with their settings. */
 export async function checkKafka(config: Config, deps: AdminDeps): Promise<Finding[]> {
   const { kafkaBrokers } = config;
   if (kafkaBrokers === undefined)
@@ -20,7 +20,10 @@ export async function checkKafka(config: Config, deps: AdminDeps): Promise<Findi
   return [...findings, ...(await checkTopics(deps, kafka, answering, config.topicPrefix))];
 }
 
-/** Asked of a broker that answers: one that is away, or told wrongly, does not hide what is to be said of topics. Each fault of a topic says what fixes it, after its colon. */
+/**
+ * Asks a broker that answers, so that one that is down or has a wrong address does not hide the faults of topics. Each fault of a topic names its fix after the
+ * colon.
+ */
 async function checkTopics(deps: AdminDeps, kafka: KafkaOptions, at: string, prefix: string | undefined): Promise<Finding[]> {
   try {
     const specs = topicSpecs(topicNames(prefix));
@@ -32,7 +35,7 @@ async function checkTopics(deps: AdminDeps, kafka: KafkaOptions, at: string, pre
   }
 }
 
-/** Kafka does not tell a topic that is not there from one that this user has no right to. */
+/** Kafka gives the same answer for a topic that does not exist and for one that this user has no right to. */
 function hidden({ sasl, tls }: KafkaOptions): string {
   if (sasl === undefined && tls?.cert === undefined) return '';
   return ' A topic that this user of Kafka may not describe is missing, too.';
@@ -40,26 +43,26 @@ function hidden({ sasl, tls }: KafkaOptions): string {
 
 interface BrokerFindings {
   readonly findings: readonly Finding[];
-  /** An address that answers, for the checks that come after; undefined: none does. */
+  /** An address that answers, for the later checks; undefined: none does. */
   readonly answering?: string;
 }
 
-/** A broker, and the address (`host:port`) that the cluster tells clients to find it at. */
+/** A broker, and the address (`host:port`) that the cluster gives to clients for it. */
 interface AdvertisedBroker {
   readonly nodeId: number;
   readonly address: string;
 }
 
 /**
- * Whether each broker can be reached: those that KAFKA_BROKERS names, and those that the cluster tells clients to go to, which is where records are written. The two are
- * often not the same, and an address that only holds inside the cluster's own network is the usual fault.
+ * Whether each broker can be reached: those that KAFKA_BROKERS names, and those that the cluster gives to clients, where records are written. The two often
+ * differ; the usual fault is an address that is valid only inside the cluster's own network.
  */
 async function checkBrokers(deps: AdminDeps, kafka: KafkaOptions): Promise<BrokerFindings> {
   const named = await askAll(deps, kafka, kafka.brokers);
   const answering = named.filter((asked) => asked.ok);
   const [first] = answering;
   const told = new Map(answering.flatMap(({ brokers }) => brokers.map((broker) => [broker.address, broker])));
-  // One that the cluster still sends clients to is told as such, below.
+  // One that the cluster still gives to clients is reported below.
   const silent = named.flatMap((asked) =>
     asked.ok || told.has(asked.address) ? [] : [namedFinding(asked, first !== undefined)],
   );

@@ -20,13 +20,13 @@ export interface LoginCheckDeps {
 
 export interface LoginFindings {
   readonly findings: readonly Finding[];
-  /** Of the first login that is signed in, for the checks that come after. */
+  /** The token of the first login that is signed in, for the later checks. */
   readonly accessToken?: Secret;
 }
 
 /**
- * Each linked login by itself, with the access token that is stored: the refresh token is not tried, since the platform gives a new one for it, and doctor changes nothing.
- * Nothing is said where logins are not followed. A database that does not answer has a line of its own, among those of the database.
+ * Checks each linked login by itself, with its stored access token. The refresh token is not tried, since the platform would replace it, and doctor changes
+ * nothing. There is no finding where logins are not followed. A database that does not answer has its own line, among those of the database.
  */
 export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise<LoginFindings> {
   const { databaseUrl, encryptionKey: key, platformUrl, platformCredentials } = config;
@@ -54,7 +54,7 @@ export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise
 
 const noLogin = fail('logins', 'only linked logins are followed, and none is linked', 'Run `tidemark link`.');
 
-/** Each may wait for the platform's deadline. */
+/** Logins that are checked at once, since each may wait for the platform's deadline. */
 const atOnce = 8;
 
 interface Looked {

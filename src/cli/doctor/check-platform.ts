@@ -9,7 +9,7 @@ import { type Finding, fail, getSignedIn, ok, parsedJson, type SignedIn, warn } 
 
 interface PlatformFindings {
   readonly findings: readonly Finding[];
-  /** For the checks that come after; absent when the sign-in failed. */
+  /** For the later checks; absent when the sign-in failed. */
   readonly accessToken?: Secret;
 }
 
@@ -18,7 +18,7 @@ interface PlatformCheckDeps {
   readonly clock: Clock;
 }
 
-/** Reach, clock, sign-in by client credentials, accounts and order lists. The linked logins have a check of their own (`checkLogins`). */
+/** Checks reach, clock, sign-in by client credentials, accounts and order lists. The linked logins have their own check (`checkLogins`). */
 export async function checkPlatform(config: Config, { http, clock }: PlatformCheckDeps): Promise<PlatformFindings> {
   const { platformUrl, platformClientId: clientId, platformClientSecret: clientSecret } = config;
   if (platformUrl !== undefined && onlyLogins(config)) {
@@ -45,12 +45,12 @@ export async function checkPlatform(config: Config, { http, clock }: PlatformChe
   return { findings: [clockFinding, signIn, ...(await checkAccounts(config, { http, platformUrl, accessToken }))], accessToken };
 }
 
-/** The client's own credentials are not used to follow accounts: by the setting, or because there is no secret. */
+/** Whether the client's own credentials are not used to follow accounts: by the setting, or because there is no secret. */
 function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }: Config): boolean {
   return encryptionKey !== undefined && (platformCredentials === 'linked' || platformClientSecret === undefined);
 }
 
-/** The accounts that the token sees, beside those of PLATFORM_ACCOUNTS, and whether their orders may be read. */
+/** Compares the accounts that the token sees with those of PLATFORM_ACCOUNTS, and checks whether their orders may be read. */
 async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
   const outcome = await getSignedIn(at, 'list_accounts', `${at.platformUrl}${accountsPath}`);
   if (outcome.kind === 'failed')
@@ -80,7 +80,7 @@ async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
   return [ok('accounts', `${followed.length} of ${seen.length} are followed`), ...(await checkOrders(config, at, first))];
 }
 
-/** One row of each order list of one account. 403 from the prediction list is an answer too: that account is not in the beta. */
+/** Reads one row of each order list of one account. 403 from the prediction list is not a fault: that account is not in the beta. */
 async function checkOrders(config: Config, at: SignedIn, accountId: string): Promise<Finding[]> {
   const query = `?accountId=${encodeURIComponent(accountId)}&limit=1`;
   const { platformStagingUrl: staging } = config;
@@ -108,10 +108,10 @@ function listFinding(part: string, outcome: HttpOutcome, fix: string): Finding {
 
 /** The `Date` header has whole seconds, so a smaller difference can't be seen. */
 const seenFromMs = 2000;
-/** From here on tokens are renewed too late or too early, and the times in the records mislead people. */
+/** From this difference on tokens are renewed too late or too early, and the times in the records mislead people. */
 const harmfulFromMs = 30_000;
 
-/** Our clock beside the platform's (`Date` header of any answer), taken at the middle of the request. */
+/** Compares our clock, taken at the middle of the request, with the platform's (`Date` header of any answer). */
 async function checkClock(platformUrl: string, http: Http, clock: Clock): Promise<Finding> {
   const beganMs = clock.nowMs();
   const outcome = await http.request({ operation: 'health', method: 'GET', url: `${platformUrl}/v1/health`, headers: {} });

@@ -11,7 +11,7 @@ export interface StreamCheckDeps {
 
 const handshakeWithinMs = 5000;
 
-/** Opens each stream once, as the service would, and says goodbye. */
+/** Opens each stream once, as the service would, and closes it. */
 export async function checkStreams(config: Config, accessToken: Secret, deps: StreamCheckDeps): Promise<Finding[]> {
   const { platformStreamUrl, platformStagingStreamUrl } = config;
   if (platformStreamUrl === undefined) {

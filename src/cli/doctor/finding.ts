@@ -1,14 +1,14 @@
 import type { Http, HttpOutcome } from '../../platform/http.ts';
 import { Secret } from '../../runtime/secret.ts';
 
-/** What one check found. */
+/** The result of one check. */
 export interface Finding {
-  /** What was looked at, in a word or two: `database`, `topics`, `sign-in`. */
+  /** The part that was checked, in a word or two: `database`, `topics`, `sign-in`. */
   readonly part: string;
   readonly verdict: 'ok' | 'warn' | 'fail';
   /** One sentence, without secrets. */
   readonly detail: string;
-  /** What to do about it; absent when it is ok. */
+  /** The way to fix it; absent when it is ok. */
   readonly fix?: string;
 }
 
@@ -37,7 +37,7 @@ export function getSignedIn(
   });
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined where it is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -18,7 +18,7 @@ export interface LinkDeps {
   readonly http: Http;
   readonly clock: Clock;
   readonly store: TokenStore & CredentialList;
-  /** Told the address where the user signs in. */
+  /** Called with the address where the user signs in. */
   readonly onAddress: (address: string) => void;
 }
 
@@ -36,7 +36,7 @@ interface LinkOptions {
 
 /**
  * One user signs in with the browser of this machine: address, redirect to loopback, state, exchange, store (RFC 8252; specification, "Authentication"
- * 5 to 7). The user name, password and MFA code never come near us. The tokens are stored before the browser is told that all is well.
+ * 5 to 7). Tidemark never sees the user name, password and MFA code. The tokens are stored before the browser shows success.
  */
 export async function linkLogin(deps: LinkDeps, options: LinkOptions, signal: AbortSignal): Promise<Token> {
   const { platformUrl, authUrl, credential } = options;
@@ -79,20 +79,20 @@ function refusal(error: PlatformError): ProgramError {
 
 interface Callback {
   readonly parameters: URLSearchParams;
-  /** Shows the user how it ended, in the browser. */
+  /** Shows the user the result, in the browser. */
   answer(status: 200 | 400, text: string): void;
 }
 
 const callbackPath = '/callback';
 
 /**
- * Where the browser comes back to: on loopback only, for one answer (RFC 8252, section 7.3).
+ * The address that the browser returns to: on loopback only, for one answer (RFC 8252, section 7.3).
  *
  * States: open → answered or closed. Invariant: the first request for the callback's path is handed out, later ones are turned away; a page of the listener
- * leads nowhere, so that the code in its address goes no further.
+ * has no links, so that the code in its address goes no further.
  */
 class CallbackListener {
-  /** As the platform must have it registered. */
+  /** Must be registered with the platform in this form. */
   readonly redirectUri: string;
   private readonly server: Server;
   private readonly first: Promise<Callback>;
@@ -103,7 +103,7 @@ class CallbackListener {
     this.first = first;
   }
 
-  /** Port 0: any free one. Rejects with a `CliError` when the port is taken. */
+  /** Port 0: any free one. Rejects with a `ProgramError` when the port is taken. */
   static async open(options: { readonly port: number }): Promise<CallbackListener> {
     const { promise, resolve } = Promise.withResolvers<Callback>();
     let taken = false;
@@ -131,7 +131,7 @@ class CallbackListener {
     return callback;
   }
 
-  /** Lets the last page go out, and closes. */
+  /** Sends the last page, and closes. */
   async close(): Promise<void> {
     await new Promise<void>((closed) => {
       this.server.close(() => closed());
@@ -166,7 +166,7 @@ const openers: Readonly<Record<string, readonly string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Shows the address in the user's browser. Best effort: the address is printed as well, and a machine without a browser is nothing unusual. */
+/** Shows the address in the user's browser. Best effort: the address is printed as well, and a machine without a browser is not unusual. */
 export function openBrowser(address: string): void {
   const [command = 'xdg-open', ...flags] = openers[platform()] ?? ['xdg-open'];
   const child = spawn(command, [...flags, address], { stdio: 'ignore', detached: true });
@@ -176,7 +176,7 @@ export function openBrowser(address: string): void {
 
 const limitMs = 10_000;
 
-/** The open accounts that a new token sees, for people to read; undefined when the platform did not say in time. */
+/** The open accounts that a new token sees, for people to read; undefined when the platform did not answer in time. */
 export async function listAccountsWith(
   deps: { readonly http: Http; readonly clock: Clock; readonly random: Random; readonly platformUrl: string },
   token: Token,

@@ -7,7 +7,7 @@ import { parseJson } from '../../platform/parse-json.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import type { TopicTally } from './topic-tally.ts';
 
-/** What a run came to, by the platform's ledger, the database and the topic: never by the service's own word. */
+/** The result of a run, by the platform's ledger, the database and the topic: never by the service's own claims. */
 export interface RunProof {
   /** Events that the platform sent, by its ledger. */
   readonly observations: number;
@@ -15,7 +15,7 @@ export interface RunProof {
   readonly updates: number;
   /** Records on the updates topic, repeats among them. */
   readonly published: number;
-  /** (order, revision) pairs that a consumer took. */
+  /** (order, revision) pairs that a consumer accepted. */
   readonly consumed: number;
   /** Log rows that are not on the topic as they are (where there is a topic), and orders whose stored state is not the platform's. */
   readonly lost: number;
@@ -26,14 +26,14 @@ export interface RunProof {
   readonly orders: number;
   /** Harmless: readers drop them by revision. */
   readonly repeats: number;
-  /** The first few of what is lost or doubled, for people: where it vanished. */
+  /** The first few lost or doubled changes, for people, and where each was lost. */
   readonly faults: readonly string[];
 }
 
 interface ProofDeps {
   readonly pool: Pool;
   readonly fetch: typeof fetch;
-  /** What a consumer took. Undefined: there is no Kafka, so what is in the log waits for it and is not lost. */
+  /** The records that a consumer read. Undefined: there is no Kafka, so the rows of the log wait for it and are not lost. */
   readonly tally: TopicTally | undefined;
 }
 
@@ -52,7 +52,7 @@ interface StoredOrder {
 const pageRows = 5000;
 const shownFaults = 20;
 
-/** Compares the three. The market must be at rest and the service idle: what is under way would look lost. */
+/** Compares the three. The market must be at rest and the service idle: changes under way would look lost. */
 export async function proveRun(deps: ProofDeps, run: ProvenRun): Promise<RunProof> {
   const faults: string[] = [];
   const missing = await missingOnTopic(deps, faults);
@@ -76,7 +76,7 @@ export async function proveRun(deps: ProofDeps, run: ProvenRun): Promise<RunProo
   };
 }
 
-/** The log, row by row, against what the consumer took. */
+/** Compares the log, row by row, with the records that the consumer read. */
 async function missingOnTopic({ pool, tally }: ProofDeps, faults: string[]): Promise<{ rows: number; count: number }> {
   let rows = 0;
   let count = 0;
@@ -99,7 +99,7 @@ async function missingOnTopic({ pool, tally }: ProofDeps, faults: string[]): Pro
   }
 }
 
-/** The platform's truth against the orders table. */
+/** Compares the platform's truth with the orders table. */
 async function ordersUnlikeTruth(
   deps: ProofDeps,
   { control, accounts }: ProvenRun,
@@ -142,7 +142,7 @@ async function readOrders(pool: Pool, keys: readonly string[]): Promise<Map<stri
   return new Map(rows.map((row) => [row.key, { order: row.state, sourceVersion: row.source_version }]));
 }
 
-/** One version of the platform must be one revision of ours, beside the one that only says whose the order is: its reference may come after what it says else. */
+/** One version of the platform must be one revision of ours. A revision that only adds our reference does not count: it may come after the other fields. */
 async function versionsTwice(pool: Pool, faults: string[]): Promise<number> {
   const { rows } = await pool.query<{ order_id: string; version: string }>(
     `select order_id, payload::json ->> 'sourceVersion' as version from public.order_updates where stream = 'prediction'
@@ -221,7 +221,7 @@ export async function* readLines(fetchUrl: typeof fetch, url: string): AsyncGene
 const token = z.object({ access_token: z.string() });
 const listed = z.object({ accounts: z.array(z.object({ trading_account_id: z.string() })) });
 
-/** The accounts that the sandbox's client may see, asked as any client would: the others are nobody's loss. */
+/** The accounts that the sandbox's client may see, asked as any client would: orders of other accounts are not lost. */
 export async function visibleAccounts(fetchUrl: typeof fetch, sandbox: SandboxDescription): Promise<ReadonlySet<string>> {
   const form = new URLSearchParams({
     grant_type: 'client_credentials',

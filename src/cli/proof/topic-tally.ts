@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What a record of the updates topic says of itself. */
+/** The order, the revision and the content of a record of the updates topic. */
 export interface SeenUpdate {
   readonly key: string;
   readonly revision: number;
@@ -8,7 +8,7 @@ export interface SeenUpdate {
 }
 
 interface Line {
-  /** Highest revision so far: what a consumer keeps. */
+  /** Highest revision so far, which a consumer keeps. */
   revision: number;
   /** Digest of each revision's payload, to find two contents under one name. */
   readonly digests: Map<number, string>;
@@ -16,9 +16,9 @@ interface Line {
 }
 
 /**
- * A consumer that keeps the rules of docs/consuming.md and counts what breaks them.
+ * A consumer that follows the rules of docs/consuming.md and counts what breaks them.
  *
- * Invariant: `consumed` counts each (order, revision) once; what comes again with the same content is a repeat, which the guarantee allows.
+ * Invariant: `consumed` counts each (order, revision) once; one that comes again with the same content is a repeat, which the guarantee allows.
  */
 export class TopicTally {
   records = 0;

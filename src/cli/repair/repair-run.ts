@@ -5,7 +5,7 @@ import type { CliIo, TextOutput } from '../io.ts';
 import { readConfig } from '../read-config.ts';
 import { withDatabase } from '../with-database.ts';
 
-/** Runs `work` with one connection to the service's database, and a signal that aborts when the person interrupts. */
+/** Runs `work` with one connection to the service's database, and a signal that aborts when the user interrupts. */
 export async function withRepairPool(io: CliIo, work: (pool: Pool, signal: AbortSignal) => Promise<void>): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
   const interrupted = new AbortController();
@@ -20,14 +20,14 @@ export async function withRepairPool(io: CliIo, work: (pool: Pool, signal: Abort
 }
 
 /**
- * How a command that reads millions of rows may use the database of a service that runs: one connection, and one process of the server behind it. Without this the
- * planner takes two workers more for the larger reads, and compiles statements of 30 ms for 100 ms.
+ * How a command that reads millions of rows may use the database of a running service: one connection, and one process of the server behind it. Without this
+ * the planner uses two more workers for the larger reads, and spends 100 ms to compile statements that take 30 ms.
  */
 export const lightLoad = { maxConnections: 1, settings: { max_parallel_workers_per_gather: '0', jit: 'off' } } as const;
 
 const width = 30;
 
-/** One line of a terminal that is written over itself, at most ten times a second. */
+/** One line of a terminal that overwrites itself, at most ten times a second. */
 export class ProgressBar {
   private shownMs = Number.NEGATIVE_INFINITY;
   private readonly out: TextOutput;
@@ -38,7 +38,7 @@ export class ProgressBar {
     this.nowMs = deps.nowMs;
   }
 
-  /** `part`: 0 to 1; undefined: nobody knows how much there is. */
+  /** `part`: 0 to 1; undefined: the total is not known. */
   show(part: number | undefined, words: string): void {
     const nowMs = this.nowMs();
     if (nowMs - this.shownMs < 100 && (part === undefined || part < 1)) return;
@@ -53,7 +53,7 @@ export class ProgressBar {
     );
   }
 
-  /** Leaves the line as it is; the next one begins anew. */
+  /** Leaves the line as it is; the next call of `show` begins a new one. */
   end(): void {
     if (this.shownMs !== Number.NEGATIVE_INFINITY) this.out.write('\n');
     this.shownMs = Number.NEGATIVE_INFINITY;
@@ -63,15 +63,15 @@ export class ProgressBar {
 const lookEveryMs = 250;
 
 /**
- * Asks whoever follows the account, and waits for the answer. Who gives up takes the request back, so that it is not done behind his back later; an answer that comes at that very
- * moment counts.
+ * Asks the process that follows the account, and waits for the answer. A caller that gives up withdraws the request, so that it is not done later without its
+ * knowledge; an answer that comes at that very moment counts.
  */
 export async function repairBy(
   deps: {
     readonly pool: Pool;
     readonly clock: Clock;
     readonly signal: AbortSignal;
-    /** Told now and then how long it has waited, milliseconds. */
+    /** Called now and then with the time that it has waited, in milliseconds. */
     readonly onWait?: (waitedMs: number) => void;
   },
   request: NewRepairRequest,

@@ -20,19 +20,20 @@ interface ReplayOptions {
 
 export interface ReplayProgress {
   readonly sent: number;
-  /** Everything up to here was looked at and, where wanted, acknowledged: where to go on. */
+  /** Everything up to here was read and, where wanted, acknowledged: go on after it. */
   readonly reachedSeq: bigint;
 }
 
 const mostAtOnce = 1_000;
 
 /**
- * The wanted rows of the log → a topic, in the order of the log, each send once the one before is acknowledged, and no faster than the rate: after each send it rests until that
- * many may have gone. Ends at `upToSeq` or when the signal aborts, between two sends. Rejects with the publisher's error, once patience does not help; `onProgress` has told how far it came.
+ * Writes the wanted rows of the log to a topic, in the order of the log. Each send follows the acknowledgement of the one before, and a pause that keeps the
+ * rate. Ends at `upToSeq` or, between two sends, when the signal aborts. Rejects with the publisher's error once further tries do not help; `onProgress` has
+ * reported how far it came.
  */
 export async function runReplay(deps: ReplayDeps, { slice, afterSeq, upToSeq, rate }: ReplayOptions): Promise<ReplayProgress> {
   const { pool, clock, signal, onProgress } = deps;
-  // A tenth of a second at a time, so that a low rate is a low rate and not a burst a minute.
+  // A tenth of a second at a time, so that a low rate is even and not one burst a minute.
   const atOnce = Math.max(1, Math.min(mostAtOnce, Math.floor(rate / 10)));
   const startedMs = clock.monotonicMs();
   let progress: ReplayProgress = { sent: 0, reachedSeq: afterSeq };
@@ -62,19 +63,19 @@ interface PatientDeps {
   readonly clock: Clock;
   readonly backoff: Backoff;
   readonly signal: AbortSignal;
-  /** Called for the first failure of each row of failures. */
+  /** Called for the first of several failures in a row. */
   readonly onTrouble: (error: PublishError) => void;
 }
 
 /** A restart of a broker, or a new election, is over by then. */
 const patienceMs = 120_000;
 
-/** What another try can't fix: somebody has to do something. */
+/** Errors that another try can't fix: a person has to act. */
 const final: ReadonlySet<string> = new Set(['too_large', 'unauthorized', 'unknown_topic', 'wrong_partitions']);
 
 /**
- * Publishes, and goes on trying while Kafka is away for a moment: what a failed try wrote all the same is repeated, which readers drop by its revision. Rejects with the publisher's
- * error when that is final, when it has lasted for two minutes, or when the signal aborts.
+ * Publishes, and goes on trying while Kafka is down for a moment. A failed try may have written records: the next one repeats them, and readers drop repeats by
+ * their revision. Rejects with the publisher's error when that is final, when it has lasted for two minutes, or when the signal aborts.
  */
 export async function publishPatiently(deps: PatientDeps, rows: readonly PublishRow[]): Promise<void> {
   const { publisher, clock, backoff, signal, onTrouble } = deps;

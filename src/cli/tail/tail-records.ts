@@ -10,7 +10,7 @@ export interface TailFilter {
   readonly stream?: 'account' | 'prediction';
 }
 
-/** A record's value as an update; undefined for anything else that may lie on the topic. Fields of a later version are let through. */
+/** A record's value as an update; undefined for any other record on the topic. Fields of a later version are kept. */
 export function parseUpdate(value: string): Update | undefined {
   try {
     return updateRecord.safeParse(JSON.parse(value)).data;
@@ -26,12 +26,12 @@ export function wanted(update: Update, { order, account, stream }: TailFilter): 
   return order === undefined || update.orderId === order || `${update.stream}:${update.orderId}` === order;
 }
 
-/** About 10 MB. An order that was forgotten shows a repeat as if it were new, which a repeat never is for long. */
+/** About 10 MB. A repeat of a forgotten order is shown as if it were new; this is rare, since repeats soon follow the original. */
 const remembered = 100_000;
 
 /**
- * Drops repeats as the topic's contract asks of every consumer: what is not above the highest (generation, revision) of its order was
- * there before.
+ * Drops repeats as the topic's contract asks of every consumer: a record that is not above the highest (generation, revision) of its
+ * order is a repeat.
  *
  * Invariant: remembers the orders updated last, at most `limit` of them.
  */
@@ -59,7 +59,7 @@ export class FirstOccurrences {
   }
 }
 
-/** One line for people: when it reached us, which order, what it is now, and what was filled. Everything else is in `--json`. */
+/** One line for people: time of arrival, order, present state, and filled quantity. Everything else is in `--json`. */
 export function formatUpdate(update: Update): string {
   const { order, fill } = update;
   const outcome = order.instrument.outcome === undefined ? '' : `/${order.instrument.outcome}`;
