@@ -1,0 +1,60 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runningSandbox } from '../support/sandbox.ts';
+
+const tsc = resolve('node_modules/typescript/bin/tsc');
+
+describe('the platform client of the packed package', () => {
+  let stranger: string;
+
+  // As `prepack` builds it, but beside this checkout instead of in it.
+  beforeAll(() => {
+    stranger = mkdtempSync(join(tmpdir(), 'tidemark-platform-'));
+    const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', stranger];
+    const packed = spawnSync('npm', args, { encoding: 'utf8', timeout: 60_000 });
+    const [{ filename }] = JSON.parse(packed.stdout);
+    const home = join(stranger, 'node_modules/tidemark');
+    mkdirSync(home, { recursive: true });
+    spawnSync('tar', ['-xzf', join(stranger, filename), '-C', home, '--strip-components=1']);
+    const build = [tsc, '-p', 'tsconfig.dist.json', '--outDir', join(home, 'dist')];
+    const { status, stdout } = spawnSync(process.execPath, build, { encoding: 'utf8', timeout: 180_000 });
+    expect([status, stdout]).toEqual([0, '']);
+    // What `npm install` puts there: the package's own dependencies.
+    symlinkSync(resolve('node_modules'), join(home, 'node_modules'));
+    writeFileSync(join(stranger, 'package.json'), JSON.stringify({ type: 'module' }));
+    copyFileSync('docs/consumers/market-data.ts', join(stranger, 'market-data.ts'));
+  }, 240_000);
+  afterAll(() => rmSync(stranger, { recursive: true, force: true }));
+
+  async function run(...words: string[]) {
+    const { description } = await runningSandbox();
+    const { platform, clientId, clientSecret, apiKey } = description;
+    const settings = { PLATFORM_URL: platform, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, API_KEY: apiKey };
+    const program = spawn(process.execPath, ['market-data.ts', ...words], {
+      cwd: stranger,
+      env: { ...process.env, ...settings, NODE_NO_WARNINGS: '1' },
+    });
+    const [out, err, [code]] = await Promise.all([text(program.stdout), text(program.stderr), once(program, 'close')]);
+    return { code, lines: out.split('\n').slice(0, -1), err };
+  }
+
+  it('runs the example of docs/platform-client.md against the sandbox', async () => {
+    const price = expect.stringMatching(/^BRK\.B: \d+(\.\d+)? \/ \d+(\.\d+)?$/);
+    expect(await run('berkshire')).toEqual({
+      code: 0,
+      lines: ['BRK.B: Berkshire Hathaway Inc. Class B', price, 'theme: "dark"'],
+      err: '',
+    });
+  });
+
+  it('ends the example with the reason when the platform refuses', async () => {
+    const { code, err } = await run('');
+    expect(code).toBe(1);
+    expect(err).toMatch(/the platform did not answer \(400, /);
+  });
+});
