@@ -16,7 +16,7 @@ export interface CancelAllsDeps extends CancelAllRunDeps {
   readonly log: Log;
   /** The term to send under, or why nothing may be sent. */
   readonly maySend: () => SendingTerm | Declined;
-  /** Why the account may not be traded, on neither stream. */
+  /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
   readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
 }

@@ -18,7 +18,7 @@ export interface CancelTimersDeps {
   readonly log: Log;
   readonly metrics: Metrics['commands'];
   readonly maySend: () => SendingTerm | Declined;
-  /** Why the account may not be traded, on neither stream. */
+  /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
   readonly cancelAll: (scope: CancelAllScope, word: CancelAllWord) => Promise<CancelAllResult>;
   readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;

@@ -71,7 +71,7 @@ function mayExistUnseen({ request, ifRevision }: Submission): boolean {
   return request.kind === 'cancel' && ifRevision === undefined && isOrderId(request.stream, request.orderId);
 }
 
-/** Why no order of the account may be cancelled, on neither stream. */
+/** Why no order of the account may be cancelled on either stream. */
 export function cancelAllObjection(
   deps: Pick<CheckDeps, 'accounts'>,
   options: Pick<CommandOptions, 'accounts'>,

@@ -7,7 +7,9 @@ import type { CommandStep, NewEvidence } from '../store/command-journal.ts';
 import type { OperatorWord } from './commands.ts';
 import type { EntryResult } from './order-entry.ts';
 
-/** Who settled it: a metric label. `stream`, `snapshot`, `reply`, `probe`, `correction`: the cause of the update that did. `log`: bindings read back. */
+/**
+ * The evidence that settled it: a metric label. `stream`, `snapshot`, `reply`, `probe`, `correction`: the cause of the update that did. `log`: bindings read back.
+ */
 type SettlingEvidence = 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction' | 'log' | 'answer' | 'person';
 
 /** The change to write to a command, decided on one version of it. */
@@ -91,9 +93,7 @@ function transitionOf(command: Command, event: CommandEvent) {
 
 const causes: readonly string[] = ['stream', 'snapshot', 'reply', 'probe', 'correction'] satisfies SettlingEvidence[];
 
-/**
- * The step that a finding causes: verdicts and "seen pending" are steps, if the state machine takes them; everything else is reported, not written.
- */
+/** The step that a finding causes: verdicts and "seen pending" are steps, if the state machine takes them; everything else is reported, not written. */
 export function decideFinding(command: Command, finding: Finding, atMs: number): Decision | undefined {
   if (finding.kind === 'verdict') return decideVerdict(command, finding, atMs);
   if (finding.kind !== 'reached') return undefined;

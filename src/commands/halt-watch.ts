@@ -18,8 +18,8 @@ function isDoubtful(state: CommandState): boolean {
 /**
  * Raises the halts that the outcome of commands calls for: when too many are doubtful at once, and when an order landed late.
  *
- * It acts when a command *becomes* doubtful, never on the number that already are: when a person lets an account place again while three commands are unknown,
- * a restart does not undo that, but a fourth unknown command does.
+ * It acts when a command *becomes* doubtful, never on the number of those that already are: when a person lets an account place again while three commands are
+ * unknown, a restart does not undo that, but a fourth unknown command does.
  */
 export class HaltWatch {
   /** Commands whose step to doubtful is being written now: steps that are written side by side must see each other. */

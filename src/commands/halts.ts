@@ -112,8 +112,7 @@ export class Halts {
 
   /**
    * Halts at once, and durably once it resolves. Undefined: the term is over. Rejects when the journal could not be written. Either way the halt holds in
-   * memory, and
-   * `keepDurable`, or asking again for the same scope and cause, makes it durable.
+   * memory, and `keepDurable`, or asking again for the same scope and cause, makes it durable.
    */
   async raise(
     scope: Halt['scope'],

@@ -12,7 +12,7 @@ export interface ListDeps {
   readonly journal: Pick<CommandJournal, 'openOrders' | 'unseenPlaces'>;
   readonly accounts: FollowedAccounts;
   readonly clock: Clock;
-  /** Why the account may not be traded, on neither stream. */
+  /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
 }
 

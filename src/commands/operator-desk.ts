@@ -44,8 +44,8 @@ async function readLimits({ journal, log }: Pick<ChangeLimitsDeps, 'journal' | '
 
 /**
  * Changes the bounds of one scope that `change` names and leaves the others. They hold for each command that is journaled after this has answered, in every
- * process: none keeps a copy.
- * `secondOf` is asked where the change lets more through: its answer, if any, is the answer of the call, and nothing is changed. Never rejects.
+ * process: none keeps a copy. `secondOf` is asked where the change lets more through: its answer, if any, is the answer of the call, and nothing is changed.
+ * Never rejects.
  */
 async function changeLimits(
   { journal, clock, log }: ChangeLimitsDeps,

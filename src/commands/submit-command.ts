@@ -286,15 +286,13 @@ export class SubmitCommand {
 
   private limitedBy(request: CommandRequest, order: Order | undefined): Pick<NewCommand, 'measure' | 'limitsRequired'> {
     if (request.kind === 'cancel') return {};
-    // Not known to be simulated is taken for real: that permits less.
+    // An account that is not known to be simulated counts as real: that permits less.
     const isSim = this.deps.accounts.account(request.stream, request.accountId)?.isSim === true;
     const measure = measureOf(request, order);
     return { ...(measure !== undefined && { measure }), ...(!isSim && { limitsRequired: true }) };
   }
 
-  /**
-   * A quote is read only once a limit has asked for one: most commands have no such limit, and only the journal knows its limits. Never rejects.
-   */
+  /** A quote is read only once a limit has asked for one: most commands have no such limit, and only the journal knows its limits. Never rejects. */
   private async writeWithin(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
     const { request } = command;
     const first = await this.write(command, term);

@@ -7,8 +7,8 @@ const hour = 3_600_000;
 const gibibyte = 1_073_741_824;
 
 /**
- * Every option of the program: the only place that names an environment variable. `tidemark config docs` prints it,
- * docs/configuration.md is that print, and `Config` is inferred from it.
+ * Every option of the program: the only place that names an environment variable. `tidemark config docs` prints it, docs/configuration.md is that print, and
+ * `Config` is inferred from it.
  */
 export const optionTable = {
   environment: text({

@@ -23,8 +23,8 @@ export class PublishError extends Error {
 /** The log topics, at least once, in order. */
 export interface Publisher {
   /**
-   * Resolves once every in-sync replica has every row; rows of one key keep their order. Any number of rows: they leave in
-   * pieces of at most 1,000 rows and 900 kB, each once the one before is acknowledged. At most one call at a time.
+   * Resolves once every in-sync replica has every row; rows of one key keep their order. Any number of rows: they leave in pieces of at most 1,000 rows and
+   * 900 kB, each once the one before is acknowledged. At most one call at a time.
    * Rejects with `PublishError` after any error or its own deadline; the records may or may not have arrived. The next call starts with a new producer
    * (a retired one is never used again). `mayAct` is asked before each piece except the first: a process that was frozen between two of them may have lost the
    * lane; then the code is `lease`.

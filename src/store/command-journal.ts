@@ -252,9 +252,8 @@ export interface ClearingWord {
  * can't be reached or the outcome of its own commit is not known. The caller then knows nothing, and sends nothing.
  *
  * Database invariants, which hold even if the code above is wrong: one command per (principal, key); attempt numbers without a gap; at most one attempt of a
- * command that is not
- * `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append only; one command
- * per bound order and kind `place`; one cancel-all per (lane, principal, key).
+ * command that is not `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append
+ * only; one command per bound order and kind `place`; one cancel-all per (lane, principal, key).
  */
 export interface CommandJournal {
   /**

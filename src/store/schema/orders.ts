@@ -45,8 +45,8 @@ export const orders = pgTable(
  *
  * Partitioned by ranges of `seq`, which drizzle can't say: `partition by` was added to the generated migration by hand, and the partitions come
  * from `ensure_log_partitions`. The key begins with the lane, so that the cost of reading a lane depends only on its own rows (docs/decisions/014).
- * `unique (stream, order_id, revision)` holds in each partition (Postgres has no index over all of them that leaves
- * out the partition key). A plain sequence, not an identity column: before Postgres 17 a partitioned table can't have one.
+ * `unique (stream, order_id, revision)` holds in each partition (Postgres has no index over all of them that leaves out the partition key). A plain sequence,
+ * not an identity column: before Postgres 17 a partitioned table can't have one.
  */
 export const orderUpdates = pgTable(
   'order_updates',

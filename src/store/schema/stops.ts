@@ -131,8 +131,7 @@ export const approvals = pgTable(
 
 /**
  * The limits that commands must keep before they are journaled: `Bounds` (domain/limits.ts) of one scope each. Read by `judge_limits` in the transaction that
- * journals, written by
- * `change_limits`. A row without bounds is deleted: the audit trail has its history.
+ * journals, written by `change_limits`. A row without bounds is deleted: the audit trail has its history.
  */
 export const limits = pgTable(
   'limits',
