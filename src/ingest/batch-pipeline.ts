@@ -28,7 +28,7 @@ export interface PipelineDeps extends IngestDeps {
  * One loop does everything that can change the order of entries (take, reduce, send, recover). Only the completion of a batch that
  * committed in its turn happens outside it, so that the relay has it without delay.
  *
- * Invariant: `again` + flights + queue hold every unsettled entry once, oldest first, and `nextNumber` is the lane's batch number plus the
+ * Invariant: flights + `loading` + `again` + queue hold every unsettled entry once, oldest first, and `nextNumber` is the lane's batch number plus the
  * numbered flights plus one. After any failure the flights behind it are dropped too, the heads that they touched are evicted, and their entries are
  * reduced again.
  */
@@ -37,6 +37,8 @@ export class BatchPipeline {
   private readonly poison: PoisonSearch;
   private readonly size = new BatchSize();
   private flights: Flight[] = [];
+  /** Taken, while what is known of their orders is read: for as long as the database is away. */
+  private loading: readonly Entry[] = [];
   private again: Entry[] = [];
   private nextNumber: bigint;
   private readonly generation: number;
@@ -79,15 +81,15 @@ export class BatchPipeline {
 
   /** The entries that were taken and not settled, oldest first. */
   unsettled(): Entry[] {
-    return [...this.flights.flatMap((flight) => flight.entries), ...this.again];
+    return [...this.flights.flatMap((flight) => flight.entries), ...this.loading, ...this.again];
   }
 
   get unsettledCount(): number {
-    return this.flights.reduce((sum, { entries }) => sum + entries.length, this.again.length);
+    return this.flights.reduce((sum, { entries }) => sum + entries.length, this.loading.length + this.again.length);
   }
 
   get oldestUnsettled(): Entry | undefined {
-    return this.flights[0]?.entries[0] ?? this.again[0];
+    return this.flights[0]?.entries[0] ?? this.loading[0] ?? this.again[0];
   }
 
   private takeEntries(): Entry[] {
@@ -101,7 +103,9 @@ export class BatchPipeline {
   }
 
   private async send(entries: Entry[]): Promise<void> {
+    this.loading = entries;
     const bindings = await this.load(entries);
+    this.loading = [];
     if (bindings instanceof RefusedReadError) {
       this.again = entries.concat(this.again);
       // The flights are settled first: a single entry can be isolated only when its batch is the first in line.

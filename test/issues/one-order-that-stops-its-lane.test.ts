@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { HealthRegistry } from '../../src/observability/health.ts';
+import { addHealthChecks, type HealthParts } from '../../src/service/add-health-checks.ts';
 import { type ApplyResult, type Batch, RefusedReadError } from '../../src/store/order-store.ts';
 import { ingestRig, orderAt } from '../support/ingest-rig.ts';
 import { observe } from '../support/observe.ts';
@@ -133,4 +135,61 @@ it('a lane that commits nothing says how much waits, and since when', async () =
   await rig.clock.advance(5_000);
   expect(rig.ingest.oldestUnsettledMs).toBeUndefined();
   expect(await value(rig.metrics.ingest.oldestUnsettled)).toBe(0);
+});
+
+it('what is in flight counts as waiting, since it came', async () => {
+  const rig = await ingestRig(9);
+  rig.ingest.begin(rig.hold);
+  const apply = rig.database.applyBatch.bind(rig.database);
+  rig.database.applyBatch = async (batch) => {
+    await rig.clock.sleep(20_000);
+    return apply(batch);
+  };
+  const atMs = rig.clock.nowMs();
+  await offered(rig, [1, 2]);
+  await rig.clock.advance(5_000);
+  await offered(rig, [3]);
+  expect(rig.ingest.depth).toBe(3);
+  expect(rig.ingest.oldestUnsettledMs).toBe(atMs);
+  await rig.clock.advance(60_000);
+  expect(rig.ingest.depth).toBe(0);
+  expect(rig.ingest.oldestUnsettledMs).toBeUndefined();
+});
+
+it('what waits for the heads of its orders to be read counts as waiting, since it came', async () => {
+  const rig = await ingestRig(10);
+  rig.ingest.begin(rig.hold);
+  const { readHeads } = rig.database;
+  rig.database.readHeads = async () => {
+    await rig.clock.sleep(1_000);
+    throw new Error('the database cannot be reached');
+  };
+  const atMs = rig.clock.nowMs();
+  await offered(rig, [1, 2, 3]);
+  await rig.clock.advance(40_000);
+  expect(rig.ingest.depth).toBe(3);
+  expect(rig.ingest.oldestUnsettledMs).toBe(atMs);
+  expect((await rig.metrics.ingest.queueDepth.get()).values[0]?.value).toBe(3);
+  rig.database.readHeads = readHeads;
+  await rig.clock.advance(5_000);
+  expect(rig.ingest.depth).toBe(0);
+  expect(committed(rig)).toEqual([1, 2, 3]);
+});
+
+it('a lane that commits nothing makes its process degraded, by the age of the oldest that waits', async () => {
+  const rig = await ingestRig(8);
+  rig.ingest.begin(rig.hold);
+  const health = new HealthRegistry({ clock: rig.clock }, { checkDeadlineMs: 2_000, maxAgeMs: 0 });
+  // The other checks fail for want of their parts.
+  addHealthChecks(health, { clock: rig.clock, ingest: rig.ingest } as unknown as HealthParts);
+  const readiness = async () => (await health.report()).checks.find(({ name }) => name === 'ingest');
+  rig.database.faults = { ...rig.database.faults, retry: 1 };
+  await offered(rig, [1, 2, 3]);
+  await rig.clock.advance(9_000);
+  expect(await readiness()).toMatchObject({ effect: 'degraded', ok: true, detail: '3 observations on the way' });
+  await rig.clock.advance(6_000);
+  expect(await readiness()).toMatchObject({ ok: false, detail: 'the oldest of 3 observations has waited 15 s to be stored' });
+  rig.database.faults = { ...rig.database.faults, retry: 0 };
+  await rig.clock.advance(5_000);
+  expect(await readiness()).toMatchObject({ ok: true, detail: '0 observations on the way' });
 });
