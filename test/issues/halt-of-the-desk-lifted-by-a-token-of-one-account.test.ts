@@ -32,6 +32,19 @@ describe('a halt by an operator for every account', () => {
     expect(await rig.journal.activeHalts()).toEqual([halt]);
   });
 
+  it('holds also where the journal does not have it yet', async () => {
+    const rig = await CommandRig.leading();
+    const { raiseHalt } = rig.journal;
+    rig.journal.raiseHalt = async () => {
+      throw new Error('the database cannot be reached');
+    };
+    await rig.during(rig.desk.operator.halt(account, word));
+    expect(await rig.during(rig.desk.operator.resume(account, ofOneAccount))).toMatchObject({ code: 'EVERY_ACCOUNT_NEEDED' });
+    rig.journal.raiseHalt = raiseHalt;
+    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'operator', by: 'olga' }]);
+    expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
+  });
+
   it('leaves to a token of one account what it has halted itself, and what the service has', async () => {
     const rig = await CommandRig.leading();
     await rig.during(rig.desk.operator.halt(account, ofOneAccount));

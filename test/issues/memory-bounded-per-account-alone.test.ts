@@ -71,8 +71,18 @@ it('orders in doubt for which there is no room are met again by later audits unt
       avgPrice: '10',
       updatedAt: new Date(clock.nowMs()).toISOString(),
     }));
+  // An order that changes all the time: what a list shows of it is newer than any order in doubt.
+  const busy = (accountId: string) => ({
+    ...accountRow,
+    accountId,
+    ordId: `${accountId}-busy`,
+    get updatedAt() {
+      return new Date(clock.nowMs()).toISOString();
+    },
+  });
   const put = (cumQty: string, ordStatus: string) => {
-    for (const accountId of accounts) platform.rows.set(`account:${accountId}`, rows(accountId, cumQty, ordStatus));
+    for (const accountId of accounts)
+      platform.rows.set(`account:${accountId}`, [...rows(accountId, cumQty, ordStatus), busy(accountId)]);
   };
   put('100', 'FILLED');
   await rig.start();
@@ -85,4 +95,52 @@ it('orders in doubt for which there is no room are met again by later audits unt
   expect(rig.most()).toBeLessThanOrEqual(maxBytes);
   await clock.advance(10_000);
   expect(budget.usedBytes).toBe(0);
+});
+
+it('orders that the platform has forgotten are remembered as far as there is room, and every read asks for the others', async () => {
+  const rig = await manyAccounts(2);
+  const { platform, clock, accounts, account } = rig;
+  await rig.start();
+  const forgotten = Array.from({ length: 300 }, (_, i) => ({
+    orderId: `gone-${i}`,
+    status: 'new',
+    sourceVersion: undefined,
+    updatedAt: '2026-01-01T00:00:00Z',
+  }));
+  for (const accountId of accounts) rig.registry.open.set(`account:${accountId}`, forgotten);
+  await clock.advance(1_800_000);
+  const shown = accounts.reduce((sum, accountId) => sum + (account('account', accountId)?.absent[0]?.orders ?? 0), 0);
+  // Half of the room is for what is held for long.
+  expect(shown).toBeGreaterThan(100);
+  expect(shown).toBeLessThan(320 / 2 + 40);
+  expect(rig.most()).toBeLessThanOrEqual(maxBytes);
+  platform.gets.length = 0;
+  await clock.advance(130_000);
+  expect(platform.gets.length).toBeGreaterThanOrEqual(600 - shown);
+});
+
+it('frames that wait for a lost store share the room, and the account is read again for those that had none', async () => {
+  const rig = await manyAccounts(1);
+  const { platform, sink, budget } = rig;
+  const row = { ...predictionRow, accountId: 'acct-0' };
+  platform.rows.set('prediction:acct-0', [{ ...row, version: '100', updatedAt: '2026-01-05T14:00:00Z' }]);
+  await rig.start();
+  const lost = { ...row, certainty: 'unknown_store_lost', updatedAt: '2026-01-05T14:29:00Z' };
+  platform.emit('prediction', 'acct-0', lost, 1n);
+  let flooded = false;
+  platform.beforeList = async ({ stream }) => {
+    if (stream !== 'prediction' || flooded) return;
+    flooded = true;
+    const restored = { ...lost, orderId: 'restored-1', certainty: 'certain' };
+    for (let i = 1; i <= 900; i += 1) platform.emit('prediction', 'acct-0', restored, BigInt(i));
+    expect(budget.usedBytes).toBeGreaterThan(maxBytes / 2);
+  };
+  const lists = platform.lists.length;
+  await rig.until('prediction', 'live', 'acct-0');
+  expect(rig.most()).toBeLessThanOrEqual(maxBytes);
+  // The trial, the complete list, and one more for what was dropped.
+  expect(platform.lists.slice(lists).filter(({ stream }) => stream === 'prediction')).toHaveLength(3);
+  const taken = sink.observations.filter(({ cause, sourceEpoch }) => cause === 'stream' && sourceEpoch === 1).length;
+  expect(taken).toBeGreaterThan(10);
+  expect(taken).toBeLessThan(900);
 });
