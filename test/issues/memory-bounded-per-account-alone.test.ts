@@ -71,18 +71,8 @@ it('orders in doubt for which there is no room are met again by later audits unt
       avgPrice: '10',
       updatedAt: new Date(clock.nowMs()).toISOString(),
     }));
-  // An order that changes all the time: what a list shows of it is newer than any order in doubt.
-  const busy = (accountId: string) => ({
-    ...accountRow,
-    accountId,
-    ordId: `${accountId}-busy`,
-    get updatedAt() {
-      return new Date(clock.nowMs()).toISOString();
-    },
-  });
   const put = (cumQty: string, ordStatus: string) => {
-    for (const accountId of accounts)
-      platform.rows.set(`account:${accountId}`, [...rows(accountId, cumQty, ordStatus), busy(accountId)]);
+    for (const accountId of accounts) platform.rows.set(`account:${accountId}`, rows(accountId, cumQty, ordStatus));
   };
   put('100', 'FILLED');
   await rig.start();
@@ -95,6 +85,42 @@ it('orders in doubt for which there is no room are met again by later audits unt
   expect(rig.most()).toBeLessThanOrEqual(maxBytes);
   await clock.advance(10_000);
   expect(budget.usedBytes).toBe(0);
+});
+
+it('no account is read past its orders in doubt while another one has all of the room', async () => {
+  const rig = await manyAccounts(2);
+  const { platform, clock } = rig;
+  const store = new ReducingSink(clock);
+  rig.sink.offer = (item) => store.offer(item);
+  rig.registry.openOrders = (...asked) => store.openOrders(...asked);
+  platform.shows = (row, { updatedAfter }) =>
+    updatedAfter === undefined || Date.parse(String(row['updatedAt'])) > Date.parse(updatedAfter);
+  // One that changes all the time: what each list shows of it is newer than any order in doubt.
+  const busy = {
+    ...{ ...accountRow, accountId: 'acct-1', ordId: 'busy' },
+    get updatedAt() {
+      return new Date(clock.nowMs()).toISOString();
+    },
+  };
+  const put = (accountId: string, count: number, filled: object) => {
+    const updatedAt = new Date(clock.nowMs()).toISOString();
+    const row = { ...accountRow, accountId, leavesQty: '0', avgPrice: '10', updatedAt, ...filled };
+    const rows = Array.from({ length: count }, (_, i) => ({ ...row, ordId: `${accountId}-${i}` }));
+    platform.rows.set(`account:${accountId}`, accountId === 'acct-1' ? [...rows, busy] : rows);
+    return rows;
+  };
+  const both = (filled: object) => [...put('acct-0', 250, filled), ...put('acct-1', 20, filled)];
+  both({ ordStatus: 'FILLED', cumQty: '100' });
+  await rig.start();
+  await clock.advance(600_000);
+  platform.getError = (orderId) =>
+    orderId.startsWith('acct-0') ? { code: 'UNREACHABLE', message: 'no answer', retryable: true, sent: 'maybe' } : undefined;
+  for (const row of both({ ordStatus: 'CANCELED', cumQty: '50' })) platform.emit('account', row.accountId, row);
+  await clock.advance(1_200_000);
+  platform.getError = undefined;
+  const right = () => [...store.heads.values()].filter(({ order }) => order.cumQty === '50').length;
+  expect(right()).toBe(0);
+  expect(await clock.advanceUntil(() => right() === 270, 1_800_000)).toBe(true);
 });
 
 it('orders that the platform has forgotten are remembered as far as there is room, and every read asks for the others', async () => {
