@@ -136,6 +136,22 @@ describe('a database that came back without commits that it had acknowledged', (
     expect(await rig.lanes.acquire(0, 'first', 6_000, witness.newest)).toMatchObject({ generation: 2 });
   });
 
+  it('is noticed at a renewal where the journal lost alone that an attempt was being sent', async () => {
+    await using rig = await storeRig();
+    const witness = new CommitWitness();
+    witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 0n });
+    const journal = createPostgresJournal({ ...rig.deps, witness });
+    await journal.takeOver(fence, 0, 0);
+    const place = newPlace();
+    await journal.open(place, fence);
+    expect(await journal.markSending(place.attemptId ?? '', place.atMs, fence)).toBe(true);
+    expect(await rig.lanes.renew(0, rig.epoch, witness.newest)).toBe('renewed');
+    const rival = await rig.rival();
+    await rival.query(`set session_replication_role = replica`);
+    await rival.query("update attempts set state = 'prepared', sending_at = null");
+    expect(await rig.lanes.renew(0, rig.epoch, witness.newest)).toBe('forgotten');
+  });
+
   it('is noticed by what Kafka has where the process was started since', async () => {
     await using rig = await storeRig();
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
