@@ -3,14 +3,14 @@ import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/pro
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../runtime/clock.ts';
 
-/** How long another process's build is waited for. Maven over a slow line takes minutes; a build that is dead is noticed at once. */
+/** How long to wait for another process's build. Maven over a slow line takes minutes; a build that is dead is noticed at once. */
 const patienceMs = 10 * 60_000;
 
 /**
  * The folder at `path`, made by `build` when it is not there. A folder that is there is complete: it is built under another name and renamed.
  *
- * The renaming alone makes it safe when several processes do it at once. The lock beside it only spares the second one the work (and
- * Maven's own cache two writers), so its one weakness, two that break the same dead lock together, costs time and nothing else.
+ * The renaming alone makes it safe when several processes do it at once. The lock only saves the second one the work (and Maven's
+ * own cache from two writers), so its one weakness, two processes that break the same dead lock together, only costs time.
  */
 export async function cachedFolder(
   deps: { readonly clock: Clock },
@@ -36,7 +36,7 @@ export async function cachedFolder(
   }
 }
 
-/** What a killed process had begun. */
+/** Removes folders that a killed process had begun. */
 async function removeAbandoned(path: string): Promise<void> {
   const begun = `${basename(path)}.building-`;
   for (const name of await readdir(dirname(path))) {
@@ -49,7 +49,7 @@ async function moveInto(folder: string, path: string): Promise<void> {
   try {
     await rename(folder, path);
   } catch (error) {
-    // Somebody else was faster: theirs is as good.
+    // Another process was faster: its folder is equally good.
     if (!existsSync(path)) throw error;
   }
 }

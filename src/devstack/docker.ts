@@ -19,8 +19,8 @@ export async function dockerAnswers(deps: { readonly clock: Clock; readonly log:
 }
 
 /**
- * A container of `image` whose ports are published on one address of this machine: testcontainers by itself publishes them on every interface. `host` is where
- * to find them. Where the engine runs on another machine that would leave nothing to connect to, and the ports stay as they are.
+ * A container of `image` whose ports are published on one address of this machine: testcontainers by itself publishes them on every interface. `host` is
+ * their address. Where the engine runs on another machine we could not connect to its loopback address, so the ports stay as they are.
  */
 export async function loopbackContainer(image: string): Promise<{ container: GenericContainer; host: string }> {
   const testcontainers = await import('testcontainers');
@@ -38,8 +38,8 @@ export async function loopbackContainer(image: string): Promise<{ container: Gen
 }
 
 /**
- * The address by which we, and no other machine, reach the ports that the engine publishes: loopback, or, where we are in a container beside those that we
- * start, the engine's end of its bridge. Undefined for an engine elsewhere.
+ * The address by which we, and no other machine, reach the ports that the engine publishes: loopback, or, if we run in a container beside those that we
+ * start, the engine's end of its bridge. Undefined for an engine on another machine.
  */
 async function localAddress(client: ContainerRuntimeClient): Promise<string | undefined> {
   const { host } = client.info.containerRuntime;

@@ -13,7 +13,7 @@ import { withDeadline } from '../runtime/waiting.ts';
  * outlives us (Postgres and java both did); `setpriv --pdeathsig` missed one kill in 25, this none in 25.
  *
  * $1 signal that stops the server, $2 tenths of a second until it is killed, $3 folder, then the command. File descriptor 3 reports
- * two lines: the server's process id, and its exit code once it has ended; when we are gone, saying so must not kill the shell (PIPE).
+ * two lines: the server's process id, and its exit code once it has ended; when we are gone, writing them must not kill the shell (PIPE).
  */
 const guardScript = `
 signal=$1 patience=$2 folder=$3; shift 3
@@ -107,7 +107,7 @@ export class GuardedProcess {
     if (keepFolder) writeFileSync(join(this.options.folder, 'keep'), '');
     this.shell.stdin?.end();
     await withDeadline(this.clock, this.options.patienceMs + 10_000, `stopping ${this.options.name}`, this.shellEnded);
-    // The shell runs as `user`, who can empty the folder, but remove it only where everybody may write, as in /tmp.
+    // The shell runs as `user`, which can empty the folder, but remove it only where every user may write, as in /tmp.
     if (!keepFolder) await rm(this.options.folder, { recursive: true, force: true });
   }
 }
@@ -119,7 +119,7 @@ function ended(shell: ChildProcess): Promise<void> {
   });
 }
 
-/** What the shell tells on file descriptor 3. A shell that ends without a word was killed; its server's fate is then unknown. */
+/** Reads the reports of the shell on file descriptor 3. A shell that ends without one was killed; the state of its server is unknown then. */
 function reports(from: Readable): { pid: Promise<number>; exitCode: Promise<number> } {
   const pid = Promise.withResolvers<number>();
   const exitCode = Promise.withResolvers<number>();

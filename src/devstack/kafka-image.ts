@@ -17,7 +17,7 @@ const run = promisify(execFile);
 export interface KafkaImage {
   readonly classPath: string;
   readonly bootstrapCheckpoint: string;
-  /** The classes of a broker that ran before, as the virtual machine wants them: 0.5 s of CPU less at each start. */
+  /** The classes of a broker that ran before, in the form that the virtual machine takes: 0.5 s of CPU less at each start. */
   readonly classArchive: string;
 }
 

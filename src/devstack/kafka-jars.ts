@@ -16,11 +16,11 @@ const run = promisify(execFile);
 const oldestMajor = 17;
 
 export interface ProgramLookup {
-  /** Where programs are looked up, as PATH is written. Absent: as our own process does. */
+  /** The folders in which programs are looked up, written like PATH. Absent: those of our own process. */
   readonly searchPath?: string;
 }
 
-/** The environment for a program that is looked up so. */
+/** The environment for a program that is looked up in this way. */
 export function lookupEnv(lookup: ProgramLookup): { env?: Record<string, string> } {
   return lookup.searchPath === undefined ? {} : { env: { PATH: lookup.searchPath } };
 }

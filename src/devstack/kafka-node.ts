@@ -11,14 +11,14 @@ import { kafkaAnswers } from './running-kafka.ts';
 /** Broker settings by name, as Kafka's documentation writes them. */
 type KafkaSettings = Record<string, string | number | boolean>;
 
-/** The settings of a small cluster of `brokers` brokers, besides who listens where; all others are Kafka's defaults. */
+/** The settings of a small cluster of `brokers` brokers, without those of its listeners; all others are Kafka's defaults. */
 export function smallClusterSettings(brokers: number): KafkaSettings {
   return {
     'auto.create.topics.enable': false,
     'group.initial.rebalance.delay.ms': 0,
     // The default takes 128 MB of the heap for compaction.
     'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
-    // A killed node is noticed after 3 s instead of 9: its leaders move, and it may itself come back, no earlier than that.
+    // A killed node is noticed after 3 s instead of 9: only then do its leaders move, and only then may it come back.
     'broker.heartbeat.interval.ms': 500,
     'broker.session.timeout.ms': 3_000,
     ...internalTopics(Math.min(3, brokers)),
@@ -41,9 +41,9 @@ function internalTopics(replicas: number): KafkaSettings {
 export interface KafkaNodePlan {
   readonly id: number;
   readonly port: number;
-  /** Where clients are told to find it, if not at `port`: a proxy before it. In a cluster the other brokers are told the same. */
+  /** The port that clients get for it, if it is not `port`: that of a proxy before it. In a cluster the other brokers get the same. */
   readonly advertisedPort?: number;
-  /** Set on nodes that are controllers besides. */
+  /** Set on nodes that are also controllers. */
   readonly controllerPort?: number;
 }
 
@@ -58,7 +58,7 @@ export function kafkaUuid(): string {
   return id.startsWith('-') ? kafkaUuid() : id;
 }
 
-/** Writes what a node finds at its start: settings, log4j's settings, and a data folder that is formatted already. Returns the settings' path. */
+/** Writes the files that a node finds at its start: settings, log4j's settings, and a data folder that is formatted already. Returns the settings' path. */
 export async function writeKafkaNodeFiles(
   folder: string,
   options: { readonly cluster: KafkaClusterPlan; readonly node: KafkaNodePlan; readonly bootstrapCheckpoint?: string },
@@ -69,7 +69,7 @@ export async function writeKafkaNodeFiles(
   await writeFile(settings, properties(serverSettings(options.cluster, options.node, data)));
   await writeFile(join(folder, 'log4j2.properties'), log4jSettings);
   if (options.bootstrapCheckpoint === undefined) return settings;
-  // What `kafka-storage format` writes (0.6 to 1.8 s a node); the checkpoint holds only the feature levels, the same for every node.
+  // The same as `kafka-storage format` writes (0.6 to 1.8 s a node); the checkpoint holds only the feature levels, the same for every node.
   await copyFile(options.bootstrapCheckpoint, join(data, 'bootstrap.checkpoint'));
   const meta = { version: 1, 'cluster.id': options.cluster.clusterId, 'node.id': options.node.id, 'directory.id': kafkaUuid() };
   await writeFile(join(data, 'meta.properties'), properties(meta));
@@ -112,9 +112,9 @@ interface KafkaNodeOptions extends ProgramLookup {
   readonly node: KafkaNodePlan;
   readonly classPath: string;
   readonly bootstrapCheckpoint: string;
-  /** Arguments of the virtual machine besides ours. */
+  /** Arguments of the virtual machine in addition to ours. */
   readonly jvm: readonly string[];
-  /** KILL where the data goes with the process; TERM to let it write what it writes at its end (0.4 to 1 s more). */
+  /** KILL where the data is removed with the process; TERM lets it finish its last writes (0.4 to 1 s more). */
   readonly stopSignal: 'KILL' | 'TERM';
 }
 
@@ -153,12 +153,12 @@ export class KafkaNode {
     return this.options.node.port;
   }
 
-  /** Of the running process; 0 when there was none yet. */
+  /** Id of the running process; 0 when there was none yet. */
   get pid(): number {
     return this.process?.pid ?? 0;
   }
 
-  /** Starts the process, after ending what is left of the one before. Does not wait until it answers. */
+  /** Starts the process, after ending the rest of the one before. Does not wait until it answers. */
   async start(): Promise<void> {
     await this.process?.stop({ keepFolder: true });
     const { classPath, jvm, stopSignal } = this.options;

@@ -1,5 +1,5 @@
 /**
- * A part that the machine has to bring is missing. The message is one sentence: the missing part, and how to get it.
+ * A part that the machine has to provide is missing. The message is one sentence: the missing part, and how to get it.
  * Trying again helps only after that. `demo` goes on without the part; a test fails with the sentence.
  */
 export class MissingPartError extends Error {

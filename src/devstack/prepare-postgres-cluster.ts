@@ -113,7 +113,7 @@ export interface PostgresClusterOptions {
 export interface PostgresCluster {
   readonly binaries: PostgresBinaries;
   readonly user: UnprivilegedUser | undefined;
-  /** Of this process alone: the guard removes it. */
+  /** Belongs to this process alone: the guard removes it. */
   readonly folder: string;
   readonly data: string;
   readonly password: string;

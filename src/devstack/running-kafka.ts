@@ -46,7 +46,7 @@ export function kafkaAnswers(at: { readonly host: string; readonly port: number 
     socket.on('close', () => resolve(0));
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk]);
-      // Size, correlation id, then the array of brokers, whose length is all that we want.
+      // Size, correlation id, then the array of brokers, of which we need only the length.
       if (received.length >= 12) finish(received.readInt32BE(8));
     });
   });

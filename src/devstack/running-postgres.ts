@@ -54,7 +54,7 @@ type PostgresAnswer = { readonly answers: true; readonly version: string } | { r
 /** Connects once and asks for the server's version (as `18.4`), in at most `limitMs`. */
 export async function postgresAnswers(url: string, limitMs: number): Promise<PostgresAnswer> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: limitMs, query_timeout: limitMs });
-  // A connection that breaks between two statements is told here; the next statement fails as well.
+  // A connection that breaks between two statements is reported here; the next statement fails as well.
   client.on('error', () => undefined);
   try {
     await client.connect();

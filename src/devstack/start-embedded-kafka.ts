@@ -57,7 +57,7 @@ async function startOnFreePorts(
       return nodes;
     } catch (error) {
       await stopAll(nodes);
-      // Somebody may have taken a port since it was found free; anything else fails again and is told then.
+      // Another program may have taken a port since it was found free; any other failure comes again and is reported then.
       if (attempt === 2) throw error;
       deps.log.debug({ err: error }, 'embedded kafka did not start, trying other ports');
     }

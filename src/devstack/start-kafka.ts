@@ -36,7 +36,7 @@ export async function startKafka(options: StartKafkaOptions): Promise<RunningKaf
   return startEmbeddedKafka(options, options);
 }
 
-/** Only whether something listens: how to talk to it (TLS, SASL) is the service's configuration, not ours. */
+/** Checks only whether something listens: how to talk to it (TLS, SASL) is the service's configuration, not ours. */
 async function givenKafka(brokers: readonly string[]): Promise<RunningKafka> {
   const listening = await Promise.all(brokers.map(listens));
   if (!listening.includes(true)) {
@@ -73,7 +73,7 @@ export const kafkaImage = `apache/kafka:${kafkaVersion}`;
 async function startKafkaContainer(deps: { readonly clock: Clock }): Promise<RunningKafka> {
   const { Wait } = await import('testcontainers');
   const { container: description, host } = await loopbackContainer(kafkaImage);
-  // The broker tells its clients where it is, so it has to know the outer port before it starts: one that the engine chooses is too late.
+  // The broker gives its address to clients, so it has to know the outer port before it starts: a port that the engine chooses is known too late.
   const port = await freePort();
   const address = `${host}:${port}`;
   const container = await description
@@ -100,7 +100,7 @@ async function startKafkaContainer(deps: { readonly clock: Clock }): Promise<Run
   };
 }
 
-/** "Started" is said before the broker is admitted to its cluster, and clients are told of no broker until then. */
+/** The broker logs "Started" before it is admitted to its cluster, and clients get no broker until then. */
 async function untilBrokers(clock: Clock, at: { readonly host: string; readonly port: number }): Promise<boolean> {
   const deadline = clock.monotonicMs() + 30_000;
   while ((await kafkaAnswers(at, 2_000)) === 0) {

@@ -51,7 +51,7 @@ async function startOnFreePort(deps: { clock: Clock; log: Log }, cluster: Postgr
     try {
       return await startServer(deps, cluster, await freePort());
     } catch (error) {
-      // Somebody may have taken the port since it was found free; anything else fails again and is told then.
+      // Another program may have taken the port since it was found free; any other failure comes again and is reported then.
       if (attempt === 3) {
         await rm(cluster.folder, { recursive: true, force: true });
         throw error;
@@ -61,7 +61,7 @@ async function startOnFreePort(deps: { clock: Clock; log: Log }, cluster: Postgr
   }
 }
 
-/** Sessions outlive a server that was killed for a moment, on a busy machine for seconds, and no new one starts beside them. */
+/** Sessions outlive a killed server for a moment, on a busy machine for seconds, and no new server starts beside them. */
 async function startAgain(deps: { clock: Clock; log: Log }, cluster: PostgresCluster, port: number): Promise<Server> {
   const deadline = deps.clock.monotonicMs() + 30_000;
   for (;;) {
