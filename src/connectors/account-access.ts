@@ -84,6 +84,6 @@ export function notSettled(error: unknown): PlatformError {
 }
 
 /** The account as a whole, or our credential, is refused. */
-export function isOfAccount({ status, code }: PlatformError): boolean {
+export function concernsWholeAccount({ status, code }: PlatformError): boolean {
   return status === 401 || status === 403 || code === 'LOGIN_REQUIRED';
 }

@@ -88,7 +88,7 @@ export class AccountLooks implements AccountAccess {
       if (intake.suspended || this.options.signal.aborted) return;
       const text = JSON.stringify(row);
       const receivedMs = clock.monotonicMs();
-      intake.takeRow(row, { cause: 'reply', urgent: true, receivedMs, bytes: text.length, raw: () => text, asked });
+      intake.takeRow(row, { cause: 'reply', urgent: true, receivedMs, bytes: text.length, raw: () => text, storeMark: asked });
     };
   }
 

@@ -125,7 +125,7 @@ export class AccountReader {
     );
     if (silent !== undefined) return incomplete(silent);
     if (signal.aborted) return incomplete(givenUp);
-    if (progress.asked !== intake.mark) return incomplete(storeIsLost);
+    if (progress.storeMark !== intake.mark) return incomplete(storeIsLost);
     if (kind === 'probe' && progress.unread.size > 0) return incomplete(unclear);
     await this.remember(progress);
     this.deps.doubts.readComplete(doubtMark);
@@ -141,7 +141,7 @@ export class AccountReader {
       kind,
       cause: kind === 'probe' ? 'probe' : 'snapshot',
       startedMs: clock.nowMs(),
-      asked: intake.mark,
+      storeMark: intake.mark,
       signal,
       budget,
       shownOpen: new Set(),
@@ -182,7 +182,7 @@ export class AccountReader {
       receivedMs,
       bytes,
       raw: () => JSON.stringify(row),
-      asked: progress.asked,
+      storeMark: progress.storeMark,
       ...(progress.kind === 'audit' && { onOutcome: this.options.onAudited }),
     });
     this.taken(item, progress);
@@ -207,7 +207,7 @@ export class AccountReader {
    * later read, and reading nothing from the horizon on again costs nothing. A row from the future would hide them too, so the mark never passes our own clock by
    * more than the overlap.
    */
-  private async remember({ highest, startedMs, asked }: ReadProgress): Promise<void> {
+  private async remember({ highest, startedMs, storeMark: asked }: ReadProgress): Promise<void> {
     this.wasEmpty = highest === undefined;
     if (highest === undefined) return;
     const cap = formatInstant(startedMs + this.options.timings.overlapMs);

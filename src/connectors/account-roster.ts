@@ -56,7 +56,7 @@ export class AccountRoster {
   /** Subscribes the accounts that were refused and are due to be asked for again. */
   attachDue(connection: Connection): void {
     const nowMs = this.deps.clock.monotonicMs();
-    for (const session of this.sessions.values()) if (session.dueAgain(nowMs)) void session.attach(connection);
+    for (const session of this.sessions.values()) if (session.isDueForSubscribe(nowMs)) void session.attach(connection);
   }
 
   route(frame: EventFrame, text: string): void {

@@ -6,7 +6,7 @@ import { Backoff } from '../runtime/backoff.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AccountRecord } from '../store/account-registry.ts';
 import type { AccountAccess } from './account-access.ts';
-import { isOfAccount } from './account-access.ts';
+import { concernsWholeAccount } from './account-access.ts';
 import { AccountLooks } from './account-looks.ts';
 import { AccountParts, type AccountPartsDeps } from './account-parts.ts';
 import type { Connection, SubscribeOutcome } from './connection.ts';
@@ -225,7 +225,7 @@ export class AccountSession {
         if (this.replaced.size === 0) this.whenProven();
         return;
       }
-      if (!outcome.complete && isOfAccount(outcome.error)) {
+      if (!outcome.complete && concernsWholeAccount(outcome.error)) {
         connection.unsubscribe(this.accountId);
         this.refused(outcome.error);
         return;
@@ -288,7 +288,7 @@ export class AccountSession {
       return;
     }
     this.note(`audit: ${outcome.error.message}`);
-    if (!isOfAccount(outcome.error)) return;
+    if (!concernsWholeAccount(outcome.error)) return;
     // The account may have left the beta, or the login the account: the platform also shows this by refusing the subscription. If it does not, this is one resync.
     this.leave('denied');
     this.enter('connecting', outcome.error.message);
@@ -299,7 +299,7 @@ export class AccountSession {
     const { storeLost } = this.parts;
     const nowMs = this.deps.clock.monotonicMs();
     if (observation.view.certainty === 'unknown_gap') this.gapShownMs = nowMs;
-    if (!storeLost.isNews(observation)) return false;
+    if (!storeLost.reportsNewLoss(observation)) return false;
     const waitMs = storeLost.active ? 0 : storeLost.restLeftMs;
     const about = this.about({ orderId: observation.view.orderId, again: storeLost.active, waitMs });
     this.deps.log.error(about, 'the platform lost its store: account frozen');
@@ -352,7 +352,7 @@ export class AccountSession {
   }
 
   /** Whether to subscribe the account again on the present connection: it was refused long enough ago, or the connection that was to replace this one ended. */
-  dueAgain(nowMs: number): boolean {
+  isDueForSubscribe(nowMs: number): boolean {
     return this.attached === undefined && this.attaching === 0 && nowMs >= this.retryAtMs;
   }
 

@@ -3,7 +3,7 @@ import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { AccountRegistry, OpenOrder } from '../store/account-registry.ts';
 import type { AbsentOrders } from './absent-orders.ts';
-import { isOfAccount } from './account-access.ts';
+import { concernsWholeAccount } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
 import type { ReadProgress } from './read-progress.ts';
@@ -74,7 +74,7 @@ async function lookAtEach(
       const look = await looks.lookAt(orderId, wish);
       // A failure for good (400, for example) proves nothing about the other orders and would keep the account from ever being live: it is treated like "no
       // such order".
-      if (look.kind === 'failed' && (look.error.retryable || isOfAccount(look.error))) failure = look.error;
+      if (look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error))) failure = look.error;
       if (look.kind === 'absent') unknown.push(order);
       if (look.kind === 'found') taken(look.item);
       if (look.kind === 'unclear') unread.add(orderId);

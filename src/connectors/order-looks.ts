@@ -12,7 +12,7 @@ import type { RowIntake } from './row-intake.ts';
 const ranks = ['command', 'frame', 'silent', 'doubt'] as const;
 export type LookRank = (typeof ranks)[number];
 
-export interface LookWish {
+export interface LookRequest {
   readonly rank: LookRank;
   /** The caller gives up with it, and is answered at once. */
   readonly signal: AbortSignal;
@@ -48,7 +48,7 @@ export interface OrderLooksDeps {
 }
 
 interface Waiter {
-  readonly wish: LookWish;
+  readonly wish: LookRequest;
   readonly answer: (look: OrderLook) => void;
 }
 
@@ -83,7 +83,7 @@ export class OrderLooks {
   }
 
   /** Never rejects. Callers keep their own bounds: a command its budget, the others a few at a time. */
-  lookAt(orderId: string, wish: LookWish): Promise<OrderLook> {
+  lookAt(orderId: string, wish: LookRequest): Promise<OrderLook> {
     if (wish.signal.aborted || this.options.signal.aborted) return Promise.resolve(failed(givenUp));
     let look = this.waiting.get(orderId);
     if (look === undefined) {
@@ -95,7 +95,7 @@ export class OrderLooks {
     return answered;
   }
 
-  private join(look: Look, wish: LookWish): Promise<OrderLook> {
+  private join(look: Look, wish: LookRequest): Promise<OrderLook> {
     return new Promise((resolve) => {
       const leave = () => {
         waiter.answer(failed(givenUp));

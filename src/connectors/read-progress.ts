@@ -28,7 +28,7 @@ export interface ReadProgress {
   /** Wall time, milliseconds since the epoch. */
   readonly startedMs: number;
   /** `RowIntake.mark` at its beginning. */
-  readonly asked: number;
+  readonly storeMark: number;
   readonly signal: AbortSignal;
   /** The budget for its requests. Undefined: they are not counted. */
   readonly budget: ReadBudget | undefined;

@@ -15,7 +15,7 @@ export interface RowSource {
   /** Gives the text as it came; called only when the row cannot be read. */
   readonly raw: () => string;
   /** `RowIntake.mark` from before the row was asked for. Left out by stream frames: their connections are closed when the store is lost. */
-  readonly asked?: number;
+  readonly storeMark?: number;
   readonly correction?: true;
   /** A caller waits for this row: see `Observation`. Never set for a whole list: that would hold up the streams. */
   readonly urgent?: true;
@@ -76,7 +76,7 @@ export class RowIntake {
   }
 
   /** The store is lost, or another epoch begins: answers that are still under way belong to neither. */
-  outdate(): void {
+  advanceMark(): void {
     this.store += 1;
   }
 
@@ -87,7 +87,7 @@ export class RowIntake {
   }
 
   takeRow(row: unknown, source: RowSource): TakenRow {
-    if (source.asked !== undefined && source.asked !== this.store) return { kind: 'withheld' };
+    if (source.storeMark !== undefined && source.storeMark !== this.store) return { kind: 'withheld' };
     const item = decodeOrder(row, this.originOf(source), source.raw);
     if (item.kind === 'order' && this.guard(item)) return { kind: 'withheld' };
     if (this.suspended && source.cause === 'stream') return { kind: 'withheld' };

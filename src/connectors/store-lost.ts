@@ -19,7 +19,7 @@ export interface HeldFrame {
 interface LossWitness {
   readonly updatedAt: string;
   readonly version: bigint | undefined;
-  readonly saysLost: boolean;
+  readonly reportsLoss: boolean;
 }
 
 const maxHeld = 1_000;
@@ -78,7 +78,7 @@ export class StoreLost {
    * Whether the row reports a loss that has not been handled. Every row comes here, in any state. An order reports the loss for as long as it lives: it means a
    * further loss only when the order was certain in between, or when its version went back while its time moved forward.
    */
-  isNews({ view, sourceVersion }: Observation): boolean {
+  reportsNewLoss({ view, sourceVersion }: Observation): boolean {
     const saysLost = view.certainty === 'unknown_store_lost';
     if (!saysLost && this.witnesses.size === 0) return false;
     const before = this.witnesses.get(view.orderId);
@@ -89,7 +89,7 @@ export class StoreLost {
     if (saysLost && this.state === 'frozen') this.noteHandled(view.updatedAt);
     // Without room for a witness only instants distinguish an old report from a new one: at the worst the account is read once more.
     if (before !== undefined || this.witnessRoom.take(entryBytes(view.orderId)))
-      this.witnesses.set(view.orderId, { updatedAt: view.updatedAt, version: sourceVersion, saysLost });
+      this.witnesses.set(view.orderId, { updatedAt: view.updatedAt, version: sourceVersion, reportsLoss: saysLost });
     return false;
   }
 
@@ -99,10 +99,10 @@ export class StoreLost {
     if (!this.active) this.forgetHeld();
     this.state = 'frozen';
     intake.suspended = true;
-    intake.outdate();
+    intake.advanceMark();
     this.witnesses.clear();
     this.witnessRoom.giveBackAll();
-    this.isNews(cause);
+    this.reportsNewLoss(cause);
     this.epochOpened = false;
     void this.openEpoch();
   }
@@ -181,14 +181,14 @@ export class StoreLost {
     }
     this.epochOpened = true;
     intake.sourceEpoch = sourceEpoch;
-    intake.outdate();
+    intake.advanceMark();
     return undefined;
   }
 }
 
 /** The order was lost already, and its versions continue to rise. A row without a version proves nothing about them. */
 function goesOn(before: LossWitness | undefined, version: bigint | undefined): boolean {
-  if (before?.saysLost !== true) return false;
+  if (before?.reportsLoss !== true) return false;
   return version === undefined || before.version === undefined || version > before.version;
 }
 

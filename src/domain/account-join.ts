@@ -7,17 +7,17 @@ import { accountContent, compareText, joinInstruments } from './view-content.ts'
 /**
  * Facts of an account order that belong to no single view. Once learnt, from any source, they stay.
  *
- * - `told`: learning one makes a revision.
- * - `carried`: sent by one kind of source only (list rows have createdAt, events don't). If they made a revision, the first audit would revise every order. They
+ * - `revisingFields`: learning one makes a revision.
+ * - `rememberedFields`: sent by one kind of source only (list rows have createdAt, events don't). If they made a revision, the first audit would revise every order. They
  *   are remembered at once, and the next revision that has another reason shows them. So the promise that arrival order doesn't matter does not cover them,
  *   as it does not cover `extra`.
  */
-const told = ['clOrdId', 'clientOrderRef', 'venueOrderId', 'rejectReason', 'rejectText'] as const;
-const carried = ['createdAt', 'placedBy', 'sentAt', 'firstAckAt', 'closedAt'] as const;
+const revisingFields = ['clOrdId', 'clientOrderRef', 'venueOrderId', 'rejectReason', 'rejectText'] as const;
+const rememberedFields = ['createdAt', 'placedBy', 'sentAt', 'firstAckAt', 'closedAt'] as const;
 const instants: ReadonlySet<string> = new Set(['createdAt', 'sentAt', 'firstAckAt', 'closedAt']);
 
-export const registerFields = [...told, ...carried] as const;
-export const carriedFields: ReadonlySet<string> = new Set(carried);
+export const registerFields = [...revisingFields, ...rememberedFields] as const;
+export const carriedFields: ReadonlySet<string> = new Set(rememberedFields);
 
 export type Registers = Readonly<Partial<Pick<OrderView, (typeof registerFields)[number]>>>;
 

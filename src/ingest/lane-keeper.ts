@@ -6,7 +6,7 @@ import type { Service } from '../runtime/supervisor.ts';
 import { Wakeup } from '../runtime/waiting.ts';
 import type { FoundLoss, LaneHold, LaneStore } from '../store/lane-store.ts';
 import type { LaneControl, LossReason } from './ingest-deps.ts';
-import { LaneRecord, type LaneSight } from './lane-record.ts';
+import { LaneRecord, type LaneView } from './lane-record.ts';
 
 /** The parts that work only while the lane is held. */
 export interface LaneTenant {
@@ -21,7 +21,7 @@ export interface LaneKeeperDeps {
   readonly lease: Lease;
   readonly tenant: LaneTenant;
   /** Rejects while the tenant could not begin at all: a free lane is then left to others. Asked before each taking; left out: the tenant can always begin. */
-  readonly mayAsk?: () => Promise<void>;
+  readonly assertCanBegin?: () => Promise<void>;
   readonly clock: Clock;
   readonly metrics: Metrics['ingest'];
   readonly log: Log;
@@ -71,12 +71,12 @@ export class LaneKeeper implements Service, LaneControl {
 
   /** The holder of the lane at our last look, while standing by. */
   get otherHolder(): string | undefined {
-    return this.current === 'standby' ? this.record.sight.holder : undefined;
+    return this.current === 'standby' ? this.record.view.holder : undefined;
   }
 
   /** The knowledge of this process about the lane and its own part in it. */
-  get sight(): LaneSight {
-    return this.record.sight;
+  get view(): LaneView {
+    return this.record.view;
   }
 
   async start(): Promise<void> {
@@ -140,7 +140,7 @@ export class LaneKeeper implements Service, LaneControl {
   private async tryToAcquire(): Promise<void> {
     const { store, clock, log } = this.deps;
     const { lane, holder, expireAfterMs } = this.options;
-    await this.deps.mayAsk?.();
+    await this.deps.assertCanBegin?.();
     const sentAtMs = clock.monotonicMs();
     const { witness } = this.deps.lease;
     const answer = await store.acquire(lane, holder, expireAfterMs, witness.newest);

@@ -10,7 +10,7 @@ export interface LaneRecordDeps {
 }
 
 /** The knowledge of this process about its lane, for people. */
-export interface LaneSight {
+export interface LaneView {
   /** The holder at our last look: our own name while we hold it; undefined where the lane was free, or we have not looked since we lost it. */
   readonly holder: string | undefined;
   /** The fencing number of that holder. */
@@ -29,7 +29,7 @@ export interface LaneSight {
  * Keeps the facts about the lane that `/status` and the metrics show, so that the keeper only keeps the lane. Nothing is decided by them.
  */
 export class LaneRecord {
-  private known: LaneSight = {
+  private known: LaneView = {
     ...{ holder: undefined, epoch: 0n, sinceMs: undefined, takeover: undefined },
     ...{ takeovers: 0, fenced: 0 },
   };
@@ -39,7 +39,7 @@ export class LaneRecord {
     this.deps = deps;
   }
 
-  get sight(): LaneSight {
+  get view(): LaneView {
     return this.known;
   }
 

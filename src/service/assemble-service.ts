@@ -151,7 +151,7 @@ export function assembleService(
     outcomes,
   });
   const keeper: LaneKeeper = new LaneKeeper(
-    { store: store.lanes, lease, tenant, mayAsk: () => schema.assertFits(), clock, metrics: metrics.ingest, log },
+    { store: store.lanes, lease, tenant, assertCanBegin: () => schema.assertFits(), clock, metrics: metrics.ingest, log },
     { lane, holder, renewEveryMs: config.leaseRenewMs, expireAfterMs: config.leaseExpireMs, acquireEveryMs: 1000 },
   );
   const housekeeping = new Housekeeping(

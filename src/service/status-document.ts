@@ -49,7 +49,7 @@ export function statusDocument(parts: StatusParts): Record<string, unknown> {
 
 /** `instance` is this process, `holder` the process that holds the lane, this one or another; `takeover` shows how this one last came to hold it. */
 function laneRow({ lane, instance, keeper, lease, fencedByKafka }: StatusParts): Record<string, unknown> {
-  const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.sight;
+  const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.view;
   return {
     lane,
     instance,

@@ -36,7 +36,7 @@ function keeperOf({ clock, database }: ReturnType<typeof shared>, holder: string
   const log = testLog.child({}, { level: 'silent' });
   const metrics = createMetrics().ingest;
   const keeper = new LaneKeeper(
-    { store: database, lease, tenant, clock, metrics, log, ...(mayAsk === undefined ? {} : { mayAsk }) },
+    { store: database, lease, tenant, clock, metrics, log, ...(mayAsk === undefined ? {} : { assertCanBegin: mayAsk }) },
     { ...options, holder },
   );
   return { keeper, lease, calls, metrics };
@@ -207,8 +207,8 @@ describe('the keeper of the lane', () => {
     await world.clock.advance(100);
     await b.keeper.start();
     await world.clock.advance(1000);
-    expect(a.keeper.sight).toMatchObject({ holder: 'a', epoch: 1n, takeovers: 1, takeover: { cause: 'first' }, fenced: 0 });
-    expect(b.keeper.sight).toMatchObject({ holder: 'a', epoch: 1n, takeovers: 0, takeover: undefined, fenced: 0 });
+    expect(a.keeper.view).toMatchObject({ holder: 'a', epoch: 1n, takeovers: 1, takeover: { cause: 'first' }, fenced: 0 });
+    expect(b.keeper.view).toMatchObject({ holder: 'a', epoch: 1n, takeovers: 0, takeover: undefined, fenced: 0 });
 
     // A holder that is frozen: its renewal leaves when it wakes.
     const renew = world.database.renew.bind(world.database);
@@ -224,8 +224,8 @@ describe('the keeper of the lane', () => {
     wake();
     await world.clock.advance(2000);
     expect(a.keeper.state).toBe('standby');
-    expect(a.keeper.sight).toMatchObject({ holder: 'b', epoch: 2n, takeovers: 1, fenced: 1 });
-    const { takeover } = b.keeper.sight;
+    expect(a.keeper.view).toMatchObject({ holder: 'b', epoch: 2n, takeovers: 1, fenced: 1 });
+    const { takeover } = b.keeper.view;
     expect(takeover).toMatchObject({ cause: 'expired', from: 'a', epoch: 2n });
     expect(takeover?.idleMs).toBeGreaterThanOrEqual(options.expireAfterMs);
     expect(takeover?.idleMs).toBeLessThan(10_000);
@@ -236,8 +236,8 @@ describe('the keeper of the lane', () => {
     const drained = b.keeper.drain(new AbortController().signal);
     await world.clock.advance(1500);
     await drained;
-    expect(a.keeper.sight).toMatchObject({ holder: 'a', takeovers: 2, takeover: { cause: 'released', from: undefined } });
-    expect(a.keeper.sight.takeover?.idleMs).toBeLessThan(1500);
+    expect(a.keeper.view).toMatchObject({ holder: 'a', takeovers: 2, takeover: { cause: 'released', from: undefined } });
+    expect(a.keeper.view.takeover?.idleMs).toBeLessThan(1500);
   });
 
   it('counts a batch that was refused once, and one that was not refused not at all', async () => {

@@ -14,7 +14,7 @@ import type { PlantedBug } from './planted-bug.ts';
 import { plantedCommandBugs } from './planted-command-bugs.ts';
 import { replaced } from './replaced.ts';
 
-const { isNews } = StoreLost.prototype;
+const { reportsNewLoss: isNews } = StoreLost.prototype;
 const dealtWith = new WeakSet<StoreLost>();
 
 /** Mistakes that one could make in this design, each of which some seed must show. */
@@ -44,12 +44,12 @@ const plantedStreamBugs: readonly PlantedBug[] = [
   {
     name: 'a lost store is taken for any other uncertainty',
     shows: /not healed: prediction/,
-    plant: replaced(StoreLost, 'isNews', () => false),
+    plant: replaced(StoreLost, 'reportsNewLoss', () => false),
   },
   {
     name: 'a store that is lost again is taken for the loss before',
     shows: /not healed: prediction/,
-    plant: replaced(StoreLost, 'isNews', function (this: StoreLost, observation: Observation) {
+    plant: replaced(StoreLost, 'reportsNewLoss', function (this: StoreLost, observation: Observation) {
       if (!isNews.call(this, observation) || dealtWith.has(this)) return false;
       dealtWith.add(this);
       return true;
