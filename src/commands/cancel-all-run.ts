@@ -236,7 +236,7 @@ function isInHand(result: SubmitResult | undefined): boolean {
   return ['accepted', 'applied', 'moot'].includes(result.command.state);
 }
 
-/** The place has led to no order. */
+/** The place is final, and not `applied` with an order. */
 function isOver(command: Command | undefined): boolean {
   return command !== undefined && isFinal(command.state) && (command.orderId === undefined || command.state !== 'applied');
 }

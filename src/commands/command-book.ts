@@ -263,7 +263,7 @@ function sendings({ attempts }: Command): number {
   return attempts.filter(({ state }) => state !== 'prepared').length;
 }
 
-/** A place that led to no order: an order of it may land late. Or one that awaits the venue and found no room: its order settles it. */
+/** A place that is final but not `applied`: an order of it may land late. Or one that awaits the venue and found no room: its order settles it. */
 function mayHaveNews(command: Command): boolean {
   if (command.request.kind !== 'place') return false;
   return isFinal(command.state) ? command.state !== 'applied' : awaitsVenue(command);

@@ -59,7 +59,7 @@ export interface DeskStatus extends SentAndUnresolved {
   readonly leading: boolean;
 }
 
-/** How far back a takeover returns commands that are final: one that had led to nothing may have landed while the lane had no holder. */
+/** How far back a takeover returns commands that are final: one that was not `applied` may have landed while the lane had no holder. */
 const takeOverRecentMs = 120_000;
 /**
  * How often the journal is asked for the halts, and gets those that it lacks. A process that stands by shows them; one that leads also keeps to those of other

@@ -54,9 +54,9 @@ export interface CommandOptions {
    * its probes.
    */
   readonly turnMs: number;
-  /** How long after its end a command that led to no order is still looked up when hand-overs were missed. */
+  /** How long after its end a command that was not `applied` is still looked up when hand-overs were missed. */
   readonly recentMs: number;
-  /** How often all places that led to no order are checked for orders that landed after all. */
+  /** How often all final places, except those `applied` with an order, are checked for orders that landed after all. */
   readonly landingSweepEveryMs: number;
   /** How often the journal is asked for unresolved commands that are not watched. */
   readonly sweepEveryMs: number;

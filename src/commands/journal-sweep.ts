@@ -152,8 +152,8 @@ interface LandingSweepDeps {
 const landingPageSize = 2_000;
 
 /**
- * Checks all places that led to no order, however long ago, for orders that carry their reference after all: when the lane is taken, and at intervals. The
- * process that bound the order may have ended before it reported it, and commands that were settled long ago are in no process's memory.
+ * Checks all final places, however old, except those `applied` with an order, for orders that carry their reference after all: when the lane is taken, and at
+ * intervals. The process that bound the order may have ended before it reported it, and commands that were settled long ago are in no process's memory.
  *
  * Invariant: one pass at a time, in pages, each order judged before the next one; a pass that failed continues where it stopped.
  */

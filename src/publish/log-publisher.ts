@@ -21,7 +21,7 @@ export interface LogPublisherOptions {
   readonly topics: Readonly<Partial<Record<PublishRow['topic'], string>>>;
   /** The partition count that each topic must have, or it is not written to. Left out: any count is accepted. */
   readonly planned?: ReadonlyMap<string, number>;
-  /** From call to acknowledgement of one piece, including the connection. Above the request timeout, or it would hide which request was late. */
+  /** From call to acknowledgement of one piece, including the time to connect. Above the request timeout, or it would hide which request was late. */
   readonly sendDeadlineMs: number;
 }
 

@@ -289,8 +289,8 @@ export interface CommandJournal {
    */
   rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]>;
   /**
-   * A page of the places of the lane that led to no order, however long ago: the orders that are bound to them after all, except those that agree with the
-   * outcome (a rejected order of a rejected place). `next`: where the next page begins; absent after the last one. At most `limit` places.
+   * A page of the final places of the lane, however old, except those `applied` with an order: the orders that are bound to them after all, except those that
+   * agree with the outcome (a rejected order of a rejected place). `next`: where the next page begins; absent after the last one. At most `limit` places.
    */
   landings(lane: number, after: string | undefined, limit: number): Promise<Landings>;
   /** Updates of one order with a revision above `afterRevision`, oldest first, at most `limit`; from the log. */
@@ -323,8 +323,8 @@ export interface CommandJournal {
   endCancelTimer(timerId: string, fence: Fence): Promise<boolean>;
   activeHalts(): Promise<Halt[]>;
   /**
-   * Adds the halt unless an active one has the same scope and cause; then that one is returned. Without a fence the holder of the lane is not checked: a process
-   * uses this that saw the cause while it led, and could not write the halt down then.
+   * Adds the halt unless an active one has the same scope and cause; then that one is returned. Without a fence the holder of the lane is not checked: this is
+   * for a process that saw the cause while it led, and could not write the halt down then.
    */
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
   /**

@@ -98,8 +98,9 @@ interface Row {
 
 const before = '00000000-0000-0000-0000-000000000000';
 
-// By the index of places that led to no order, then by that of bindings. Orders that agree with the outcome are left out, as `settlePlace` would: the rejected
-// order of a rejected place, an undecided one where the platform answered `rejected`, or an order that a person had in sight when settling the place.
+// By the index of final places that are not `applied` with an order, then by that of bindings. Orders that agree with the outcome are left out, as
+// `settlePlace` would: the rejected order of a rejected place, an undecided one where the platform answered `rejected`, or an order that a person had in sight
+// when settling the place.
 const text = `
   with page as materialized (
     select command_id, state, order_id from public.commands
@@ -121,7 +122,7 @@ const text = `
   ) f on true
   order by f.command_id, f.order_id`;
 
-/** Orders that are bound to places which led to no order; see the port. */
+/** Orders that are bound to final places that are not `applied` with an order; see the port. */
 export async function readLandings(pool: Pool, lane: number, after: string | undefined, limit: number): Promise<Landings> {
   const { rows } = await pool.query<Row>(text, [lane, after ?? before, limit]);
   const bound = rows.flatMap(({ attempt_id, command_id, order_id }) =>

@@ -13,7 +13,7 @@ export interface LaneHold {
 
 /**
  * `first`: the lane never had a holder. `released`: it was given back. `expired`: its holder had not renewed it for too long. `own`: the answer to our own
- * taking was lost.
+ * takeover was lost.
  */
 export const takeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 
@@ -183,7 +183,7 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   /**
-   * A row renewed in the future was written before the database's clock was set back: it is worth as little as an old one. The condition holds no lock where
+   * A row renewed in the future was written before the database's clock was set back: it counts as an old one. The condition holds no lock where
    * it is false, so a standby that looks every second does not burden the lane. The row is locked first, so that the former holder is reported as it was at
    * that moment.
    */

@@ -152,7 +152,7 @@ interface OrderCount {
 const pagesRead = 8_000;
 
 /**
- * How many orders there are by stream and status, for a gauge. Exact while the table is small; else from a random sample of its pages, scaled up
+ * How many orders there are by stream and status, for a gauge. Exact while the table is small; otherwise from a random sample of its pages, scaled up
  * (a million orders of 1 kB: 0.1 s instead of seconds of reading everything). A count kept by the batches would cost every one of them a read of the old status.
  */
 export async function countOrders(pool: Pool): Promise<OrderCount[]> {

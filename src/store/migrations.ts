@@ -10,7 +10,9 @@ export interface Migration {
   readonly when: number;
   readonly hash: string;
   readonly statements: readonly string[];
-  /** `when` of the oldest migration with which an older build may run on once this one is applied. Left out, or this migration's own: no older build may. */
+  /**
+   * An older build may run on once this migration is applied, if it has the one with this `when`. Left out, or this migration's own `when`: no older build may.
+   */
   readonly needs?: number;
 }
 
@@ -62,7 +64,7 @@ function neededBy({ tag, when }: JournalEntry, entries: readonly JournalEntry[],
 interface AppliedMigration {
   readonly when: number;
   readonly hash: string;
-  /** As the build that applied it recorded: `when` of the oldest migration that a build must have to run beside it. Undefined: it was not recorded. */
+  /** As recorded by the build that applied it: a build may run beside it if it has the migration with this `when`. Undefined: it was not recorded. */
   readonly needs?: number;
 }
 

@@ -19,12 +19,12 @@ export interface LogSliceRow {
 const lookedAt = 5_000;
 
 /**
+ * Updates of a lane with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few thousand rows. `lastSeq` is the last seq looked at,
+ * `upToSeq` at the end. Continuity marks are left out. Rejects when the database can't be reached.
+ *
  * The rows are read without an upper bound of seq: in a partition that was vacuumed and never analysed, the planner assumes that a range with two ends keeps
  * one row in 200, and then reads and sorts all of it (seen: 740,000 rows and 7 s for 5,000 of them, which is over the deadline of a statement; 15 ms as it is
  * now).
- *
- * Updates of a lane with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few thousand rows. `lastSeq` is the last seq looked at,
- * `upToSeq` at the end. Continuity marks are left out. Rejects when the database can't be reached.
  */
 export async function readLogSlice(
   pool: Pool,

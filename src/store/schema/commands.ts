@@ -74,7 +74,8 @@ export const commands = pgTable(
     uniqueIndex('commands_one_place_per_order')
       .on(t.stream, t.orderId)
       .where(sql`${t.kind} = 'place' and ${t.orderId} is not null`),
-    // Not unique: if there are several, all but one led to nothing, and one of those may still turn out to have landed. The trigger checks this when one begins.
+    // Not unique: there may be several if all but one failed (`not_sent`, `refused`), and one of those may still turn out to have landed. The trigger checks this
+    // when one begins.
     index('commands_successors').on(t.supersedes).where(sql`${t.supersedes} is not null`),
     index('commands_newest').on(t.createdAt, t.commandId),
     index('commands_by_account').on(t.accountId, t.createdAt, t.commandId),
@@ -86,7 +87,7 @@ export const commands = pgTable(
     index('commands_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
     // The predicate uses a column that never changes: steps stay HOT.
     index('commands_of_order').on(t.stream, t.orderId).where(sql`${t.kind} <> 'place'`),
-    // Places that led to no order: an order of one of them has landed late.
+    // Final places, except those `applied` with an order: an order of one of them has landed late.
     index('commands_came_to_nothing')
       .on(t.commandId)
       .where(sql`${t.kind} = 'place' and ${t.settledAt} is not null and (${t.orderId} is null or ${t.state} <> 'applied')`),
