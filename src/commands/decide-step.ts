@@ -3,9 +3,9 @@ import type { Attempt, Command, Reason } from '../domain/command.ts';
 import { attemptTransition, type CommandEvent, commandTransition, standingOf } from '../domain/command-machine.ts';
 import { type CompleteRead, isMiss, isPresumedAbsent, lastPossibleSendMs } from '../domain/presumed-absent.ts';
 import type { Finding, Verdict } from '../domain/settling.ts';
+import type { WriteResult } from '../platform/write-result.ts';
 import type { CommandStep, NewEvidence } from '../store/command-journal.ts';
 import type { OperatorWord } from './commands.ts';
-import type { EntryResult } from './order-entry.ts';
 
 /**
  * The evidence that settled it: a metric label. `stream`, `snapshot`, `reply`, `probe`, `correction`: the cause of the update that did. `log`: bindings read back.
@@ -25,9 +25,10 @@ export interface Decision {
 /** Pure: the same command gives the same decision. Undefined: there is nothing to write. */
 export type Decide = (command: Command) => Decision | undefined;
 
+/** The result of one attempt's write, and when it came. */
 export interface Answer {
   readonly attemptId: string;
-  readonly result: EntryResult;
+  readonly result: WriteResult;
   /** Nothing was written, because we gave up the write ourselves. */
   readonly abandoned: boolean;
   readonly atMs: number;

@@ -1,5 +1,6 @@
-import { attemptPrefix, type Command, type CommandRequest, type Reason } from '../domain/command.ts';
+import { attemptPrefix, type Command, type CommandRequest } from '../domain/command.ts';
 import type { Log } from '../observability/log.ts';
+import { notSent, type WriteResult } from '../platform/write-result.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
@@ -10,7 +11,7 @@ import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-step.ts';
 import { type Halts, haltedBecause } from './halts.ts';
-import type { EntryResult, OrderEntry } from './order-entry.ts';
+import type { OrderEntry } from './order-entry.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
 import type { Watched } from './watched.ts';
 import { WritePermit } from './write-permit.ts';
@@ -117,7 +118,7 @@ export class SendAttempts {
     waited.abort();
   }
 
-  private delayMs({ request }: Sending, result: EntryResult, backoff: Backoff): number {
+  private delayMs({ request }: Sending, result: WriteResult, backoff: Backoff): number {
     const askedMs = result.kind === 'not_sent' ? (result.retryAfterMs ?? 0) : 0;
     return Math.max(backoff.nextMs(), askedMs, budgetOf(this.deps.budgets, request).waitMs(request.accountId));
   }
@@ -129,7 +130,7 @@ export class SendAttempts {
   }
 
   /** A cancel waits for the earlier cancel of its order, until its own deadline. It waits for no replace: a caller that wants out must get out. */
-  private async writeInTurn(sending: Sending, attemptId: string): Promise<Written> {
+  private async writeInTurn(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
     const { request, deadlineMs, term, giveUp } = sending;
     if (request.kind !== 'cancel') return this.write(sending, attemptId);
     const { clock } = this.deps;
@@ -146,21 +147,21 @@ export class SendAttempts {
       const inTime = await Promise.race([before.then(() => true), over.then(() => false)]);
       waited.abort();
       if (inTime) return await this.write(sending, attemptId);
-      const reason = { code: 'ORDER_ACTION_PENDING', message: 'another cancel of the order had no answer in time' };
-      return { result: { kind: 'not_sent', reason, mayRepeat: false }, abandoned: true };
+      const result = notSent('ORDER_ACTION_PENDING', 'another cancel of the order had no answer in time');
+      return { result, abandoned: true };
     } finally {
       leave();
     }
   }
 
-  private async write(sending: Sending, attemptId: string): Promise<Written> {
+  private async write(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
     const { entry, halts, log } = this.deps;
     const { request, opened, term, deadlineMs, giveUp } = sending;
     // Checked before the connection, which may never be made: the caller must get the halt as the reason.
     const halted = haltedBecause(halts, request);
     if (halted !== undefined) return { result: { kind: 'not_sent', reason: halted, mayRepeat: false }, abandoned: true };
     const permit = new WritePermit(this.deps, this.options, { attemptId, request, opened, term, deadlineMs, giveUp });
-    let result: EntryResult;
+    let result: WriteResult;
     try {
       result = await entry.send(request, attemptId, {
         mayWrite: () => permit.ask(),
@@ -169,7 +170,7 @@ export class SendAttempts {
       });
     } catch (err) {
       log.error({ err, attemptId }, 'order entry rejected, which it must not');
-      result = unknown('ENTRY_FAILED', 'the write ended in an error of ours');
+      result = { kind: 'unknown', reason: { code: 'ENTRY_FAILED', message: 'the write ended in an error of ours' } };
     }
     // A write that was never permitted was never made, even if the answer says otherwise.
     if (permit.granted) return { result, abandoned: false };
@@ -191,15 +192,4 @@ export class SendAttempts {
     });
     return undefined;
   }
-}
-
-interface Written {
-  readonly result: EntryResult;
-  /** Nothing was written, because we gave up the write ourselves. */
-  readonly abandoned: boolean;
-}
-
-function unknown(code: string, message: string): EntryResult {
-  const reason: Reason = { code, message };
-  return { kind: 'unknown', reason };
 }

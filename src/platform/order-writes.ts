@@ -1,145 +1,182 @@
 import { z } from 'zod';
+import type { CommandRequest } from '../domain/command.ts';
 import { isOrderId } from '../domain/order.ts';
 import type { WriteReading } from './judge-write.ts';
-import { type AccountOrderItem, accountOrderItem } from './wire/account-order.ts';
+import { accountOrderItem } from './wire/account-order.ts';
 import { ordersPath, predictionOrderReply, predictionOrdersPath } from './wire/order-pages.ts';
-import {
-  type OrderRequest,
-  type OrderResponse,
-  orderRequest,
-  orderResponse,
-  type PredictionOrderRequest,
-  predictionOrderRequest,
-  type ReplaceRequest,
-  replaceRequest,
-} from './wire/order-writes.ts';
-import type { PredictionOrderWire } from './wire/prediction-order.ts';
-import { notSendable, type WriteDeps, type WriteOptions, writePlatform } from './write-platform.ts';
-import type { WriteResult } from './write-result.ts';
+import { orderRequest, orderResponse, predictionOrderRequest, replaceRequest } from './wire/order-writes.ts';
+import { type WriteDeps, type WriteName, type WriteOptions, writePlatform } from './write-platform.ts';
+import { notSent, type WriteAnswer, type WriteResult } from './write-result.ts';
 
-/** Writes carry a reference, by which their order is found again. */
-export type ReferencedOrder = OrderRequest & { readonly clientId: string };
-
-/** `POST /v1/orders` (specification). Only 400, 401 and 403 say that nothing was done: no other status is documented. */
-export async function placeOrder(
-  deps: WriteDeps,
-  baseUrl: string,
-  order: ReferencedOrder,
-  options: WriteOptions = {},
-): Promise<WriteResult<OrderResponse>> {
-  const body = orderRequest.required({ clientId: true }).safeParse(order);
-  if (!body.success) return notSendable(z.prettifyError(body.error));
-  const request = { method: 'POST', url: `${baseUrl}${ordersPath}`, body: JSON.stringify(body.data) } as const;
-  return writePlatform(deps, 'place_order', request, readingOf(order), options);
+export interface WriteAddresses {
+  /** Production REST base: equity and option orders. */
+  readonly platformUrl: string;
+  /** REST base of prediction orders; left out where there is none. */
+  readonly stagingUrl?: string;
 }
 
-function readingOf(order: ReferencedOrder): WriteReading<OrderResponse> {
-  return {
-    refusals: new Set([400]),
-    promisesNotSent: false,
-    read: (value) => {
-      const response = orderResponse.safeParse(value);
-      if (!response.success) return 'the answer has another shape than the specification says';
-      const { clOrdId, symbol, side, success } = response.data;
-      if (clOrdId !== order.clientId || symbol !== order.symbol || side !== order.side)
-        return 'the answer is about another order';
-      return { verdict: success ? 'accepted' : 'rejected', answer: response.data };
-    },
-  };
+/** One write of an order: what it sends, and how its answer is read. */
+interface Write extends Omit<WriteReading, 'read'> {
+  readonly method: 'POST' | 'PATCH' | 'DELETE';
+  /** What is sent is checked against it, strictly, before a connection is made. */
+  readonly body?: z.ZodType<Readonly<Record<string, unknown>>>;
+  /** The field of the body that carries our reference, by which the order is found again. */
+  readonly reference?: string;
+  /** Content of a success, without its envelope. */
+  readonly answer: z.ZodType<Readonly<Record<string, unknown>>>;
+  /** Where its shape is from. `contract`: docs/platform-assumptions.md. */
+  readonly source: 'specification' | 'contract';
+  /** The fields by which an answer is known to be about our order, each with the field of what was sent that it repeats. */
+  readonly repeats: Readonly<Record<string, string>>;
+  /** The fields that show the result, kept as evidence: an answer of a megabyte is not better evidence. */
+  readonly evidence: readonly string[];
+  /** Whether the answer is an order with its id, which goes to ingest. Otherwise the first observation with our reference names the id. */
+  readonly showsOrder: boolean;
 }
-
-/** `DELETE /v1/orders/{ordId}?accountId=` (docs/platform-assumptions.md). `accepted`: the cancel was asked for; whether it happens is seen on the order. */
-export async function cancelOrder(
-  deps: WriteDeps,
-  baseUrl: string,
-  accountId: string,
-  ordId: string,
-  options: WriteOptions = {},
-): Promise<WriteResult<AccountOrderItem>> {
-  if (accountId === '' || !isOrderId('account', ordId))
-    return notSendable('accountId and ordId must be ids that an order and its account can have');
-  const url = `${baseUrl}${ordersPath}/${encodeURIComponent(ordId)}?${new URLSearchParams({ accountId })}`;
-  return writePlatform(deps, 'cancel_order', { method: 'DELETE', url }, readingOfCancel(accountId, ordId), options);
-}
-
-function readingOfCancel(accountId: string, ordId: string): WriteReading<AccountOrderItem> {
-  return {
-    refusals: new Set([400, 404, 409]),
-    promisesNotSent: false,
-    read: (value) => {
-      const item = accountOrderItem.safeParse(value);
-      if (!item.success) return 'the answer has another shape than the contract says';
-      if (item.data.ordId !== ordId || item.data.accountId !== accountId) return 'the answer is about another order';
-      return { verdict: 'accepted', answer: item.data };
-    },
-  };
-}
-
-/** Writes carry a reference, by which their order is found again. */
-export type ReferencedPredictionOrder = PredictionOrderRequest & { readonly clientOrderRef: string };
-
-/** `POST /v1/predictions/orders` (docs/platform-assumptions.md), on staging. `accepted`: `pending_new`, the venue has not answered. */
-export async function placePredictionOrder(
-  deps: WriteDeps,
-  baseUrl: string,
-  order: ReferencedPredictionOrder,
-  options: WriteOptions = {},
-): Promise<WriteResult<PredictionOrderWire>> {
-  const body = predictionOrderRequest.required({ clientOrderRef: true }).safeParse(order);
-  if (!body.success) return notSendable(z.prettifyError(body.error));
-  const { accountId, clientOrderRef, symbol, outcome, side } = body.data;
-  const request = { method: 'POST', url: `${baseUrl}${predictionOrdersPath}`, body: JSON.stringify(body.data) } as const;
-  const reading = predictionReading({ accountId, clientOrderRef, symbol, outcome, side });
-  return writePlatform(deps, 'place_prediction_order', request, reading, options);
-}
-
-/** `PATCH /v1/predictions/orders/{orderId}` (specification), on staging. `accepted`: seen pending, not yet applied. */
-export async function replacePredictionOrder(
-  deps: WriteDeps,
-  baseUrl: string,
-  orderId: string,
-  terms: ReplaceRequest,
-  options: WriteOptions = {},
-): Promise<WriteResult<PredictionOrderWire>> {
-  const body = replaceRequest.safeParse(terms);
-  if (!body.success) return notSendable(z.prettifyError(body.error));
-  if (!isOrderId('prediction', orderId)) return notSendable('orderId must be an id that an order can have');
-  const url = `${baseUrl}${predictionOrdersPath}/${encodeURIComponent(orderId)}`;
-  const request = { method: 'PATCH', url, body: JSON.stringify(body.data) } as const;
-  const reading = predictionReading({ orderId, accountId: body.data.accountId });
-  return writePlatform(deps, 'replace_prediction_order', request, reading, options);
-}
-
-/** `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md), on staging. `accepted`: the cancel awaits the venue. */
-export async function cancelPredictionOrder(
-  deps: WriteDeps,
-  baseUrl: string,
-  accountId: string,
-  orderId: string,
-  options: WriteOptions = {},
-): Promise<WriteResult<PredictionOrderWire>> {
-  if (accountId === '' || !isOrderId('prediction', orderId))
-    return notSendable('accountId and orderId must be ids that an order and its account can have');
-  const url = `${baseUrl}${predictionOrdersPath}/${encodeURIComponent(orderId)}?${new URLSearchParams({ accountId })}`;
-  const reading = predictionReading({ orderId, accountId });
-  return writePlatform(deps, 'cancel_prediction_order', { method: 'DELETE', url }, reading, options);
-}
-
-/** Fields of the order by which an answer is known to be about it. */
-type Identity = Partial<Pick<PredictionOrderWire, 'orderId' | 'accountId' | 'clientOrderRef' | 'symbol' | 'outcome' | 'side'>>;
 
 /** The answers of the three writes of prediction orders (specification, "Prediction order errors"; docs/platform-assumptions.md: place and cancel answer alike). */
-function predictionReading(identity: Identity): WriteReading<PredictionOrderWire> {
-  return {
+const prediction = {
+  refusals: new Set([400, 404, 409]),
+  promisesNotSent: true,
+  answer: predictionOrderReply.transform(({ data }) => data),
+  source: 'specification',
+  repeats: { orderId: 'orderId', accountId: 'accountId' },
+  evidence: [
+    'orderId',
+    'clientOrderRef',
+    'state',
+    'certainty',
+    'pendingAction',
+    'version',
+    'quantity',
+    'workingQuantity',
+    'price',
+    'workingPrice',
+    'cumQty',
+    'leavesQty',
+    'rejectReason',
+    'rejectText',
+    'updatedAt',
+  ],
+  showsOrder: true,
+} as const;
+
+const writes = {
+  // `POST /v1/orders` (specification). Only 400, 401 and 403 say that nothing was done: no other status is documented.
+  place_order: {
+    method: 'POST',
+    body: orderRequest.required({ clientId: true }),
+    reference: 'clientId',
+    refusals: new Set([400]),
+    promisesNotSent: false,
+    answer: orderResponse,
+    source: 'specification',
+    repeats: { clOrdId: 'clientId', symbol: 'symbol', side: 'side' },
+    evidence: [
+      'success',
+      'clOrdId',
+      'status',
+      'symbol',
+      'side',
+      'qty',
+      'cumQty',
+      'leavesQty',
+      'avgPrice',
+      'text',
+      'ordRejReason',
+      'transactTime',
+    ],
+    showsOrder: false,
+  },
+  // `DELETE /v1/orders/{ordId}?accountId=` (docs/platform-assumptions.md). Accepted: the cancel was asked for; whether it happens is seen on the order.
+  cancel_order: {
+    method: 'DELETE',
     refusals: new Set([400, 404, 409]),
-    promisesNotSent: true,
-    read: (value) => {
-      const reply = predictionOrderReply.safeParse(value);
-      if (!reply.success) return 'the answer has another shape than the specification says';
-      const order = reply.data.data;
-      const names = Object.keys(identity) as (keyof Identity)[];
-      if (names.some((name) => order[name] !== identity[name])) return 'the answer is about another order';
-      return { verdict: 'accepted', answer: order };
+    promisesNotSent: false,
+    answer: accountOrderItem,
+    source: 'contract',
+    repeats: { ordId: 'orderId', accountId: 'accountId' },
+    evidence: ['ordId', 'clOrdId', 'ordStatus', 'qty', 'cumQty', 'leavesQty', 'updatedAt'],
+    showsOrder: true,
+  },
+  // `POST /v1/predictions/orders` (docs/platform-assumptions.md), on staging. Accepted: `pending_new`, the venue has not answered.
+  place_prediction_order: {
+    ...prediction,
+    method: 'POST',
+    body: predictionOrderRequest.required({ clientOrderRef: true }),
+    reference: 'clientOrderRef',
+    repeats: {
+      accountId: 'accountId',
+      clientOrderRef: 'clientOrderRef',
+      symbol: 'symbol',
+      outcome: 'outcome',
+      side: 'side',
     },
-  };
+  },
+  // `PATCH /v1/predictions/orders/{orderId}` (specification), on staging. Accepted: seen pending, not yet applied.
+  replace_prediction_order: { ...prediction, method: 'PATCH', body: replaceRequest },
+  // `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md), on staging. Accepted: the cancel awaits the venue.
+  cancel_prediction_order: { ...prediction, method: 'DELETE' },
+} as const satisfies Record<WriteName, Write>;
+
+/**
+ * The one write of a command, to the address that takes it, with the attempt's id as our reference. A request that breaks the platform's own rules is never sent.
+ */
+export async function writeOrder(
+  deps: WriteDeps,
+  { platformUrl, stagingUrl }: WriteAddresses,
+  request: CommandRequest,
+  attemptId: string,
+  options: WriteOptions,
+): Promise<WriteResult> {
+  const { stream, accountId } = request;
+  const baseUrl = stream === 'account' ? platformUrl : stagingUrl;
+  if (baseUrl === undefined) return notSent('NOT_CONFIGURED', 'there is no address for prediction orders');
+  const name = writeName(request);
+  const write: Write = writes[name];
+  const terms = request.kind === 'cancel' ? {} : request.terms;
+  const body = write.body?.safeParse({ ...terms, accountId, ...(write.reference && { [write.reference]: attemptId }) });
+  if (body?.success === false) return notSent('INVALID_REQUEST', z.prettifyError(body.error));
+  let url = `${baseUrl}${stream === 'account' ? ordersPath : predictionOrdersPath}`;
+  if (request.kind !== 'place') {
+    if (accountId === '' || !isOrderId(stream, request.orderId))
+      return notSent('INVALID_REQUEST', 'accountId and orderId must be ids that an order and its account can have');
+    url += `/${encodeURIComponent(request.orderId)}`;
+  }
+  if (write.method === 'DELETE') url += `?${new URLSearchParams({ accountId })}`;
+  const sent = { ...request, ...body?.data };
+  const call = { method: write.method, url, ...(body && { body: JSON.stringify(body.data) }) };
+  return writePlatform(deps, name, call, { ...write, read: (value) => readAnswer(write, value, sent) }, options);
+}
+
+function writeName({ stream, kind }: CommandRequest): WriteName {
+  if (stream === 'account') return kind === 'cancel' ? 'cancel_order' : 'place_order';
+  return `${kind}_prediction_order`;
+}
+
+function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, unknown>>): WriteAnswer | string {
+  const parsed = write.answer.safeParse(value);
+  if (!parsed.success) return `the answer has another shape than the ${write.source} says`;
+  const order = parsed.data;
+  if (Object.entries(write.repeats).some(([field, of]) => order[field] !== sent[of])) return 'the answer is about another order';
+  const answer = kept(order, write.evidence);
+  if (write.showsOrder) return { kind: 'accepted', answer, order };
+  if (order['success'] === true) return { kind: 'accepted', answer };
+  const { ordRejReason, text } = answer;
+  const code = cut(String(ordRejReason ?? 'REJECTED'), 100);
+  return { kind: 'rejected', answer, reason: { code, message: String(text ?? code), status: 200 } };
+}
+
+function kept(answer: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {
+  const said: Record<string, unknown> = {};
+  for (const field of fields) {
+    const value = answer[field];
+    if (typeof value === 'string') said[field] = cut(value, 500);
+    if (typeof value === 'boolean') said[field] = value;
+  }
+  return said;
+}
+
+function cut(text: string, length: number): string {
+  return text.slice(0, length).toWellFormed();
 }

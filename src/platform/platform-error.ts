@@ -1,3 +1,4 @@
+import type { Reason } from '../domain/command.ts';
 import type { HttpOutcome } from './http.ts';
 import { flatError, nestedError } from './wire/error-bodies.ts';
 
@@ -42,6 +43,15 @@ export function errorFromAnswer(status: number, body: unknown): PlatformError {
     message: message.slice(0, 500).toWellFormed(),
     retryable: status === 408 || status === 425 || status === 429 || status >= 500,
     sent: 'yes',
+  };
+}
+
+/** Why the platform did not carry out a request, in the journal's terms. */
+export function reasonOf({ code, status, message }: Pick<PlatformError, 'code' | 'status' | 'message'>): Reason {
+  return {
+    code: code ?? (status === undefined ? 'NO_ANSWER' : `HTTP_${status}`),
+    message: message.slice(0, 500).toWellFormed(),
+    ...(status !== undefined && { status }),
   };
 }
 

@@ -1,24 +1,37 @@
+import type { Reason } from '../domain/command.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { HttpOutcome } from './http.ts';
-import type { PlatformError } from './platform-error.ts';
 
 /**
- * The outcome of one write, by the table "observed → outcome".
+ * The outcome of one write (docs/settling.md, "Outcome of a write", table "observed → outcome").
  *
  * - `accepted`: a success that names our order. `rejected`: the platform answered that this very order was rejected.
  * - `refused`: the platform said no before the order existed. `not_sent`: no byte left, or the platform's documented word is that nothing was sent.
  * - `unknown`: everything else. It is never to be sent again on the strength of this answer.
  */
-export type WriteResult<T> =
-  | { readonly kind: 'answered'; readonly verdict: 'accepted' | 'rejected'; readonly answer: T }
-  | {
-      readonly kind: 'failed';
-      readonly verdict: 'refused' | 'not_sent' | 'unknown';
-      /** `retryable` is true for `not_sent` alone, where the cause may pass by itself. */
-      readonly error: PlatformError;
-      /** Of the token that was used; absent when there was none. After a 401 it shows whether that token is still the current one. */
-      readonly tokenGeneration?: number;
-    };
+export type WriteResult =
+  | WriteAnswer
+  /** `staleToken`: a 401 for a token that is not the current one any more, or was current and has now been refreshed: one further attempt is allowed. */
+  | { readonly kind: 'refused'; readonly reason: Reason; readonly staleToken?: true }
+  /**
+   * `mayRepeat`: the documented 429 and 503, or a connection that could not be made: the next attempt may succeed. `retryAfterMs`: the platform asks to wait
+   * for so long.
+   */
+  | { readonly kind: 'not_sent'; readonly reason: Reason; readonly mayRepeat: boolean; readonly retryAfterMs?: number }
+  | { readonly kind: 'unknown'; readonly reason: Reason };
+
+/** An answer about our order. `answer`: its content, for the evidence; no secrets. `order`: the order, where the answer shows it, for ingest. */
+export interface WriteAnswer {
+  readonly kind: 'accepted' | 'rejected';
+  readonly reason?: Reason;
+  readonly answer: Readonly<Record<string, unknown>>;
+  readonly order?: unknown;
+}
+
+/** Nothing was sent, and the next attempt would end the same way. */
+export function notSent(code: string, message: string): WriteResult {
+  return { kind: 'not_sent', reason: { code, message: message.slice(0, 500).toWellFormed() }, mayRepeat: false };
+}
 
 export interface WriteRequest {
   readonly method: 'POST' | 'PATCH' | 'DELETE';

@@ -1,11 +1,9 @@
 import { hostname } from 'node:os';
 import type { ConfigWith } from '../config/config.ts';
 import type { FollowedAccounts } from '../connectors/account-access.ts';
-import type { Reason } from '../domain/command.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { CredentialOptions } from '../platform/acquire-token.ts';
-import type { PlatformError } from '../platform/platform-error.ts';
 import { PlatformReads } from '../platform/platform-reads.ts';
 import type { TokenSource } from '../platform/token-source.ts';
 import { RefreshingTokenSource } from '../platform/token-source.ts';
@@ -50,13 +48,4 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
 export interface EntryAccounts extends FollowedAccounts {
   /** Tokens of the credential that follows the account; undefined where none does, and while the lane is not held. */
   tokensFor(accountId: string): TokenSource | undefined;
-}
-
-/** Why the platform did not carry out a request, in the journal's terms. */
-export function reasonOf({ code, status, message }: PlatformError): Reason {
-  return {
-    code: code ?? (status === undefined ? 'NO_ANSWER' : `HTTP_${status}`),
-    message: message.slice(0, 500).toWellFormed(),
-    ...(status !== undefined && { status }),
-  };
 }

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EntryResult } from '../../src/commands/order-entry.ts';
+
+import type { WriteResult } from '../../src/platform/write-result.ts';
 import { accepted, CommandRig, placeEquity, refused, replaceWorking, unknown, workingOrder } from '../support/command-rig.ts';
 
-const answers: readonly EntryResult[] = [accepted, unknown, refused(400)];
+const answers: readonly WriteResult[] = [accepted, unknown, refused(400)];
 const minute = 60_000;
 
 /** A journal whose calls take as long as the dice say, and now and then lose their answer after or before they are done. */

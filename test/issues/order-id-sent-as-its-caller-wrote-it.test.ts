@@ -1,11 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Stream } from '../../src/domain/order.ts';
-import { cancelOrder, cancelPredictionOrder, replacePredictionOrder } from '../../src/platform/order-writes.ts';
 import { getOrder } from '../../src/platform/platform-reads.ts';
 import { equityView, predictionView } from '../support/arbitrary-orders.ts';
 import { CommandRig, failedLook, placeEquity, refused, workingOrder } from '../support/command-rig.ts';
 import { json, scriptedServer } from '../support/http-server.ts';
-import { writeDeps } from '../support/order-writes.ts';
+import { writeDeps, writeTo } from '../support/order-writes.ts';
 import { platformDeps } from '../support/platform-deps.ts';
 
 const uuid = '7d9f0a52-4c1e-4a53-9d0e-0000000000ff';
@@ -61,11 +60,16 @@ describe('an id that no order can have', () => {
     const deps = writeDeps();
     const signal = new AbortController().signal;
     const results = await Promise.all([
-      cancelOrder(deps, url, 'acct-1', orderId),
-      cancelPredictionOrder(deps, url, 'acct-1', orderId),
-      replacePredictionOrder(deps, url, orderId, { accountId: 'acct-1', price: '0.5' }),
+      writeTo(deps, url, { kind: 'cancel', stream: 'account', accountId: 'acct-1', orderId }, 'tm-1'),
+      writeTo(deps, url, { kind: 'cancel', stream: 'prediction', accountId: 'acct-1', orderId }, 'tm-1'),
+      writeTo(
+        deps,
+        url,
+        { kind: 'replace', stream: 'prediction', accountId: 'acct-1', orderId, terms: { price: '0.5' } },
+        'tm-1',
+      ),
     ]);
-    expect(results.map(({ verdict }) => verdict)).toEqual(['not_sent', 'not_sent', 'not_sent']);
+    expect(results.map(({ kind }) => kind)).toEqual(['not_sent', 'not_sent', 'not_sent']);
     for (const stream of ['account', 'prediction'] as const)
       expect(await getOrder(platformDeps(url), url, stream, 'acct-1', orderId, signal)).toMatchObject({
         kind: 'failed',

@@ -30,7 +30,7 @@ const requests: Readonly<Record<string, (orderId: string) => CommandRequest>> = 
 const faults: readonly WriteFault[] = ['outcome_unknown', 'status_504', 'status_503', 'status_429', 'torn', 'reset', 'redirect'];
 
 // HTTP libraries repeat by themselves: a POST on 504 and 503, a DELETE after a reset, anything on a redirect. The venue had each of them.
-// What protects: one `writeRequest` a call (service/order-entry.ts) over a socket of our own (platform/socket-write-lines.ts) that repeats nothing.
+// What protects: one `writeOrder` a call (platform/order-writes.ts) over a socket of our own (platform/socket-write-lines.ts) that repeats nothing.
 it.each(Object.entries(requests))('%s reaches the platform once, whatever it answers, and is unknown', async (_name, request) => {
   const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
   const token = desk.headers.authorization.slice('Bearer '.length);

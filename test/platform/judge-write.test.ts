@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { HttpOutcome } from '../../src/platform/http.ts';
 import { judgeWrite, type WriteReading } from '../../src/platform/judge-write.ts';
+import { errorFromAnswer } from '../../src/platform/platform-error.ts';
 import { predictionErrors } from '../../src/platform/wire/error-bodies.ts';
 
-const read: WriteReading<unknown>['read'] = (value) => {
+const read: WriteReading['read'] = (value) => {
   const { ours, success } = value as { ours?: boolean; success?: boolean };
-  return ours ? { verdict: success === false ? 'rejected' : 'accepted', answer: value } : 'another order';
+  return ours ? { kind: success === false ? 'rejected' : 'accepted', answer: { ours } } : 'another order';
 };
-const account: WriteReading<unknown> = { refusals: new Set([400]), promisesNotSent: false, read };
-const prediction: WriteReading<unknown> = { refusals: new Set([400, 404, 409]), promisesNotSent: true, read };
+const account: WriteReading = { refusals: new Set([400]), promisesNotSent: false, read };
+const prediction: WriteReading = { refusals: new Set([400, 404, 409]), promisesNotSent: true, read };
 
 const answered = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): HttpOutcome => ({
   kind: 'answered',
@@ -55,18 +56,19 @@ describe('what is observed of a write of a prediction order', () => {
     ['500', answered(500, ''), 'unknown'],
     ['no answer, nothing sent', { kind: 'failed', code: 'connect', message: 'm', sent: 'no' } as const, 'not_sent'],
     ['no answer, perhaps sent', { kind: 'failed', code: 'deadline', message: 'm', sent: 'maybe' } as const, 'unknown'],
-  ])('judges %s', (_what, outcome, verdict) => {
+  ])('judges %s', (_what, outcome, kind) => {
     const result = judgeWrite(outcome, prediction);
-    expect(result.verdict).toBe(verdict);
-    if (result.kind === 'answered') return;
-    expect(result.error.retryable).toBe(verdict === 'not_sent');
-    expect(result.error.sent).toBe(outcome.kind === 'failed' ? outcome.sent : 'yes');
+    expect(result.kind).toBe(kind);
+    if (result.kind === 'accepted' || result.kind === 'rejected') return;
+    expect('mayRepeat' in result ? result.mayRepeat : undefined).toBe(kind === 'not_sent' ? true : undefined);
+    expect(result.reason?.status).toBe(outcome.kind === 'failed' ? undefined : outcome.status);
   });
 
   it.each(Object.entries(predictionErrors))('%s keeps its code, type and status', (code, { status, type }) => {
     const body = { success: false, error: { code, type, message: 'why' } };
     const result = judgeWrite(answered(status, body), prediction);
-    expect(result).toMatchObject({ kind: 'failed', error: { status, code, type, message: 'why' } });
+    expect(result).toMatchObject({ reason: { status, code, message: 'why' } });
+    expect(errorFromAnswer(status, body)).toMatchObject({ status, code, type, message: 'why' });
   });
 });
 
@@ -82,8 +84,8 @@ describe('what is observed of POST /v1/orders', () => {
     ['409', answered(409, nested('X')), 'unknown'],
     ['429 even with the prediction code', answered(429, envelope('ORDER_ENTRY_AT_CAPACITY')), 'unknown'],
     ['503 even with the prediction code', answered(503, envelope('ORDER_ENTRY_UNAVAILABLE')), 'unknown'],
-  ])('judges %s', (_what, outcome, verdict) => {
-    expect(judgeWrite(outcome, account).verdict).toBe(verdict);
+  ])('judges %s', (_what, outcome, kind) => {
+    expect(judgeWrite(outcome, account).kind).toBe(kind);
   });
 });
 
@@ -91,14 +93,12 @@ describe('the time that the platform asks for', () => {
   const full = (retryAfter: string) => answered(429, envelope('ORDER_ENTRY_AT_CAPACITY'), { 'retry-after': retryAfter });
 
   it('comes with the word that nothing was sent', () => {
-    expect(judgeWrite(full('7'), prediction)).toMatchObject({ verdict: 'not_sent', error: { retryAfterMs: 7_000 } });
+    expect(judgeWrite(full('7'), prediction)).toMatchObject({ kind: 'not_sent', mayRepeat: true, retryAfterMs: 7_000 });
   });
 
   it.each(['soon', '-1', 'Wed, 21 Oct 2026 07:28:00 GMT', '1.5'])('is none where it is %s', (text) => {
     const result = judgeWrite(full(text), prediction);
-    expect(result).toMatchObject({
-      verdict: 'not_sent',
-      error: expect.not.objectContaining({ retryAfterMs: expect.anything() }),
-    });
+    expect(result.kind).toBe('not_sent');
+    expect(result).not.toHaveProperty('retryAfterMs');
   });
 });

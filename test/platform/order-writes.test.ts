@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  cancelOrder,
-  cancelPredictionOrder,
-  placeOrder,
-  placePredictionOrder,
-  replacePredictionOrder,
-} from '../../src/platform/order-writes.ts';
 import { applicationsOf, writeFaults } from '../../src/sandbox/faults/fault-shapes.ts';
 import { enrolled, limitOrder, orderDesk, predictionOrder } from '../support/order-entry.ts';
-import { fixedToken, writeDeps } from '../support/order-writes.ts';
+import { fixedToken, writeDeps, writeTo } from '../support/order-writes.ts';
 import { eventually } from '../support/poll.ts';
 import { control } from '../support/sandbox.ts';
 
@@ -19,57 +12,64 @@ async function client(input: Parameters<typeof orderDesk>[0] = {}) {
   return {
     desk,
     deps,
-    place: (over: object = {}) => placeOrder(deps, platform, { ...limitOrder, clientId: 'a-1', ...over }),
-    cancel: (ordId: string) => cancelOrder(deps, platform, enrolled, ordId),
-    placePrediction: (over: object = {}) =>
-      placePredictionOrder(deps, staging, { ...predictionOrder, clientOrderRef: 'a-1', ...over }),
+    place: (over: object = {}) => {
+      const { accountId, clientId, ...terms } = { ...limitOrder, clientId: 'a-1', ...over };
+      return writeTo(deps, platform, { kind: 'place', stream: 'account', accountId, terms }, clientId);
+    },
+    cancel: (orderId: string) =>
+      writeTo(deps, platform, { kind: 'cancel', stream: 'account', accountId: enrolled, orderId }, 'a-1'),
+    placePrediction: (over: object = {}) => {
+      const { accountId, clientOrderRef, ...terms } = { ...predictionOrder, clientOrderRef: 'a-1', ...over };
+      return writeTo(deps, staging, { kind: 'place', stream: 'prediction', accountId, terms }, clientOrderRef);
+    },
     replace: (orderId: string, terms: object) =>
-      replacePredictionOrder(deps, staging, orderId, { accountId: enrolled, ...terms }),
-    cancelPrediction: (orderId: string) => cancelPredictionOrder(deps, staging, enrolled, orderId),
+      writeTo(deps, staging, { kind: 'replace', stream: 'prediction', accountId: enrolled, orderId, terms }, 'a-1'),
+    cancelPrediction: (orderId: string) =>
+      writeTo(deps, staging, { kind: 'cancel', stream: 'prediction', accountId: enrolled, orderId }, 'a-1'),
   };
 }
 
 describe('the client writes to the platform', () => {
   it('an equity order, and asks for its cancel', async () => {
     const { desk, place, cancel } = await client();
-    expect(await place()).toMatchObject({ verdict: 'accepted', answer: { clOrdId: 'a-1', status: 'NEW', success: true } });
+    expect(await place()).toMatchObject({ kind: 'accepted', answer: { clOrdId: 'a-1', status: 'NEW', success: true } });
     const [{ ordId }] = await desk.byReference('a-1');
-    expect(await cancel(ordId)).toMatchObject({ verdict: 'accepted', answer: { ordId, ordStatus: 'PENDING_CANCEL' } });
+    expect(await cancel(ordId)).toMatchObject({ kind: 'accepted', answer: { ordId, ordStatus: 'PENDING_CANCEL' } });
   });
 
   it('options with one leg and with several', async () => {
     const { place } = await client();
     const leg = { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
     for (const legs of [[leg], [leg, { ...leg, symbol: 'AAPL261218C00210000', side: 'SELL' }]])
-      expect(await place({ legs, price: '9', clientId: `legs-${legs.length}` })).toMatchObject({ verdict: 'accepted' });
+      expect(await place({ legs, price: '9', clientId: `legs-${legs.length}` })).toMatchObject({ kind: 'accepted' });
   });
 
   it('a prediction order, a replace and a cancel, each seen pending', async () => {
     const { desk, placePrediction, replace, cancelPrediction } = await client();
     const placed = await placePrediction();
-    expect(placed).toMatchObject({ verdict: 'accepted', answer: { state: 'pending_new', clientOrderRef: 'a-1', version: '1' } });
+    expect(placed).toMatchObject({ kind: 'accepted', answer: { state: 'pending_new', clientOrderRef: 'a-1', version: '1' } });
     const [{ orderId }] = await desk.byReference('a-1');
     await eventually(async () => expect((await desk.order('prediction', orderId)).state).toBe('new'));
     expect(await replace(orderId, { quantity: '20' })).toMatchObject({
-      verdict: 'accepted',
+      kind: 'accepted',
       answer: { pendingAction: 'replace' },
     });
     await eventually(async () => expect((await desk.order('prediction', orderId)).pendingAction).toBe('none'));
-    expect(await cancelPrediction(orderId)).toMatchObject({ verdict: 'accepted', answer: { pendingAction: 'cancel' } });
+    expect(await cancelPrediction(orderId)).toMatchObject({ kind: 'accepted', answer: { pendingAction: 'cancel' } });
   });
 
   it('and learns of a rejection by success, text and ordRejReason', async () => {
     const { place } = await client({ venue: { orderLimit: '1' } });
     const answer = { success: false, status: 'REJECTED', ordRejReason: 'INSUFFICIENT_BUYING_POWER', text: expect.any(String) };
-    expect(await place()).toMatchObject({ verdict: 'rejected', answer });
+    expect(await place()).toMatchObject({ kind: 'rejected', answer });
   });
 
   it('and is refused with the platform’s own code where nothing was done', async () => {
     const { desk, place, cancel, placePrediction, replace, cancelPrediction } = await client();
     const id = await desk.working();
     const refused = (status: number, code: string) => ({
-      verdict: 'refused',
-      error: { status, code, sent: 'yes', retryable: false },
+      kind: 'refused',
+      reason: { status, code },
     });
     expect(await place({ symbol: 'NOPE' })).toMatchObject(refused(400, 'INVALID_ORDER'));
     expect(await place({ accountId: 'nobody' })).toMatchObject(refused(403, 'FORBIDDEN'));
@@ -93,14 +93,14 @@ describe('the client writes to the platform', () => {
     ] as const) {
       await desk.venue(change);
       for (const result of [await placePrediction(), await replace(id, { quantity: '20' }), await cancelPrediction(id)])
-        expect(result).toMatchObject({ verdict: 'not_sent', error: { code, retryable: true } });
+        expect(result).toMatchObject({ kind: 'not_sent', mayRepeat: true, reason: { code } });
     }
     expect(await desk.byReference('a-1')).toEqual([]);
   });
 
   it('never what the specification does not accept', async () => {
-    const { desk, deps, place, placePrediction, replace } = await client();
-    const invalid = { verdict: 'not_sent', error: { code: 'INVALID_REQUEST', sent: 'no', retryable: false } };
+    const { desk, place, cancel, placePrediction, replace, cancelPrediction } = await client();
+    const invalid = { kind: 'not_sent', mayRepeat: false, reason: { code: 'INVALID_REQUEST' } };
     for (const over of [
       { clientId: 'x'.repeat(51) },
       { clientId: undefined },
@@ -114,8 +114,8 @@ describe('the client writes to the platform', () => {
     expect(await replace('x', { symbol: 'X' })).toMatchObject(invalid);
     for (const id of ['', '.', '..']) {
       expect(await replace(id, { quantity: '1' })).toMatchObject(invalid);
-      expect(await cancelOrder(deps, desk.at.platform, enrolled, id)).toMatchObject(invalid);
-      expect(await cancelPredictionOrder(deps, desk.at.staging, enrolled, id)).toMatchObject(invalid);
+      expect(await cancel(id)).toMatchObject(invalid);
+      expect(await cancelPrediction(id)).toMatchObject(invalid);
     }
     expect(await desk.decisions()).toEqual([]);
   });
@@ -133,8 +133,8 @@ describe('the client judges every fault of a write as the table says', () => {
     await healing;
     const promised = fault === 'at_capacity' || fault === 'unavailable';
     const refused = fault === 'status_401';
-    expect(account.verdict).toBe(refused ? 'refused' : 'unknown');
-    expect(prediction.verdict).toBe(promised ? 'not_sent' : refused ? 'refused' : 'unknown');
+    expect(account.kind).toBe(refused ? 'refused' : 'unknown');
+    expect(prediction.kind).toBe(promised ? 'not_sent' : refused ? 'refused' : 'unknown');
     for (const reference of ['acc', 'pred']) {
       await eventually(async () => expect(await desk.byReference(reference)).toHaveLength(applied === 'no' ? 0 : 1));
       const accepted = (await desk.decisions()).filter((line) => line.decision === 'accepted' && line.reference === reference);

@@ -75,12 +75,12 @@ describe('order entry and probes against the sandbox', () => {
     expect(await send(equityPlace, 'tm-a')).toMatchObject({ kind: 'accepted', answer: { clOrdId: 'tm-a', success: true } });
     const placed = await send(forecastPlace, 'tm-p');
     expect(placed).toMatchObject({ kind: 'accepted', answer: { clientOrderRef: 'tm-p', state: 'pending_new' } });
-    const orderId = placed.kind === 'accepted' ? (placed.orderId ?? '') : '';
+    const orderId = placed.kind === 'accepted' ? String(placed.answer['orderId']) : '';
     expect(sink.heads.get(orderKey('prediction', orderId))?.order.clientOrderRef).toBe('tm-p');
 
     await eventually(async () => expect((await desk.order('prediction', orderId)).state).toBe('new'));
     const change = { kind: 'replace', stream: 'prediction', accountId: enrolled, orderId, terms: { quantity: '20' } } as const;
-    expect(await send(change, 'tm-r')).toMatchObject({ kind: 'accepted', orderId, answer: { pendingAction: 'replace' } });
+    expect(await send(change, 'tm-r')).toMatchObject({ kind: 'accepted', answer: { orderId, pendingAction: 'replace' } });
     await eventually(async () => expect((await desk.order('prediction', orderId)).pendingAction).toBe('none'));
     const look = await accounts.account('account', enrolled)?.lookFor('tm-a', signal);
     const [ordId = ''] = look?.complete ? look.shown : [];
@@ -88,7 +88,10 @@ describe('order entry and probes against the sandbox', () => {
       { kind: 'cancel', stream: 'account', accountId: enrolled, orderId: ordId },
       { kind: 'cancel', stream: 'prediction', accountId: enrolled, orderId },
     ] as const)
-      expect(await send(cancel, 'tm-c')).toMatchObject({ kind: 'accepted', orderId: cancel.orderId });
+      expect(await send(cancel, 'tm-c')).toMatchObject({
+        kind: 'accepted',
+        answer: { [cancel.stream === 'account' ? 'ordId' : 'orderId']: cancel.orderId },
+      });
     const accepted = (await desk.decisions()).filter((line) => line.decision === 'accepted');
     expect(accepted).toHaveLength(5);
   });

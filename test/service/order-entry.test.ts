@@ -107,8 +107,9 @@ describe('order entry', () => {
   it.each(names)('sends %s with the attempt’s id as our reference, and tells that it was accepted', async (name) => {
     const { wire, send } = await entryTo(good[name]);
     const isPrediction = requests[name].stream === 'prediction';
-    const named = isPrediction ? { orderId } : name === 'cancel' ? { orderId: 'ord-1' } : {};
-    expect(await send(name)).toEqual({ kind: 'accepted', answer: expect.any(Object), ...named });
+    const shown = isPrediction ? { orderId } : { ordId: 'ord-1' };
+    const order = name === 'place' ? {} : { order: expect.objectContaining(shown) };
+    expect(await send(name)).toEqual({ kind: 'accepted', answer: expect.any(Object), ...order });
     const [head = '', body = ''] = wire.received[0]?.split('\r\n\r\n') ?? [];
     expect(head).toContain('authorization: Bearer t1');
     if (requests[name].kind !== 'place') return;

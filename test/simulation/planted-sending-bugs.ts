@@ -1,10 +1,11 @@
-import type { EntryResult, OrderEntry } from '../../src/commands/order-entry.ts';
+import type { OrderEntry } from '../../src/commands/order-entry.ts';
 import { SendAttempts, type Sending } from '../../src/commands/send-attempts.ts';
+import type { WriteResult } from '../../src/platform/write-result.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { replaced } from './replaced.ts';
 
 /** Order entry whose results are `change`d before anybody sees them. */
-function entering(change: (result: EntryResult) => EntryResult): NonNullable<PlantedBug['deps']> {
+function entering(change: (result: WriteResult) => WriteResult): NonNullable<PlantedBug['deps']> {
   return () => ({
     wrapEntry: (entry: OrderEntry): OrderEntry => ({
       send: async (request, attemptId, options) => change(await entry.send(request, attemptId, options)),
@@ -12,14 +13,14 @@ function entering(change: (result: EntryResult) => EntryResult): NonNullable<Pla
   });
 }
 
-const repeatable = (result: EntryResult): EntryResult =>
+const repeatable = (result: WriteResult): WriteResult =>
   result.kind === 'unknown' ? { kind: 'not_sent', reason: result.reason, mayRepeat: true } : result;
 
 function withStatus(
-  result: EntryResult,
+  result: WriteResult,
   status: number,
-  as: (reason: NonNullable<EntryResult['reason']>) => EntryResult,
-): EntryResult {
+  as: (reason: NonNullable<WriteResult['reason']>) => WriteResult,
+): WriteResult {
   return result.kind === 'unknown' && result.reason.status === status ? as(result.reason) : result;
 }
 

@@ -1,7 +1,7 @@
 import { CommandDesk } from '../../src/commands/command-desk.ts';
 import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
 import type { Submission, SubmitResult } from '../../src/commands/commands.ts';
-import type { EntryOptions, EntryResult, OrderEntry, Quotes } from '../../src/commands/order-entry.ts';
+import type { OrderEntry, Quotes } from '../../src/commands/order-entry.ts';
 import type { AccountAccess, AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
 import type { Command, CommandRequest, Evidence } from '../../src/domain/command.ts';
 import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
@@ -9,6 +9,8 @@ import { encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
 import type { Quote, Quoted } from '../../src/domain/measure-command.ts';
 import type { Order } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import type { WriteOptions } from '../../src/platform/write-platform.ts';
+import type { WriteResult } from '../../src/platform/write-result.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import type { BoundOrder, SettlingUpdate } from '../../src/store/command-journal.ts';
@@ -29,22 +31,22 @@ export interface Sent {
 /** What the entry does with one attempt. */
 export interface EntryScript {
   /** Before the write is asked for. A result: it never gets to asking. */
-  readonly connect?: { readonly ms?: number; readonly result?: EntryResult };
+  readonly connect?: { readonly ms?: number; readonly result?: WriteResult };
   readonly answerMs?: number;
-  readonly result: EntryResult | ((sent: Sent) => EntryResult);
+  readonly result: WriteResult | ((sent: Sent) => WriteResult);
 }
 
-export const accepted: EntryResult = { kind: 'accepted', answer: { status: 202 } };
-export const unknown: EntryResult = {
+export const accepted: WriteResult = { kind: 'accepted', answer: { status: 202 } };
+export const unknown: WriteResult = {
   kind: 'unknown',
   reason: { code: 'REQUEST_OUTCOME_UNKNOWN', message: 'unknown', status: 504 },
 };
-export const atCapacity: EntryResult = {
+export const atCapacity: WriteResult = {
   kind: 'not_sent',
   reason: { code: 'ORDER_ENTRY_AT_CAPACITY', message: 'busy', status: 429 },
   mayRepeat: true,
 };
-export const refused = (status: number, staleToken?: true): EntryResult => ({
+export const refused = (status: number, staleToken?: true): WriteResult => ({
   kind: 'refused',
   reason: { code: `HTTP_${status}`, message: 'no', status },
   ...(staleToken && { staleToken }),
@@ -67,8 +69,8 @@ export class RigEntry implements OrderEntry {
   async send(
     request: CommandRequest,
     attemptId: string,
-    { mayWrite, mayStillWrite, signal }: EntryOptions,
-  ): Promise<EntryResult> {
+    { mayWrite, mayStillWrite, signal }: WriteOptions,
+  ): Promise<WriteResult> {
     const { connect, answerMs = 5, result } = this.route(request) ?? this.scripts.shift() ?? { result: accepted };
     await this.clock.sleep(connect?.ms ?? 1);
     if (connect?.result !== undefined) return connect.result;

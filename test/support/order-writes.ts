@@ -1,11 +1,6 @@
+import type { CommandRequest } from '../../src/domain/command.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import {
-  cancelOrder,
-  cancelPredictionOrder,
-  placeOrder,
-  placePredictionOrder,
-  replacePredictionOrder,
-} from '../../src/platform/order-writes.ts';
+import { writeOrder } from '../../src/platform/order-writes.ts';
 import { SocketWriteLines, type SocketWriteOptions } from '../../src/platform/socket-write-lines.ts';
 import type { TokenSource } from '../../src/platform/token-source.ts';
 import type { WriteDeps, WriteOptions } from '../../src/platform/write-platform.ts';
@@ -34,19 +29,9 @@ export function writeDeps(tokens: TokenSource = fixedToken(), options: SocketWri
   return { lines, clock: systemClock, tokens, metrics: createMetrics().platform };
 }
 
-export const equity = {
-  accountId: 'acct-1',
-  symbol: 'AAPL',
-  side: 'BUY',
-  type: 'LIMIT',
-  qty: '100',
-  timeInForce: 'DAY',
-  price: '191.5',
-  clientId: 'client-1',
-} as const;
-
-export const prediction = {
-  accountId: 'acct-1',
+const accountId = 'acct-1';
+const equity = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '100', timeInForce: 'DAY', price: '191.5' };
+const prediction = {
   symbol: 'FED-CUT',
   outcome: 'YES',
   side: 'buy',
@@ -54,8 +39,20 @@ export const prediction = {
   timeInForce: 'gtc',
   quantity: '10',
   price: '0.40',
-  clientOrderRef: 'ref-1',
-} as const;
+};
+
+/** A write to both addresses, permitted unless `options` say otherwise. */
+export function writeTo(
+  deps: WriteDeps,
+  baseUrl: string,
+  request: CommandRequest,
+  attemptId: string,
+  options: Partial<WriteOptions> = {},
+): Promise<WriteResult> {
+  const { signal } = new AbortController();
+  const permitted = { mayWrite: async () => true, mayStillWrite: () => true, signal, ...options };
+  return writeOrder(deps, { platformUrl: baseUrl, stagingUrl: baseUrl }, request, attemptId, permitted);
+}
 
 const predictionId = String(predictionRow['orderId']);
 const predictionAnswer = `{"success":true,"data":${rowText({ ...predictionRow, clientOrderRef: 'ref-1' }, '9007199254740993')}}`;
@@ -79,7 +76,7 @@ export interface WriteCase {
   /** The body of a good answer. */
   readonly answer: string;
   readonly isPrediction: boolean;
-  run(deps: WriteDeps, baseUrl: string, options?: WriteOptions): Promise<WriteResult<unknown>>;
+  run(deps: WriteDeps, baseUrl: string, options?: Partial<WriteOptions>): Promise<WriteResult>;
 }
 
 /** Every write that the client can make, with a good answer to it. */
@@ -90,7 +87,8 @@ export const writes: Readonly<Record<string, WriteCase>> = {
     status: 200,
     answer: JSON.stringify(orderAnswer),
     isPrediction: false,
-    run: (deps, baseUrl, options) => placeOrder(deps, baseUrl, equity, options),
+    run: (deps, baseUrl, options) =>
+      writeTo(deps, baseUrl, { kind: 'place', stream: 'account', accountId, terms: equity }, 'client-1', options),
   },
   cancelOrder: {
     method: 'DELETE',
@@ -98,7 +96,8 @@ export const writes: Readonly<Record<string, WriteCase>> = {
     status: 202,
     answer: rowText(accountRow),
     isPrediction: false,
-    run: (deps, baseUrl, options) => cancelOrder(deps, baseUrl, 'acct-1', 'ord-1', options),
+    run: (deps, baseUrl, options) =>
+      writeTo(deps, baseUrl, { kind: 'cancel', stream: 'account', accountId, orderId: 'ord-1' }, 'cancel-1', options),
   },
   placePredictionOrder: {
     method: 'POST',
@@ -106,7 +105,8 @@ export const writes: Readonly<Record<string, WriteCase>> = {
     status: 202,
     answer: predictionAnswer,
     isPrediction: true,
-    run: (deps, baseUrl, options) => placePredictionOrder(deps, baseUrl, prediction, options),
+    run: (deps, baseUrl, options) =>
+      writeTo(deps, baseUrl, { kind: 'place', stream: 'prediction', accountId, terms: prediction }, 'ref-1', options),
   },
   replacePredictionOrder: {
     method: 'PATCH',
@@ -114,8 +114,11 @@ export const writes: Readonly<Record<string, WriteCase>> = {
     status: 202,
     answer: predictionAnswer,
     isPrediction: true,
-    run: (deps, baseUrl, options) =>
-      replacePredictionOrder(deps, baseUrl, predictionId, { accountId: 'acct-1', price: '0.45' }, options),
+    run: (deps, baseUrl, options) => {
+      const terms = { price: '0.45' };
+      const request = { kind: 'replace', stream: 'prediction', accountId, orderId: predictionId, terms } as const;
+      return writeTo(deps, baseUrl, request, 'replace-1', options);
+    },
   },
   cancelPredictionOrder: {
     method: 'DELETE',
@@ -123,6 +126,7 @@ export const writes: Readonly<Record<string, WriteCase>> = {
     status: 202,
     answer: predictionAnswer,
     isPrediction: true,
-    run: (deps, baseUrl, options) => cancelPredictionOrder(deps, baseUrl, 'acct-1', predictionId, options),
+    run: (deps, baseUrl, options) =>
+      writeTo(deps, baseUrl, { kind: 'cancel', stream: 'prediction', accountId, orderId: predictionId }, 'cancel-1', options),
   },
 };
