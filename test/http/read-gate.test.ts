@@ -78,6 +78,18 @@ describe('the gate of reads', () => {
     expect(told.at(-1)).toBe('a2');
   });
 
+  it('begins nothing for anyone while all of them have not taken what may be held', async () => {
+    for (const name of ['a1', 'b1', 'c1', 'd1']) ask(name.charAt(0), name);
+    await settled();
+    for (const name of ['a1', 'b1', 'c1', 'd1']) passes.get(name)?.read(800);
+    ask('e', 'e1');
+    await settled();
+    expect(told).toEqual(['a1', 'b1', 'c1', 'd1']);
+    passes.get('a1')?.taken();
+    await settled();
+    expect(told.at(-1)).toBe('e1');
+  });
+
   it('lets a read of more rows than there may be pass alone', async () => {
     ask('a', 'a1', 5000);
     ask('b', 'b1');

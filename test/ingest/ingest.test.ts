@@ -126,6 +126,28 @@ describe('ingest', () => {
     expect(rig.database.log).toEqual([]);
   });
 
+  it('reports a lost lane where the database is behind what it had committed, and commits nothing on top of it', async () => {
+    const rig = await ingestRig(13);
+    rig.lease.witness.sawLane({ generation: 1, ...rig.hold });
+    rig.ingest.begin(rig.hold);
+    rig.offer(observe(orderAt(1, 0)));
+    await rig.clock.advance(1_000);
+    let tries = 0;
+    rig.database.applyBatch = async () => {
+      tries += 1;
+      return { kind: 'unknown', code: 'the connection ended' };
+    };
+    const { reclaim } = rig.database;
+    rig.database.reclaim = async (lane, epoch) => {
+      const hold = await reclaim.call(rig.database, lane, epoch);
+      return hold && { ...hold, batch: 0n };
+    };
+    rig.offer(observe(orderAt(1, 1)));
+    await rig.clock.advance(10_000);
+    expect([tries, rig.state.lost]).toEqual([1, 1]);
+    expect(rig.outcomes).toEqual(['applied']);
+  });
+
   it('settles what is queued when it drains, and gives up at the deadline', async () => {
     const rig = await ingestRig(10);
     rig.ingest.begin(rig.hold);

@@ -170,3 +170,20 @@ it('frames that wait for a lost store share the room, and the account is read ag
   expect(taken).toBeGreaterThan(10);
   expect(taken).toBeLessThan(900);
 });
+
+it('orders that say that the store is lost share the room of what is held for long', async () => {
+  const rig = await manyAccounts(1);
+  await rig.start();
+  const lost = { ...predictionRow, accountId: 'acct-0', certainty: 'unknown_store_lost' };
+  const rows = Array.from({ length: 900 }, (_, i) => ({
+    ...{ ...lost, orderId: `lost-${i}` },
+    updatedAt: new Date(rig.clock.nowMs()).toISOString(),
+    version: String(i + 1),
+  }));
+  rig.platform.rows.set('prediction:acct-0', rows);
+  rig.platform.emit('prediction', 'acct-0', rows[0] ?? lost, 1n);
+  await rig.until('prediction', 'live', 'acct-0');
+  await rig.clock.advance(10_000);
+  expect(rig.budget.usedBytes).toBeGreaterThan(maxBytes / 4);
+  expect(rig.most()).toBeLessThanOrEqual(maxBytes / 2);
+});
