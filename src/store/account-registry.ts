@@ -83,6 +83,7 @@ export class PostgresAccountRegistry implements AccountRegistry {
   async save({ stream, accountId, isSim, sourceEpoch, readUpTo }: AccountRecord): Promise<void> {
     const { pool, witness } = this.deps;
     const seen = witness?.newest === undefined ? null : encodeWitnessed(witness.newest);
+    // Raw: it calls a function of the database and writes by its answer, in one statement.
     const { rows } = await retryTransaction(this.deps, () =>
       pool.query<{ lacks: boolean }>(
         `with look as (select public.lacks_commits($1, $2::json) as lacks), saved as (
@@ -138,9 +139,10 @@ export class PostgresAccountRegistry implements AccountRegistry {
 
 /** The streams on which an account was ever followed. */
 export async function readAccountStreams(pool: Pool, accountId: string): Promise<Stream[]> {
-  const { rows } = await pool.query<{ stream: Stream }>(
-    'select stream from public.accounts where account_id = $1 order by stream',
-    [accountId],
-  );
-  return rows.map(({ stream }) => stream);
+  const rows = await drizzle(pool)
+    .select({ stream: accounts.stream })
+    .from(accounts)
+    .where(eq(accounts.accountId, accountId))
+    .orderBy(asc(accounts.stream));
+  return rows.map(({ stream }) => stream as Stream);
 }

@@ -1,5 +1,8 @@
+import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+import { principalTokens } from './schema/principals.ts';
 
 /**
  * A static token of a principal, by its hash. A principal has as many as it needs, so that one can follow another without a gap; its idempotency keys belong to
@@ -32,36 +35,42 @@ export interface NumberedToken extends PrincipalToken {
   readonly number: number;
 }
 
-interface Row {
-  readonly principal: string;
-  readonly number: number;
-  readonly sha256: string;
-  readonly scopes: string[];
-  readonly accounts: string[] | null;
-  readonly expires_ms: string | null;
-}
-
-const columns = `principal, number, encode(token_sha256, 'hex') as sha256, scopes, accounts, public.time_to_ms(expires_at)::text as expires_ms`;
-
 /** The port `PrincipalStore` in Postgres, and the operations of people on tokens. Tokens themselves are never here. */
 export class PostgresPrincipalStore implements PrincipalStore {
   private readonly deps: RetryDeps & { readonly pool: Pool };
+  private readonly db: NodePgDatabase;
 
   constructor(deps: RetryDeps & { readonly pool: Pool }) {
     this.deps = deps;
+    this.db = drizzle(deps.pool);
   }
 
   active(): Promise<readonly NumberedToken[]> {
-    return this.read(`where expires_at is null or expires_at > now() order by principal, number limit $1`, mostActive);
+    const { principal, number, expiresAt } = principalTokens;
+    return retryTransaction(this.deps, async () => {
+      const lasting = or(isNull(expiresAt), gt(expiresAt, sql`now()`));
+      const rows = await this.db
+        .select()
+        .from(principalTokens)
+        .where(lasting)
+        .orderBy(asc(principal), asc(number))
+        .limit(mostActive);
+      return rows.map(toToken);
+    });
   }
 
   /** All that the principal ever had, oldest first: none of them is ever deleted. */
-  tokensOf(principal: string): Promise<readonly NumberedToken[]> {
-    return this.read('where principal = $1 order by number', principal);
+  tokensOf(name: string): Promise<readonly NumberedToken[]> {
+    const { principal, number } = principalTokens;
+    return retryTransaction(this.deps, async () => {
+      const rows = await this.db.select().from(principalTokens).where(eq(principal, name)).orderBy(asc(number));
+      return rows.map(toToken);
+    });
   }
 
   /** False: the principal has a token of this number, or the hash is there already. */
   async add({ name, number, sha256, scopes, accounts, expiresAtMs }: NumberedToken): Promise<boolean> {
+    // Raw: a value that a constraint refuses must reach the caller as the database's own error, which the query builder would wrap.
     const { rowCount } = await this.deps.pool.query(
       `insert into public.principal_tokens (principal, number, token_sha256, scopes, accounts, expires_at)
        values ($1, $2, decode($3, 'hex'), $4, $5, public.ms_to_time($6)) on conflict do nothing`,
@@ -74,24 +83,34 @@ export class PostgresPrincipalStore implements PrincipalStore {
    * Ends tokens of the principal after `inMs`, by the database's clock, for good: all of them, or the one of this number. Returns the numbers of the tokens
    * that would have lasted longer.
    */
-  async end(principal: string, number: number | undefined, inMs: number): Promise<number[]> {
-    const { rows } = await this.deps.pool.query<{ number: number }>(
-      `update public.principal_tokens set expires_at = now() + $3 * interval '1 millisecond'
-       where principal = $1 and ($2::integer is null or number = $2)
-         and (expires_at is null or (expires_at > now() and expires_at > now() + $3 * interval '1 millisecond'))
-       returning number`,
-      [principal, number ?? null, inMs],
-    );
+  async end(name: string, number: number | undefined, inMs: number): Promise<number[]> {
+    const { principal, expiresAt, number: numbered } = principalTokens;
+    const end = sql`now() + ${inMs} * interval '1 millisecond'`;
+    const rows = await this.db
+      .update(principalTokens)
+      .set({ expiresAt: end })
+      .where(
+        and(
+          eq(principal, name),
+          number === undefined ? undefined : eq(numbered, number),
+          or(isNull(expiresAt), and(gt(expiresAt, sql`now()`), gt(expiresAt, end))),
+        ),
+      )
+      .returning({ number: numbered });
     return rows.map((row) => row.number).sort((a, b) => a - b);
   }
+}
 
-  private async read(where: string, value: unknown): Promise<NumberedToken[]> {
-    const { rows } = await retryTransaction(this.deps, () =>
-      this.deps.pool.query<Row>(`select ${columns} from public.principal_tokens ${where}`, [value]),
-    );
-    return rows.map(({ principal, number, sha256, scopes, accounts, expires_ms }) => ({
-      ...{ name: principal, number, sha256, scopes, accounts: accounts ?? 'all' },
-      ...(expires_ms !== null && { expiresAtMs: Number(expires_ms) }),
-    }));
-  }
+function toToken({
+  principal,
+  number,
+  tokenSha256,
+  scopes,
+  accounts,
+  expiresAt,
+}: typeof principalTokens.$inferSelect): NumberedToken {
+  return {
+    ...{ name: principal, number, sha256: tokenSha256.toString('hex'), scopes, accounts: accounts ?? 'all' },
+    ...(expiresAt !== null && { expiresAtMs: expiresAt.getTime() }),
+  };
 }

@@ -1,4 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import { Secret } from '../runtime/secret.ts';
 import type {
@@ -10,6 +12,7 @@ import type {
   UnreadableToken,
 } from '../runtime/token-store.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+import { credentials } from './schema/accounts.ts';
 
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -71,31 +74,33 @@ interface CredentialListDeps extends RetryDeps {
 /** The port `CredentialList` in Postgres. Listing and forgetting need no key: tokens are identified by the name of their credential, and stay sealed. */
 export class PostgresCredentialList implements CredentialList {
   protected readonly deps: CredentialListDeps;
+  protected readonly db: NodePgDatabase;
 
   constructor(deps: CredentialListDeps) {
     this.deps = deps;
+    this.db = drizzle(deps.pool);
   }
 
-  async stored(prefix: string): Promise<StoredCredential[]> {
-    const { rows } = await retryTransaction(this.deps, () =>
-      this.deps.pool.query<{ credential: string; generation: string }>(
-        'select credential, generation from public.credentials where sealed is not null and starts_with(credential, $1) order by credential',
-        [prefix],
-      ),
+  stored(prefix: string): Promise<StoredCredential[]> {
+    const { credential, generation, sealed } = credentials;
+    return retryTransaction(this.deps, async () =>
+      this.db
+        .select({ credential, generation })
+        .from(credentials)
+        .where(and(isNotNull(sealed), sql`starts_with(${credential}, ${prefix})`))
+        .orderBy(asc(credential)),
     );
-    return rows.map(({ credential, generation }) => ({ credential, generation: Number(generation) }));
   }
 
   /** The row stays, for the process that holds the claim; generation 0 makes every save that is under way come too late. */
-  forget(credential: string): Promise<boolean> {
-    return this.changes(
-      'update public.credentials set sealed = null, generation = 0, updated_at = now() where credential = $1 and sealed is not null',
-      [credential],
+  async forget(name: string): Promise<boolean> {
+    const { credential, sealed } = credentials;
+    const { rowCount } = await retryTransaction(this.deps, async () =>
+      this.db
+        .update(credentials)
+        .set({ sealed: null, generation: 0, updatedAt: sql`now()` })
+        .where(and(eq(credential, name), isNotNull(sealed))),
     );
-  }
-
-  protected async changes(text: string, values: unknown[]): Promise<boolean> {
-    const { rowCount } = await retryTransaction(this.deps, () => this.deps.pool.query(text, values));
     return rowCount === 1;
   }
 }
@@ -135,25 +140,27 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     );
   }
 
-  async unclaim(credential: string, holder: string): Promise<void> {
-    await this.changes(
-      'update public.credentials set claimed_by = null, claimed_until = null where credential = $1 and claimed_by = $2',
-      [credential, holder],
+  async unclaim(name: string, holder: string): Promise<void> {
+    const { credential, claimedBy } = credentials;
+    await retryTransaction(this.deps, async () =>
+      this.db
+        .update(credentials)
+        .set({ claimedBy: null, claimedUntil: null })
+        .where(and(eq(credential, name), eq(claimedBy, holder))),
     );
   }
 
-  async load(credential: string): Promise<StoredToken | UnreadableToken | undefined> {
-    const { pool } = this.deps;
-    const { rows } = await retryTransaction(this.deps, () =>
-      pool.query<{ generation: string; sealed: Buffer }>(
-        'select generation, sealed from public.credentials where credential = $1 and sealed is not null',
-        [credential],
-      ),
+  async load(name: string): Promise<StoredToken | UnreadableToken | undefined> {
+    const { credential, generation: number, sealed } = credentials;
+    const [row] = await retryTransaction(this.deps, async () =>
+      this.db
+        .select({ generation: number, sealed })
+        .from(credentials)
+        .where(and(eq(credential, name), isNotNull(sealed))),
     );
-    const [row] = rows;
-    if (row === undefined) return undefined;
-    const generation = Number(row.generation);
-    const text = unsealed(this.key, placeOf(credential, generation), row.sealed);
+    if (row?.sealed == null) return undefined;
+    const { generation } = row;
+    const text = unsealed(this.key, placeOf(name, generation), row.sealed);
     if (text instanceof SealError) return { generation, unreadable: text.message };
     const token = JSON.parse(text) as Sealed;
     return {
@@ -182,6 +189,12 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
        where c.generation = excluded.generation - 1 or c.sealed = excluded.sealed`,
       [credential, generation, sealed],
     );
+  }
+
+  /** Raw: an upsert that writes by what the row holds, and whose result is whether it wrote. */
+  private async changes(text: string, values: unknown[]): Promise<boolean> {
+    const { rowCount } = await retryTransaction(this.deps, () => this.deps.pool.query(text, values));
+    return rowCount === 1;
   }
 }
 
