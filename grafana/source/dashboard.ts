@@ -1,6 +1,6 @@
 import { isFigure, type Panel, panelJson } from './panel.ts';
 
-export interface Row {
+interface Row {
   readonly title: string;
   readonly panels: readonly Panel[];
 }

@@ -12,7 +12,7 @@ import { serviceAlerts } from './service-alerts.ts';
 import { sourceAlerts } from './source-alerts.ts';
 
 export const dashboards: readonly Dashboard[] = [overview, dataPath, commandsDashboard, resources];
-export const alertGroups = { sources: sourceAlerts, data: dataAlerts, service: serviceAlerts };
+const alertGroups = { sources: sourceAlerts, data: dataAlerts, service: serviceAlerts };
 export const alerts: readonly Alert[] = Object.values(alertGroups).flat();
 
 /** Where the runbook of an alert is, from the root of the repository. */

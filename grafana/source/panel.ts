@@ -1,9 +1,9 @@
 import { runbookUid } from './alert.ts';
 
 /** Units as Grafana names them. */
-export type Unit = 'none' | 'short' | 's' | 'percentunit' | 'ops' | 'reqps' | 'bytes';
+type Unit = 'none' | 'short' | 's' | 'percentunit' | 'ops' | 'reqps' | 'bytes';
 
-export interface Query {
+interface Query {
   /** PromQL with `$job` and `$__rate_interval`. */
   readonly expr: string;
   /** Name of the line, with `{{label}}`. */
@@ -11,7 +11,7 @@ export interface Query {
 }
 
 /** From green to red: from which value on it is amber, from which red. `below` turns it round. */
-export interface Limits {
+interface Limits {
   readonly amber?: number;
   readonly red?: number;
   readonly below?: boolean;

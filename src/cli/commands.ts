@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CliIo } from './io.ts';
 
-export type CommandFactory = (io: CliIo) => Command;
+type CommandFactory = (io: CliIo) => Command;
 
 export interface CommandEntry {
   readonly name: string;

@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
 
-export interface AwaitDeps {
+interface AwaitDeps {
   readonly journal: Pick<CommandJournal, 'find'>;
   readonly book: CommandBook;
   readonly clock: Clock;
@@ -15,7 +15,7 @@ const pollMs = 500;
 const followedPollMs = 5_000;
 
 /** Nothing more comes by itself: the command is final, or a person has to settle it. */
-export function isOver(command: Command): boolean {
+function isOver(command: Command): boolean {
   return isFinal(command.state) || command.state === 'conflict';
 }
 

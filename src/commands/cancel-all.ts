@@ -11,7 +11,7 @@ import { listCancelAll } from './list-cancel-all.ts';
 import type { SendingTerm } from './submit-command.ts';
 import { untilAnswered } from './until-answered.ts';
 
-export interface CancelAllsDeps extends CancelAllRunDeps {
+interface CancelAllsDeps extends CancelAllRunDeps {
   readonly accounts: FollowedAccounts;
   readonly log: Log;
   /** The term to send under, or why nothing may be sent. */
@@ -24,7 +24,7 @@ export interface CancelAllsDeps extends CancelAllRunDeps {
 /** `onLanding`: where it is left out, an order that lands late is cancelled. */
 export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding };
 
-export type CancelAllOptions = Pick<
+type CancelAllOptions = Pick<
   CommandOptions,
   'lane' | 'cancelAllWindow' | 'cancelAllReadMs' | 'cancelAllAnswerMs' | 'journalBackoff'
 >;

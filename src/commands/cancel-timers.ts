@@ -11,7 +11,7 @@ import type { CancelAfterResult, CancelAllResult, CancelAllScope } from './comma
 import type { SendingTerm } from './submit-command.ts';
 import { untilAnswered } from './until-answered.ts';
 
-export interface CancelTimersDeps {
+interface CancelTimersDeps {
   readonly journal: Pick<CommandJournal, 'setCancelTimers' | 'armedCancelTimers' | 'endCancelTimer'>;
   readonly clock: Clock;
   readonly random: Random;

@@ -12,7 +12,7 @@ import { type Budgets, budgetOf } from './rate-budget.ts';
 
 export type Declined = Extract<SubmitResult, { kind: 'declined' }>;
 
-export interface CheckDeps {
+interface CheckDeps {
   readonly journal: Pick<CommandJournal, 'readOrder'>;
   readonly accounts: FollowedAccounts;
   readonly book: CommandBook;

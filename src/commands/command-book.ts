@@ -3,13 +3,13 @@ import { orderKey } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
-export interface BookOptions {
+interface BookOptions {
   readonly maxWatched: number;
   readonly recentMs: number;
 }
 
 /** Called with each new version of a watched command. `before`: the version known until then. */
-export type OnChange = (watched: Watched, before: Command) => void;
+type OnChange = (watched: Watched, before: Command) => void;
 
 const maxRecent = 10_000;
 

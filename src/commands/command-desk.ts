@@ -38,7 +38,7 @@ import { Reconciler } from './reconciler.ts';
 import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { type SendingTerm, SubmitCommand } from './submit-command.ts';
 
-export interface CommandDeskDeps {
+interface CommandDeskDeps {
   readonly journal: CommandJournal;
   readonly entry: OrderEntry;
   readonly accounts: FollowedAccounts;
@@ -53,7 +53,7 @@ export interface CommandDeskDeps {
 }
 
 /** The command side at a glance, for `/status`. */
-export interface DeskStatus extends SentAndUnresolved {
+interface DeskStatus extends SentAndUnresolved {
   readonly enabled: boolean;
   /** This process holds the lane. While it stands by, it does not know which commands are unresolved. */
   readonly leading: boolean;

@@ -10,7 +10,7 @@ import type { CommandOptions } from './command-options.ts';
 import type { Decide, Decision } from './decide-step.ts';
 import type { HaltWatch } from './halt-watch.ts';
 
-export interface CommandStepsDeps {
+interface CommandStepsDeps {
   readonly journal: CommandJournal;
   readonly book: CommandBook;
   readonly haltWatch: HaltWatch;
@@ -21,7 +21,7 @@ export interface CommandStepsDeps {
   readonly onStep: () => void;
 }
 
-export type CommitResult =
+type CommitResult =
   | { readonly kind: 'stepped'; readonly command: Command; readonly decision: Decision }
   /** Nothing was left to decide on its newest version. */
   | { readonly kind: 'nothing'; readonly command: Command }

@@ -152,7 +152,7 @@ export type CancelAllScope = (
   | { readonly kind: 'service'; readonly accountIds: readonly string[] }
 ) & { readonly only?: OrderSelection };
 
-export interface CancelAllEntry {
+interface CancelAllEntry {
   readonly accountId: string;
   readonly stream: Stream;
   readonly orderId: string;

@@ -5,7 +5,7 @@ import type { Approval, CommandJournal, Deed } from '../store/command-journal.ts
 import type { CommandOptions } from './command-options.ts';
 import type { ApprovalsResult, ApproveResult, OperatorWord, Requested } from './commands.ts';
 
-export interface FourEyesDeps {
+interface FourEyesDeps {
   readonly journal: Pick<CommandJournal, 'requestApproval' | 'approvals' | 'takeApproval'>;
   readonly clock: Clock;
   readonly random: Random;

@@ -5,7 +5,7 @@ import type { CommandOptions } from './command-options.ts';
 import type { Decision } from './decide-step.ts';
 import { accountScope, type Halts, service } from './halts.ts';
 
-export interface HaltWatchDeps {
+interface HaltWatchDeps {
   readonly halts: Halts;
   readonly book: CommandBook;
 }

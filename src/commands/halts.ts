@@ -7,9 +7,9 @@ import type { CommandJournal, Halt, Term } from '../store/command-journal.ts';
 import type { OperatorWord } from './commands.ts';
 
 /** `operator`: raised by a person whose token is for every account; `account_operator`: by one whose token names some accounts. */
-export type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'account_operator' | 'commits_lost';
+type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'account_operator' | 'commits_lost';
 
-export interface HaltsDeps {
+interface HaltsDeps {
   readonly journal: Pick<CommandJournal, 'activeHalts' | 'raiseHalt' | 'clearHalts'>;
   readonly clock: Clock;
   readonly random: Random;

@@ -8,7 +8,7 @@ import { runProbe } from './account-reads.ts';
 import type { Declined } from './check-submission.ts';
 import type { CancelAllScope } from './commands.ts';
 
-export interface ListDeps {
+interface ListDeps {
   readonly journal: Pick<CommandJournal, 'openOrders' | 'unseenPlaces'>;
   readonly accounts: FollowedAccounts;
   readonly clock: Clock;
@@ -16,13 +16,13 @@ export interface ListDeps {
   readonly objection: (accountId: string) => Declined | undefined;
 }
 
-export interface ListLimits {
+interface ListLimits {
   /** For all reads together. It is short, because no cancel leaves before they end. */
   readonly cancelAllReadMs: number;
   readonly over: AbortSignal;
 }
 
-export type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declined'>;
+type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declined'>;
 
 const pageSize = 500;
 const readsAtOnce = 32;

@@ -9,7 +9,7 @@ import type { CommandOptions } from './command-options.ts';
 import type { SettleWatched } from './settle-watched.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
-export interface OrphanOrdersDeps {
+interface OrphanOrdersDeps {
   readonly journal: CommandJournal;
   readonly book: CommandBook;
   readonly settling: SettleWatched;

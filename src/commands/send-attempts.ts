@@ -16,7 +16,7 @@ import { type Budgets, budgetOf } from './rate-budget.ts';
 import type { Watched } from './watched.ts';
 import { WritePermit } from './write-permit.ts';
 
-export interface SendAttemptsDeps {
+interface SendAttemptsDeps {
   readonly journal: CommandJournal;
   readonly entry: OrderEntry;
   readonly lease: Lease;

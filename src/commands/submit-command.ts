@@ -32,7 +32,7 @@ import { type Budgets, budgetOf } from './rate-budget.ts';
 import type { Pacing, SendAttempts } from './send-attempts.ts';
 import type { Watched } from './watched.ts';
 
-export interface SubmitDeps {
+interface SubmitDeps {
   readonly journal: CommandJournal;
   readonly accounts: FollowedAccounts;
   readonly quotes: Quotes;

@@ -7,7 +7,7 @@ import type { CommandOptions } from './command-options.ts';
 import { type Halts, haltedBecause } from './halts.ts';
 import type { Watched } from './watched.ts';
 
-export interface WritePermitDeps {
+interface WritePermitDeps {
   readonly journal: Pick<CommandJournal, 'markSending'>;
   readonly book: CommandBook;
   readonly lease: Lease;
@@ -15,7 +15,7 @@ export interface WritePermitDeps {
   readonly clock: Clock;
 }
 
-export interface PermitScope {
+interface PermitScope {
   readonly attemptId: string;
   readonly request: CommandRequest;
   readonly opened: Promise<Watched | undefined>;

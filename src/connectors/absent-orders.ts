@@ -10,7 +10,7 @@ import type { RowIntake } from './row-intake.ts';
  * `forgotten`: still unknown after a quarter of an hour.
  */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
-export type AbsenceCause = (typeof absenceCauses)[number];
+type AbsenceCause = (typeof absenceCauses)[number];
 
 export interface Absence {
   readonly cause: AbsenceCause;

@@ -10,7 +10,7 @@ import { roomIn } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
 import type { RowIntake, TakenRow } from './row-intake.ts';
 
-export interface AccountLooksDeps {
+interface AccountLooksDeps {
   readonly reads: OrderReads;
   readonly reader: AccountReader;
   readonly looks: OrderLooks;
@@ -19,7 +19,7 @@ export interface AccountLooksDeps {
   readonly clock: Clock;
 }
 
-export interface AccountLooksOptions {
+interface AccountLooksOptions {
   readonly stream: Stream;
   readonly accountId: string;
   readonly isSim: boolean;

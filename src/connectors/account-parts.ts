@@ -34,7 +34,7 @@ export interface AccountPartsDeps {
   readonly budget: ByteBudget;
 }
 
-export interface AccountPartsOptions {
+interface AccountPartsOptions {
   readonly stream: Stream;
   readonly timings: StreamTimings;
   /** The life of the account's session. */

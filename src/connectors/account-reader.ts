@@ -20,7 +20,7 @@ import type { StreamTimings } from './stream-timings.ts';
 import type { Unrecovered } from './unrecovered.ts';
 import type { Window } from './window.ts';
 
-export interface AccountReaderDeps {
+interface AccountReaderDeps {
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;
@@ -36,7 +36,7 @@ export interface AccountReaderDeps {
   readonly troubledGate: Window;
 }
 
-export interface AccountReaderOptions {
+interface AccountReaderOptions {
   readonly stream: Stream;
   readonly timings: StreamTimings;
   /** Called with the outcome of each row of an audit, to find losses and corrections. */

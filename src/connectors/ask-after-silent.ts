@@ -9,7 +9,7 @@ import type { OrderLooks } from './order-looks.ts';
 import type { ReadProgress } from './read-progress.ts';
 import type { TakenRow } from './row-intake.ts';
 
-export interface AskDeps {
+interface AskDeps {
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;

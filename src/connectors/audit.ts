@@ -109,7 +109,7 @@ export class SilentLossWatch {
   }
 }
 
-export interface AuditDeps {
+interface AuditDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics['source'];

@@ -14,7 +14,7 @@ export type SubscribeOutcome =
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
   | { readonly kind: 'ended' };
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly stream: Stream;
   readonly url: string;
   readonly token: AccessToken;
@@ -22,7 +22,7 @@ export interface ConnectionOptions {
 }
 
 export type EventFrame = Extract<Frame, { kind: 'event' }>;
-export type ControlFrame = Exclude<Frame, { kind: 'event' | 'unreadable' }>;
+type ControlFrame = Exclude<Frame, { kind: 'event' | 'unreadable' }>;
 export type UnreadableFrame = Extract<Frame, { kind: 'unreadable' }>;
 
 export interface ConnectionHandlers {
@@ -34,7 +34,7 @@ export interface ConnectionHandlers {
   onEnd(end: ConnectionEnd, connection: Connection): void;
 }
 
-export interface Subscription {
+interface Subscription {
   /** Resolves with the platform's answer, or with `ended`. Never rejects. */
   readonly outcome: Promise<SubscribeOutcome>;
   /** Resolves when the first request was not answered within `ackMs`. It is asked again for as long as the connection lives. */

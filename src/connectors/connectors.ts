@@ -8,7 +8,7 @@ import type { SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
 import { Pace, Window } from './window.ts';
 
-export type ConnectorsDeps = Omit<SourceDeps, keyof ReturnType<typeof sharedByAccounts>>;
+type ConnectorsDeps = Omit<SourceDeps, keyof ReturnType<typeof sharedByAccounts>>;
 
 export interface ConnectorsOptions extends AccountsFollowerOptions {
   /** Whole address of the production stream: account orders. */

@@ -8,7 +8,7 @@ import type { OrderLook, OrderLooks } from './order-looks.ts';
 import type { RowIntake } from './row-intake.ts';
 import type { Pace } from './window.ts';
 
-export interface DoubtsDeps {
+interface DoubtsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly looks: OrderLooks;

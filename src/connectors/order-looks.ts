@@ -10,9 +10,9 @@ import type { RowIntake } from './row-intake.ts';
 
 /** Why an order is looked at, the most urgent first. */
 const ranks = ['command', 'frame', 'silent', 'doubt'] as const;
-export type LookRank = (typeof ranks)[number];
+type LookRank = (typeof ranks)[number];
 
-export interface LookRequest {
+interface LookRequest {
   readonly rank: LookRank;
   /** The caller gives up with it, and is answered at once. */
   readonly signal: AbortSignal;
@@ -40,7 +40,7 @@ export type OrderLook =
   | { readonly kind: 'unclear' }
   | { readonly kind: 'failed'; readonly error: PlatformError };
 
-export interface OrderLooksDeps {
+interface OrderLooksDeps {
   readonly reads: OrderReads;
   readonly intake: RowIntake;
   readonly sink: ObservationSink;

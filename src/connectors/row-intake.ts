@@ -8,7 +8,7 @@ import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts'
 import type { ObservationSink } from './observation-sink.ts';
 
 /** The facts about a row that its content does not give. */
-export interface RowSource {
+interface RowSource {
   readonly cause: Cause;
   readonly receivedMs: number;
   readonly bytes: number;
@@ -23,13 +23,13 @@ export interface RowSource {
 }
 
 /** The row was held back: by the guard, or because the platform's store was lost since it was asked for. No part of it went to ingest. */
-export interface Withheld {
+interface Withheld {
   readonly kind: 'withheld';
 }
 
 export type TakenRow = Observation | Unreadable | ForeignRow | Withheld;
 
-export interface RowIntakeDeps {
+interface RowIntakeDeps {
   readonly sink: ObservationSink;
   readonly clock: Clock;
   readonly metrics: Metrics['source'];

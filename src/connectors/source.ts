@@ -20,7 +20,7 @@ export interface SourceDeps extends SessionDeps {
   readonly gauges?: SourceGauges;
 }
 
-export interface SourceOptions extends Omit<SessionOptions, 'onStoreLost'> {
+interface SourceOptions extends Omit<SessionOptions, 'onStoreLost'> {
   /** The whole address of the stream. */
   readonly url: string;
 }

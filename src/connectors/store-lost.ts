@@ -9,7 +9,7 @@ import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import type { RowIntake } from './row-intake.ts';
 
-export interface HeldFrame {
+interface HeldFrame {
   readonly row: unknown;
   readonly text: string;
   readonly receivedMs: number;

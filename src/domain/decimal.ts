@@ -64,7 +64,7 @@ export function divideDecimals(a: Decimal, b: Decimal): Decimal | undefined {
 }
 
 /** An amount at an average price. */
-export interface Averaged {
+interface Averaged {
   readonly quantity: Decimal;
   readonly average: Decimal;
 }

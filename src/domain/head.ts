@@ -42,7 +42,7 @@ export type Reduction =
   | { readonly outcome: 'conflict'; readonly reason: string; readonly detail: string };
 
 /** A head as it is stored: two JSON texts, the revision, and the version as decimal digits. */
-export interface StoredHead {
+interface StoredHead {
   readonly state: string;
   readonly join: string;
   readonly revision: number;

@@ -10,7 +10,7 @@ import { namesThisHost } from './browser-guard.ts';
 import { answerProblem, answerUnknownPath } from './problem.ts';
 import { observeRequest, sendProblem } from './send-answer.ts';
 
-export interface AdminServerDeps {
+interface AdminServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -20,7 +20,7 @@ export interface AdminServerDeps {
   readonly status: () => unknown;
 }
 
-export interface AdminServerOptions {
+interface AdminServerOptions {
   readonly host: string;
   /** 0: any free port; see `address`. */
   readonly port: number;

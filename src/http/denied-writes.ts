@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-export interface DeniedWritesDeps {
+interface DeniedWritesDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly auditTrail: Pick<AuditTrail, 'record'>;

@@ -254,7 +254,7 @@ export class RestServer implements Service {
 }
 
 /** No caller would have to sign in, and other machines could reach the port. */
-export class AuthRequiredError extends Error {
+class AuthRequiredError extends Error {
   readonly code = 'AUTH_REQUIRED';
   readonly retryable = false;
 

@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-export interface ServeDeps {
+interface ServeDeps {
   readonly metrics: RestMetrics;
   readonly gate: ReadGate;
   readonly parts: RouteParts;

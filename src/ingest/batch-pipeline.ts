@@ -13,7 +13,7 @@ import { type PreparedBatch, prepareBatch } from './prepare-batch.ts';
 
 const maxFlights = 2;
 
-export interface PipelineDeps extends IngestDeps {
+interface PipelineDeps extends IngestDeps {
   /** Up to `count` queued entries of about `maxBytes` in all, oldest first; empty when there are none. */
   readonly source: (count: number, maxBytes: number) => Entry[];
   /** Woken by every offer, and by every answer of the store. */

@@ -8,7 +8,7 @@ import { type Entry, entryAtMs, entryBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 
 /** The lane was lost, or the process is stopping: the offered items are not settled. A source that comes back reads everything again. */
-export class LaneEndedError extends Error {
+class LaneEndedError extends Error {
   readonly code = 'LANE_ENDED';
   readonly retryable = true;
 

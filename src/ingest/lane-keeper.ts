@@ -16,7 +16,7 @@ export interface LaneTenant {
   end(): Promise<void>;
 }
 
-export interface LaneKeeperDeps {
+interface LaneKeeperDeps {
   readonly store: LaneStore;
   readonly lease: Lease;
   readonly tenant: LaneTenant;
@@ -27,7 +27,7 @@ export interface LaneKeeperDeps {
   readonly log: Log;
 }
 
-export interface LaneKeeperOptions {
+interface LaneKeeperOptions {
   readonly lane: number;
   /** Names this process in the lane's row. */
   readonly holder: string;
@@ -37,7 +37,7 @@ export interface LaneKeeperOptions {
   readonly acquireEveryMs: number;
 }
 
-export type LaneState = 'standby' | 'held' | 'stopped';
+type LaneState = 'standby' | 'held' | 'stopped';
 
 /**
  * Holds the lane, or stands by for it.

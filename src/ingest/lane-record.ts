@@ -3,7 +3,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Takeover } from '../store/lane-store.ts';
 
-export interface LaneRecordDeps {
+interface LaneRecordDeps {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['ingest'], 'laneHeld' | 'laneEpoch' | 'laneTakeovers' | 'laneTakeoverSeconds' | 'fenced'>;
   readonly log: Log;

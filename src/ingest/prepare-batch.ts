@@ -32,7 +32,7 @@ export interface PreparedBatch {
   readonly bytes: number;
 }
 
-export interface PrepareOptions {
+interface PrepareOptions {
   readonly generation: number;
   /** Attempts of ours by their ids, among those that entries about unknown orders refer to. */
   readonly bindings: ReadonlyMap<string, Binding>;

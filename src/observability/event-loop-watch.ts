@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { CheckResult } from './health.ts';
 
-export interface EventLoopWatchOptions {
+interface EventLoopWatchOptions {
   readonly sampleEveryMs: number;
   /** A sample that comes later than this counts as late. */
   readonly lateMs: number;

@@ -18,20 +18,20 @@ export interface HealthCheck {
   check(): Promise<CheckResult>;
 }
 
-export interface CheckReport extends CheckResult {
+interface CheckReport extends CheckResult {
   readonly name: string;
   readonly effect: HealthCheck['effect'];
   readonly ms: number;
 }
 
-export interface HealthReport {
+interface HealthReport {
   readonly status: 'ready' | 'degraded' | 'unready';
   /** True when every check of effect `leader` passes too. */
   readonly leader: boolean;
   readonly checks: readonly CheckReport[];
 }
 
-export interface HealthOptions {
+interface HealthOptions {
   /** For each check; they run side by side. */
   readonly checkDeadlineMs: number;
   /** A report is valid for this long: with any number of probes the database is asked once in that time. */

@@ -26,9 +26,7 @@ export interface PendingSave {
   saved?: { readonly replaces: number; readonly token: Token };
 }
 
-export type AcquireResult =
-  | { readonly ok: true; readonly token: StoredToken }
-  | { readonly ok: false; readonly error: PlatformError };
+type AcquireResult = { readonly ok: true; readonly token: StoredToken } | { readonly ok: false; readonly error: PlatformError };
 
 /** Longer than one exchange can take, so that a claim is never taken over from a process that still waits for the answer. */
 const claimMs = 20_000;

@@ -4,7 +4,7 @@ import type { Grant } from './exchange-token.ts';
 import type { PlatformError } from './platform-error.ts';
 import { authorizeScreenPath } from './wire/oauth.ts';
 
-export interface AuthorizationOptions {
+interface AuthorizationOptions {
   /** Base address of the sign-in screen. */
   readonly authUrl: string;
   /** Base address of the token endpoint; an `iss` in the answer must be this. */
@@ -49,7 +49,7 @@ export async function beginAuthorization(options: AuthorizationOptions): Promise
   };
 }
 
-export type CallbackResult =
+type CallbackResult =
   | { readonly ok: true; readonly grant: Grant }
   /** Code `STATE_MISMATCH`: the answer belongs to another sign-in, and nothing is done with its code. Otherwise the platform's own (`access_denied` …). */
   | { readonly ok: false; readonly error: PlatformError };

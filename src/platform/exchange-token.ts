@@ -25,7 +25,7 @@ export type Grant =
       readonly verifier: Secret;
     };
 
-export type ExchangeResult =
+type ExchangeResult =
   | { readonly ok: true; readonly token: Token }
   /** `refused`: the platform said no, and will again until a person does something. Otherwise nothing is known, and trying again is right. */
   | { readonly ok: false; readonly refused: boolean; readonly error: PlatformError };

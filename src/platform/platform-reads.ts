@@ -73,7 +73,7 @@ const maxPages = 20_000;
  * All pages of one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET /v1/predictions/orders`), oldest change first. A row may come twice: an order that changes
  * during the read moves to the end.
  */
-export async function listOrders(
+async function listOrders(
   deps: ReadDeps,
   baseUrl: string,
   request: ListRequest,

@@ -5,7 +5,7 @@ import { parseJson } from './parse-json.ts';
 import { errorFromAnswer, type PlatformError } from './platform-error.ts';
 import { type CodeGiven, codeGiven, confirmPath, mfaAnswer, mfaPath, signInAnswer, signInPath } from './wire/oauth.ts';
 
-export interface SignInDeps {
+interface SignInDeps {
   readonly http: Http;
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { Http, HttpOutcome, HttpRequest } from './http.ts';
 
-export interface UndiciHttpOptions {
+interface UndiciHttpOptions {
   readonly connectMs?: number;
   readonly totalMs?: number;
   readonly maxBodyBytes?: number;

@@ -4,11 +4,11 @@ import type { FollowDeps } from './follow-topic.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { readTopic } from './read-topic.ts';
 
-export interface CanaryReaderDeps extends FollowDeps {
+interface CanaryReaderDeps extends FollowDeps {
   readonly metrics: Pick<Metrics['relay'], 'canary'>;
 }
 
-export interface CanaryReaderOptions {
+interface CanaryReaderOptions {
   readonly kafka: KafkaOptions;
   /** The continuity topic. */
   readonly topic: string;

@@ -9,7 +9,7 @@ import { checkAcks, NotingPartitioner } from './kafkajs/partitioner.ts';
 import { splitSends, toPublishError } from './publish-sends.ts';
 import { PublishError, type Publisher, type PublishRow } from './publisher.ts';
 
-export interface LogPublisherDeps extends KafkaClientDeps {
+interface LogPublisherDeps extends KafkaClientDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<Metrics['relay'], 'producerReplaced'>;

@@ -7,7 +7,7 @@ export interface NewestLimits {
 }
 
 /** The newest row of each order since the last flush, and the seq up to which these rows are complete. */
-export interface Harvest {
+interface Harvest {
   readonly rows: readonly LogRow[];
   readonly upTo: bigint;
 }

@@ -10,7 +10,7 @@ import type { Publisher } from './publisher.ts';
 import { TroubleLog } from './relay-options.ts';
 import { TermLoop } from './term-loop.ts';
 
-export interface OutcomeRelayDeps {
+interface OutcomeRelayDeps {
   readonly log: OutcomeLog;
   /** A publisher of its own: it takes one send at a time, and updates must not wait for commands. The creator closes it. */
   readonly publisher: Publisher;
@@ -21,7 +21,7 @@ export interface OutcomeRelayDeps {
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
 }
 
-export interface OutcomeRelayOptions {
+interface OutcomeRelayOptions {
   /** Rows in one read, and in one publish. */
   readonly maxRows: number;
   /** How often the outbox is read without a wake-up, for example after a step whose wake-up was lost with its process. */

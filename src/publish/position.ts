@@ -2,7 +2,7 @@ import type { Log } from '../observability/log.ts';
 import type { Lease } from '../runtime/lease.ts';
 import type { RelayCursor, UpdateLog } from '../store/update-log.ts';
 
-export interface PositionDeps {
+interface PositionDeps {
   readonly log: UpdateLog;
   readonly lease: Lease;
   readonly logger: Log;

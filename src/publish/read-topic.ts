@@ -9,7 +9,7 @@ import {
   type TopicRecord,
 } from './follow-topic.ts';
 
-export interface ReadTopicOptions extends FollowOptions {
+interface ReadTopicOptions extends FollowOptions {
   /** `end`: stops after the records that were there when the reading began. Otherwise it continues until `signal` aborts. */
   readonly until?: 'end';
   readonly signal?: AbortSignal;

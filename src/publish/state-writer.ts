@@ -13,7 +13,7 @@ import { PublishError, type StatePublisher } from './publisher.ts';
 import { TroubleLog } from './relay-options.ts';
 import { TermLoop } from './term-loop.ts';
 
-export interface StateWriterDeps {
+interface StateWriterDeps {
   readonly log: UpdateLog;
   /** The creator closes it once the writer is drained. */
   readonly publisher: StatePublisher;

@@ -1,6 +1,6 @@
 import { Wakeup } from '../runtime/waiting.ts';
 
-export interface TermLoopDeps<Term> {
+interface TermLoopDeps<Term> {
   /** The work of one term, until the term is over or the drain has nothing left to do. Never rejects. */
   readonly serve: (term: Term) => Promise<void>;
 }

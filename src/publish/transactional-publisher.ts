@@ -9,14 +9,14 @@ import { checkAcks, NotingPartitioner } from './kafkajs/partitioner.ts';
 import { kafkaErrorType, splitSends, toPublishError } from './publish-sends.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
 
-export interface TransactionalPublisherDeps extends KafkaClientDeps {
+interface TransactionalPublisherDeps extends KafkaClientDeps {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['relay'], 'producerReplaced'>;
   /** Called when the broker refuses us because a later writer has taken the topic over. */
   readonly onFenced?: () => void;
 }
 
-export interface TransactionalPublisherOptions {
+interface TransactionalPublisherOptions {
   readonly kafka: KafkaOptions;
   readonly topic: string;
   /** The partition count that the topic must have, or it is not written to. Left out: any count is accepted. */

@@ -1,4 +1,4 @@
-export interface QueueLimits {
+interface QueueLimits {
   readonly maxCount: number;
   readonly maxBytes: number;
 }

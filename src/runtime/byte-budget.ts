@@ -6,7 +6,7 @@ export interface ByteShare {
   giveBackAll(): void;
 }
 
-export interface ShareOptions {
+interface ShareOptions {
   /** When it aborts all bytes are given back, and none can be taken any more. */
   readonly signal: AbortSignal;
   /**

@@ -7,7 +7,7 @@ import { type SandboxInput, type SandboxOptions, sandboxOptions } from './sandbo
 type Users = NonNullable<SandboxInput['users']>;
 type Clients = NonNullable<SandboxInput['clients']>;
 
-export const redirectUri = 'http://127.0.0.1:8787/callback';
+const redirectUri = 'http://127.0.0.1:8787/callback';
 
 /**
  * The people and apps of a sandbox without a cast of its own: alice without MFA and with an account of each kind, bob with MFA, carol whose accounts the

@@ -40,7 +40,7 @@ export const updatePage = z
   })
   .meta({ id: 'UpdatePage', title: 'Updates of one order by revision, oldest first' });
 
-export const attempt = z
+const attempt = z
   .object({
     attemptId: z.string().describe('Our reference on the order: clientId, clientOrderRef'),
     number: z.int().positive(),
@@ -53,7 +53,7 @@ export const attempt = z
   })
   .meta({ id: 'Attempt', title: 'One write to the platform' });
 
-export const evidence = z
+const evidence = z
   .object({
     number: z.int().describe('Rises within a command'),
     kind: z.enum(evidenceKinds),

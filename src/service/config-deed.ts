@@ -7,12 +7,12 @@ import type { Log } from '../observability/log.ts';
 import { Secret } from '../runtime/secret.ts';
 import { newestConfiguration, recordDeed, type SettingTexts } from '../store/audit-log.ts';
 
-export interface ConfigDeedDeps {
+interface ConfigDeedDeps {
   readonly pool: Pool;
   readonly log: Log;
 }
 
-export interface ConfigDeedOptions {
+interface ConfigDeedOptions {
   readonly config: Config;
   readonly effective: readonly EffectiveValue[];
   readonly lane: number;

@@ -13,7 +13,7 @@ import type { Sources } from './lane-parts.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 
 /** The connectors of one credential, and the tokens that they use. */
-export interface CredentialParts {
+interface CredentialParts {
   readonly tokens: RefreshingTokenSource;
   readonly connectors: Connectors;
 }
@@ -23,7 +23,7 @@ export interface CredentialSource extends SourceStatus {
   readonly credential: string;
 }
 
-export interface CredentialSourcesDeps {
+interface CredentialSourcesDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics['platform'];
@@ -32,7 +32,7 @@ export interface CredentialSourcesDeps {
   readonly partsFor: (credential: string, grant: 'client_credentials' | 'refresh') => CredentialParts;
 }
 
-export interface CredentialSourcesOptions {
+interface CredentialSourcesOptions {
   /** The client's own token is one of the credentials. */
   readonly withClient: boolean;
   readonly lookEveryMs: number;

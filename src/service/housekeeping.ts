@@ -6,14 +6,14 @@ import type { Service } from '../runtime/supervisor.ts';
 import { countOrders, maintainCommands, maintainLog, maintainQuarantine, measureStorage } from '../store/maintenance.ts';
 import { countQuarantined } from '../store/quarantine.ts';
 
-export interface HousekeepingDeps {
+interface HousekeepingDeps {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
-export interface HousekeepingOptions {
+interface HousekeepingOptions {
   readonly partitionRows: number;
   readonly retentionMs: number;
   /** Disk space that the database may take; left out or 0: not set. */

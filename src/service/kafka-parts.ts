@@ -12,7 +12,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { PublishedUpdate } from '../store/lane-store.ts';
 
-export interface KafkaPartsOptions {
+interface KafkaPartsOptions {
   readonly kafka: KafkaOptions;
   readonly topicPrefix: string;
   readonly lane: number;

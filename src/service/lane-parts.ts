@@ -11,19 +11,19 @@ export interface Sources {
 }
 
 /** The part that sends commands and finds out their outcomes while the lane is held. */
-export interface LaneCommands {
+interface LaneCommands {
   /** Rejects when the journal can't be read: nothing may be sent before the earlier sends are known. */
   begin(hold: LaneHold): Promise<void>;
   end(): Promise<void>;
 }
 
 /** The part that publishes the steps of commands. */
-export interface LaneOutcomes {
+interface LaneOutcomes {
   begin(): void;
   end(): void;
 }
 
-export interface LanePartsDeps {
+interface LanePartsDeps {
   /** Rejects when the database's schema does not fit this build. */
   readonly checkSchema: () => Promise<void>;
   /** Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is published. */

@@ -11,7 +11,7 @@ import type { Random } from '../runtime/random.ts';
 import { withDeadline } from '../runtime/waiting.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 
-export interface PlatformQuotesDeps {
+interface PlatformQuotesDeps {
   readonly accounts: Pick<EntryAccounts, 'tokensFor'>;
   readonly http: Http;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import { markDealt, quarantinedAgain } from '../store/quarantine.ts';
 import { answerRepair, openRepairs, type RepairAnswer, type RepairRequest } from '../store/repair-requests.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 
-export interface RepairWorkerDeps {
+interface RepairWorkerDeps {
   readonly pool: Pool;
   /** Empty while the lane is not held: then no request is taken. */
   readonly accounts: Pick<EntryAccounts, 'account'>;
@@ -16,13 +16,13 @@ export interface RepairWorkerDeps {
   readonly log: Log;
 }
 
-export interface RepairWorkerOptions {
+interface RepairWorkerOptions {
   readonly lookEveryMs: number;
   /** For one request; an account of a million orders is read whole in some minutes. */
   readonly deadlineMs: number;
 }
 
-export const repairWorkerDefaults: RepairWorkerOptions = { lookEveryMs: 2_000, deadlineMs: 30 * 60_000 };
+const repairWorkerDefaults: RepairWorkerOptions = { lookEveryMs: 2_000, deadlineMs: 30 * 60_000 };
 
 /**
  * Carries out the requests in `repair_requests` for the accounts that this process follows; those of other accounts are left to the process that follows them.

@@ -12,7 +12,7 @@ import type { CommandJournal } from '../store/command-journal.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore } from '../store/principals.ts';
 
-export interface RestPartsDeps {
+interface RestPartsDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: Random;

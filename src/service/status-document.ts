@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import type { CredentialSource, CredentialSources } from './credential-sources.ts';
 
-export interface StatusParts {
+interface StatusParts {
   readonly clock: Clock;
   readonly version: string;
   readonly lane: number;

@@ -17,7 +17,7 @@ import { PostgresOrderReads } from '../store/rest-reads.ts';
 import { PostgresTokenStore } from '../store/token-store.ts';
 import { PostgresUpdateLog } from '../store/update-log.ts';
 
-export interface StorePartsDeps {
+interface StorePartsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -27,7 +27,7 @@ export interface StorePartsDeps {
   readonly witness?: CommitWitness;
 }
 
-export interface StorePartsOptions {
+interface StorePartsOptions {
   readonly url: string;
   readonly poolSize: number;
   /** Left out: 0. */

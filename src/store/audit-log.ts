@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { storableJson } from './write-once.ts';
 
 /** A line of the audit trail, as it is exported: times in ISO 8601, the 64-bit number as text. */
-export interface AuditLine {
+interface AuditLine {
   readonly id: string;
   readonly at: string;
   readonly principal: string;
@@ -14,7 +14,7 @@ export interface AuditLine {
   readonly detail: unknown;
 }
 
-export interface AuditQuery {
+interface AuditQuery {
   /** Only lines above this id. */
   readonly after: string;
   readonly since?: Date;

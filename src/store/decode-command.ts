@@ -13,7 +13,7 @@ import type { OrderStatus } from '../domain/order.ts';
 
 type StoredBaseline = Omit<Baseline, 'sourceVersion'> & { readonly sourceVersion?: string };
 
-export interface StoredAttempt {
+interface StoredAttempt {
   readonly attemptId: string;
   readonly number: number;
   readonly state: AttemptState;

@@ -41,7 +41,7 @@ import {
   setCancelTimers,
 } from './stops.ts';
 
-export interface CommandJournalDeps extends RetryDeps {
+interface CommandJournalDeps extends RetryDeps {
   /** A pool of its own: a caller's command must not queue behind a list of orders, nor a settlement behind callers. */
   readonly pool: Pool;
   /** Called for each write that was refused because a later holder had taken over. */

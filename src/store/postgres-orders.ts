@@ -97,7 +97,7 @@ const headsText = `
   join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`;
 
 /** The heads of the keys that are known. Keys are `<stream>:<orderId>`; an order id may itself contain colons. */
-export async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<string, Head>> {
+async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<string, Head>> {
   // Postgres' text has no NUL, so such an order can't be known; asking would fail for all the other keys as well, every time.
   const askable = keys.filter((key) => !key.includes('\0'));
   if (askable.length === 0) return new Map();

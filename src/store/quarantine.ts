@@ -5,7 +5,7 @@ import { quarantine } from './schema/orders.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
 
-export interface QuarantineCount {
+interface QuarantineCount {
   readonly stream: string;
   readonly reason: string;
   readonly rows: number;

@@ -8,7 +8,7 @@ export interface LogSlice {
   readonly order?: { readonly stream: string; readonly orderId: string };
 }
 
-export interface LogSliceRow {
+interface LogSliceRow {
   readonly seq: bigint;
   /** `<stream>:<orderId>`. */
   readonly key: string;

@@ -138,7 +138,7 @@ const microseconds = `(extract(epoch from c.created_at) * 1000000)::bigint::text
 const unresolved = `c.settled_at is null and c.state in ('open', 'unknown', 'conflict')`;
 
 /** A page of commands, newest first. A cursor is the time at which the last one was made (microseconds), and its id. */
-export async function listCommands(
+async function listCommands(
   pool: Pool,
   scope: AccountScope,
   filter: CommandFilter,
@@ -169,7 +169,7 @@ export async function listCommands(
 }
 
 /** One command with everything known about it, in one snapshot. */
-export async function findCommand(pool: Pool, scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined> {
+async function findCommand(pool: Pool, scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined> {
   if (!isCommandId(commandId)) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand; evidence: EvidenceRow[] }>({
     name: 'find_command',

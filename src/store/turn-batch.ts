@@ -16,7 +16,7 @@ interface Question<Q, A> {
 }
 
 /** There are more questions than can be answered. Nothing was read. */
-export class OverloadedError extends Error {
+class OverloadedError extends Error {
   readonly code = 'READS_OVERLOADED';
   readonly retryable = true;
 }

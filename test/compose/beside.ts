@@ -5,7 +5,7 @@ import { type RunSummary, summarise } from '../support/summarise-run.ts';
 import { runVitest } from '../support/vitest-run.ts';
 import { cannotRunFile } from './cannot-run.ts';
 
-export interface ComposeRun {
+interface ComposeRun {
   readonly summary: RunSummary;
   readonly output: string;
   /** Why nothing was tried, and what to do; absent once a test has begun, whatever came of it. */

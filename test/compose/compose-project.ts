@@ -19,7 +19,7 @@ export const publishedPorts = {
 } as const;
 
 /** What the engine says of a container; only what is asked here. */
-export interface Inspected {
+interface Inspected {
   readonly Id: string;
   readonly RestartCount: number;
   readonly State: {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-export interface RunOptions {
+interface RunOptions {
   /** A bound against hanging. */
   readonly limitMs: number;
   readonly cwd?: string;

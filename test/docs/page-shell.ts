@@ -1,7 +1,7 @@
 import { runProgram } from '../../src/cli/program.ts';
 import { cliIo } from '../support/cli-io.ts';
 
-export interface PageShellOptions {
+interface PageShellOptions {
   /** What the shell of the reader has set. */
   readonly env: Readonly<Record<string, string>>;
   /** What `$NAME` is before the page sets anything. */

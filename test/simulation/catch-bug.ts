@@ -1,7 +1,7 @@
 import type { PlantedBug } from './planted-bug.ts';
 import { runSeed } from './run-seed.ts';
 
-export interface Catch {
+interface Catch {
   readonly seed: number;
   readonly failure: string;
 }

@@ -4,7 +4,7 @@ import type { MemoryJournal } from '../support/memory-journal.ts';
 import type { CompleteList } from './memory-http.ts';
 import type { LedgerWrite, WriteLedger } from './write-ledger.ts';
 
-export interface CommandWatchDeps {
+interface CommandWatchDeps {
   readonly journal: MemoryJournal;
   readonly ledger: WriteLedger;
   readonly completeLists: readonly CompleteList[];

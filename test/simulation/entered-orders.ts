@@ -10,7 +10,7 @@ import { below, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { MatchingEngine } from '../../src/sandbox/venue/matching-engine.ts';
 import { Venue, venueOptions } from '../../src/sandbox/venue/venue.ts';
 
-export interface EnteredOrdersDeps {
+interface EnteredOrdersDeps {
   readonly exchange: Exchange;
   readonly clock: Clock;
   readonly random: Random;

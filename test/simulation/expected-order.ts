@@ -3,7 +3,7 @@ import { isClosed, leavesOf } from '../../src/sandbox/exchange/exchange-order.ts
 import { averagePrice, type Fixed, formatFixed, instantText } from '../../src/sandbox/exchange/wire-text.ts';
 
 /** What of a normalised order is held against the platform's truth; undefined: must be absent. */
-export type ExpectedOrder = Readonly<Record<string, string | undefined>>;
+type ExpectedOrder = Readonly<Record<string, string | undefined>>;
 
 /** What we must show of an order once everything has arrived: written from the platform's own fields, without any code of ours that reads or normalises. */
 export function expectedOrder(order: ExchangeOrder): ExpectedOrder {

@@ -6,7 +6,7 @@ import type { PlatformOptions } from './memory-platform.ts';
 import { noReadFaults, noStreamFaults, type ReadFaults, type StreamFaults } from './stream-faults.ts';
 
 /** Single happenings that a run may hold. */
-export const incidents = [
+const incidents = [
   'crash',
   'freeze',
   'stop',

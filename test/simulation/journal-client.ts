@@ -7,7 +7,7 @@ import type { CrashPoint, CrashPoints } from './crash-points.ts';
 import type { Host } from './host.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 
-export interface JournalClientDeps {
+interface JournalClientDeps {
   readonly journal: MemoryJournal;
   readonly database: MemoryDatabase;
   readonly host: Host;

@@ -7,7 +7,7 @@ import type { CrashPoints } from './crash-points.ts';
 import type { Host } from './host.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 
-export interface JournalOutcomesDeps {
+interface JournalOutcomesDeps {
   readonly journal: MemoryJournal;
   readonly database: MemoryDatabase;
   readonly host: Host;

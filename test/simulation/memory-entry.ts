@@ -18,7 +18,7 @@ import { broken, hangs, nothingSent, plainAnswer, refusal, spoiledAnswer, unauth
 import { noWriteFaults, type WriteFaults } from './write-faults.ts';
 import type { LedgerWrite, WriteLedger } from './write-ledger.ts';
 
-export interface MemoryEntryDeps {
+interface MemoryEntryDeps {
   readonly entry: EntryDeps;
   readonly tokens: MemoryTokens;
   readonly ledger: WriteLedger;

@@ -20,7 +20,7 @@ export interface CompleteList {
   readonly beganMs: number;
 }
 
-export interface MemoryHttpDeps {
+interface MemoryHttpDeps {
   readonly exchange: Exchange;
   readonly tokens: MemoryTokens;
   readonly clock: Clock;

@@ -21,7 +21,7 @@ import type { Trace } from './trace.ts';
 import { noWriteFaults } from './write-faults.ts';
 import { WriteLedger } from './write-ledger.ts';
 
-export interface PlatformDeps {
+interface PlatformDeps {
   readonly clock: Clock;
   readonly random: Random;
   /** What is drawn for orders that come in through order entry. */

@@ -12,7 +12,7 @@ import type { MemoryTokens } from './memory-tokens.ts';
 import { noStreamFaults, type StreamFaults } from './stream-faults.ts';
 import type { Trace } from './trace.ts';
 
-export interface MemoryStreamDeps {
+interface MemoryStreamDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly tokens: MemoryTokens;

@@ -12,7 +12,7 @@ import type { PlantedBug } from './planted-bug.ts';
 import { noReadFaults } from './stream-faults.ts';
 import { World } from './world.ts';
 
-export interface RunOptions {
+interface RunOptions {
   readonly print?: (line: string) => void;
   readonly log?: Log;
   readonly bug?: PlantedBug;

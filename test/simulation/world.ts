@@ -29,7 +29,7 @@ import { drawSettings, type ServiceSettings } from './service-settings.ts';
 import { SimulatedService } from './simulated-service.ts';
 import { Trace } from './trace.ts';
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly seed: number;
   /** Where each line of the trace goes. */
   readonly print?: (line: string) => void;

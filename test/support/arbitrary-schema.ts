@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 
 /** The part of JSON Schema that the request shapes of `platform/wire` come to. */
-export interface Schema {
+interface Schema {
   readonly type?: string;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
@@ -22,7 +22,7 @@ export interface Schema {
 }
 
 /** One keyword of a schema that a value is to break, and values that break it. `field` is empty for the whole. */
-export interface Break {
+interface Break {
   readonly field: string;
   readonly keyword: string;
   readonly values: fc.Arbitrary<unknown>;

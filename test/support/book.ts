@@ -4,7 +4,7 @@ import type { ExchangeAccount, ExchangeOrder, Stream } from '../../src/sandbox/e
 import { Market, type MarketOptions } from '../../src/sandbox/market/market.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-export interface Change {
+interface Change {
   readonly order: ExchangeOrder;
   readonly step: string;
 }

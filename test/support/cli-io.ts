@@ -5,7 +5,7 @@ import type { CliIo } from '../../src/cli/io.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 
-export interface TestIo extends CliIo {
+interface TestIo extends CliIo {
   /** Everything written so far. */
   readonly out: () => string;
   readonly err: () => string;

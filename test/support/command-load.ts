@@ -2,7 +2,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { RestAsk, RestCaller, RestReply } from './rest-caller.ts';
 
-export interface AskedCommand {
+interface AskedCommand {
   readonly kind: 'place' | 'replace' | 'cancel';
   readonly stream: 'account' | 'prediction';
   readonly accountId: string;
@@ -20,7 +20,7 @@ interface KnownOrder {
   cancelled: boolean;
 }
 
-export interface LoadAccount {
+interface LoadAccount {
   readonly id: string;
   readonly predictions: boolean;
 }

@@ -21,7 +21,7 @@ import { silentLog } from './silent-log.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** One write as the platform's door sees it. */
-export interface Sent {
+interface Sent {
   readonly request: CommandRequest;
   readonly attemptId: string;
   /** Virtual milliseconds since the rig began. */
@@ -85,7 +85,7 @@ export class RigEntry implements OrderEntry {
   }
 }
 
-export interface Asked {
+interface Asked {
   readonly kind: 'reference' | 'account' | 'order';
   readonly accountId: string;
   readonly id?: string;

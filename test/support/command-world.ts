@@ -36,7 +36,7 @@ export const prediction = {
   },
 } as const satisfies CommandRequest;
 
-export interface CommandWorldOptions {
+interface CommandWorldOptions {
   readonly commands?: Partial<CommandOptions>;
   /** Far away unless the case is about it: an audit would find what the reconciler is to find. */
   readonly auditMs?: number;

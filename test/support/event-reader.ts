@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/runtime/clock.ts';
 
-export interface ServerEvent {
+interface ServerEvent {
   readonly event: string;
   readonly id?: string;
   readonly data: string;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-export interface HeldDevstack {
+interface HeldDevstack {
   /** The process that holds it. */
   readonly process: ChildProcess;
   /** The servers' own process ids. */

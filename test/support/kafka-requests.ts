@@ -2,7 +2,7 @@
 export const transactionRequests = { produce: 0, initProducerId: 22, addPartitions: 24, endTransaction: 26 } as const;
 
 /** A request as a client sent it: what it asks for, and its bytes without the length. */
-export interface KafkaRequest {
+interface KafkaRequest {
   readonly apiKey: number;
   readonly bytes: Buffer;
 }

@@ -3,7 +3,7 @@ import { recordingRules } from '../../grafana/source/recording-rules.ts';
 import { initialiseMetrics } from '../../src/observability/initialise-metrics.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 
-export interface KnownSeries {
+interface KnownSeries {
   readonly type: 'counter' | 'gauge' | 'bucket' | 'recorded';
   readonly labels: readonly string[];
   /** Of buckets: the boundaries, as Prometheus has them in `le`. */

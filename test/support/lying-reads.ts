@@ -3,7 +3,7 @@ import type { Clock } from '../../src/runtime/clock.ts';
 import type { Host } from '../simulation/host.ts';
 import type { MemoryPlatform } from '../simulation/memory-platform.ts';
 
-export interface AskedRead {
+interface AskedRead {
   readonly atMs: number;
   readonly url: string;
 }

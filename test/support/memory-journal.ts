@@ -43,13 +43,13 @@ export type JournalOperation = keyof CommandJournal;
  */
 export type JournalHook = <T>(operation: JournalOperation, transact: () => T) => Promise<T>;
 
-export const noHook: JournalHook = async (_operation, transact) => transact();
+const noHook: JournalHook = async (_operation, transact) => transact();
 
 const keyKeptMs = 7 * 86_400_000;
 const rivalsWithinMs = 86_400_000;
 
 /** A step of a command, as the outbox has it. */
-export interface JournalEvent {
+interface JournalEvent {
   readonly number: number;
   readonly command: Command;
   readonly evidence: readonly NewEvidence[];

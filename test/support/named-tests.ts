@@ -1,13 +1,13 @@
 import type { RunReport } from './summarise-run.ts';
 
 /** A test that a table names: `test/room/file.test.ts › its title`. */
-export interface NamedTest {
+interface NamedTest {
   readonly file: string;
   readonly title: string;
 }
 
 /** One row of docs/platform.md. */
-export interface TableRow {
+interface TableRow {
   readonly area: string;
   readonly what: string;
   /** What proves it on the sandbox, and in the client: tests, or `– why there is none`. */

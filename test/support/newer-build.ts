@@ -6,14 +6,14 @@ import { onTestFinished } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-export interface NewerMigration {
+interface NewerMigration {
   readonly sql: string;
   /** This build may run on beside it. */
   readonly older: boolean;
 }
 
 /** Another build, as far as the one before can tell. */
-export interface NewerBuild {
+interface NewerBuild {
   readonly version: string;
   /** What starts it. */
   readonly entry: string;

@@ -10,7 +10,7 @@ export function observe(view: OrderView, over: Partial<Observation> = {}): Obser
   return { kind: 'order', cause: 'stream', view, sourceEpoch: 0, observedAtMs: 0, receivedMs: 0, bytes: 1, ...over };
 }
 
-export interface Fold {
+interface Fold {
   readonly head: Head;
   readonly reductions: readonly Reduction[];
 }

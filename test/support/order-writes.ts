@@ -69,7 +69,7 @@ const orderAnswer = {
   transactTime: '2026-11-21T14:30:01.000Z',
 };
 
-export interface WriteCase {
+interface WriteCase {
   readonly method: string;
   readonly path: string;
   readonly status: number;

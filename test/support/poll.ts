@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/runtime/clock.ts';
 
-export interface EventuallyOptions {
+interface EventuallyOptions {
   /** How long to try; a bound against hanging, not a measure. Default 60 s. */
   readonly deadlineMs?: number;
   /** Default 10 ms. */

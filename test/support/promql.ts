@@ -10,7 +10,7 @@ export interface Selector {
   readonly functions: readonly string[];
 }
 
-export interface ReadExpression {
+interface ReadExpression {
   readonly selectors: readonly Selector[];
   /** Labels of `by`, `on`, `without`, `group_left` … */
   readonly groupings: readonly string[];

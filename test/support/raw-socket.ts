@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { systemClock } from '../../src/runtime/clock.ts';
 
-export interface RawOptions {
+interface RawOptions {
   /** Sent one by one, so long apart: a client that drips. */
   readonly drip?: { readonly everyMs: number; readonly parts: readonly string[] };
 }

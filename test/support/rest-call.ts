@@ -8,7 +8,7 @@ export interface RestAnswer {
   readonly body: any;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly body?: object;
   readonly key?: string;
   /** Seconds of `Prefer: wait`. */

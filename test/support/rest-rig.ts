@@ -76,8 +76,8 @@ function parsed(text: string): Record<string, unknown> {
   }
 }
 
-export const issuer = 'https://id.example';
-export const audience = 'tidemark';
+const issuer = 'https://id.example';
+const audience = 'tidemark';
 
 /** An issuer of JWTs: its keys on a real port, and one token of any claims. */
 export async function startIssuer() {

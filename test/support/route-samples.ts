@@ -42,7 +42,7 @@ const bodies: Readonly<Record<string, object>> = {
   changeLimits: { accountId: 'ACC-1', bounds: { maxQuantity: '100' }, ...reason },
 };
 
-export interface SampleOptions {
+interface SampleOptions {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Instead of the ids that exist. */

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { eventually } from './poll.ts';
 
 /** A rule as Prometheus judges it. */
-export interface JudgedRule {
+interface JudgedRule {
   readonly name: string;
   readonly health: string;
   readonly lastError?: string;

@@ -26,7 +26,7 @@ export const timeout: HttpOutcome = {
   message: 'no whole answer within 10000 ms',
   sent: 'maybe',
 };
-export const reset: HttpOutcome = { kind: 'failed', code: 'broken', message: 'ECONNRESET: socket hang up', sent: 'maybe' };
+const reset: HttpOutcome = { kind: 'failed', code: 'broken', message: 'ECONNRESET: socket hang up', sent: 'maybe' };
 
 export function answered(status: number, body: object | string): HttpOutcome {
   return { kind: 'answered', status, headers: {}, text: typeof body === 'string' ? body : JSON.stringify(body) };

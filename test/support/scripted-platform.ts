@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { eventText, type Row, rowText } from './platform-rows.ts';
 
-export type ScriptedStream = 'account' | 'prediction';
+type ScriptedStream = 'account' | 'prediction';
 
 export interface PlatformStyle {
   /** Account ids; the first is enrolled for prediction orders, the others are not. */
@@ -23,7 +23,7 @@ export interface PlatformStyle {
 }
 
 /** One connection to the stream. */
-export interface Follower {
+interface Follower {
   readonly socket: WebSocket;
   /** Below the WebSocket, for bytes that no library would send. */
   readonly raw: Socket;

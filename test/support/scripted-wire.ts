@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-export interface Wire {
+interface Wire {
   readonly url: string;
   /** Connections that were accepted. */
   readonly connections: number;

@@ -13,7 +13,7 @@ import { silentLog } from './silent-log.ts';
 import { type LogLine, TidemarkProcess } from './tidemark-process.ts';
 
 /** Where a service under test finds its parts. What is left out comes from the run's own Postgres and Kafka. */
-export interface WorldOptions {
+interface WorldOptions {
   readonly databaseUrl?: string;
   readonly brokers?: readonly string[];
   /** The addresses and the client of the platform, as settings. */

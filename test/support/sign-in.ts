@@ -44,7 +44,7 @@ export function refresh(sandbox: SandboxDescription, refreshToken: string, over:
   return token(sandbox, { grant_type: 'refresh_token', refresh_token: refreshToken, ...over });
 }
 
-export function token(sandbox: SandboxDescription, fields: Record<string, string>): Promise<Answer> {
+function token(sandbox: SandboxDescription, fields: Record<string, string>): Promise<Answer> {
   const all = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret, ...fields };
   return postForm(
     `${sandbox.platform}/v1/oauth2/token`,

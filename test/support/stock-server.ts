@@ -4,7 +4,7 @@ import { Provider } from 'oidc-provider';
 import { onTestFinished } from 'vitest';
 
 export const stockClient = { id: 'tidemark', secret: 'stock-secret', redirectUri: 'http://127.0.0.1:8787/callback' };
-export const stockUser = { username: 'erin', password: 'pass-erin', code: '135790' };
+const stockUser = { username: 'erin', password: 'pass-erin', code: '135790' };
 
 /**
  * oidc-provider, which nobody here wrote, on the paths of our specification: PKCE required, refresh tokens that rotate, a sign-in page that asks for a

@@ -10,7 +10,7 @@ import { eventually } from './poll.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 import { testLog } from './test-log.ts';
 
-export interface StoreRigOptions {
+interface StoreRigOptions {
   /** The lane's connection goes through a proxy, whose faults are the caller's to switch. */
   readonly proxied?: boolean;
 }

@@ -4,7 +4,7 @@ import WebSocket from 'ws';
 import { eventually } from './poll.ts';
 
 /** One message of the stream, parsed as any client would (versions above 2^53 lose digits: look at `text`). */
-export interface StreamMessage {
+interface StreamMessage {
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what came
   readonly json: any;

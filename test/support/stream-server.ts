@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-export interface StreamServer {
+interface StreamServer {
   readonly url: string;
   /** Bearer tokens of the upgrades, in order. */
   readonly tokens: string[];

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { type Behaviour, type Cut, TcpPipe } from './tcp-pipe.ts';
 
 /** `toTarget`: what clients send. `toClient`: what the target answers. */
-export type Direction = 'toTarget' | 'toClient';
+type Direction = 'toTarget' | 'toClient';
 
 interface Connection {
   readonly pipes: Record<Direction, TcpPipe>;

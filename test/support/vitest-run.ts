@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunReport } from './summarise-run.ts';
 
-export interface VitestRun {
+interface VitestRun {
   /** Undefined where vitest left none: it was killed, or broke before its first test. */
   readonly report: RunReport | undefined;
   readonly code: number;
@@ -12,7 +12,7 @@ export interface VitestRun {
   readonly output: string;
 }
 
-export interface VitestRunOptions {
+interface VitestRunOptions {
   /** Keeps what it prints for later: two runs at once would print into each other's lines. */
   readonly keepOutput?: boolean;
   readonly env?: Readonly<Record<string, string>>;

@@ -55,7 +55,7 @@ async function followCommand(
   }
 }
 
-export function settled(outcome: string): boolean {
+function settled(outcome: string): boolean {
   return outcome !== 'unknown' && outcome !== 'accepted' && outcome !== 'conflict';
 }
 

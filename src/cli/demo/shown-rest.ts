@@ -2,7 +2,7 @@ import { DeadlineError, withDeadline } from '../../runtime/waiting.ts';
 import { printable } from '../format-text.ts';
 import type { CliIo } from '../io.ts';
 
-export interface ToldRequest {
+interface ToldRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';
   /** From `/v1/` on. */
   readonly path: string;

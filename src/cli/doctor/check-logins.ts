@@ -11,14 +11,14 @@ import { createPool } from '../../store/pool.ts';
 import { PostgresTokenStore } from '../../store/token-store.ts';
 import { type Finding, fail, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
 
-export interface LoginCheckDeps {
+interface LoginCheckDeps {
   readonly http: SignedIn['http'];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-export interface LoginFindings {
+interface LoginFindings {
   readonly findings: readonly Finding[];
   /** The token of the first login that is signed in, for the later checks. */
   readonly accessToken?: Secret;

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
-export interface StreamCheckDeps {
+interface StreamCheckDeps {
   readonly openSocket: SocketFactory;
   readonly clock: Clock;
 }

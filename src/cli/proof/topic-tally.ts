@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** The order, the revision and the content of a record of the updates topic. */
-export interface SeenUpdate {
+interface SeenUpdate {
   readonly key: string;
   readonly revision: number;
   readonly payload: string;

@@ -2,14 +2,14 @@ import type { JwtResult, JwtVerifier } from './jwt-verifier.ts';
 import { loopbackPrincipal, type Principal } from './principal.ts';
 import type { StaticTokens } from './static-tokens.ts';
 
-export interface AuthenticatorDeps {
+interface AuthenticatorDeps {
   /** Absent: no JWT is accepted. */
   readonly jwt?: JwtVerifier;
   /** Absent: no static token is accepted. With neither, every caller is `loopback`, and the server binds to loopback only. */
   readonly tokens?: StaticTokens;
 }
 
-export type AuthFailure = 'missing' | 'malformed' | 'unknown_token' | 'expired' | 'claims' | 'signature';
+type AuthFailure = 'missing' | 'malformed' | 'unknown_token' | 'expired' | 'claims' | 'signature';
 export const authFailures: readonly AuthFailure[] = ['missing', 'malformed', 'unknown_token', 'expired', 'claims', 'signature'];
 
 export type AuthResult =

@@ -4,14 +4,14 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { PrincipalStore, PrincipalToken } from '../../store/principals.ts';
 import { type Principal, principalOf } from './principal.ts';
 
-export interface StaticTokensDeps {
+interface StaticTokensDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Absent: only the configured tokens exist. */
   readonly store?: PrincipalStore;
 }
 
-export interface StaticTokensOptions {
+interface StaticTokensOptions {
   readonly configured: readonly PrincipalToken[];
   /** How long it may take until a new or revoked token of the database takes effect. */
   readonly refreshEveryMs: number;

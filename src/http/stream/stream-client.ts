@@ -23,7 +23,7 @@ export interface StreamReader {
 /** `unknown`: can't be decided now. */
 export type TokenVerdict = 'good' | 'expired' | 'revoked' | 'unknown';
 
-export interface StreamClientOptions {
+interface StreamClientOptions {
   /** A reader whose socket leaves more than this untaken is too slow. */
   readonly maxBufferedBytes: number;
   /** How long a reader that catches up may take to make room: half of `maxBufferedBytes` in 30 s is 17 kB a second. */

@@ -27,13 +27,9 @@ export const accountOrderStatuses = [
 export const accountOrderSides = ['BUY', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'] as const;
 export const accountOrderTypes = ['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT'] as const;
 export const accountOrderTimesInForce = ['DAY', 'GTC', 'IOC', 'FOK'] as const;
-/** Assumption. Common stock, one option leg, several. */
-export const securityTypes = ['CS', 'OPT', 'MLEG'] as const;
-/** Assumption. */
-export const orderCategories = ['equity', 'option'] as const;
 
 /** Assumption: the fields of a leg. `symbol` is compact OCC (`AAPL261218C00200000`), `ratioQty` a decimal string. */
-export const orderLeg = z.looseObject({
+const orderLeg = z.looseObject({
   symbol: z.string(),
   side: z.string(),
   ratioQty: z.string(),
@@ -55,6 +51,7 @@ export const accountOrderEventData = z.looseObject({
   cumQty: z.string(),
   leavesQty: z.string(),
   avgPrice: z.string().optional(),
+  /** Assumption: `CS` common stock, `OPT` one option leg, `MLEG` several. */
   securityType: z.string().optional(),
   category: z.string().optional(),
   updatedAt: z.string(),
@@ -68,7 +65,3 @@ export const accountOrderItem = accountOrderEventData.extend({
   accountId: z.string().min(1),
   createdAt: z.string(),
 });
-
-export type OrderLegWire = z.infer<typeof orderLeg>;
-export type AccountOrderEventData = z.infer<typeof accountOrderEventData>;
-export type AccountOrderItem = z.infer<typeof accountOrderItem>;

@@ -41,6 +41,3 @@ export const predictionErrors = {
 } as const;
 
 export type PredictionErrorCode = keyof typeof predictionErrors;
-export type FlatError = z.infer<typeof flatError>;
-export type NestedError = z.infer<typeof nestedError>;
-export type PredictionError = z.infer<typeof predictionError>;

@@ -19,7 +19,7 @@ export const symbolSearchQuery = z.object({
 });
 
 /** Specification, "Symbol search result". Assumption: all four fields are always there. Option symbols are compact OCC. */
-export const foundSymbol = z.looseObject({
+const foundSymbol = z.looseObject({
   symbol: z.string().min(1),
   description: z.string(),
   /** The category. */
@@ -42,7 +42,7 @@ export type FoundSymbol = z.infer<typeof foundSymbol>;
 export const chartQuotesQuery = z.object({ symbols: z.string().min(1) });
 
 /** Specification, "Chart quote response": the names of all fields. Assumption: any of `v` may be absent. */
-export const chartQuoteValues = z.looseObject({
+const chartQuoteValues = z.looseObject({
   ask: wireNumber.optional(),
   bid: wireNumber.optional(),
   /** Change since the previous close. */
@@ -61,7 +61,7 @@ export const chartQuoteValues = z.looseObject({
   volume: wireNumber.optional(),
 });
 
-export const chartQuote = z.looseObject({ n: z.string(), s: z.string(), v: chartQuoteValues });
+const chartQuote = z.looseObject({ n: z.string(), s: z.string(), v: chartQuoteValues });
 
 /** `s` is `ok` on success. */
 export const chartQuotes = z.looseObject({ s: z.string(), d: z.array(chartQuote) });
@@ -74,7 +74,7 @@ export type ChartQuote = z.infer<typeof chartQuote>;
 export const previousDayQuery = z.object({ ticker: z.string().min(1), adjusted: z.boolean().optional() });
 
 /** Specification, "Previous-day bar response". Assumption: `n` trades, `t` milliseconds since the epoch at the close, `vw` the average by volume. */
-export const dayBar = z.looseObject({
+const dayBar = z.looseObject({
   T: z.string().optional(),
   o: wireNumber,
   h: wireNumber,
@@ -99,7 +99,6 @@ export const previousDay = z.looseObject({
 
 export const previousDayPath = '/v1/stocks/prev';
 
-export type DayBar = z.infer<typeof dayBar>;
 export type PreviousDay = z.infer<typeof previousDay>;
 
 /** Nanoseconds since the epoch, or a date. */
@@ -125,7 +124,7 @@ export const optionsQuotesQuery = z.object({
 });
 
 /** Specification, "Options quote response": every field of an item. Assumption: none but the timestamp is always there. */
-export const optionsQuote = z.looseObject({
+const optionsQuote = z.looseObject({
   askExchange: wireInteger.optional(),
   askPrice: wireNumber.optional(),
   askSize: wireInteger.optional(),

@@ -29,7 +29,6 @@ export const signInAnswer = z.union([mfaAsked, codeGiven]);
 /** Assumption. */
 export const mfaAnswer = z.looseObject({ next_step_auth_id: z.string().min(1) });
 
-export type MfaAsked = z.infer<typeof mfaAsked>;
 export type CodeGiven = z.infer<typeof codeGiven>;
 
 /**
@@ -70,6 +69,3 @@ export const scopes = [
 export const tokenPath = '/v1/oauth2/token';
 /** Assumption. */
 export const jwksPath = '/v1/oauth2/jwks';
-
-export type TokenResponse = z.infer<typeof tokenResponse>;
-export type TokenErrorBody = z.infer<typeof tokenError>;

@@ -25,11 +25,8 @@ export const pageLimit = { default: 100, max: 500 } as const;
 export const listStates = ['open', 'closed', 'all'] as const;
 export type ListState = (typeof listStates)[number];
 
-export type AccountOrderPage = z.infer<typeof accountOrderPage>;
-export type PredictionOrderPage = z.infer<typeof predictionOrderPage>;
-
 /** Success of a prediction endpoint: `{ success: true, data }`. Specification, "Prediction envelopes". Errors: error-bodies.ts. */
-export function predictionEnvelope<T extends z.ZodType>(data: T) {
+function predictionEnvelope<T extends z.ZodType>(data: T) {
   return z.looseObject({ success: z.literal(true), data });
 }
 
@@ -38,5 +35,3 @@ export const predictionOrderReply = predictionEnvelope(predictionOrder);
 
 /** The envelope before its content is looked at. */
 export const rawPredictionAnswer = predictionEnvelope(z.unknown());
-
-export type PredictionOrderReply = z.infer<typeof predictionOrderReply>;

@@ -8,7 +8,7 @@ import { predictionOrderTypes, predictionOutcomes, predictionSides, predictionTi
  *
  * Assumption: the fields of a leg; `price` and `stopPrice` are sent where the type needs them and nowhere else.
  */
-export const orderRequestLeg = z.strictObject({
+const orderRequestLeg = z.strictObject({
   symbol: z.string().min(1).max(20),
   side: z.enum(accountOrderSides),
   ratioQty: z.string(),
@@ -29,9 +29,6 @@ export const orderRequest = z.strictObject({
   exDestination: z.string().max(10).optional(),
   legs: z.array(orderRequestLeg).max(4).optional(),
 });
-
-export type OrderRequestLeg = z.infer<typeof orderRequestLeg>;
-export type OrderRequest = z.infer<typeof orderRequest>;
 
 /**
  * Answer of `POST /v1/orders`. Specification, "Equity or option order response": the fields. It names no order id.
@@ -54,8 +51,6 @@ export const orderResponse = z.looseObject({
   transactTime: z.string().optional(),
 });
 
-export type OrderResponse = z.infer<typeof orderResponse>;
-
 /**
  * Body of `POST /v1/predictions/orders`. The specification names the endpoint only: all of it is an **assumption**. Prices lie in (0, 1);
  * `price`, `stopPx` and `expireTime` stand where the type or time in force needs them and nowhere else.
@@ -77,8 +72,6 @@ export const predictionOrderRequest = z.strictObject({
     .optional(),
 });
 
-export type PredictionOrderRequest = z.infer<typeof predictionOrderRequest>;
-
 /**
  * Body of `PATCH /v1/predictions/orders/{orderId}`. Specification, "Replace prediction order request": no other field is accepted, a term left
  * out keeps the working value. That decimals are canonical (no sign, no exponent) is our own strictness as a writer.
@@ -91,5 +84,3 @@ export const replaceRequest = z.strictObject({
   timeInForce: z.enum(predictionTimesInForce).optional(),
   expireTime: z.string().optional(),
 });
-
-export type ReplaceRequest = z.infer<typeof replaceRequest>;

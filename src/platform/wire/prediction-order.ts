@@ -69,5 +69,3 @@ export const predictionOrder = z.looseObject({
   workingPrice: z.string().optional(),
   placedBy: z.string().optional(),
 });
-
-export type PredictionOrderWire = z.infer<typeof predictionOrder>;

@@ -5,7 +5,7 @@ import { wireInteger, wireNumber } from './market-data.ts';
 export const ownershipQuery = z.object({ symbol: z.string().min(1), limit: z.int().min(1).max(1000).optional() });
 
 /** Specification, "Ownership record": every field. Assumption: `change` and `share` count shares. */
-export const owner = z.looseObject({
+const owner = z.looseObject({
   name: z.string(),
   share: wireInteger,
   change: wireInteger,
@@ -64,10 +64,8 @@ export const investmentTheme = z.looseObject({
 
 export const investmentThemePath = '/v1/stock/investment-theme';
 
-export type InvestmentTheme = z.infer<typeof investmentTheme>;
-
 /** Specification, "FDA advisory committee calendar response". Dates are `YYYY-MM-DD HH:MM:SS`, in a zone that it does not name. */
-export const fdaEvent = z.looseObject({
+const fdaEvent = z.looseObject({
   fromDate: z.string(),
   toDate: z.string(),
   eventDescription: z.string(),

@@ -27,8 +27,6 @@ export const eventEnvelope = z.looseObject({
   }),
 });
 
-export type EventEnvelope = z.infer<typeof eventEnvelope>;
-
 /** The target of an account: `account:<account_id>`. */
 export function accountTarget(accountId: string): string {
   return `account:${accountId}`;
@@ -44,15 +42,9 @@ export function accountOfTarget(target: string): string | undefined {
  * so all of this is an **assumption**: upgrade of `GET /v1/stream` with a bearer token, `subscribe` and `unsubscribe` answered by `subscribed`,
  * `unsubscribed` or `error`, a heartbeat every 15 s beside WebSocket pings every 15 s, the close codes; no replay, no sequence number.
  */
-export const subscriptionPayload = z.looseObject({ topic: z.string(), target: z.string() });
+const subscriptionPayload = z.looseObject({ topic: z.string(), target: z.string() });
 
-/** Client → server. `id` is chosen by the client and comes back with the answer. */
-export const subscribeMessage = z.looseObject({
-  type: z.enum(['subscribe', 'unsubscribe']),
-  id: z.string(),
-  payload: subscriptionPayload,
-});
-
+/** Answers the client's `subscribe` or `unsubscribe`, which have the same payload; `id` is the client's own. */
 export const subscribedMessage = z.looseObject({
   type: z.enum(['subscribed', 'unsubscribed']),
   id: z.string(),
@@ -60,13 +52,12 @@ export const subscribedMessage = z.looseObject({
   payload: subscriptionPayload,
 });
 
-export const streamErrorCodes = ['FORBIDDEN', 'UNKNOWN_TARGET', 'BAD_REQUEST', 'SLOW_CONSUMER'] as const;
-
 /** `id` is absent where the message that it answers could not be read. */
 export const streamErrorMessage = z.looseObject({
   type: z.literal('error'),
   id: z.string().optional(),
   timestamp: z.string(),
+  /** `code`: `FORBIDDEN`, `UNKNOWN_TARGET`, `BAD_REQUEST`, `SLOW_CONSUMER`. */
   payload: z.looseObject({ code: z.string(), message: z.string() }),
 });
 
@@ -80,12 +71,5 @@ export const streamCloseCodes = {
   slowConsumer: 4429,
 } as const;
 
-/** Milliseconds between heartbeats, and between the server's own pings. */
-export const streamHeartbeatMs = 15_000;
 /** The path of the stream below its base. */
 export const streamPath = '/v1/stream';
-
-export type SubscribeMessage = z.infer<typeof subscribeMessage>;
-export type SubscribedMessage = z.infer<typeof subscribedMessage>;
-export type StreamErrorMessage = z.infer<typeof streamErrorMessage>;
-export type HeartbeatMessage = z.infer<typeof heartbeatMessage>;

@@ -4,7 +4,7 @@ import { z } from 'zod';
  * `GET /v2/users/me/accounts`: specification, "User account item". All of it is specified; that a client-credentials token sees the accounts of
  * all users its client was given is an **assumption**, as is every `status` besides `OPEN` (read as: no longer to be followed).
  */
-export const userAccount = z.looseObject({
+const userAccount = z.looseObject({
   trading_account_id: z.string().min(1),
   broker_account_id: z.string().optional(),
   status: z.string(),
@@ -18,15 +18,11 @@ export const userAccounts = z.looseObject({ accounts: z.array(userAccount) });
 export const accountsPath = '/v2/users/me/accounts';
 
 export type UserAccount = z.infer<typeof userAccount>;
-export type UserAccounts = z.infer<typeof userAccounts>;
 
 /** Body of `POST /v1/users/me/email/change`. Specification: `email`. Assumption: the form of an address, and that success is `200 {}`. */
 export const changeEmailBody = z.object({ email: z.email().max(254) });
 
 export const changeEmailPath = '/v1/users/me/email/change';
-
-/** Specification, "User setting": addressed by category and key; the value is a bare JSON value of any type. */
-export const settingAddress = z.object({ category: z.string().min(1), key: z.string().min(1) });
 
 /** Body of `DELETE /v1/config/{category}/user-settings`. Specification, all of it; answered by an empty object. */
 export const deleteSettingsBody = z.object({ keys: z.array(z.string()) });
@@ -34,6 +30,7 @@ export const deleteSettingsBody = z.object({ keys: z.array(z.string()) });
 /** The code that the specification shows where a deletion fails. */
 export const settingDeleteError = 'USER_SETTING_DELETE_ERROR';
 
+/** Specification, "User setting": addressed by category and key; the value is a bare JSON value of any type. */
 export function settingsPath(category: string): string {
   return `/v1/config/${encodeURIComponent(category)}/user-settings`;
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Principal } from './directory.ts';
 
-export interface AccessTokenOptions {
+interface AccessTokenOptions {
   readonly lifetimeSeconds: number;
 }
 

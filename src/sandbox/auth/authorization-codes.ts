@@ -7,7 +7,7 @@ import { equalSecrets, fingerprint, opaqueToken } from './opaque-token.ts';
 import { refuse, type TokenRefusal } from './token-request.ts';
 
 /** The fields of the token request besides the code. */
-export interface CodeProof {
+interface CodeProof {
   readonly clientId: string;
   readonly redirectUri: string | undefined;
   readonly codeVerifier: string | undefined;

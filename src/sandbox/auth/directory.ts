@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 
 /** A person who can sign in and owns accounts. */
-export interface SandboxUser {
+interface SandboxUser {
   readonly username: string;
   readonly password: Secret;
   /** The 6-digit code that this user's verification accepts; null without MFA. */
@@ -35,7 +35,7 @@ export interface Principal {
 }
 
 /** The relation of an account to a user: `unknown` there is none, `foreign` it is another's. */
-export type AccountAccess =
+type AccountAccess =
   | { readonly access: 'granted'; readonly account: ExchangeAccount }
   | { readonly access: 'foreign' }
   | { readonly access: 'unknown' };

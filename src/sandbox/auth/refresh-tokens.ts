@@ -10,7 +10,7 @@ import { fingerprint, opaqueToken } from './opaque-token.ts';
 export const refreshModes = ['none', 'rotate', 'grace'] as const;
 export type RefreshMode = (typeof refreshModes)[number];
 
-export interface RefreshOptions {
+interface RefreshOptions {
   readonly mode: RefreshMode;
   readonly graceSeconds: number;
   /** Since its issue, unused (RFC 9700, section 4.14.2). */
@@ -23,7 +23,7 @@ interface Entry {
   usedAtMs: number | undefined;
 }
 
-export type RefreshResult =
+type RefreshResult =
   /** `refreshToken` is left out where the old one stays. */
   | { readonly kind: 'good'; readonly login: Login; readonly refreshToken?: string }
   | { readonly kind: 'refused'; readonly reason: string };

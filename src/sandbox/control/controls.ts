@@ -13,7 +13,7 @@ import { applyOrderVerb, type OrderVerb } from './order-verbs.ts';
 
 type FaultOrderParsed = ReturnType<(typeof faultOrder)['parse']>;
 
-export interface ControlDeps extends ActionDeps {
+interface ControlDeps extends ActionDeps {
   readonly market: Market;
   readonly pacer: Pacer;
   readonly feed: EventFeed;
@@ -22,7 +22,7 @@ export interface ControlDeps extends ActionDeps {
 
 /** Body of `POST /accounts`. */
 export const newAccount = accountPart.extend({ username: z.string() });
-export type NewAccount = z.output<typeof newAccount>;
+type NewAccount = z.output<typeof newAccount>;
 
 /** Body of `POST /accounts/{id}`. */
 export const accountChange = z.strictObject({
@@ -30,7 +30,7 @@ export const accountChange = z.strictObject({
   status: z.enum(['OPEN', 'CLOSED']).optional(),
   predictions: z.boolean().optional(),
 });
-export type AccountChange = z.output<typeof accountChange>;
+type AccountChange = z.output<typeof accountChange>;
 
 /** An expected refusal: the control port answers 404 or 409 with it. */
 export interface ControlRefusal {

@@ -4,7 +4,7 @@ import { listingOf } from './listings.ts';
 import { optionContract, theoreticalTicks } from './option-contracts.ts';
 
 /** One item of the chart quotes (specification, "Chart quote response"): prices as JSON numbers. */
-export interface ChartItem {
+interface ChartItem {
   readonly n: string;
   readonly s: string;
   readonly v: Readonly<Record<string, string | number>>;

@@ -5,7 +5,7 @@ import { listingOf } from './listings.ts';
 import { type DayNumber, isTradingDay, newYorkDay, newYorkInstant, session, tradingDayBefore } from './trading-days.ts';
 
 /** A stock just now. Prices in ticks of 0.01. */
-export interface LivePrice {
+interface LivePrice {
   readonly last: number;
   readonly bid: number;
   readonly ask: number;

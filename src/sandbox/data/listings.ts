@@ -1,5 +1,5 @@
 /** The data of a stock or index besides its price. */
-export interface Listing {
+interface Listing {
   readonly symbol: string;
   readonly name: string;
   readonly exchange: string;

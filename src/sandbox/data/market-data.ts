@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Instrument } from '../market/instruments.ts';
 import { DayPrices } from './day-prices.ts';
 
-export interface MarketDataOptions {
+interface MarketDataOptions {
   readonly seed: number;
   /** Meetings in the FDA calendar; 0 makes it answer 404. */
   readonly fdaEvents: number;

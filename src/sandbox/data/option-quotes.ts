@@ -24,7 +24,7 @@ export interface QuoteRange {
 }
 
 /** Quoted days before now, or before the last one of a contract that has expired. */
-export const quotedDays = 60;
+const quotedDays = 60;
 const everyNs = 20_000_000_000;
 const quotesPerDay = ((session.closesAt - session.opensAt) * 60_000_000_000) / everyNs;
 const exchanges = [300, 301, 302, 303, 307, 309, 312, 313, 316, 322, 325] as const;

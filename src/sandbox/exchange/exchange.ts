@@ -8,7 +8,7 @@ import type { Micros } from './wire-text.ts';
 /** Called after each change, in the order of the changes. `step` names the change: `accepted`, `fill`, `canceled` … */
 export type ChangeListener = (order: ExchangeOrder, step: string) => void;
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** Orders kept at most. Beyond it the oldest closed ones are forgotten, as a platform's own retention would. */
   readonly maxOrders: number;
 }

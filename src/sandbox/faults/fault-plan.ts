@@ -23,7 +23,7 @@ interface ActiveRule {
 }
 
 /** The conditions by which an event, a request or a subscription is matched. */
-export interface FaultPlace {
+interface FaultPlace {
   readonly stream?: string;
   readonly accountId?: string;
   readonly orderId?: string;
@@ -43,7 +43,7 @@ export interface MetWriteFault {
 }
 
 /** The faults that one new order meets, and for how long. */
-export interface MetOrderFault {
+interface MetOrderFault {
   readonly fault: OrderFault;
   readonly forMs: number;
 }

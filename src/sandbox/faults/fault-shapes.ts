@@ -35,10 +35,10 @@ export const requestFaults = [
 ] as const;
 
 /** Faults of one upgrade to a stream. */
-export const upgradeFaults = ['status_401', 'status_403', 'status_500', 'html', 'hang', 'reset'] as const;
+const upgradeFaults = ['status_401', 'status_403', 'status_500', 'html', 'hang', 'reset'] as const;
 
 /** Faults of one subscription. */
-export const subscribeFaults = ['no_ack', 'late_ack', 'early_event', 'refuse'] as const;
+const subscribeFaults = ['no_ack', 'late_ack', 'early_event', 'refuse'] as const;
 
 export const garbageKinds = [
   'not_json',
@@ -188,7 +188,7 @@ export const faultRule = z.discriminatedUnion('on', [
 ]);
 
 /** A fault that happens at once. */
-export const faultAction = z.discriminatedUnion('action', [
+const faultAction = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('cut'), how: z.enum(cutWays).default('fin'), ...place }),
   z.strictObject({ action: z.literal('half_open'), ...place }),
   z.strictObject({ action: z.literal('close'), code: z.number().int().min(1000).max(4999), ...place }),

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { Ledger } from './ledger.ts';
 
-export interface LedgerFilter {
+interface LedgerFilter {
   /** Only lines above this number. */
   readonly since: number;
   /** Only these kinds; all when undefined. */

@@ -22,7 +22,7 @@ import { isTouched } from '../venue/match-order.ts';
 import { below, happens, oneOf } from './instruments.ts';
 import { isDue, isFillOrKill, isImmediateOrCancel, isStop, mayExpire, priceOf, type TermsInventor } from './invent-terms.ts';
 
-export interface OrderLifeDeps {
+interface OrderLifeDeps {
   readonly exchange: Exchange;
   readonly random: Random;
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
 
-export interface PacerOptions {
+interface PacerOptions {
   /** Changes a second; Infinity for as fast as the machine and the readers can. */
   readonly rate: number;
   /** Changes owed for longer than this are dropped, so that a machine which slept does not wake to a flood. */

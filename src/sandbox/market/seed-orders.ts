@@ -8,7 +8,7 @@ import { below, happens, oneOf } from './instruments.ts';
 import { isFillOrKill, isStop, mayExpire, priceOf } from './invent-terms.ts';
 import type { Market } from './market.ts';
 
-export interface SeedOptions {
+interface SeedOptions {
   /** Orders known at the start, open and closed. */
   readonly knownOrders: number;
   /** How many of them are open and in the market's hands. */

@@ -6,7 +6,7 @@ import type { EventFaults } from './event-faults.ts';
 import type { StreamSession, Subscriptions } from './stream-session.ts';
 
 /** Who caused a change, for the ledger. */
-export type ChangeCause = 'market' | 'control' | 'entry' | 'venue';
+type ChangeCause = 'market' | 'control' | 'entry' | 'venue';
 
 /**
  * Takes each change to the ledger and to everybody who follows its account. The process as a whole needs 12 to 18 µs of processor a change

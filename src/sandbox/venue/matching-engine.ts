@@ -7,7 +7,7 @@ import type { Instrument } from '../market/instruments.ts';
 import { below } from '../market/instruments.ts';
 import { type Matchable, matchOrder, type Print } from './match-order.ts';
 
-export interface MatchingDeps {
+interface MatchingDeps {
   readonly exchange: Exchange;
   /** Draws how much a print has to offer: a seed of its own, so that orders that people place leave the market's story as it is. */
   readonly random: Random;
