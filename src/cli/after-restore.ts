@@ -29,7 +29,7 @@ interface AfterRestoreFlags {
 export function afterRestoreCommand(io: CliIo): Command {
   return new Command('after-restore')
     .description(
-      'Raises the generation of what is published, after the database was restored from a copy or a failover lost commits.',
+      'Raises the generation of published updates, after the database was restored from a copy or a failover lost commits.',
     )
     .option('--at-least <n>', 'the least generation; Kafka is not asked which ones were used', generationFlag)
     .option('--json', 'print { generation, attempts } as JSON')
@@ -101,7 +101,7 @@ function describe({ generation, attempts }: AfterRestore): string {
     `Everything published from now on has generation ${generation}.`,
     attempts === 0
       ? 'No attempt was in hand when the copy was made.'
-      : `${plural(attempts, 'attempt was', 'attempts were')} in hand when the copy was made: each is looked for on the platform.`,
+      : `${plural(attempts, 'attempt was', 'attempts were')} in hand when the copy was made: the service looks for each on the platform.`,
     'Placing is halted: commands made since the copy are not in the journal. `tidemark resume --reason "…"` ends it.',
     'Now start the service, and when it is live run `tidemark audit --repair`.',
     '',

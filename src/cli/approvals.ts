@@ -10,28 +10,30 @@ Examples:
   $ tidemark approvals ls
   $ tidemark approvals approve 4f7c1d1e-… --reason "checked with the desk"
 
-The principal that asked cannot approve, whichever of its tokens signs in. A request ends after an hour.
+The principal that asked cannot approve, with any of its tokens. A request ends after an hour.
 ${restExitCodes}`;
 
 /** The actions that wait for a second principal (TIDEMARK_FOUR_EYES). */
 export function approvalsCommand(io: CliIo): Command {
   return new Command('approvals')
-    .description('Shows what waits for a second principal, and approves it.')
+    .description('Shows requests that wait for a second principal, and approves them.')
     .addCommand(listCommand(io))
     .addCommand(approveCommand(io))
     .addHelpText('after', examples);
 }
 
 function listCommand(io: CliIo): Command {
-  return addRestFlags(new Command('ls').description('Lists what waits, oldest first.')).action(async (flags: RestFlags) => {
-    const { body } = await restClient(io, flags).ask({ method: 'GET', path: '/v1/approvals' });
-    io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : approvalTable(body['items']));
-  });
+  return addRestFlags(new Command('ls').description('Lists the waiting requests, oldest first.')).action(
+    async (flags: RestFlags) => {
+      const { body } = await restClient(io, flags).ask({ method: 'GET', path: '/v1/approvals' });
+      io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : approvalTable(body['items']));
+    },
+  );
 }
 
 function approveCommand(io: CliIo): Command {
   const command = new Command('approve')
-    .description('Approves what another principal has asked for, which does it.')
+    .description('Approves a request of another principal, and carries it out.')
     .argument('<id>');
   return addReasonFlag(command).action(async (id: string, flags: RestFlags & { readonly reason: string }) => {
     const path = `/v1/approvals/${segment(id)}/approve`;
@@ -42,7 +44,7 @@ function approveCommand(io: CliIo): Command {
 
 function approvalTable(items: unknown): string {
   const rows = Array.isArray(items) ? items : [];
-  if (rows.length === 0) return 'Nothing waits for a second principal.\n';
+  if (rows.length === 0) return 'No request waits for a second principal.\n';
   return formatTable([
     ['ID', 'WHAT', 'BY', 'UNTIL', 'REASON'],
     ...rows.map(({ approvalId, deed, by, expiresAt, reason }) =>

@@ -38,7 +38,7 @@ export function auditCommand(io: CliIo): Command {
     .description('Compares the orders, the log and the topics, and names the hop at which something is missing.')
     .option('--state-only', 'leave the topic of updates out')
     .option('--repair', 'write the newest state of the orders that the state topic lacks')
-    .option('--wait <seconds>', 'how long to wait for what is under way', seconds, 30)
+    .option('--wait <seconds>', 'how long to wait for records under way', seconds, 30)
     .option('--json', 'print { orders, records, repaired, findings: [{ hop, key, detail }] } as JSON')
     .addHelpText('after', examples)
     .action((flags: AuditFlags) => runAuditCommand(io, flags));
@@ -80,7 +80,7 @@ async function audit(io: CliIo, deps: AuditDeps & { end(): void }, options: Audi
 }
 
 function stopped(sentence: string): ProgramError {
-  const fix = 'Run it again: it begins anew, and writes only what is still missing.';
+  const fix = 'Run it again: it starts over, and writes only the states that are still missing.';
   return new ProgramError(sentence, { code: 'INTERRUPTED', exitCode: exitCodes.unresolved, fix });
 }
 
@@ -124,8 +124,8 @@ async function repair(deps: AuditDeps, options: AuditOptions, { findings }: Audi
 const hops: Readonly<Record<Hop, string>> = {
   database:
     'Kafka knows more than the database, which lost commits: run `tidemark after-restore` (docs/runbooks/after-restore.md)',
-  log: 'the log and the orders differ, which a batch writes together: somebody changed a table by hand',
-  relay: 'the relay has not had it acknowledged: look at `tidemark status`, docs/runbooks/RelayStuck.md',
+  log: 'the log and the orders differ, which a batch writes together: a table was changed by hand',
+  relay: 'Kafka has not acknowledged it to the relay yet: look at `tidemark status`, docs/runbooks/RelayStuck.md',
   updates:
     'it was acknowledged and is not on the topic of updates: the broker lost it, or it was deleted; `tidemark replay` writes it again',
   state: 'the state topic lacks it: `tidemark audit --repair` writes it again',

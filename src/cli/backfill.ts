@@ -12,8 +12,8 @@ Examples:
   $ tidemark backfill SIM-1001 --stream prediction --wait 600
   $ tidemark backfill SIM-1001 --json | jq -r '.[].outcome'
 
-The running service does it: who follows the account reads it from the platform, from its first order on, by the way that audits take. It needs DATABASE_URL only.
-Exit codes: 0 done, 1 it failed, 75 nobody took it within the time (it is taken back then).`;
+The running service does it: the process that follows the account reads it from the platform, from its first order on, as audits do. It needs DATABASE_URL only.
+Exit codes: 0 done, 1 it failed, 75 no service took it in time (the request is withdrawn then).`;
 
 interface BackfillFlags {
   readonly stream?: Stream;
@@ -24,7 +24,7 @@ interface BackfillFlags {
 /** Asks for a complete read of an account. */
 export function backfillCommand(io: CliIo): Command {
   return new Command('backfill')
-    .description('Has the running service read an account whole, and waits until it is committed.')
+    .description('Has the running service read a whole account, and waits until it is committed.')
     .argument('<account>', 'id of the account')
     .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
     .option('--wait <seconds>', 'how long to wait for the answer', waitSeconds, 300)

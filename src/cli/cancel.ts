@@ -28,7 +28,7 @@ Examples:
 
 A cancel passes every halt, and is refused here only when the order is known to be closed, or above a high rate (TIDEMARK_CANCEL_RATE) that no person reaches.
 With --all the accounts are read first. It names the places whose outcome is not known and the accounts that could not be read, and ends with 75 while something
-may be open. What lands later is cancelled too. Orders have to match each of --symbol, --side, --principal and --ref that is given; unresolved places as well.
+may be open. Orders that land later are cancelled too. Orders have to match each of --symbol, --side, --principal and --ref that is given; unresolved places as well.
 ${restExitCodes}`;
 
 /** Cancels an order, or every open order of an account. */
@@ -37,7 +37,7 @@ export function cancelCommand(io: CliIo): Command {
     .description('Cancels an order, or with --all every open order of an account.')
     .argument('[order]', 'id of the order')
     .option('--account <id>', 'account of the order; with --all left out: every account of the token')
-    .option('--prediction', 'it is a prediction order; without it the order is looked for among equities and options')
+    .option('--prediction', 'it is a prediction order; without it the order is for equities or options')
     .option('--if-revision <n>', 'only while the order is at this revision of ours', revision)
     .option('--all', 'every open order that matches, on both streams; needs --reason')
     .option('--symbol <symbol>', 'with --all: only orders of this symbol')
@@ -108,7 +108,7 @@ async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlag
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, idempotencyKey: key })}\n`);
   else io.stdout.write(tableOf([...orders, ...places, ...unread, ...declined], isSelective));
   if (body['open'] === true && !flags.json)
-    io.stderr.write('something may still be open; the same line with its key tells more\n');
+    io.stderr.write('something may still be open; run the same line with its key to see more\n');
   const outcomes = [...orders, ...declined].map(({ outcome }) => outcome);
   const isUnresolved =
     outcomes.includes('unknown') ||
@@ -160,7 +160,7 @@ interface ReplaceFlags extends SendFlags {
 /** Replaces terms of a working prediction order. */
 export function replaceCommand(io: CliIo): Command {
   const command = new Command('replace')
-    .description('Changes terms of a working prediction order; what is left out stays as it is.')
+    .description('Changes terms of a working prediction order; terms that are left out stay as they are.')
     .argument('<order>', 'id of the order')
     .requiredOption('--account <id>', 'account of the order')
     .option('--qty <decimal>', 'new total quantity')
@@ -203,7 +203,7 @@ Examples:
   $ tidemark cancel-after 30 --account SIM-1001 SIM-1002
   $ tidemark cancel-after 0                           disarms
 
-Each call renews the timers; call at a third of the time, so that two may fail. What is armed outlives this program and restarts of the service.
+Each call renews the timers; call at a third of the time, so that two may fail. An armed timer outlives this program and restarts of the service.
 ${restExitCodes}`;
 
 const longestSeconds = 86_400;

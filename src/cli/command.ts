@@ -20,13 +20,13 @@ ${restExitCodes}`;
 /** `command ls`, `command show` and `command settle`. */
 export function commandCommand(io: CliIo): Command {
   const command = new Command('command')
-    .description('Shows commands with their evidence, and takes the word of a person on those that nothing settles.')
+    .description('Shows commands with their evidence, and records a verdict of a person on those that evidence does not settle.')
     .addHelpText('after', examples);
   addRestFlags(
     command
       .command('ls')
       .description('Lists commands, the newest first; with --unresolved the oldest first, each with all that is known.')
-      .option('--unresolved', 'only those with an outcome that nobody knows, or that a person has to decide')
+      .option('--unresolved', 'only those whose outcome is unknown, or that a person has to decide')
       .option('--account <id>', 'only this account')
       .addOption(new Option('--kind <word>', 'only this kind').choices(['place', 'replace', 'cancel']))
       .option('--state <word>', 'only this state: open, refused, not_sent, accepted, unknown, applied, rejected, moot, conflict')
@@ -42,10 +42,10 @@ export function commandCommand(io: CliIo): Command {
   addReasonFlag(
     command
       .command('settle')
-      .description('Records what a person found out about commands, which settles them.')
+      .description('Settles commands with the outcome that a person found out.')
       .argument('<commands...>', 'ids of the commands')
       .addOption(
-        new Option('--outcome <word>', 'what became of it: it took effect, never did, was never sent, or the order ended first')
+        new Option('--outcome <word>', 'the outcome: it took effect, never did, was never sent, or the order ended first')
           .choices(['applied', 'rejected', 'not_sent', 'moot'])
           .makeOptionMandatory(),
       ),

@@ -25,7 +25,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'config',
-    summary: 'show the settings in effect, or all that there are',
+    summary: 'show the settings in effect, or all settings',
     load: async () => (await import('./config.ts')).configCommand,
   },
   {
@@ -35,7 +35,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'topics',
-    summary: 'compare the topics with the plan, and make them so',
+    summary: 'compare the topics with the plan, and apply it',
     load: async () => (await import('./topics.ts')).topicsCommand,
   },
   {
@@ -50,17 +50,17 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'look at everything that the service needs, and say what fixes it',
+    summary: 'check everything that the service needs, and show how to fix faults',
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
   {
     name: 'status',
-    summary: 'ask a running service how it is',
+    summary: 'show the state of a running service',
     load: async () => (await import('./status.ts')).statusCommand,
   },
   {
     name: 'healthcheck',
-    summary: 'tell by the exit code whether a running service is well',
+    summary: 'check a running service; the exit code is the answer',
     load: async () => (await import('./healthcheck.ts')).healthcheckCommand,
   },
   {
@@ -105,27 +105,27 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'limits',
-    summary: 'show and change what places and replaces are held to',
+    summary: 'show and change the limits of places and replaces',
     load: async () => (await import('./limits.ts')).limitsCommand,
   },
   {
     name: 'approvals',
-    summary: 'show and approve what waits for a second principal',
+    summary: 'show and approve requests that wait for a second principal',
     load: async () => (await import('./approvals.ts')).approvalsCommand,
   },
   {
     name: 'reconcile',
-    summary: 'find out at once what became of unresolved commands',
+    summary: 'find out the outcome of unresolved commands at once',
     load: async () => (await import('./reconcile.ts')).reconcileCommand,
   },
   {
     name: 'quarantine',
-    summary: 'show what could not be understood, and deal with it',
+    summary: 'show unreadable messages, and deal with them',
     load: async () => (await import('./quarantine.ts')).quarantineCommand,
   },
   {
     name: 'backfill',
-    summary: 'have the running service read an account whole',
+    summary: 'have the running service read a whole account',
     load: async () => (await import('./backfill.ts')).backfillCommand,
   },
   {

@@ -14,12 +14,12 @@ Examples:
 /** `config print` and `config docs`. */
 export function configCommand(io: CliIo): Command {
   const command = new Command('config')
-    .description('Shows the settings: those in effect, or all that there are.')
+    .description('Shows the settings: those in effect, or all of them.')
     .addHelpText('after', examples);
   command
     .command('print')
-    .description('Prints every setting with its value in effect and where that came from. Secrets are masked.')
-    .option('--json', 'as one JSON object: name → { value, source }; value is null where nothing is set')
+    .description('Prints every setting with its value in effect and its source. Secrets are masked.')
+    .option('--json', 'as one JSON object: name → { value, source }; value is null where none is set')
     .action((options: { json?: true }) => printConfig(io, options.json === true));
   command
     .command('docs')

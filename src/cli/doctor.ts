@@ -26,7 +26,7 @@ It changes nothing. Exit codes: 0 nothing fails (warnings may be there), 1 somet
 export function doctorCommand(io: CliIo): Command {
   return new Command('doctor')
     .description(
-      'Looks at everything that the service needs (settings, database, brokers, topics, platform, logins, clock, callers) and says what fixes it.',
+      'Checks everything that the service needs (settings, database, brokers, topics, platform, logins, clock, callers) and shows how to fix faults.',
     )
     .option('--json', 'print the findings as a JSON array: part, verdict (ok, warn, fail), detail, fix')
     .addHelpText('after', examples)
@@ -72,7 +72,7 @@ const partWithinMs = 90_000;
 /** A part that hangs or breaks becomes one line, and the others are still shown. */
 function bounded(io: CliIo, part: string, work: Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   return withDeadline(io.clock, partWithinMs, `looking at ${part}`, work).catch((error: unknown) => [
-    fail(part, `could not be looked at: ${sentenceOf(error)}`, 'Run it again with TIDEMARK_LOG_LEVEL=debug.'),
+    fail(part, `could not be checked: ${sentenceOf(error)}`, 'Run it again with TIDEMARK_LOG_LEVEL=debug.'),
   ]);
 }
 

@@ -17,7 +17,7 @@ Examples:
   $ tidemark resume --reason "checked with the venue"
   $ tidemark resume --account SIM-1001 --reason "the late order is cancelled"
 
-It clears every halt of that scope, whoever raised it: look first with \`tidemark command ls --unresolved\`.
+It clears every halt of that scope, also those of other people: first run \`tidemark command ls --unresolved\`.
 ${restExitCodes}`;
 
 /** Stops placing and replacing. */

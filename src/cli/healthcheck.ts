@@ -24,7 +24,7 @@ interface HealthcheckFlags {
  */
 export function healthcheckCommand(io: CliIo): Command {
   return new Command('healthcheck')
-    .description('Asks a running service, at its admin port, whether it lives, or is ready; the answer is the exit code.')
+    .description('Asks a running service, at its admin port, whether it is alive, or ready; the exit code is the answer.')
     .option('--ready', 'whether it is ready, not only alive')
     .option('--url <address>', 'the admin port; without it TIDEMARK_ADMIN_HOST and TIDEMARK_ADMIN_PORT')
     .addHelpText('after', examples)
@@ -40,7 +40,7 @@ async function runHealthcheck(io: CliIo, flags: HealthcheckFlags): Promise<void>
   );
   const verdict = verdictOf(text);
   if (verdict === undefined)
-    throw new ProgramError(`what answers at ${base} is not the admin port of a Tidemark service`, {
+    throw new ProgramError(`${base} is not the admin port of a Tidemark service`, {
       code: 'NOT_TIDEMARK',
       fix: `Check the address: ${adminPortFix}`,
     });

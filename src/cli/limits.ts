@@ -19,7 +19,7 @@ Examples:
   $ tidemark limits set --account ACC-1 --principal robot --collar-percent 5 --duplicate-window-ms 2000 --reason "the strategy"
   $ tidemark limits set --account ACC-1 --clear max-notional --reason "not needed any more"
 
-Every row that matches a command holds: a narrower one lifts no bound. What is not named stays. Cancels are never limited.
+Every row that matches a command holds: a narrower one lifts no bound. Bounds that are not named stay. Cancels are never limited.
 ${restExitCodes}`;
 
 interface SetFlags extends RestFlags {
@@ -41,7 +41,7 @@ const boundFlags: Readonly<
   maxQuoteAgeMs: { value: '<ms>', read: wholeNumber, help: 'how old a quote may be' },
   allowedSymbols: { value: '<list>', read: words, help: 'symbols that may be traded, separated by commas, and no others' },
   forbiddenSymbols: { value: '<list>', read: words, help: 'symbols that may not be traded' },
-  instruments: { value: '<list>', read: words, help: 'equity, option, prediction: what may be traded' },
+  instruments: { value: '<list>', read: words, help: 'instruments that may be traded: equity, option, prediction' },
   maxOpenOrders: { value: '<n>', read: wholeNumber, help: 'open orders of the account' },
   maxSymbolExposure: { value: '<money>', read: String, help: 'money at work in one symbol of the account' },
   maxAccountExposure: { value: '<money>', read: String, help: 'money at work in the account' },
@@ -52,7 +52,7 @@ const boundFlags: Readonly<
 /** The limits that places and replaces are checked against before they are journaled. */
 export function limitsCommand(io: CliIo): Command {
   return new Command('limits')
-    .description('Shows and changes what places and replaces are held to before they are journaled.')
+    .description('Shows and changes the limits that places and replaces are checked against before they are journaled.')
     .addCommand(listCommand(io))
     .addCommand(setCommand(io))
     .addHelpText('after', examples);
@@ -69,7 +69,7 @@ function listCommand(io: CliIo): Command {
 
 function setCommand(io: CliIo): Command {
   const command = new Command('set')
-    .description('Sets or clears bounds of everyone, a principal, an account, or a principal on an account.')
+    .description('Sets or clears bounds of all callers, a principal, an account, or a principal on an account.')
     .option('--principal <name>', 'only commands of this principal')
     .option('--account <id>', 'only commands on this account');
   for (const name of limitNames) {

@@ -15,7 +15,7 @@ import { withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:
-  $ tidemark link                     opens the platform's sign-in screen, and follows what that user may see
+  $ tidemark link                     opens the platform's sign-in screen, and follows the accounts of that user
   $ tidemark link --name desk-2       another user beside the first
   $ tidemark link --no-open           only prints the address
   $ tidemark link --list
@@ -43,7 +43,7 @@ export function linkCommand(io: CliIo): Command {
     .option('--timeout <seconds>', 'how long to wait for the user', seconds, 300)
     .option('--no-open', 'only print the address, open no browser')
     .option('--list', 'print the logins that are linked')
-    .option('--remove <name>', 'forget a login; its accounts are left within seconds', loginName)
+    .option('--remove <name>', 'remove a login; its accounts are not followed any more within seconds', loginName)
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples)
     .action((flags: Flags) => runLink(io, flags));

@@ -7,7 +7,7 @@ import { withDatabase } from './with-database.ts';
 const examples = `
 Examples:
   $ tidemark log export > audit.jsonl
-  $ tidemark log export --after 4711                                   what came since the last line of an earlier export
+  $ tidemark log export --after 4711                                   the lines since an earlier export
   $ tidemark log export --action denied --since 2026-11-20T00:00:00Z | jq -r .principal | sort | uniq -c
 
 Each line is a JSON object: id, at, principal, action, accountId, commandId, requestId, reason, detail. The last minute is left out, so that no line comes late below an id that was
@@ -30,9 +30,9 @@ export function logCommand(io: CliIo): Command {
   command
     .command('export')
     .description('Prints the audit trail as JSON lines, the oldest first.')
-    .option('--after <id>', 'only what came after this line', lineId, '0')
-    .option('--since <instant>', 'only what was done from this instant on (ISO 8601)', instant)
-    .option('--until <instant>', 'only what was done before this instant', instant)
+    .option('--after <id>', 'only lines after this one', lineId, '0')
+    .option('--since <instant>', 'only actions from this instant on (ISO 8601)', instant)
+    .option('--until <instant>', 'only actions before this instant', instant)
     .option('--action <word>', 'only this: place, cancel, halt, resume, settle, denied, token_add, link, configuration …')
     .action((flags: ExportFlags) => exportLines(io, flags));
   return command;

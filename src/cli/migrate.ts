@@ -18,7 +18,7 @@ Safe to run again, and from several machines at once: one migrates, the others w
 export function migrateCommand(io: CliIo): Command {
   return new Command('migrate')
     .description("Brings the database to this build's schema: roles, tables, functions, the first partitions of the log.")
-    .option('--json', 'print what was applied as JSON')
+    .option('--json', 'print the applied migrations as JSON')
     .addHelpText('after', examples)
     .action((options: { json?: true }) => runMigrate(io, options.json === true));
 }
@@ -58,7 +58,7 @@ function explainRefusal(url: Secret, error: unknown): unknown {
   return new ProgramError(sentenceOf(error), {
     code: 'RIGHTS',
     exitCode: exitCodes.denied,
-    fix: 'Name the owner of the database in DATABASE_URL, who may create roles: the service needs less, migrations need that.',
+    fix: 'Name the owner of the database in DATABASE_URL, a role that may create roles: migrations need that right, the service does not.',
     cause: error,
   });
 }

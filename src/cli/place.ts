@@ -11,7 +11,7 @@ Examples:
   $ tidemark place … --idempotency-key rebalance-7 --json | jq -r .outcome
   $ tidemark place … --leg AAPL261218C00200000:BUY:1:OPEN --leg AAPL261218C00210000:SELL:1:OPEN
 
-What a \`504\` of the platform left open is told as unknown (exit code 75) and found out; it is never sent again by itself.
+A command that a \`504\` of the platform left open is unknown (exit code 75) until the service finds out; it is never sent again by itself.
 ${restExitCodes}`;
 
 interface PlaceFlags extends SendFlags {
@@ -44,7 +44,7 @@ export function placeCommand(io: CliIo): Command {
     .requiredOption('--qty <decimal>', 'total quantity')
     .option('--tif <word>', 'time in force: day, gtc, ioc, fok; on prediction markets also gtd', 'day')
     .option('--price <decimal>', 'limit price')
-    .option('--stop-price <decimal>', 'price that wakes a stop')
+    .option('--stop-price <decimal>', 'price that triggers a stop')
     .option('--prediction', 'a prediction order')
     .option('--outcome <word>', 'prediction orders: YES or NO')
     .option('--expire-time <instant>', 'prediction orders, gtd: when it ends, as 2026-12-31T21:00:00Z')

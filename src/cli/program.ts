@@ -7,12 +7,12 @@ const examples = `
 Examples:
   $ tidemark demo                      everything at once, on this machine, with a made-up market
   $ tidemark config docs               every setting, its unit, range and default
-  $ tidemark doctor                    what is missing or wrong before the service can run
+  $ tidemark doctor                    finds missing or wrong parts before the service runs
   $ tidemark migrate && tidemark topics apply && tidemark serve
   $ tidemark tail --account ACC-1      updates as they arrive on Kafka
-  $ tidemark command ls --unresolved   orders of which nobody knows whether they were placed, and what settles each
+  $ tidemark command ls --unresolved   commands with an unknown outcome, and the line that settles each
 
-Settings come from the environment only. Exit codes: 0 done, 1 failed, 64 wrong call, 69 a part does not answer, 75 not known yet, 77 not allowed, 78 wrong configuration.`;
+Settings come from the environment only. Exit codes: 0 done, 1 failed, 64 wrong usage, 69 unavailable, 75 not known yet, 77 not allowed, 78 wrong configuration.`;
 
 /** The program with the commands that `argv` names loaded, and the others by name and summary only. */
 export async function buildProgram(

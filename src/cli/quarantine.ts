@@ -10,13 +10,13 @@ import { repairBy, withRepairPool } from './repair/repair-run.ts';
 
 const examples = `
 Examples:
-  $ tidemark quarantine ls                    what could not be understood or taken, the oldest first
-  $ tidemark quarantine show 17               one row whole, with what came
+  $ tidemark quarantine ls                    messages that were unreadable or not accepted, the oldest first
+  $ tidemark quarantine show 17               one whole row, with the message as it came
   $ tidemark quarantine retry 17 18           the order is read again from the platform, by the running service
-  $ tidemark quarantine discard 17            it has been looked at, and needs nothing
+  $ tidemark quarantine discard 17            it was checked, and needs no action
   $ tidemark quarantine ls --json | jq -r '.[] | select(.reason == "bad_decimal") | .id'
 
-Needs DATABASE_URL. A retry never takes the old bytes again: they are older than what is known by now. Exit codes: 0 done, 1 not all of it, 75 nobody took it within the time.`;
+Needs DATABASE_URL. A retry never uses the old bytes again: they are older than the facts known by now. Exit codes: 0 done, 1 not all of it, 75 no service took it in time.`;
 
 interface ListFlags {
   readonly after: bigint;
@@ -31,25 +31,27 @@ interface ActFlags {
 /** `quarantine ls`, `show`, `retry` and `discard`. */
 export function quarantineCommand(io: CliIo): Command {
   const command = new Command('quarantine')
-    .description('Shows what could not be understood or taken, and deals with it.')
+    .description('Shows messages that were unreadable or not accepted, and deals with them.')
     .addHelpText('after', examples);
   command
     .command('ls')
-    .description('Lists what nobody has dealt with, the oldest first.')
+    .description('Lists the rows that were not dealt with yet, the oldest first.')
     // Help writes defaults as JSON, which has no bigint: this one is written in words.
-    .addOption(new Option('--after <id>', 'only what came after this row').argParser(rowId).default(0n, 'from the first'))
+    .addOption(new Option('--after <id>', 'only rows after this one').argParser(rowId).default(0n, 'from the first'))
     .option('--limit <n>', 'at most so many', limit, 50)
     .option('--json', 'print an array of the rows as JSON')
     .action((flags: ListFlags) => withRepairPool(io, (pool) => list(io, pool, flags)));
   command
     .command('show')
-    .description('Prints one row, with what came.')
+    .description('Prints one row, with the message as it came.')
     .argument('<id>', 'of the row', rowId)
     .option('--json', 'print the row as JSON')
     .action((id: bigint, flags: ActFlags) => withRepairPool(io, (pool) => show(io, pool, id, flags.json === true)));
   command
     .command('retry')
-    .description('Has the running service read the orders again from the platform; what goes through ingest is dealt with.')
+    .description(
+      'Has the running service read the orders again from the platform; a row is dealt with once its order passes ingest.',
+    )
     .argument('<ids...>', 'of the rows', rowIds)
     .option('--wait <seconds>', 'how long to wait for the answers', waitSeconds, 60)
     .option('--json', 'print [{ id, outcome, detail }] as JSON')
@@ -87,7 +89,7 @@ async function list(io: CliIo, pool: Pool, { after, limit: count, json }: ListFl
   }
   const total = (await countQuarantined(pool)).reduce((sum, { rows: some }) => sum + some, 0);
   if (rows.length === 0) {
-    io.stdout.write(total === 0 ? 'The quarantine is empty.\n' : 'Nothing came after that row.\n');
+    io.stdout.write(total === 0 ? 'The quarantine is empty.\n' : 'There are no rows after that one.\n');
     return;
   }
   const table = rows.map((row) => [
@@ -127,8 +129,7 @@ async function retry(
     if (row.dealtAt !== null) return { id, outcome: 'failed', detail: 'it has been dealt with' };
     const { stream, accountId, orderId } = row;
     if (accountId === null || orderId === null) {
-      const instead =
-        accountId === null ? 'look at it, and discard it' : `run \`tidemark backfill ${accountId}\`, and discard it`;
+      const instead = accountId === null ? 'check it, and discard it' : `run \`tidemark backfill ${accountId}\`, and discard it`;
       return { id, outcome: 'failed', detail: `it names no order: ${instead}` };
     }
     const request = {

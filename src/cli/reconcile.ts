@@ -7,7 +7,7 @@ import { addRestFlags, query, type RestFlags, restClient, restExitCodes } from '
 
 const examples = `
 Examples:
-  $ tidemark reconcile --dry-run                     what would be read, for which commands; reads nothing
+  $ tidemark reconcile --dry-run                     the reads that would be made, and for which commands; reads nothing
   $ tidemark reconcile --account SIM-1001
   $ tidemark reconcile --json | jq '.settled[]'
 
@@ -24,7 +24,7 @@ export function reconcileCommand(io: CliIo): Command {
   const command = new Command('reconcile')
     .description('Asks the platform at once about every command with an unknown outcome, instead of when its next probe is due.')
     .option('--account <id>', 'only this account')
-    .option('--dry-run', 'only say what would be read');
+    .option('--dry-run', 'only show the reads that would be made');
   return addRestFlags(command)
     .addHelpText('after', examples)
     .action((flags: ReconcileFlags) => run(io, flags));
@@ -43,7 +43,7 @@ function report(body: Readonly<Record<string, unknown>>, dryRun: boolean): strin
   const unresolved = Number(body['unresolved']);
   const lines = [
     unresolved === 0
-      ? 'Nothing is unresolved.'
+      ? 'No command is unresolved.'
       : `${unresolved} unresolved, ${plural(Number(body['probes']), 'read')} ${dryRun ? 'would be made' : 'made'}, ${settled.length} settled.`,
   ];
   const planned = plan.map(({ accountId, stream, read, commands }) =>

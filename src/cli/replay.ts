@@ -20,11 +20,11 @@ Examples:
   $ tidemark replay --to risk.rebuild --since 2026-11-20T00:00:00Z
   $ tidemark replay --to risk.rebuild --order prediction:7d0c1d1e-…
   $ tidemark replay --to risk.rebuild --from-seq 120000 --rate 5000
-  $ tidemark replay --to tidemark.order-updates.v1 --since 2026-11-20T00:00:00Z --force      what the topic lost
+  $ tidemark replay --to tidemark.order-updates.v1 --since 2026-11-20T00:00:00Z --force      updates that the topic lost
 
 It writes what the log has, byte for byte and in its order, as far back as TIDEMARK_RETENTION_DAYS. Without a start it writes all of it. The topic must exist. Interrupted, it says from which
 seq to go on. Onto the live topic of updates only by --force: consumers drop the repeats. Never onto the state topic: there an older state would stay (\`tidemark audit --repair\`).
-Exit codes: 0 all of it is written, 1 interrupted, or the log has nothing of that order, 64 a live topic, 69 the database or Kafka does not answer.`;
+Exit codes: 0 all of it is written, 1 interrupted, or the log has no updates of that order, 64 a live topic, 69 the database or Kafka does not answer.`;
 
 interface ReplayFlags {
   readonly to: string;
@@ -42,7 +42,7 @@ export function replayCommand(io: CliIo): Command {
     .description('Writes updates of the log to a topic once more, in their order.')
     .requiredOption('--to <topic>', 'where to')
     .option('--from-seq <n>', 'from this number of the log on', seqFlag)
-    .option('--since <instant>', 'what was recorded from this instant on (ISO 8601)', instantFlag)
+    .option('--since <instant>', 'only updates recorded from this instant on (ISO 8601)', instantFlag)
     .option('--order <stream:id>', 'only this order', orderFlag)
     .option('--rate <n>', 'updates a second at most', rateFlag, 1_000)
     .option('--force', 'also onto the live topic of updates')
@@ -106,7 +106,7 @@ async function replayLog(
   const { lane, ...rest } = deps;
   const { since, order, rate } = flags;
   if (order !== undefined && !(await isInLog(deps.pool, order)))
-    throw new ProgramError(`the log has nothing of ${order.stream}:${order.orderId}`, {
+    throw new ProgramError(`the log has no updates of ${order.stream}:${order.orderId}`, {
       code: 'NO_ORDER',
       fix: 'Check the id, and that it is not older than TIDEMARK_RETENTION_DAYS.',
     });
@@ -115,7 +115,7 @@ async function replayLog(
   const upToSeq = bounds?.last ?? 0n;
   const afterSeq = (flags.fromSeq !== undefined && flags.fromSeq > first ? flags.fromSeq : first) - 1n;
   if (flags.fromSeq !== undefined && flags.fromSeq < first && flags.fromSeq > 0n)
-    io.stderr.write(`tidemark: warning: the log begins at ${first}; what was before it is gone\n`);
+    io.stderr.write(`tidemark: warning: the log begins at ${first}; earlier updates are gone\n`);
   const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => clock.monotonicMs() }) : undefined;
   const whole = Number(upToSeq - afterSeq);
   let last: ReplayProgress = { sent: 0, reachedSeq: afterSeq };
@@ -130,7 +130,7 @@ async function replayLog(
     throw new ProgramError(`it ended after ${plural(last.sent, 'update')}: ${sentenceOf(error)}`, {
       code: 'REPLAY',
       exitCode: exitCodes.unavailable,
-      fix: `Go on with --from-seq ${last.reachedSeq + 1n}; what was sent twice is dropped by its revision.`,
+      fix: `Go on with --from-seq ${last.reachedSeq + 1n}; consumers drop repeats by their revision.`,
       cause: error,
     });
   } finally {
@@ -148,7 +148,7 @@ async function replayLog(
 function patience({ random, stderr }: CliIo): Pick<ReplayDeps, 'backoff' | 'onTrouble'> {
   return {
     backoff: new Backoff(random, { firstMs: 200, maxMs: 5_000 }),
-    onTrouble: (error) => stderr.write(`tidemark: warning: Kafka takes nothing (${error.message}); trying again\n`),
+    onTrouble: (error) => stderr.write(`tidemark: warning: Kafka accepts no records (${error.message}); trying again\n`),
   };
 }
 

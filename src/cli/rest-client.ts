@@ -162,7 +162,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function notOurs(url: string): ProgramError {
-  return new ProgramError(`what answers at ${url} is not REST of a Tidemark service`, {
+  return new ProgramError(`${url} is not REST of a Tidemark service`, {
     code: 'NOT_TIDEMARK',
     exitCode: exitCodes.unavailable,
     fix: `Check the address: ${restPortFix}`,

@@ -14,7 +14,7 @@ export interface RestFlags {
 }
 
 export const restExitCodes =
-  'Exit codes: 0 done, 1 refused or without effect, 64 wrong call, 69 no answer or not now, 75 whether it took effect is not known yet, 77 not with this token.';
+  'Exit codes: 0 done, 1 refused or without effect, 64 wrong usage, 69 unavailable, 75 outcome not known yet, 77 not allowed with this token.';
 
 export function addRestFlags(command: Command): Command {
   return command
@@ -81,9 +81,9 @@ export function withKey(error: unknown, key: string): unknown {
     code: error.code,
     exitCode: exitCodes.unresolved,
     fix: [
-      'Whether the service took it is not known. Give the same line again with',
+      'It is not known whether the service took it. Give the same line again with',
       `  --idempotency-key ${key}`,
-      'which tells what became of it, and sends it only if it had not arrived.',
+      'which shows its outcome, and sends it only if it had not arrived.',
     ].join('\n'),
     cause: error,
   });

@@ -11,7 +11,7 @@ const examples = `
 Examples:
   $ tidemark sandbox                                 a made-up market of 20 changes a second, on free ports
   $ tidemark sandbox --port 4600 --rate 1000         more of it, at a known address
-  $ tidemark sandbox --json --scenario outage.json   for a script: the first line tells all that a client needs
+  $ tidemark sandbox --json --scenario outage.json   for a script: the first line has all that a client needs
 
 It runs until it gets a signal, or POST /stop on its control port. GET / there lists the faults that it can make.`;
 
@@ -38,7 +38,10 @@ export function sandboxCommand(io: CliIo): Command {
     .description(
       'Runs a trading platform on this machine: sign-in, accounts, order lists, order streams, and a seeded market. Nothing in it is real.',
     )
-    .option('--host <address>', 'that its ports listen on; whoever reaches the control port owns it (default: 127.0.0.1)')
+    .option(
+      '--host <address>',
+      'address that its ports listen on; a program that reaches the control port controls it (default: 127.0.0.1)',
+    )
     .option('--port <port>', 'of the production address (default: any free one)', wholeNumber)
     .option('--staging-port <port>', 'of the staging address, where prediction orders are', wholeNumber)
     .option('--auth-port <port>', 'of the sign-in address', wholeNumber)
@@ -48,7 +51,7 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--open-orders <count>', 'orders that the market keeps working', wholeNumber)
     .option('--known-orders <count>', 'orders there already at the start', wholeNumber)
     .option('--accounts <count>', 'accounts that the client may see', wholeNumber)
-    .addOption(new Option('--ledger <detail>', 'what the ledger keeps of each change').choices(['full', 'brief']))
+    .addOption(new Option('--ledger <detail>', 'how much the ledger keeps of each change').choices(['full', 'brief']))
     .option('--scenario <file>', 'JSON with any of the options, accounts, clients and a timeline of faults; flags win over it')
     .option('--schema', 'print the JSON Schema of scenario files, and end')
     .option('--json', 'print one line of JSON with addresses, client and users, and nothing else')
@@ -121,7 +124,7 @@ function readScenario(io: CliIo, path: string): SandboxInput {
     throw new ProgramError(`${path} is not a scenario that can be played`, {
       code: 'BAD_SCENARIO',
       exitCode: exitCodes.usage,
-      fix: `${reasonOf(error)}\n\`tidemark sandbox --schema\` says what one looks like.`,
+      fix: `${reasonOf(error)}\n\`tidemark sandbox --schema\` shows the format of one.`,
       cause: error,
     });
   }

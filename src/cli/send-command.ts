@@ -14,8 +14,8 @@ export interface SendFlags extends RestFlags {
 export function addSendFlags(command: Command): Command {
   return addRestFlags(
     command
-      .option('--idempotency-key <key>', 'the same key never sends twice; one is made, and told, when left out', idempotencyKey)
-      .option('--wait <seconds>', 'hold the answer until the outcome is final, at most so long (30)', waitSeconds),
+      .option('--idempotency-key <key>', 'the same key never sends twice; when left out, one is made and printed', idempotencyKey)
+      .option('--wait <seconds>', 'how long to wait for the final outcome, at most 30', waitSeconds),
   );
 }
 
@@ -63,7 +63,7 @@ function sentences(
   const lines = [`${outcome}  command ${String(commandId)}${order}${replayed ? '  (sent before with this key)' : ''}`];
   lines.push(...reasonLines(reason, outcome).map((line) => `  ${line}`));
   if (unresolved)
-    lines.push(`  Nobody knows yet what became of it. It is being found out: tidemark command show ${String(commandId)}`);
+    lines.push(`  Its outcome is not known yet. The service is finding out: tidemark command show ${String(commandId)}`);
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
 

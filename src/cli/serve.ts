@@ -55,12 +55,12 @@ async function runServe(io: CliIo): Promise<void> {
   if (unencrypted.length > 0)
     log.warn(
       { options: unencrypted },
-      'platform addresses are neither encrypted nor on loopback: others on the way can read tokens',
+      'platform addresses are neither encrypted nor on loopback: others on the network can read tokens',
     );
   const { clock, random, version, fetch } = io;
   const supervisor = assembleService({ clock, random, log, version, fetch, effective }, config);
   const unsubscribe = io.onSignal((signal) => supervisor.stop(signal));
-  const forget = io.onCrash((error) => log.fatal({ err: error }, 'an error that nobody caught'));
+  const forget = io.onCrash((error) => log.fatal({ err: error }, 'an uncaught error'));
   io.exit(await supervisor.run());
   unsubscribe();
   forget();

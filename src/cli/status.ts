@@ -18,7 +18,7 @@ const answerWithinMs = 7000;
 /** Shows the state of a running service. */
 export function statusCommand(io: CliIo): Command {
   return new Command('status')
-    .description('Asks a running service, at its admin port, how it is.')
+    .description('Shows the state of a running service, read from its admin port.')
     .option('--url <address>', 'the admin port; without it TIDEMARK_ADMIN_HOST and TIDEMARK_ADMIN_PORT')
     .option('--json', 'print { health, status } as JSON')
     .addHelpText('after', examples)
@@ -36,7 +36,7 @@ async function runStatus(io: CliIo, options: { url?: string; json?: true }): Pro
 
 async function ask(io: CliIo, base: string, path: string): Promise<unknown> {
   const notOurs = (cause?: unknown) =>
-    new ProgramError(`what answers at ${base} is not the admin port of a Tidemark service`, {
+    new ProgramError(`${base} is not the admin port of a Tidemark service`, {
       code: 'NOT_TIDEMARK',
       exitCode: exitCodes.unavailable,
       fix: `Check the address: ${adminPortFix}`,

@@ -29,9 +29,9 @@ export function tailCommand(io: CliIo): Command {
     .option('--order <id>', 'only this order')
     .option('--account <id>', 'only this account')
     .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
-    .option('--from-beginning', 'what is on the topic already comes first')
+    .option('--from-beginning', 'print the updates that are already on the topic first')
     .option('--count <n>', 'end after so many', positive)
-    .option('--json', 'one line of JSON for each update, exactly as it stands on the topic')
+    .option('--json', 'one line of JSON for each update, exactly as it is on the topic')
     .addHelpText('after', examples)
     .action((options: TailOptions) => runTail(io, options));
 }

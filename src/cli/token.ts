@@ -37,10 +37,10 @@ export function tokenCommand(io: CliIo): Command {
   command
     .command('add')
     .description('Makes a token, and shows it once.')
-    .argument('<principal>', 'whose: the name in the journal and in the audit trail', principalName)
+    .argument('<principal>', 'its owner: the name in the journal and in the audit trail', principalName)
     .option('--another', 'one more token of a principal that has had some')
-    .option('--scopes <list>', `what it may do: ${scopes.join(', ')}`, scopeList)
-    .option('--accounts <list>', 'accounts that it may see and move', accountList)
+    .option('--scopes <list>', `its rights: ${scopes.join(', ')}`, scopeList)
+    .option('--accounts <list>', 'accounts whose orders it may see and change', accountList)
     .option('--all-accounts', 'every account, also those to come')
     .option('--expires-in <time>', 'when it ends, as 12h or 90d; without it, only when it is revoked', duration)
     .option('--json', 'print { principal, number, token } as JSON')
@@ -100,7 +100,7 @@ function rightsOf({ scopes: granted, accounts, allAccounts }: AddFlags, last: Nu
     scopes: granted ?? last?.scopes,
     accounts: accounts ?? (allAccounts === undefined ? last?.accounts : ('all' as const)),
   };
-  if (rights.scopes === undefined) throw usage(`what may it do? Give --scopes, some of ${scopes.join(', ')}`);
+  if (rights.scopes === undefined) throw usage(`the token needs rights. Give --scopes, some of ${scopes.join(', ')}`);
   if (rights.accounts === undefined) throw usage('which accounts? Give --accounts or --all-accounts');
   return { scopes: rights.scopes, accounts: rights.accounts };
 }

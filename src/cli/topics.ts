@@ -12,7 +12,7 @@ const examples = `
 Examples:
   $ tidemark topics plan               what would be made and altered; changes nothing
   $ tidemark topics plan --check       the same, and exit code 1 when anything differs
-  $ tidemark topics apply              makes what is missing, alters settings; never a partition count
+  $ tidemark topics apply              makes missing topics, alters settings; never a partition count
 
 Safe to run again.`;
 
@@ -24,20 +24,20 @@ interface TopicsOptions {
 /** `topics plan` and `topics apply`. */
 export function topicsCommand(io: CliIo): Command {
   const command = new Command('topics')
-    .description('Compares the topics with the plan, and makes them so.')
+    .description('Compares the topics with the plan, and applies it.')
     .addHelpText('after', examples);
   command
     .command('plan')
-    .description('Prints what stands between the topics as they are and as they should be. Changes nothing.')
+    .description('Prints how the topics differ from the plan. Changes nothing.')
     .option('--check', 'exit with 1 when anything differs')
     .option('--json', 'print { creations, alterations, faults } as JSON')
     .action((options: TopicsOptions) => runTopics(io, options, 'plan'));
   command
     .command('apply')
     .description(
-      'Makes what is missing and alters settings. What only a person can change (a partition count) is told, with exit code 1.',
+      'Makes missing topics and alters settings. Differences that only a person can fix (a partition count) are printed, with exit code 1.',
     )
-    .option('--json', 'print what was done as { creations, alterations, faults } as JSON')
+    .option('--json', 'print the changes as { creations, alterations, faults } as JSON')
     .action((options: TopicsOptions) => runTopics(io, options, 'apply'));
   return command;
 }

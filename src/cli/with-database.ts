@@ -35,7 +35,7 @@ export function unreachable(url: Secret, error: unknown): ProgramError {
   return new ProgramError(`the database at ${placeOf(url)} ${verdict}: ${sentenceOf(error)}`, {
     code: 'DATABASE',
     exitCode: exitCodes.unavailable,
-    fix: 'Check DATABASE_URL, and that the server runs and lets this machine in; `tidemark doctor` looks further.',
+    fix: 'Check DATABASE_URL, and that the server runs and accepts this machine; `tidemark doctor` checks more.',
     cause: error,
   });
 }

@@ -89,7 +89,7 @@ it('shows on a terminal how far each step is', async () => {
   expect(io.err()).toBe(
     [
       `reading the orders and the log …\n${full}  3 orders\u001b[K\n`,
-      'waiting for what is under way …\n',
+      'waiting for records under way …\n',
       `reading ${world.topics.state} …\n${full}  3 records\u001b[K\n`,
       `reading ${world.topics.updates} …\n${full}  6 records\u001b[K\n`,
     ].join(''),
@@ -100,7 +100,7 @@ it('ends in order when it is interrupted, and says that nothing is known', async
   await using world = await installation();
   await world.pool.query("update relay_positions set seq = 4 where cursor = 'log'");
   const { io, done } = world.start('--wait', '600');
-  await eventually(() => expect(io.err()).toContain('waiting for what is under way'));
+  await eventually(() => expect(io.err()).toContain('waiting for records under way'));
   io.signal('SIGINT');
   await done;
   expect([io.code(), io.out()]).toEqual([75, '']);
@@ -141,11 +141,11 @@ it('finds tombstones and foreign records, writes the states again that they repl
       key: 'account:a',
       detail: expect.stringMatching(/^revision 2 is not on the state topic: a tombstone deletes it \(/),
     },
-    { hop: 'state', key: 'account:b', detail: expect.stringMatching(/: a record that is no update stands in its place \(/) },
+    { hop: 'state', key: 'account:b', detail: expect.stringMatching(/: a record that is not an update is in its place \(/) },
     {
       hop: 'foreign',
       key: 'somebody-elses',
-      detail: expect.stringMatching(/^a record that is no update on .*order-state.v1, partition/),
+      detail: expect.stringMatching(/^a record that is not an update on .*order-state.v1, partition/),
     },
     {
       hop: 'foreign',

@@ -79,7 +79,7 @@ describe('command ls', () => {
     const rest = await restServer((_request, response) => json(response, 200, { items: [] }));
     expect(await runAgainst(rest.url, ['command', 'ls', '--unresolved'])).toMatchObject({
       code: 0,
-      out: 'Nothing is unresolved.\n',
+      out: 'No command is unresolved.\n',
     });
   });
 

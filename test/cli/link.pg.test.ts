@@ -125,7 +125,7 @@ describe('tidemark link', () => {
     const { port, env } = await rig();
     const late = await started(env, port, '--timeout', '1');
     await late.run;
-    expect([late.io.code(), late.io.err().includes('nobody signed in')]).toEqual([1, true]);
+    expect([late.io.code(), late.io.err().includes('no user signed in')]).toEqual([1, true]);
     const stopped = await started(env, port);
     stopped.io.signal('SIGINT');
     await stopped.run;

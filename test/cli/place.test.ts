@@ -81,7 +81,7 @@ describe('place', () => {
     expect(code).toBe(75);
     expect(out).toBe(
       'unknown  command 4f7c1d1e-1111-4222-8333-444455556666\n  outcome unknown (HTTP_504)\n' +
-        '  Nobody knows yet what became of it. It is being found out: tidemark command show 4f7c1d1e-1111-4222-8333-444455556666\n',
+        '  Its outcome is not known yet. The service is finding out: tidemark command show 4f7c1d1e-1111-4222-8333-444455556666\n',
     );
   });
 

@@ -98,7 +98,7 @@ describe('status', () => {
     other.closeAllConnections();
     other.close();
     expect(code).toBe(69);
-    expect(err).toMatch(/^tidemark: what answers at http:\/\/127\.0\.0\.1:\d+ is not the admin port of a Tidemark service\n/);
+    expect(err).toMatch(/^tidemark: http:\/\/127\.0\.0\.1:\d+ is not the admin port of a Tidemark service\n/);
   });
 
   it('says which port it wants when it is given that of REST', async () => {

@@ -44,7 +44,7 @@ it.each(commands)('%s %s names the database that does not answer, and what to ch
     out: '',
     err:
       'tidemark: the database at 127.0.0.1:1 does not answer: connection refused: connect ECONNREFUSED 127.0.0.1:1\n' +
-      '  Check DATABASE_URL, and that the server runs and lets this machine in; `tidemark doctor` looks further.\n',
+      '  Check DATABASE_URL, and that the server runs and accepts this machine; `tidemark doctor` checks more.\n',
   });
 });
 

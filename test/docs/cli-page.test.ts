@@ -5,9 +5,9 @@ import { cliIo } from '../support/cli-io.ts';
 
 const head = `# The command line
 
-What \`--help\` prints, on one page. [walkthrough.md](walkthrough.md) shows most of it at work, with real output.
+The output of \`--help\` for every command, on one page. [walkthrough.md](walkthrough.md) shows most of it at work, with real output.
 
-A result goes to stdout and nothing else does; everything said to people goes to stderr. Settings come from the environment ([configuration.md](configuration.md)). What speaks REST (\`place\`, \`replace\`, \`cancel\`, \`command\`, \`halt\`, \`resume\`, \`reconcile\`) can be used from any machine
+Results go to stdout, and nothing else does; messages for people go to stderr. Settings come from the environment ([configuration.md](configuration.md)). The commands that speak REST (\`place\`, \`replace\`, \`cancel\`, \`command\`, \`halt\`, \`resume\`, \`reconcile\`) can be used from any machine
 with \`TIDEMARK_URL\` and \`TIDEMARK_TOKEN\`; the others need the database, Kafka or the admin port.
 `;
 

@@ -30,7 +30,7 @@ function steady(text: string, topicPrefix: string): string {
       .replace(/\d+ updates? written/g, '3 updates written')
       .replace(/\d+ observations? on the way/g, '0 observations on the way')
       // Whether the service had anything under way just then, and whether the venue's word came before the answer, is chance.
-      .replace(/^waiting for what is under way …\n/gm, '')
+      .replace(/^waiting for records under way …\n/gm, '')
       .replace(/^(SIM-\d+ +prediction +\S+ +)applied /gm, '$1accepted')
       .replace(/(127\.0\.0\.1):\d{4,}/g, '$1:4600')
       .replace(/\b\d+(?:\.\d+)? (s|min|h|ms)\b/g, '3 $1')

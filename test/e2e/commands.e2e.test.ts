@@ -187,7 +187,7 @@ async function theOnCallSettles(service: RunningService, commandId: string): Pro
     'not in the ledger',
   ]);
   expect(settled).toMatchObject({ code: 0, out: `rejected  command ${commandId}\n` });
-  expect((await runAgainst(url, ['command', 'ls', '--unresolved'])).out).toBe('Nothing is unresolved.\n');
+  expect((await runAgainst(url, ['command', 'ls', '--unresolved'])).out).toBe('No command is unresolved.\n');
   expect((await runAgainst(url, ['command', 'show', commandId])).out).toMatch(/^evidence +computed again: rejected, by person$/m);
   const halted = await runAgainst(url, ['halt', '--account', accountId, '--reason', 'a drill']);
   expect(halted.out).toContain('a drill');

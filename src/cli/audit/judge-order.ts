@@ -85,7 +85,7 @@ function isBehind(at: UpdatePosition | undefined, { revision, newest }: AuditedO
 
 function inPlace(stray: StrayRecord | undefined): string {
   if (stray === undefined) return '';
-  const what = stray.kind === 'tombstone' ? 'a tombstone deletes it' : 'a record that is no update stands in its place';
+  const what = stray.kind === 'tombstone' ? 'a tombstone deletes it' : 'a record that is not an update is in its place';
   return `: ${what} (partition ${stray.partition}, offset ${stray.offset})`;
 }
 

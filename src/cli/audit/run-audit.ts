@@ -50,7 +50,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
     if (orders.length % 1_000 === 0) deps.onProgress(undefined, orders.length, 'order');
   }
   deps.onProgress(1, orders.length, 'order');
-  onStep('waiting for what is under way');
+  onStep('waiting for records under way');
   const acknowledged = await awaitRelay(deps, options);
   const folding = {
     ...deps,
@@ -91,7 +91,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
 function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: StrayRecord) => boolean): AuditFinding[] {
   const found = [...fold.strays].filter(([key, stray]) => counts(key, stray));
   const findings = found.map(([key, { kind, partition, offset }]): AuditFinding => {
-    const what = kind === 'tombstone' ? 'a tombstone' : 'a record that is no update';
+    const what = kind === 'tombstone' ? 'a tombstone' : 'a record that is not an update';
     return {
       hop: 'foreign',
       ...(key !== '' && { key }),

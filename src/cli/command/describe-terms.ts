@@ -10,7 +10,7 @@ export type RestCommand = z.infer<typeof commandAnswer>;
 export function readCommand(body: unknown): RestCommand {
   const read = commandAnswer.safeParse(body);
   if (read.success) return read.data;
-  throw new ProgramError('the service tells of a command in a way that this program does not understand', {
+  throw new ProgramError('the service describes a command in a way that this program does not understand', {
     code: 'ANSWER',
     exitCode: exitCodes.unavailable,
     fix: `Use the program of the service's own version. ${z.prettifyError(read.error)}`,

@@ -61,7 +61,7 @@ async function printUnresolved(io: CliIo, client: RestClient, flags: ListFlags, 
     told.push({ command, venue: await venueIds(client, command) });
   }
   if (flags.json) io.stdout.write(`${JSON.stringify(told.map(({ command, venue }) => ({ ...command, ...venue })))}\n`);
-  else if (told.length === 0) io.stdout.write('Nothing is unresolved.\n');
+  else if (told.length === 0) io.stdout.write('No command is unresolved.\n');
   else
     io.stdout.write(told.map(({ command, venue }) => escaped(describeUnresolved(command, venue, io.clock.nowMs()))).join('\n'));
 }

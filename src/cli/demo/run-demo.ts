@@ -210,7 +210,7 @@ export function whereToLook(stack: DemoStack): string {
     `  curl -s ${stack.restAddress}/docs          every route of REST; curl -N ${stack.restAddress}/v1/stream follows the updates`,
     `  npx tidemark command ls --unresolved --url ${stack.restAddress}`,
     `  curl -s -X POST ${stack.sandbox.control}/faults -H 'content-type: application/json' -d '{"stream":{"duplicate":0.2,"reorder":0.2,"silent_loss":0.05}}'`,
-    `  curl -s ${stack.sandbox.control}/          what else the sandbox can do wrong`,
+    `  curl -s ${stack.sandbox.control}/          other faults that the sandbox can make`,
     '',
   ].join('\n');
 }

@@ -173,7 +173,7 @@ async function lostForGood(teller: Teller, answer: ShownAnswer): Promise<void> {
   const enough = ({ misses }: FollowedCommand) => misses >= enoughMisses;
   const state = await followCommand(io, rest, commandId, { name: 'lost    ', say, limitMs: followMs, enough, signal });
   if (settled(state.outcome)) {
-    teller.faults.push(`${commandId} is ${state.outcome}, and nobody could know`);
+    teller.faults.push(`${commandId} is ${state.outcome}, and that could not be known`);
     followed.push(state);
     return;
   }

@@ -24,7 +24,7 @@ async function signIn(config: Config, deps: CallerCheckDeps): Promise<Finding> {
   if (authJwksUrl !== undefined) return keys(authJwksUrl, deps);
   if (authTokens !== undefined || authPrincipals === 'on') return ok('callers', 'sign in to REST by tokens of ours');
   const fix = 'Set TIDEMARK_AUTH_PRINCIPALS=on and make tokens with `tidemark token add`, unless this machine is yours alone.';
-  return warn('callers', `nobody signs in: everybody who reaches ${httpHost} may do everything`, fix);
+  return warn('callers', `there is no sign-in: every caller that reaches ${httpHost} may do everything`, fix);
 }
 
 /** Checks that the issuer's keys can be read: without them no JWT is accepted. */
@@ -62,7 +62,7 @@ function commands({ commands: state, commandAccounts, platformStagingUrl }: Conf
 export function checkEncryption(config: Config): Finding[] {
   const names = unencryptedAddresses(config);
   if (names.length === 0) return [];
-  const detail = `${names.join(', ')}: neither encrypted nor on loopback, so others on the way can read tokens and orders`;
+  const detail = `${names.join(', ')}: neither encrypted nor on loopback, so others on the network can read tokens and orders`;
   return [warn('encryption', detail, 'Write addresses with https:// and wss://; NODE_ENV=production refuses others.')];
 }
 

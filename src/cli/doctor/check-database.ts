@@ -35,7 +35,7 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
       fail(
         'database',
         `does not answer: ${sentenceOf(error)}`,
-        'Check DATABASE_URL, and that the server runs and lets this machine in.',
+        'Check DATABASE_URL, and that the server runs and accepts this machine.',
       ),
     ];
   } finally {
@@ -45,7 +45,7 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
 
 /** A right that is missing, or a deadline that has passed, ends one check of the database and not the others. */
 function unreadable(part: string, error: unknown): Finding {
-  return fail(part, `can't be read: ${sentenceOf(error)}`, 'Fix what the lines above name, then look again.');
+  return fail(part, `can't be read: ${sentenceOf(error)}`, 'Fix the faults in the lines above, then run it again.');
 }
 
 interface Facts {
@@ -95,13 +95,13 @@ function rights({ user, isSuper, isApp }: Facts): Finding {
   if (isApp) return ok('rights', `${user} is a member of tidemark_app`);
   return fail(
     'rights',
-    `${user} may not do what the service does`,
+    `${user} lacks rights that the service needs`,
     `Run \`tidemark migrate\` as the owner, then: grant tidemark_app to "${user}"`,
   );
 }
 
 function durability({ risky }: Facts): Finding {
-  if (risky.length === 0) return ok('durability', 'what is committed survives a crash of the server');
+  if (risky.length === 0) return ok('durability', 'commits survive a crash of the server');
   return warn(
     'durability',
     `${risky.join(', ')}: a crash of the server may lose committed orders`,
@@ -192,7 +192,7 @@ async function abandoned(pool: Pool): Promise<Finding[]> {
     .map(({ lane }) =>
       warn(
         `lane ${lane}`,
-        'nobody holds it, and it has updates that are not on Kafka',
+        'no process holds it, and it has updates that are not on Kafka',
         `Start a service with TIDEMARK_LANE=${lane}; until it has published them, none of the log is dropped.`,
       ),
     );
@@ -266,7 +266,7 @@ export async function checkVacuum(pool: Pool): Promise<Finding[]> {
   const advice =
     'End that session or transaction, drop the slot that is not used, or wait for the backup (docs/operating.md, "An old snapshot").';
   if (laneDeadRows >= manyDead) {
-    const by = holders.length === 0 ? 'this login can not see by what' : `held by ${holders.map(sentence).join(', ')}`;
+    const by = holders.length === 0 ? 'this login can not see the cause' : `held by ${holders.map(sentence).join(', ')}`;
     return [warn('vacuum', `${laneDeadRows} dead versions of the rows of lanes slow every batch down: ${by}`, advice)];
   }
   const old = holders.filter(({ seconds }) => seconds !== null && seconds > oldAfterSeconds);

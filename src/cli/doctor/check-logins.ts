@@ -45,7 +45,7 @@ export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise
     const none = platformCredentials === 'linked' && names.length === 0 ? [noLogin] : [];
     return { findings: [...none, ...looked.map(({ finding }) => finding)], ...pick(signedIn?.accessToken) };
   } catch (error) {
-    const fix = 'Fix what the lines about the database name, then look again.';
+    const fix = 'Fix the faults of the database, then run it again.';
     return { findings: [fail('logins', `can't be read: ${sentenceOf(error)}`, fix)] };
   } finally {
     await pool.end().catch(() => {});

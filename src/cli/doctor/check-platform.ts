@@ -26,7 +26,8 @@ export async function checkPlatform(config: Config, { http, clock }: PlatformChe
     return { findings: [await checkClock(platformUrl, http, clock), ok('sign-in', detail)] };
   }
   if (platformUrl === undefined || clientId === undefined || clientSecret === undefined) {
-    const fix = 'Set PLATFORM_URL, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET to what the client center shows for this app.';
+    const fix =
+      'Set PLATFORM_URL, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET to the values that the client center shows for this app.';
     return { findings: [fail('sign-in', 'the platform or the credentials for it are not set', fix)] };
   }
   const [clockFinding, exchanged] = await Promise.all([
@@ -120,7 +121,7 @@ async function checkClock(platformUrl: string, http: Http, clock: Clock): Promis
     return fail('platform', `does not answer: ${outcome.message}`, 'Check PLATFORM_URL, and that this machine may reach it.');
   }
   const theirsMs = Date.parse(outcome.headers['date'] ?? '');
-  if (Number.isNaN(theirsMs)) return warn('clock', 'the platform does not tell its time', 'Compare the clock with NTP by hand.');
+  if (Number.isNaN(theirsMs)) return warn('clock', 'the platform does not send its time', 'Compare the clock with NTP by hand.');
   const offsetMs = Math.round((beganMs + endedMs) / 2 - (theirsMs + 500));
   const uncertainMs = (endedMs - beganMs) / 2 + seenFromMs;
   const words = `${(Math.abs(offsetMs) / 1000).toFixed(1)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the platform`;

@@ -46,7 +46,7 @@ export async function linkLogin(deps: LinkDeps, options: LinkOptions, signal: Ab
     const authorization = await beginAuthorization({ platformUrl, authUrl, ...credential, redirectUri });
     deps.onAddress(authorization.url);
     const callback = await listener.wait(deps.clock, options.timeoutMs, signal);
-    if (callback === undefined) throw new ProgramError('nobody signed in', { code: 'NO_SIGN_IN', fix: 'Run it again.' });
+    if (callback === undefined) throw new ProgramError('no user signed in', { code: 'NO_SIGN_IN', fix: 'Run it again.' });
     try {
       const read = readCallback({ platformUrl, clientId: credential.clientId }, authorization, callback.parameters);
       if (!read.ok) throw refusal(read.error);
@@ -156,7 +156,7 @@ function portError(port: number, cause: Error): ProgramError {
   return new ProgramError(`port ${port} of this machine cannot be listened on`, {
     code: 'PORT',
     exitCode: exitCodes.unavailable,
-    fix: 'End what holds it, or name another port with --redirect-port; the platform must have that redirect URI registered.',
+    fix: 'Stop the process that uses it, or name another port with --redirect-port; the platform must have that redirect URI registered.',
     cause,
   });
 }
