@@ -16,6 +16,7 @@ interface Row {
   readonly expires_ms: string;
 }
 
+/** Raw: each write is one statement with its line of the audit trail, and the list reads the columns that it returns. */
 const columns = `approval_id, deed, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
   public.time_to_ms(expires_at) as expires_ms`;
 

@@ -1,4 +1,7 @@
+import { and, desc, eq, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
+import { auditLog } from './schema/principals.ts';
 import { storableJson } from './write-once.ts';
 
 /** A line of the audit trail, as it is exported: times in ISO 8601, the 64-bit number as text. */
@@ -28,6 +31,7 @@ interface AuditQuery {
  * that is there, and a reader that continues from its last id would never see it.
  */
 export async function readAuditLog(pool: Pool, { after, since, until, action, limit }: AuditQuery): Promise<AuditLine[]> {
+  // Raw: the database writes the line as it is exported, with its time as text.
   const { rows } = await pool.query<{ line: AuditLine }>(
     `select json_build_object('id', id::text, 'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'principal', principal, 'action', action,
        'accountId', account_id, 'commandId', command_id, 'requestId', request_id, 'reason', reason, 'detail', detail) as line
@@ -42,6 +46,7 @@ export async function readAuditLog(pool: Pool, { after, since, until, action, li
 
 /** Records the act of a person at the command line, under the database login: the command line asks for no name. */
 export async function recordDeed(pool: Pool, action: string, detail: object): Promise<void> {
+  // Raw: its time and its principal are expressions of the database.
   await pool.query(
     `insert into public.audit_log (at, principal, action, detail) values (clock_timestamp(), 'database:' || session_user, $1, $2)`,
     [action, storableJson(detail)],
@@ -53,10 +58,12 @@ export type SettingTexts = Readonly<Record<string, string>>;
 
 /** The settings of the lane that were recorded last; empty where none were. */
 export async function newestConfiguration(pool: Pool, lane: number): Promise<SettingTexts> {
-  const { rows } = await pool.query<{ settings: SettingTexts }>(
-    `select detail -> 'settings' as settings from public.audit_log
-     where action = 'configuration' and (detail ->> 'lane')::int = $1 order by id desc limit 1`,
-    [lane],
-  );
-  return rows[0]?.settings ?? {};
+  const { id, action, detail } = auditLog;
+  const [row] = await drizzle(pool)
+    .select({ settings: sql<SettingTexts | null>`${detail} -> 'settings'` })
+    .from(auditLog)
+    .where(and(eq(action, 'configuration'), sql`(${detail} ->> 'lane')::int = ${lane}`))
+    .orderBy(desc(id))
+    .limit(1);
+  return row?.settings ?? {};
 }

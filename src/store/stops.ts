@@ -1,7 +1,10 @@
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import type { Bounds, LimitRow } from '../domain/limits.ts';
 import type { CancelTimer, CancelTimersChange, ClearingWord, Fence, Halt, LimitsChange } from './command-journal.ts';
 import type { RetryDeps } from './retry-transaction.ts';
+import { cancelTimers, limits } from './schema/stops.ts';
 import { storableJson, storableText, writeOnce } from './write-once.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
@@ -18,6 +21,7 @@ interface HaltRow {
   cleared_reason: string | null;
 }
 
+/** Raw, like every call of a function of the database in this file: `raise_halt` returns the rows that `readActiveHalts` reads. */
 const columns = `halt_id, account_id, cause, reason, raised_by, public.time_to_ms(since) as since_ms, public.time_to_ms(cleared_at) as cleared_ms,
   cleared_by, cleared_reason`;
 
@@ -98,17 +102,14 @@ export async function setCancelTimers(
 
 /** The timers of the lane that have neither been disarmed nor fired. */
 export async function readArmedCancelTimers(pool: Pool, lane: number): Promise<CancelTimer[]> {
-  const { rows } = await pool.query<{ timer_id: string; principal: string; account_id: string; left_ms: string }>(
-    `select timer_id, principal, account_id, (extract(epoch from fires_at - clock_timestamp()) * 1000)::text as left_ms
-     from public.cancel_timers where lane = $1 and ended_at is null order by fires_at, timer_id`,
-    [lane],
-  );
-  return rows.map((row) => ({
-    timerId: row.timer_id,
-    principal: row.principal,
-    accountId: row.account_id,
-    leftMs: Math.max(0, Number(row.left_ms)),
-  }));
+  const { timerId, principal, accountId, firesAt, endedAt } = cancelTimers;
+  const leftMs = sql<string>`(extract(epoch from ${firesAt} - clock_timestamp()) * 1000)::text`;
+  const rows = await drizzle(pool)
+    .select({ timerId, principal, accountId, leftMs })
+    .from(cancelTimers)
+    .where(and(eq(cancelTimers.lane, lane), isNull(endedAt)))
+    .orderBy(asc(firesAt), asc(timerId));
+  return rows.map((row) => ({ ...row, leftMs: Math.max(0, Number(row.leftMs)) }));
 }
 
 /** False: fenced. */
@@ -120,28 +121,20 @@ export async function endCancelTimer(deps: Deps, timerId: string, { lane, epoch 
   return row?.held === true;
 }
 
-interface Row {
-  readonly principal: string | null;
-  readonly account_id: string | null;
-  readonly bounds: Bounds;
-  readonly changed_by: string;
-  readonly reason: string;
-  readonly changed_ms: string;
-}
-
 /** Reads all rows of limits: they are few, since people write them. */
 export async function readLimits(pool: Pool): Promise<LimitRow[]> {
-  const { rows } = await pool.query<Row>(
-    `select principal, account_id, bounds, changed_by, reason, public.time_to_ms(changed_at) as changed_ms
-     from public.limits order by coalesce(principal, ''), coalesce(account_id, '')`,
-  );
-  return rows.map(({ principal, account_id, bounds, changed_by, reason, changed_ms }) => ({
-    ...(principal !== null && { principal }),
-    ...(account_id !== null && { accountId: account_id }),
-    bounds,
-    changedBy: changed_by,
-    reason,
-    changedAtMs: Number(changed_ms),
+  const { principal, accountId } = limits;
+  const rows = await drizzle(pool)
+    .select()
+    .from(limits)
+    .orderBy(sql`coalesce(${principal}, '')`, sql`coalesce(${accountId}, '')`);
+  return rows.map((row) => ({
+    ...(row.principal !== null && { principal: row.principal }),
+    ...(row.accountId !== null && { accountId: row.accountId }),
+    bounds: row.bounds as Bounds,
+    changedBy: row.changedBy,
+    reason: row.reason,
+    changedAtMs: row.changedAt.getTime(),
   }));
 }
 
