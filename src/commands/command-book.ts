@@ -141,7 +141,7 @@ export class CommandBook {
   adopt(command: Command): void {
     const entry = this.watched.get(command.commandId);
     if (entry === undefined) {
-      this.tell(command);
+      this.notifyWaiters(command);
       return;
     }
     const before = entry.command;
@@ -150,7 +150,7 @@ export class CommandBook {
     this.indexOrder(entry);
     this.unmarkRivals(entry);
     this.onChange(entry, before);
-    this.tell(command);
+    this.notifyWaiters(command);
     this.leaveIfOver(entry);
   }
 
@@ -158,12 +158,12 @@ export class CommandBook {
    * Used when there are more commands than fit: the command that has been followed longest, and for at least `turnMs`, gives its place to another one, and gets
    * it back in its turn. False: none can yet. Meanwhile news of its order, or a decision upon it, goes to `OrphanOrders`; the changes of its order are in the log.
    */
-  giveTurn(turnMs: number): boolean {
+  yieldPlace(turnMs: number): boolean {
     const nowMs = this.clock.monotonicMs();
     // The map keeps the order in which they came.
     for (const entry of this.watched.values()) {
       if (nowMs - entry.watchedSinceMs < turnMs) return false;
-      if (entry.hands > 0 || entry.command.state === 'open') continue;
+      if (entry.attemptsInHand > 0 || entry.command.state === 'open') continue;
       this.leave(entry);
       return true;
     }
@@ -171,12 +171,12 @@ export class CommandBook {
   }
 
   /** Keeps the entry here, in any state, until `letGo`. */
-  hold(entry: Watched): void {
-    entry.hands += 1;
+  retain(entry: Watched): void {
+    entry.attemptsInHand += 1;
   }
 
-  letGo(entry: Watched): void {
-    entry.hands -= 1;
+  release(entry: Watched): void {
+    entry.attemptsInHand -= 1;
     this.leaveIfOver(entry);
   }
 
@@ -219,12 +219,12 @@ export class CommandBook {
     this.overflowed = false;
   }
 
-  private tell(command: Command): void {
+  private notifyWaiters(command: Command): void {
     for (const told of this.waiters.get(command.commandId) ?? []) told(command);
   }
 
   private leaveIfOver(entry: Watched): void {
-    if (entry.hands > 0 || !isFinal(entry.command.state) || this.watched.get(entry.command.commandId) !== entry) return;
+    if (entry.attemptsInHand > 0 || !isFinal(entry.command.state) || this.watched.get(entry.command.commandId) !== entry) return;
     this.leave(entry);
   }
 

@@ -106,6 +106,6 @@ const samePrincipal = {
 } as const;
 
 /** The second principal, as the audit trail names it. */
-export function secondOf({ approvedBy }: OperatorWord): { readonly approvedBy?: string } {
+export function secondPrincipal({ approvedBy }: OperatorWord): { readonly approvedBy?: string } {
   return approvedBy === undefined ? {} : { approvedBy };
 }

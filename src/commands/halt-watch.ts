@@ -23,7 +23,7 @@ function isDoubtful(state: CommandState): boolean {
  */
 export class HaltWatch {
   /** Commands whose step to doubtful is being written now: steps that are written side by side must see each other. */
-  private readonly becoming = new Map<string, string>();
+  private readonly becomingDoubtful = new Map<string, string>();
   private readonly deps: HaltWatchDeps;
   private readonly options: Pick<CommandOptions, 'haltAt'>;
 
@@ -41,13 +41,13 @@ export class HaltWatch {
       if (raised === undefined) return false;
     }
     if (!isDoubtful(step.to) || isDoubtful(command.state)) return true;
-    this.becoming.set(command.commandId, accountId);
+    this.becomingDoubtful.set(command.commandId, accountId);
     return this.haltIfTooMany(accountId, term);
   }
 
   /** The step is written, or was not made. */
   afterStep(command: Command): void {
-    this.becoming.delete(command.commandId);
+    this.becomingDoubtful.delete(command.commandId);
   }
 
   /** After a takeover: looks at the commands that it made doubtful. */
@@ -75,8 +75,9 @@ export class HaltWatch {
 
   private count(those: Iterable<{ readonly command: Command }>, accountId: string | undefined): number {
     let doubtful = 0;
-    for (const { command } of those) if (isDoubtful(command.state) && !this.becoming.has(command.commandId)) doubtful += 1;
-    for (const account of this.becoming.values()) if (accountId === undefined || account === accountId) doubtful += 1;
+    for (const { command } of those)
+      if (isDoubtful(command.state) && !this.becomingDoubtful.has(command.commandId)) doubtful += 1;
+    for (const account of this.becomingDoubtful.values()) if (accountId === undefined || account === accountId) doubtful += 1;
     return doubtful;
   }
 }

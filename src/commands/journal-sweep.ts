@@ -116,7 +116,7 @@ export class JournalSweep {
     if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state)) return true;
     if (command.state === 'open') await this.giveUp(command, term);
     else if (book.room > 0) adopt(command);
-    else if (book.giveTurn(this.options.turnMs)) {
+    else if (book.yieldPlace(this.options.turnMs)) {
       this.gaveTurn = true;
       adopt(command);
     } else return false;

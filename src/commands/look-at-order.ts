@@ -52,8 +52,8 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
 export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference: string | undefined): Promise<void> {
   const { accounts, reads, clock, journal, log } = deps;
   const { commandId, request, orderId } = entry.command;
-  if (entry.told.has('looking')) return;
-  entry.told.add('looking');
+  if (entry.warnings.has('looking')) return;
+  entry.warnings.add('looking');
   const { stream, accountId } = request;
   try {
     const look =
@@ -73,7 +73,7 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
   } catch (err) {
     log.warn({ err, commandId }, 'a look for a successor could not be recorded; it is made again');
   } finally {
-    entry.told.delete('looking');
+    entry.warnings.delete('looking');
   }
 }
 

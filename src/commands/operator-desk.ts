@@ -18,7 +18,7 @@ import type {
   SettleResult,
 } from './commands.ts';
 import { decidePerson, type PersonsOutcome } from './decide-step.ts';
-import { FourEyes, secondOf } from './four-eyes.ts';
+import { FourEyes, secondPrincipal } from './four-eyes.ts';
 import { type Halts, haltedForEveryAccount } from './halts.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 
@@ -206,7 +206,7 @@ export class OperatorDesk implements OperatorActs {
     if (result.kind === 'settled') {
       const { by: principal, reason, requestId } = word;
       const { accountId } = result.command.request;
-      const detail = { outcome, ...secondOf(word) };
+      const detail = { outcome, ...secondPrincipal(word) };
       audit({ principal, action: 'settle', accountId, commandId, requestId, reason, detail });
     }
     return result;
@@ -241,7 +241,7 @@ export class OperatorDesk implements OperatorActs {
     const { by: principal, reason, requestId } = word;
     this.deps.audit({
       ...{ principal, action, requestId, reason },
-      ...(word.approvedBy !== undefined && { detail: secondOf(word) }),
+      ...(word.approvedBy !== undefined && { detail: secondPrincipal(word) }),
       ...(scope.kind === 'account' && { accountId: scope.accountId }),
     });
     return { kind: 'done', halts: this.halts() };

@@ -110,9 +110,9 @@ export class OrphanOrders {
     if (command === undefined || term.over.aborted) return;
     const nowMs = clock.monotonicMs();
     const entry = known ?? (book.room > 0 ? adopt(command) : watchedFrom(command, nowMs, nowMs));
-    book.hold(entry);
+    book.retain(entry);
     entry.behind = true;
     await settling.settle(entry, term);
-    book.letGo(entry);
+    book.release(entry);
   }
 }

@@ -147,8 +147,8 @@ export class ProbeWatch {
     const { warnAfterMs, alarmAfterMs } = this.options;
     const { commandId, request, state, presumedAbsent } = entry.command;
     const told = ageMs >= alarmAfterMs ? 'alarmed' : ageMs >= warnAfterMs ? 'warned' : undefined;
-    if (told === undefined || entry.told.has(told)) return;
-    entry.told.add(told);
+    if (told === undefined || entry.warnings.has(told)) return;
+    entry.warnings.add(told);
     const { kind, stream, accountId } = request;
     const fields = { commandId, kind, stream, accountId, state, presumedAbsent, ageSeconds: Math.round(ageMs / 1000) };
     if (told === 'warned') {

@@ -99,7 +99,7 @@ export class SendAttempts {
       const command = await this.record(watched, answer, sending);
       const next = command && nextAttempt(command, attemptId);
       if (next === undefined) {
-        book.letGo(watched);
+        book.release(watched);
         sending.onAnswered();
         return;
       }

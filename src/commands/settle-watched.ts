@@ -97,8 +97,8 @@ export class SettleWatched {
     const { journal, log, clock } = this.deps;
     const { commandId, request } = entry.command;
     const { code } = finding.evidence;
-    if (entry.told.has(code)) return;
-    entry.told.add(code);
+    if (entry.warnings.has(code)) return;
+    entry.warnings.add(code);
     const orderId = finding.kind === 'second_order' ? finding.orderId : entry.command.orderId;
     log.error({ commandId, accountId: request.accountId, orderId, code }, 'a person has to look at this command');
     journal.addEvidence(commandId, [{ ...finding.evidence, atMs: clock.nowMs() }]).catch((err: unknown) => {

@@ -249,7 +249,7 @@ export class SubmitCommand {
   private watch(command: Command, calledAtMs: number): Watched {
     const { book } = this.deps;
     const watched = book.watch(command, calledAtMs);
-    book.hold(watched);
+    book.retain(watched);
     return watched;
   }
 

@@ -15,7 +15,7 @@ export interface Watched {
    */
   readonly watchedSinceMs: number;
   /** Above 0: an attempt of it is in hand, and may be so even when its state is final. */
-  hands: number;
+  attemptsInHand: number;
   /** Place: orders seen to carry an id of its attempts. */
   bound: readonly BoundOrder[];
   /** Replace, cancel: its order's updates above the baseline; place: those of each bound order. Oldest first, without a gap. */
@@ -29,7 +29,7 @@ export interface Watched {
   /** The journal has to be asked for updates and bindings: some may have been missed. */
   behind: boolean;
   /** The warnings given to people already, so that each is given once a term: `warned`, `alarmed`, `source_epoch_changed` … */
-  readonly told: Set<string>;
+  readonly warnings: Set<string>;
 }
 
 /** `sentAtMs`: see `Watched`. `nowMs`: monotonic. */
@@ -39,14 +39,14 @@ export function watchedFrom(command: Command, sentAtMs: number, nowMs: number): 
     watchedSinceMs: nowMs,
     openedAtMs: sentAtMs,
     sentAtMs,
-    hands: 0,
+    attemptsInHand: 0,
     bound: [],
     updates: [],
     successor: undefined,
     rivals: new Set(),
     rivalsUnread: command.request.kind === 'cancel',
     behind: false,
-    told: new Set(),
+    warnings: new Set(),
   };
 }
 

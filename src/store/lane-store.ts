@@ -112,7 +112,7 @@ export class PostgresLaneStore implements LaneStore {
   async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
     const foundLoss = witnessed && (await this.noticeLoss(lane, { witnessed }));
     const found = foundLoss && { foundLoss };
-    const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.found(lane, holder));
+    const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.createLane(lane, holder));
     if (held !== undefined) {
       // Commits were lost between the two statements: the next try finds that. Nothing was written under this hold, and we may take it again.
       if (foundLoss === undefined && isBehind(held, witnessed))
@@ -209,7 +209,7 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   /** The lane's first holder makes its row; if two try, one finds it made. A new lane has the generation of the others: they share the topics. */
-  private async found(lane: number, holder: string): Promise<Taken | undefined> {
+  private async createLane(lane: number, holder: string): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
       `insert into public.lanes (lane, holder, epoch, batch, renewed_at, generation)
        select $1, $2, 1, 0, clock_timestamp(), greatest($3, (select max(generation) from public.lanes))
