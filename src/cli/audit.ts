@@ -61,7 +61,7 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   const options = { kafka: kafkaOptions(config), topics, lane: config.lane, stateOnly, waitMs: flags.wait * 1_000 };
   try {
     await withDatabase(io, config, { applicationName: 'tidemark-audit', ...lightLoad }, (pool) =>
-      audit(io, { log, clock, random, pool, signal: interrupted.signal, ...teller(io) }, options, flags),
+      audit(io, { log, clock, random, pool, signal: interrupted.signal, ...progressPrinter(io) }, options, flags),
     );
   } finally {
     unsubscribe();
@@ -85,7 +85,7 @@ function stopped(sentence: string): ProgramError {
 }
 
 /** Prints each step on stderr, and on a terminal its progress. */
-function teller(io: CliIo) {
+function progressPrinter(io: CliIo) {
   const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => io.clock.monotonicMs() }) : undefined;
   return {
     onStep: (sentence: string) => {

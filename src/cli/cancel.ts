@@ -226,7 +226,7 @@ export function cancelAfterCommand(io: CliIo): Command {
         path: '/v1/cancel-after',
         body: { seconds, accountIds: flags.account },
       });
-      io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : said(body));
+      io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : describeTimers(body));
     });
 }
 
@@ -236,7 +236,7 @@ function wholeSeconds(text: string): number {
 }
 
 /** Names the accounts: the orders of others stay. */
-function said({ accountIds, firesAt }: Readonly<Record<string, unknown>>): string {
+function describeTimers({ accountIds, firesAt }: Readonly<Record<string, unknown>>): string {
   const accounts = Array.isArray(accountIds) ? accountIds.map((id) => printable(String(id))) : [];
   const of = `${plural(accounts.length, 'account')}: ${accounts.join(' ')}`;
   return firesAt === undefined

@@ -108,14 +108,19 @@ async function link(io: CliIo, config: LinkConfig, { pool, store }: LinkStore, f
       interrupted.signal,
     );
     await recordDeed(pool, 'link', { login: flags.name });
-    await tell(io, flags, token, { http, platformUrl });
+    await printToken(io, flags, token, { http, platformUrl });
   } finally {
     unsubscribe();
     await http.close();
   }
 }
 
-async function tell(io: CliIo, flags: Flags, token: Token, platform: { http: UndiciHttp; platformUrl: string }): Promise<void> {
+async function printToken(
+  io: CliIo,
+  flags: Flags,
+  token: Token,
+  platform: { http: UndiciHttp; platformUrl: string },
+): Promise<void> {
   if (token.refreshToken === undefined)
     io.stderr.write('tidemark: warning: the platform gave no refresh token: this login ends with its access token\n');
   const accounts = await listAccountsWith({ ...platform, clock: io.clock, random: io.random }, token);

@@ -141,7 +141,7 @@ async function retry(
     await recordDeed(deps.pool, 'quarantine_retry', { id: String(id), stream, accountId, orderId });
     return { id, ...(await repairBy({ ...deps, clock: io.clock }, request, wait * 1_000)) };
   };
-  tell(io, await Promise.all(ids.map(one)), json === true);
+  printResults(io, await Promise.all(ids.map(one)), json === true);
 }
 
 async function discard(io: CliIo, pool: Pool, ids: readonly bigint[], asJson: boolean): Promise<void> {
@@ -152,7 +152,7 @@ async function discard(io: CliIo, pool: Pool, ids: readonly bigint[], asJson: bo
         ? { id, outcome: 'done', detail: 'discarded' }
         : { id, outcome: 'failed', detail: 'there is no such row, or it has been dealt with' },
     );
-  tell(io, results, asJson);
+  printResults(io, results, asJson);
 }
 
 async function discardOne(pool: Pool, id: bigint): Promise<boolean> {
@@ -167,7 +167,7 @@ interface Result {
   readonly detail: string;
 }
 
-function tell(io: CliIo, results: readonly Result[], asJson: boolean): void {
+function printResults(io: CliIo, results: readonly Result[], asJson: boolean): void {
   io.stdout.write(
     asJson
       ? `${JSON.stringify(results.map((result) => ({ ...result, id: String(result.id) })))}\n`

@@ -50,8 +50,8 @@ function report(body: Readonly<Record<string, unknown>>, dryRun: boolean): strin
     [accountId, stream, read, Array.isArray(commands) ? commands.join(' ') : '-'].map((cell) => printable(String(cell))),
   );
   if (planned.length > 0) lines.push('', formatTable([['ACCOUNT', 'STREAM', 'READ', 'COMMANDS'], ...planned]).trimEnd());
-  const told = settled.map(({ commandId, outcome }) => [outcome, commandId].map((cell) => printable(String(cell))));
-  if (told.length > 0) lines.push('', formatTable([['OUTCOME', 'COMMAND'], ...told]).trimEnd());
+  const outcomes = settled.map(({ commandId, outcome }) => [outcome, commandId].map((cell) => printable(String(cell))));
+  if (outcomes.length > 0) lines.push('', formatTable([['OUTCOME', 'COMMAND'], ...outcomes]).trimEnd());
   return `${lines.join('\n')}\n`;
 }
 

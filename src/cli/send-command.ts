@@ -41,10 +41,10 @@ export async function sendCommand(io: CliIo, flags: SendFlags, request: RestRequ
   const answer = await client.ask({ ...request, headers, waitMs }).catch((error: unknown) => {
     throw withKey(error, key);
   });
-  tell(io, flags, answer, key);
+  printAnswer(io, flags, answer, key);
 }
 
-function tell(io: CliIo, flags: SendFlags, { status, headers, body }: RestAnswer, idempotencyKey: string): void {
+function printAnswer(io: CliIo, flags: SendFlags, { status, headers, body }: RestAnswer, idempotencyKey: string): void {
   const outcome = String(body['outcome']);
   const replayed = headers.get('idempotent-replayed') === 'true';
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, idempotencyKey, replayed })}\n`);

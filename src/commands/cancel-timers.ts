@@ -124,7 +124,7 @@ export class CancelTimers {
       ...{ by: principal, requestId: timerId, idempotencyKey: `cancel-after:${timerId}` },
       reason: 'cancel-after: the principal has not renewed its timer',
     };
-    for (let told = false; isCurrent(); ) {
+    for (let logged = false; isCurrent(); ) {
       const result = await this.deps.cancelAll({ kind: 'account', accountId }, word);
       if (result.kind === 'done' && (await this.ended(timerId, term))) {
         metrics.cancelAfter.inc({ outcome: result.open ? 'open' : 'in_hand' });
@@ -132,8 +132,8 @@ export class CancelTimers {
         if (isCurrent()) this.armed.delete(keyOf(timer));
         break;
       }
-      if (result.kind === 'declined' && !told) {
-        told = true;
+      if (result.kind === 'declined' && !logged) {
+        logged = true;
         log.error({ principal, accountId, timerId, code: result.code }, "a dead man's switch could not cancel; trying again");
       }
       await clock.sleep(backoff.nextMs(), term.over);

@@ -202,12 +202,12 @@ export class CommandBook {
   }
 
   /** Calls the given function with every committed version from now on, until the returned function is called. */
-  listen(commandId: string, told: (command: Command) => void): () => void {
+  listen(commandId: string, listener: (command: Command) => void): () => void {
     const those = this.waiters.get(commandId) ?? new Set();
     this.waiters.set(commandId, those);
-    those.add(told);
+    those.add(listener);
     return () => {
-      those.delete(told);
+      those.delete(listener);
       if (those.size === 0 && this.waiters.get(commandId) === those) this.waiters.delete(commandId);
     };
   }
@@ -220,7 +220,7 @@ export class CommandBook {
   }
 
   private notifyWaiters(command: Command): void {
-    for (const told of this.waiters.get(command.commandId) ?? []) told(command);
+    for (const notify of this.waiters.get(command.commandId) ?? []) notify(command);
   }
 
   private leaveIfOver(entry: Watched): void {

@@ -194,8 +194,8 @@ export class Halts {
   /** `before`: the halts that were durable when the journal was asked. It may not have known the rest. */
   private merge(halts: readonly Halt[], before: ReadonlySet<Held>): void {
     const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
-    const told = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
-    this.keep([...told, ...this.active.filter((held) => !before.has(held) && !told.includes(held))]);
+    const active = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
+    this.keep([...active, ...this.active.filter((held) => !before.has(held) && !active.includes(held))]);
   }
 
   private keep(active: readonly Held[]): void {

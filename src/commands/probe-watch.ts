@@ -146,12 +146,12 @@ export class ProbeWatch {
     const { log, journal, clock } = this.deps;
     const { warnAfterMs, alarmAfterMs } = this.options;
     const { commandId, request, state, presumedAbsent } = entry.command;
-    const told = ageMs >= alarmAfterMs ? 'alarmed' : ageMs >= warnAfterMs ? 'warned' : undefined;
-    if (told === undefined || entry.warnings.has(told)) return;
-    entry.warnings.add(told);
+    const level = ageMs >= alarmAfterMs ? 'alarmed' : ageMs >= warnAfterMs ? 'warned' : undefined;
+    if (level === undefined || entry.warnings.has(level)) return;
+    entry.warnings.add(level);
     const { kind, stream, accountId } = request;
     const fields = { commandId, kind, stream, accountId, state, presumedAbsent, ageSeconds: Math.round(ageMs / 1000) };
-    if (told === 'warned') {
+    if (level === 'warned') {
       log.warn(fields, 'a command has no outcome yet');
       return;
     }

@@ -180,9 +180,9 @@ export class SendAttempts {
   }
 
   /** The command once the answer is recorded; undefined: the term ended before, and the next holder finds the attempt as it is. */
-  private async record(watched: Watched, answer: Answer, { term, onAnswered: tell }: Sending): Promise<Command | undefined> {
+  private async record(watched: Watched, answer: Answer, { term, onAnswered }: Sending): Promise<Command | undefined> {
     const { clock, steps, journal, log } = this.deps;
-    const patience = clock.after(this.options.recordPatienceMs, tell);
+    const patience = clock.after(this.options.recordPatienceMs, onAnswered);
     const result = await steps.commitUntilOver(watched.command, decideAnswer(answer), term);
     patience.cancel();
     if (result.kind !== 'over') return result.command;

@@ -88,10 +88,10 @@ export class SettleWatched {
     const result = await steps.commit(entry.command, decide, term);
     // The step may allow more: an answered command may conclude more than an open one, and one that was seen pending more than one that was not.
     if (result.kind === 'stepped') run.again = true;
-    if (result.kind === 'nothing') this.tell(entry, finding);
+    if (result.kind === 'nothing') this.logFinding(entry, finding);
   }
 
-  private tell(entry: Watched, finding: Finding): void {
+  private logFinding(entry: Watched, finding: Finding): void {
     if (finding.kind === 'look_for_successor') this.deps.onLookForSuccessor(entry, finding.reference);
     if (finding.kind !== 'flagged' && finding.kind !== 'second_order') return;
     const { journal, log, clock } = this.deps;

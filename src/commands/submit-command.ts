@@ -60,7 +60,7 @@ export interface SendingTerm {
 }
 
 type Opened =
-  | { readonly kind: 'opened'; readonly told: Promise<void>; readonly watched: Watched }
+  | { readonly kind: 'opened'; readonly answered: Promise<void>; readonly watched: Watched }
   | { readonly kind: 'replayed'; readonly command: Command }
   | Declined
   /** The platform has to be asked about its order first. */
@@ -139,7 +139,7 @@ export class SubmitCommand {
     const waitMs = submission.waitMs ?? 0;
     let command: Command;
     if (opened.kind === 'opened') {
-      await opened.told;
+      await opened.answered;
       ({ command } = opened.watched);
     } else ({ command } = opened);
     const leftMs = waitMs - (clock.monotonicMs() - calledAtMs);
@@ -233,7 +233,7 @@ export class SubmitCommand {
     const opening = this.writeWithin(command, term);
     const opened = opening.then((result) => (result.kind === 'opened' ? this.watch(result.command, calledAtMs) : undefined));
     let tell: () => void = () => {};
-    const told = new Promise<void>((resolve) => {
+    const answered = new Promise<void>((resolve) => {
       tell = resolve;
     });
     const deadlineMs = calledAtMs + this.options.deadlineMs;
@@ -243,7 +243,7 @@ export class SubmitCommand {
     this.inFlight.add(sending);
     const [result, watched] = await Promise.all([opening, opened]);
     book.opening.delete(command.commandId);
-    return watched === undefined ? this.notOpened(result, submission) : this.isOpened(watched, told);
+    return watched === undefined ? this.notOpened(result, submission) : this.isOpened(watched, answered);
   }
 
   private watch(command: Command, calledAtMs: number): Watched {
@@ -253,12 +253,12 @@ export class SubmitCommand {
     return watched;
   }
 
-  private isOpened(watched: Watched, told: Promise<void>): Opened {
+  private isOpened(watched: Watched, answered: Promise<void>): Opened {
     const { metrics } = this.deps;
     metrics.idempotency.inc({ result: 'new' });
     this.deps.onStep();
     this.countAsked(watched.command.request);
-    return { kind: 'opened', told, watched };
+    return { kind: 'opened', answered, watched };
   }
 
   /** Counts commands that the budget does not let through, too: the budget paces a loop that runs away, and would hide it. */

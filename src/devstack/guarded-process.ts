@@ -96,10 +96,10 @@ export class GuardedProcess {
     // Writing nothing, we still get an error for a shell that died; `exited` reports that already.
     shell.stdin?.on('error', () => undefined);
     for (const stream of [shell.stdout, shell.stderr]) if (stream !== null) eachLine(stream, options.onLine);
-    const told = reports(shell.stdio[3] as Readable);
+    const reported = reports(shell.stdio[3] as Readable);
     const failed = new Promise<never>((_, reject) => shell.once('error', reject));
-    const pid = await withDeadline(deps.clock, 10_000, `starting ${options.name}`, Promise.race([told.pid, failed]));
-    return new GuardedProcess(deps.clock, options, shell, pid, told.exitCode);
+    const pid = await withDeadline(deps.clock, 10_000, `starting ${options.name}`, Promise.race([reported.pid, failed]));
+    return new GuardedProcess(deps.clock, options, shell, pid, reported.exitCode);
   }
 
   /** Stops the server and its shell; resolves when both are gone. Safe to call again, and after the server has ended by itself. */

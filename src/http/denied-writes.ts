@@ -45,7 +45,7 @@ const mostOfPrincipal = 20;
  */
 export class DeniedWrites {
   /** By principal, then by denied write: how often it came since the last report. */
-  private readonly reported = new Map<string, Map<string, { readonly denied: Denied; untold: number }>>();
+  private readonly reported = new Map<string, Map<string, { readonly denied: Denied; unreported: number }>>();
   private timer: Timer | undefined;
   private readonly deps: DeniedWritesDeps;
 
@@ -71,7 +71,7 @@ export class DeniedWrites {
     this.timer?.cancel();
     this.timer = undefined;
     for (const ofPrincipal of this.reported.values())
-      for (const { denied, untold } of ofPrincipal.values()) if (untold > 0) this.report(denied, untold);
+      for (const { denied, unreported } of ofPrincipal.values()) if (unreported > 0) this.report(denied, unreported);
     this.reported.clear();
   }
 
@@ -85,12 +85,12 @@ export class DeniedWrites {
     const key = fits ? known : 'several';
     const before = ofPrincipal.get(key);
     if (before !== undefined) {
-      before.untold += 1;
+      before.unreported += 1;
       return;
     }
-    const told = fits ? denied : { principal, route: 'several', code: 'SEVERAL', requestId: denied.requestId };
-    ofPrincipal.set(key, { denied: told, untold: 0 });
-    this.report(told, 1);
+    const counted = fits ? denied : { principal, route: 'several', code: 'SEVERAL', requestId: denied.requestId };
+    ofPrincipal.set(key, { denied: counted, unreported: 0 });
+    this.report(counted, 1);
   }
 
   private report({ principal, code, accountId, requestId, ...where }: Denied, times: number): void {

@@ -105,7 +105,7 @@ export function answerProblem(log: Log, error: unknown, request: FastifyRequest,
   const status = statusOf(error);
   if (status === 500) log.error({ err: error, requestId: request.id }, 'a request failed');
   if (error instanceof StoreUnavailableError) log.warn({ err: error.cause, requestId: request.id }, 'a read failed');
-  const [code, detail] = tellingOf(error, status);
+  const [code, detail] = clientErrorOf(error, status);
   // A caller that should try again needs the time to wait (RFC 9110 10.2.3).
   if (status === 503) reply.header('retry-after', '1');
   return reply
@@ -114,7 +114,7 @@ export function answerProblem(log: Log, error: unknown, request: FastifyRequest,
     .send(JSON.stringify(problem(status, code, detail, request.id)));
 }
 
-function tellingOf(error: unknown, status: number): Telling {
+function clientErrorOf(error: unknown, status: number): Telling {
   return error instanceof StoreUnavailableError ? unavailable : (clientErrors[status] ?? internal);
 }
 

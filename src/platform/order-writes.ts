@@ -168,13 +168,13 @@ function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, 
 }
 
 function kept(answer: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {
-  const said: Record<string, unknown> = {};
+  const received: Record<string, unknown> = {};
   for (const field of fields) {
     const value = answer[field];
-    if (typeof value === 'string') said[field] = cut(value, 500);
-    if (typeof value === 'boolean') said[field] = value;
+    if (typeof value === 'string') received[field] = cut(value, 500);
+    if (typeof value === 'boolean') received[field] = value;
   }
-  return said;
+  return received;
 }
 
 function cut(text: string, length: number): string {

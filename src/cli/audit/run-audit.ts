@@ -78,8 +78,8 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
     orders: orders.length,
     records: state.records + (updates?.records ?? 0),
     findings: [
-      ...(await still(pool, findings, [state, updates])),
-      ...(await strangers(pool, known, [state, updates])),
+      ...(await stillMissing(pool, findings, [state, updates])),
+      ...(await ordersOnTopicsOnly(pool, known, [state, updates])),
       // Under the key of an order it has replaced a state, and is found as that. A tombstone of another key removes a foreign record.
       ...foreign(topics.state, state, (key, { kind }) => kind === 'foreign' && !known.has(key)),
       ...(updates === undefined ? [] : foreign(topics.updates, updates, () => true)),
@@ -122,14 +122,18 @@ async function awaitRelay({ pool, clock, signal }: AuditDeps, { lane, waitMs }: 
 const askedAtOnce = 5_000;
 
 /** A running service goes on: orders that only the topics had may be in the database by now. */
-async function still(pool: Pool, findings: AuditFinding[], folds: readonly (TopicFold | undefined)[]): Promise<AuditFinding[]> {
+async function stillMissing(
+  pool: Pool,
+  findings: AuditFinding[],
+  folds: readonly (TopicFold | undefined)[],
+): Promise<AuditFinding[]> {
   const keys = findings.flatMap(({ hop, key }) => (hop === 'database' && key !== undefined ? [key] : []));
   const now = await revisionsOf(pool, keys);
   return findings.filter(({ hop, key = '' }) => hop !== 'database' || (now.get(key) ?? 0) < highest(key, folds));
 }
 
 /** Orders that a topic has and the database has not. */
-async function strangers(
+async function ordersOnTopicsOnly(
   pool: Pool,
   known: ReadonlySet<string>,
   folds: readonly (TopicFold | undefined)[],

@@ -54,16 +54,16 @@ async function readPages(client: RestClient, flags: ListFlags): Promise<{ comman
 
 /** Oldest first: the one that has been exposed longest should be looked at first. */
 async function printUnresolved(io: CliIo, client: RestClient, flags: ListFlags, commands: readonly RestCommand[]): Promise<void> {
-  const told: { readonly command: RestCommand; readonly venue: VenueIds }[] = [];
+  const shown: { readonly command: RestCommand; readonly venue: VenueIds }[] = [];
   for (const { commandId } of commands.toReversed()) {
     const { body } = await client.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
     const command = readCommand(body);
-    told.push({ command, venue: await venueIds(client, command) });
+    shown.push({ command, venue: await venueIds(client, command) });
   }
-  if (flags.json) io.stdout.write(`${JSON.stringify(told.map(({ command, venue }) => ({ ...command, ...venue })))}\n`);
-  else if (told.length === 0) io.stdout.write('No command is unresolved.\n');
+  if (flags.json) io.stdout.write(`${JSON.stringify(shown.map(({ command, venue }) => ({ ...command, ...venue })))}\n`);
+  else if (shown.length === 0) io.stdout.write('No command is unresolved.\n');
   else
-    io.stdout.write(told.map(({ command, venue }) => escaped(describeUnresolved(command, venue, io.clock.nowMs()))).join('\n'));
+    io.stdout.write(shown.map(({ command, venue }) => escaped(describeUnresolved(command, venue, io.clock.nowMs()))).join('\n'));
 }
 
 /** Line by line, since the line ends are our own and must stay. */

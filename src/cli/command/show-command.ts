@@ -19,10 +19,10 @@ export async function showCommand(io: CliIo, id: string, flags: RestFlags): Prom
   const command = readCommand(body);
   const recomputed = await recomputeFromRest(client, command);
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, recomputed })}\n`);
-  else io.stdout.write(tell(command, body['timeline'], recomputed, io.clock.nowMs()));
+  else io.stdout.write(describeCommand(command, body['timeline'], recomputed, io.clock.nowMs()));
 }
 
-function tell(command: RestCommand, timeline: unknown, recomputed: RecomputedVerdict, nowMs: number): string {
+function describeCommand(command: RestCommand, timeline: unknown, recomputed: RecomputedVerdict, nowMs: number): string {
   const { commandId, outcome, state, presumedAbsent, kind, accountId, stream, orderId, orderStatus, principal, reason } = command;
   const facts: [string, string | undefined][] = [
     ['command', commandId],
@@ -70,8 +70,8 @@ function whatOf({ what, kind, code, number, state }: Entry): string {
 
 function detailOf({ what, attemptId, reason, detail }: Entry): string {
   const facts = what === 'evidence' ? detail : { reason };
-  const told = isRecord(facts) ? Object.entries(facts).flatMap(([name, value]) => factOf(name, value)) : [];
-  return told.length === 0 ? String(attemptId ?? '') : told.join(', ');
+  const texts = isRecord(facts) ? Object.entries(facts).flatMap(([name, value]) => factOf(name, value)) : [];
+  return texts.length === 0 ? String(attemptId ?? '') : texts.join(', ');
 }
 
 function factOf(name: string, value: unknown): string[] {
@@ -87,13 +87,13 @@ function isRecord(value: unknown): value is Entry {
 }
 
 /** The verdict that follows from the evidence and the log of updates, computed here: the service is asked for the facts alone. */
-async function recomputeFromRest(client: RestClient, told: RestCommand): Promise<RecomputedVerdict> {
-  const evidence = decodeEvidence(told);
+async function recomputeFromRest(client: RestClient, command: RestCommand): Promise<RecomputedVerdict> {
+  const evidence = decodeEvidence(command);
   const named = evidence.map(({ detail }) => detail['orderId']).filter((id) => typeof id === 'string');
-  const orderIds = new Set(told.orderId === undefined ? named : [told.orderId, ...named]);
+  const orderIds = new Set(command.orderId === undefined ? named : [command.orderId, ...named]);
   const updates: SettlingUpdate[] = [];
-  for (const orderId of orderIds) updates.push(...(await readUpdates(client, told, orderId)));
-  return recomputeVerdict(decodeCommand(told), evidence, updates);
+  for (const orderId of orderIds) updates.push(...(await readUpdates(client, command, orderId)));
+  return recomputeVerdict(decodeCommand(command), evidence, updates);
 }
 
 /** The part of an order's history that counts: above the baseline. An order that is gone, or that we may not see, adds nothing. */
@@ -115,28 +115,28 @@ async function readUpdates(client: RestClient, { stream, baseline }: RestCommand
 }
 
 /** Converts a command of REST to the form that the rules of settling take. Fields that the rules never read (lane, hash) are not in REST, and stay empty. */
-function decodeCommand(told: RestCommand): Command {
-  const { commandId, principal, idempotencyKey, state, version, presumedAbsent, misses, orderId, reason } = told;
+function decodeCommand(command: RestCommand): Command {
+  const { commandId, principal, idempotencyKey, state, version, presumedAbsent, misses, orderId, reason } = command;
   return {
     commandId,
     lane: 0,
     principal,
     idempotencyKey,
     requestHash: '',
-    request: requestOf(told),
+    request: requestOf(command),
     state,
     version,
     presumedAbsent,
     misses,
     ...(orderId !== undefined && { orderId }),
     ...(reason !== undefined && { reason: reasonOf(reason) }),
-    ...(told.baseline !== undefined && { baseline: baselineOf(told.baseline) }),
-    ...(told.seenPendingAt !== undefined && { seenPendingAt: positionOf(told.seenPendingAt) }),
-    deadlineAtMs: Date.parse(told.deadlineAt),
-    createdAtMs: Date.parse(told.createdAt),
-    updatedAtMs: Date.parse(told.updatedAt),
-    ...(told.settledAt !== undefined && { settledAtMs: Date.parse(told.settledAt) }),
-    attempts: told.attempts.map(attemptOf),
+    ...(command.baseline !== undefined && { baseline: baselineOf(command.baseline) }),
+    ...(command.seenPendingAt !== undefined && { seenPendingAt: positionOf(command.seenPendingAt) }),
+    deadlineAtMs: Date.parse(command.deadlineAt),
+    createdAtMs: Date.parse(command.createdAt),
+    updatedAtMs: Date.parse(command.updatedAt),
+    ...(command.settledAt !== undefined && { settledAtMs: Date.parse(command.settledAt) }),
+    attempts: command.attempts.map(attemptOf),
   };
 }
 

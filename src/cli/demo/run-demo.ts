@@ -51,13 +51,13 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
       ended = code;
       interrupted.abort();
     });
-    const [told] = await Promise.all([
+    const [commands] = await Promise.all([
       showOnStage(io, stack, { stage, say, signal: interrupted.signal }),
       io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, interrupted.signal),
     ]);
     if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
     const proof = await settleAndProve(io, log, stack, tally);
-    report(io, flags, stack, { proof, told }, say);
+    report(io, flags, stack, { proof, commands }, say);
     reading.abort();
     await consumer;
   } finally {
@@ -110,7 +110,7 @@ async function consume(io: CliIo, log: Log, stack: DemoStack, { tally, say, stag
   const kafka = { ...kafkaDefaults, brokers: stack.brokers };
   let second = 0;
   let shown = 0;
-  let told = false;
+  let hintShown = false;
   const records = readTopic(
     { log, clock: io.clock, random: io.random },
     { kafka, topic: stack.topic, from: 'beginning', readCommitted: true, signal },
@@ -125,8 +125,8 @@ async function consume(io: CliIo, log: Log, stack: DemoStack, { tally, say, stag
     shown += 1;
     const update = shown <= shownPerSecond ? parseUpdate(value) : undefined;
     if (update !== undefined) say(formatUpdate(update));
-    if (!told && !stage.ours && tally.records >= 30) {
-      told = true;
+    if (!hintShown && !stage.ours && tally.records >= 30) {
+      hintShown = true;
       say(whereToLook(stack));
     }
   }
@@ -161,23 +161,29 @@ async function settleAndProve(io: CliIo, log: Log, stack: DemoStack, tally: Topi
 
 interface Results {
   readonly proof: RunProof;
-  readonly told: CommandsShown;
+  readonly commands: CommandsShown;
 }
 
-function report(io: CliIo, flags: DemoFlags, stack: DemoStack, { proof, told }: Results, say: (line: string) => void): void {
+function report(
+  io: CliIo,
+  flags: DemoFlags,
+  stack: DemoStack,
+  { proof, commands: shown }: Results,
+  say: (line: string) => void,
+): void {
   const { faults, ...figures } = proof;
-  const { commands, settled, unresolved } = told;
+  const { commands, settled, unresolved } = shown;
   const { observations, updates, consumed, orders, lost, doubled, outOfOrder } = proof;
   const kept = stack.brokers === undefined ? 'all kept in the log for Kafka' : `${consumed} read back from Kafka`;
   const witnesses = stack.brokers === undefined ? 'ledger and database' : 'ledger, database and topic';
   say(`\n${plural(observations, 'event')} sent, ${plural(updates, 'change')} of ${plural(orders, 'order')} accepted, ${kept}.`);
   say(`By ${witnesses}: ${lost} lost, ${doubled} doubled, ${outOfOrder} out of order.`);
-  const agrees = told.faults.length === 0 ? '; every verdict agrees with the ledger, and none was sent twice' : '';
+  const agrees = shown.faults.length === 0 ? '; every verdict agrees with the ledger, and none was sent twice' : '';
   say(`${plural(commands, 'command')}, ${settled} settled, ${unresolved} unresolved${agrees}.`);
-  for (const fault of [...faults, ...told.faults].slice(0, 5)) say(`  ${fault}`);
+  for (const fault of [...faults, ...shown.faults].slice(0, 5)) say(`  ${fault}`);
   const { kafka, postgres } = stack;
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...figures, commands, settled, unresolved, kafka, postgres })}\n`);
-  if (lost + doubled + outOfOrder + told.faults.length > 0) io.exit(1);
+  if (lost + doubled + outOfOrder + shown.faults.length > 0) io.exit(1);
 }
 
 const limitMs = 20_000;

@@ -33,7 +33,7 @@ const everyMs = 200;
 /** Shows each piece of evidence of a command as it comes, until the command is settled or the time limit is reached. */
 async function followCommand(
   io: Pick<CliIo, 'clock'>,
-  teller: ShownRest,
+  show: ShownRest,
   commandId: string,
   options: FollowOptions,
 ): Promise<FollowedCommand> {
@@ -41,7 +41,7 @@ async function followCommand(
   const deadline = io.clock.monotonicMs() + limitMs;
   let shown = known;
   for (;;) {
-    const { body } = await teller.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
+    const { body } = await show.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
     const evidence: readonly Readonly<Record<string, unknown>>[] = Array.isArray(body['evidence']) ? body['evidence'] : [];
     for (const fact of evidence.slice(shown)) say(`  ${name}  ${factLine(fact)}`);
     shown = evidence.length;
@@ -72,10 +72,13 @@ function stateOf(commandId: string, body: Readonly<Record<string, unknown>>): Om
 
 function factLine({ at, kind, code, detail }: Readonly<Record<string, unknown>>): string {
   const facts = typeof detail === 'object' && detail !== null ? Object.entries(detail) : [];
-  const told = facts
+  const texts = facts
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
     .join(', ');
-  return printable(`${String(at).slice(11, 23)}  ${String(kind)} ${String(code)}${told === '' ? '' : `: ${told}`}`).slice(0, 200);
+  return printable(`${String(at).slice(11, 23)}  ${String(kind)} ${String(code)}${texts === '' ? '' : `: ${texts}`}`).slice(
+    0,
+    200,
+  );
 }
 
 /** The results of the demo's own commands. */
@@ -87,7 +90,7 @@ export interface CommandsShown {
   readonly faults: readonly string[];
 }
 
-interface Teller {
+interface Show {
   readonly io: CliIo;
   readonly stack: DemoStack;
   readonly rest: ShownRest;
@@ -112,68 +115,68 @@ export async function showCommands(
   signal: AbortSignal,
 ): Promise<CommandsShown> {
   const rest = new ShownRest(io, { address: stack.restAddress, say });
-  const teller: Teller = { io, stack, rest, say, signal, followed: [], faults: [] };
+  const show: Show = { io, stack, rest, say, signal, followed: [], faults: [] };
   say('\nCommands, by REST (each line can be copied; its key keeps it from being sent twice):\n');
-  await placeAndReplace(teller);
-  if (!signal.aborted) await landed(teller);
-  if (!signal.aborted) await lateAndLost(teller);
-  const outcomes = teller.followed.map(({ outcome }) => outcome);
+  await placeAndReplace(show);
+  if (!signal.aborted) await landed(show);
+  if (!signal.aborted) await lateAndLost(show);
+  const outcomes = show.followed.map(({ outcome }) => outcome);
   return {
     commands: outcomes.length,
     settled: outcomes.filter(settled).length,
     unresolved: outcomes.filter((outcome) => outcome === 'unknown' || outcome === 'conflict').length,
-    faults: teller.faults,
+    faults: show.faults,
   };
 }
 
-async function placeAndReplace(teller: Teller): Promise<void> {
-  const { rest, say, stack, io } = teller;
+async function placeAndReplace(show: Show): Promise<void> {
+  const { rest, say, stack, io } = show;
   say('1. Place a prediction order, and replace its price and quantity');
   const [symbol = ''] = stack.sandbox.predictionSymbols;
   const terms = { accountId, symbol, outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc' };
   const body = { ...terms, quantity: '10', price: '0.01', clientOrderRef: 'demo-1' };
   const headers = { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
-  const placed = await rest.tell({ method: 'POST', path: '/v1/predictions/orders', headers, body });
-  await expectOutcome(teller, 'placed  ', placed, ['applied']);
+  const placed = await rest.send({ method: 'POST', path: '/v1/predictions/orders', headers, body });
+  await expectOutcome(show, 'placed  ', placed, ['applied']);
   const { orderId } = placed.body;
   if (typeof orderId !== 'string') return;
-  const replaced = await rest.tell({
+  const replaced = await rest.send({
     method: 'PATCH',
     path: `/v1/predictions/orders/${orderId}`,
     headers: { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' },
     body: { accountId, quantity: '12', price: '0.02' },
   });
-  await expectOutcome(teller, 'replaced', replaced, ['applied']);
+  await expectOutcome(show, 'replaced', replaced, ['applied']);
 }
 
-async function landed(teller: Teller): Promise<void> {
-  teller.say('\n2. A 504 that had landed: the platform says that it does not know; the stream knows better');
-  await nextWrite(teller, { applied: 'yes' });
-  const answer = await placeEquity(teller, 'AAPL');
-  await expectOutcome(teller, 'landed  ', answer, ['applied']);
+async function landed(show: Show): Promise<void> {
+  show.say('\n2. A 504 that had landed: the platform says that it does not know; the stream knows better');
+  await nextWrite(show, { applied: 'yes' });
+  const answer = await placeEquity(show, 'AAPL');
+  await expectOutcome(show, 'landed  ', answer, ['applied']);
 }
 
 /** In parallel, so that the user waits once only. Two unresolved commands are below the limit at which the account halts. */
-async function lateAndLost(teller: Teller): Promise<void> {
-  const { say } = teller;
+async function lateAndLost(show: Show): Promise<void> {
+  const { say } = show;
   say(
     `\n3. A 504 that lands late (after ${lateMs / 1000} s), and 4. one that had not landed: until something is seen both are unknown, and nothing is sent again`,
   );
-  await nextWrite(teller, { applied: 'late', delayMs: lateMs });
-  const late = await placeEquity(teller, 'KO');
-  await nextWrite(teller, { applied: 'no' });
-  const lost = await placeEquity(teller, 'MSFT');
-  await Promise.all([expectOutcome(teller, 'late    ', late, ['applied']), lostForGood(teller, lost)]);
+  await nextWrite(show, { applied: 'late', delayMs: lateMs });
+  const late = await placeEquity(show, 'KO');
+  await nextWrite(show, { applied: 'no' });
+  const lost = await placeEquity(show, 'MSFT');
+  await Promise.all([expectOutcome(show, 'late    ', late, ['applied']), lostForGood(show, lost)]);
 }
 
 /** Absence alone is never a verdict: after ten minutes it becomes the label "presumed absent". A person who knows more settles it. */
-async function lostForGood(teller: Teller, answer: ShownAnswer): Promise<void> {
-  const { rest, say, io, stack, signal, followed } = teller;
+async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
+  const { rest, say, io, stack, signal, followed } = show;
   const commandId = String(answer.body['commandId']);
   const enough = ({ misses }: FollowedCommand) => misses >= enoughMisses;
   const state = await followCommand(io, rest, commandId, { name: 'lost    ', say, limitMs: followMs, enough, signal });
   if (settled(state.outcome)) {
-    teller.faults.push(`${commandId} is ${state.outcome}, and that could not be known`);
+    show.faults.push(`${commandId} is ${state.outcome}, and that could not be known`);
     followed.push(state);
     return;
   }
@@ -189,45 +192,44 @@ async function lostForGood(teller: Teller, answer: ShownAnswer): Promise<void> {
   );
   const settlement = { outcome: 'rejected', reason: "not in the platform's ledger" };
   await rest.ask({ method: 'POST', path: `/v1/commands/${commandId}/settlement`, body: settlement });
-  followed.push(await judged(teller, 'lost    ', commandId, ['rejected'], state.known));
+  followed.push(await judged(show, 'lost    ', commandId, ['rejected'], state.known));
 }
 
-async function expectOutcome(teller: Teller, name: string, answer: ShownAnswer, wanted: readonly string[]): Promise<void> {
+async function expectOutcome(show: Show, name: string, answer: ShownAnswer, wanted: readonly string[]): Promise<void> {
   const { commandId } = answer.body;
   if (typeof commandId !== 'string') {
-    teller.faults.push(`${name.trim()}: answered ${answer.status} ${String(answer.body['code'])}`);
+    show.faults.push(`${name.trim()}: answered ${answer.status} ${String(answer.body['code'])}`);
     return;
   }
-  teller.followed.push(await judged(teller, name, commandId, wanted));
+  show.followed.push(await judged(show, name, commandId, wanted));
 }
 
 /** Follows it to its end, and compares the verdict with the platform's ledger. */
 async function judged(
-  teller: Teller,
+  show: Show,
   name: string,
   commandId: string,
   wanted: readonly string[],
   known = 0,
 ): Promise<FollowedCommand> {
-  const { io, rest, say, signal, stack } = teller;
+  const { io, rest, say, signal, stack } = show;
   const state = await followCommand(io, rest, commandId, { name, say, limitMs: followMs, known, signal });
   if (signal.aborted) return state;
-  if (!wanted.includes(state.outcome))
-    teller.faults.push(`${name.trim()}: ${state.outcome} where ${wanted.join(' or ')} was due`);
+  if (!wanted.includes(state.outcome)) show.faults.push(`${name.trim()}: ${state.outcome} where ${wanted.join(' or ')} was due`);
   // A replace does not carry our reference.
   const accepted = (await decisionsOn(io, stack, state.references)).filter((decision) => decision === 'accepted').length;
-  if (accepted > 1) teller.faults.push(`${name.trim()}: accepted ${accepted} times by the platform`);
-  if (accepted > 0 && state.outcome === 'rejected') teller.faults.push(`${name.trim()}: rejected here, accepted by the platform`);
+  if (accepted > 1) show.faults.push(`${name.trim()}: accepted ${accepted} times by the platform`);
+  if (accepted > 0 && state.outcome === 'rejected') show.faults.push(`${name.trim()}: rejected here, accepted by the platform`);
   return state;
 }
 
 /** A buy far below the market: it rests, and does not affect the rest of the demo. */
-function placeEquity({ rest, io }: Teller, symbol: string): Promise<ShownAnswer> {
+function placeEquity({ rest, io }: Show, symbol: string): Promise<ShownAnswer> {
   const body = { accountId, symbol, side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
-  return rest.tell({ method: 'POST', path: '/v1/orders', headers: { 'idempotency-key': io.random.uuid() }, body });
+  return rest.send({ method: 'POST', path: '/v1/orders', headers: { 'idempotency-key': io.random.uuid() }, body });
 }
 
-async function nextWrite({ io, stack }: Teller, how: { readonly applied: string; readonly delayMs?: number }): Promise<void> {
+async function nextWrite({ io, stack }: Show, how: { readonly applied: string; readonly delayMs?: number }): Promise<void> {
   const rule = { on: 'write', fault: 'outcome_unknown', write: 'place', accountId, ...how };
   await io.fetch(`${stack.sandbox.control}/faults`, {
     method: 'POST',

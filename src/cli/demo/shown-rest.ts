@@ -33,7 +33,7 @@ export class ShownRest {
   }
 
   /** Makes the request, and prints it with its answer. */
-  async tell(request: ToldRequest): Promise<ShownAnswer> {
+  async send(request: ToldRequest): Promise<ShownAnswer> {
     this.say(`  $ ${this.curl(request)}`);
     const answer = await this.ask(request);
     this.say(`  ${answer.status}  ${printable(brief(answer.body))}`);

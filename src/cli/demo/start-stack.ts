@@ -41,7 +41,7 @@ interface DemoOptions {
 }
 
 /** Nothing listens on the discard port: the relay tries and waits, and the log fills. */
-const nobody = '127.0.0.1:9';
+const closedPort = '127.0.0.1:9';
 
 /** Starts Postgres, Kafka, the sandbox and the service, each as it runs in production. Parts that were started are stopped again when a later one fails. */
 export async function startStack(io: CliIo, log: Log, options: DemoOptions): Promise<DemoStack> {
@@ -66,7 +66,7 @@ export async function startStack(io: CliIo, log: Log, options: DemoOptions): Pro
     stops.push(() => sandbox.stop());
     const description = sandbox.answer as SandboxDescription;
     options.say(`Sandbox   ${description.platform}, ${options.rate} changes a second, control port ${description.control}`);
-    const env = serviceEnv(io, postgres.url, kafka.brokers ?? [nobody], topicPrefix, description);
+    const env = serviceEnv(io, postgres.url, kafka.brokers ?? [closedPort], topicPrefix, description);
     const service = await startChild(io, { name: 'service', args: ['serve'], env, pick: addressPicker(), startMs: 60_000 });
     stops.push(() => service.stop());
     const { adminAddress, restAddress } = service.answer as Addresses;

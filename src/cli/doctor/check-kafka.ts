@@ -29,14 +29,14 @@ async function checkTopics(deps: AdminDeps, kafka: KafkaOptions, at: string, pre
     const specs = topicSpecs(topicNames(prefix));
     const faults = topicFaults(await withBrokerAt(deps, kafka, at, (admin) => planTopics(admin, specs)));
     if (faults.length === 0) return [ok('topics', 'are as planned')];
-    return faults.map((fault) => fail('topics', fault, `See \`tidemark topics plan\`.${hidden(kafka)}`));
+    return faults.map((fault) => fail('topics', fault, `See \`tidemark topics plan\`.${missingOrForbidden(kafka)}`));
   } catch (error) {
     return [fail('topics', `can't be read: ${sentenceOf(error)}`, 'Let this user of Kafka describe topics and their settings.')];
   }
 }
 
 /** Kafka gives the same answer for a topic that does not exist and for one that this user has no right to. */
-function hidden({ sasl, tls }: KafkaOptions): string {
+function missingOrForbidden({ sasl, tls }: KafkaOptions): string {
   if (sasl === undefined && tls?.cert === undefined) return '';
   return ' A topic that this user of Kafka may not describe is missing, too.';
 }
@@ -61,10 +61,10 @@ async function checkBrokers(deps: AdminDeps, kafka: KafkaOptions): Promise<Broke
   const named = await askAll(deps, kafka, kafka.brokers);
   const answering = named.filter((asked) => asked.ok);
   const [first] = answering;
-  const told = new Map(answering.flatMap(({ brokers }) => brokers.map((broker) => [broker.address, broker])));
+  const advertised = new Map(answering.flatMap(({ brokers }) => brokers.map((broker) => [broker.address, broker])));
   // One that the cluster still gives to clients is reported below.
   const silent = named.flatMap((asked) =>
-    asked.ok || told.has(asked.address) ? [] : [namedFinding(asked, first !== undefined)],
+    asked.ok || advertised.has(asked.address) ? [] : [namedFinding(asked, first !== undefined)],
   );
   if (first === undefined) return { findings: silent };
 
@@ -72,12 +72,12 @@ async function checkBrokers(deps: AdminDeps, kafka: KafkaOptions): Promise<Broke
   const others = await askAll(
     deps,
     kafka,
-    [...told.keys()].filter((address) => !known.has(address)),
+    [...advertised.keys()].filter((address) => !known.has(address)),
   );
   for (const asked of others) known.set(asked.address, asked);
-  const unreached = [...told.values()].filter(({ address }) => known.get(address)?.ok !== true);
+  const unreached = [...advertised.values()].filter(({ address }) => known.get(address)?.ok !== true);
   const faults = unreached.map((broker) => advertisedFinding(first.address, broker, reasonOf(known.get(broker.address))));
-  const cluster = clusterFinding(told.size, told.size - unreached.length);
+  const cluster = clusterFinding(advertised.size, advertised.size - unreached.length);
   return { findings: [...silent, ...faults, cluster], answering: first.address };
 }
 

@@ -58,8 +58,8 @@ export async function proveRun(deps: ProofDeps, run: ProvenRun): Promise<RunProo
   const missing = await missingOnTopic(deps, faults);
   const wrong = await ordersUnlikeTruth(deps, run, faults);
   const { tally } = deps;
-  const strangers = tally === undefined ? 0 : tally.contradictions + Math.max(0, tally.consumed - missing.rows);
-  const doubled = (await versionsTwice(deps.pool, faults)) + strangers;
+  const onTopicOnly = tally === undefined ? 0 : tally.contradictions + Math.max(0, tally.consumed - missing.rows);
+  const doubled = (await versionsTwice(deps.pool, faults)) + onTopicOnly;
   let observations = 0;
   for await (const _line of readLines(deps.fetch, `${run.control}/ledger?kind=event`)) observations += 1;
   return {

@@ -11,7 +11,7 @@ export function scopeOfPath({ accountId }: Readonly<Record<string, string>>): Ha
 }
 
 /** An operator's name and reason, and whether its token names only some accounts. */
-export function operatorWord({ name, accounts }: Principal, reason: string, requestId: string): OperatorWord {
+export function operatorWordOf({ name, accounts }: Principal, reason: string, requestId: string): OperatorWord {
   return { by: name, reason, requestId, ...(accounts.kind === 'accounts' && { ofSomeAccounts: true }) };
 }
 

@@ -4,7 +4,7 @@ import { parseReason, reasonBody } from '../../schema/command-bodies.ts';
 import { approvalAnswer, approvalList } from '../../schema/rest-answers.ts';
 import type { Approval } from '../../store/command-journal.ts';
 import type { AccountScope } from '../../store/order-reads.ts';
-import { operatorWord } from '../auth/operator-scope.ts';
+import { operatorWordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import type { Answer, Route } from '../route.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
@@ -52,7 +52,7 @@ export const approve: Route = {
     if (waiting.kind === 'declined') return sendDecline(reply, waiting);
     const asked = waiting.approvals.find((each) => each.approvalId === approvalId);
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
-    const result = await commands.operator.approve(approvalId, operatorWord(principal, body.reason, request.id));
+    const result = await commands.operator.approve(approvalId, operatorWordOf(principal, body.reason, request.id));
     if (result.kind === 'declined') return sendDecline(reply, result);
     return sendJson(reply, 200, { approval: approvalBody(result.approval) });
   },

@@ -6,7 +6,7 @@ import { plainText } from '../../schema/body-fields.ts';
 import { parseSettlement, settlementBody } from '../../schema/command-bodies.ts';
 import { commandHistory, commandPage, commandAnswer as commandShape, reconcileAnswer } from '../../schema/rest-answers.ts';
 import type { AccountScope, OrderReads } from '../../store/order-reads.ts';
-import { operatorWord, refuseScope } from '../auth/operator-scope.ts';
+import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
 import { readStore } from '../problem.ts';
 import { accountField, cursorField, idKinds, limitField, optionalFlag, pageDefault, positionField } from '../request-fields.ts';
@@ -136,7 +136,7 @@ export const settleCommand: Route = {
     const { commandId = '' } = params;
     const found = await readStore(reads.findCommand(principal.accounts, commandId));
     if (found === undefined) return sendMissing(reply, 'COMMAND_NOT_FOUND');
-    const word = operatorWord(principal, body.reason, request.id);
+    const word = operatorWordOf(principal, body.reason, request.id);
     const result = await commands.operator.settle(commandId, body.outcome, word);
     if (result.kind === 'requested') return sendRequested(reply, result.approval);
     return result.kind === 'settled' ? sendCommandState(reply, result.command) : sendDecline(reply, result);

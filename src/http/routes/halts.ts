@@ -3,7 +3,7 @@ import { parseReason, reasonBody } from '../../schema/command-bodies.ts';
 import { haltList } from '../../schema/rest-answers.ts';
 import type { Halt } from '../../store/command-journal.ts';
 import type { AccountScope } from '../../store/order-reads.ts';
-import { operatorWord, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
+import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import type { Route } from '../route.ts';
 import { sendBodyFaults, sendJson } from '../send-answer.ts';
@@ -64,7 +64,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       if (refused !== undefined) return refused;
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const result = await parts.commands.operator[verb](scope, operatorWord(principal, body.reason, request.id));
+      const result = await parts.commands.operator[verb](scope, operatorWordOf(principal, body.reason, request.id));
       if (result.kind === 'requested') return sendRequested(reply, result.approval);
       if (result.kind === 'declined') return sendDecline(reply, result);
       return sendJson(reply, 200, haltBody(result.halts, principal.accounts));

@@ -3,7 +3,7 @@ import { formatInstant } from '../../domain/instant.ts';
 import type { LimitRow } from '../../domain/limits.ts';
 import { limitList, limitsBody, parseLimitsChange } from '../../schema/limit-bodies.ts';
 import type { AccountScope } from '../../store/order-reads.ts';
-import { operatorWord, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
+import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import type { Route } from '../route.ts';
 import { sendBodyFaults, sendJson } from '../send-answer.ts';
@@ -48,7 +48,7 @@ export const changeLimits: Route = {
     const { accountId } = body.scope;
     const refused = refuseScope({ reply, principal }, scopeOfPath(accountId === undefined ? {} : { accountId }));
     if (refused !== undefined) return refused;
-    const word = operatorWord(principal, body.reason, request.id);
+    const word = operatorWordOf(principal, body.reason, request.id);
     const result = await parts.commands.operator.changeLimits(body.scope, body.change, word);
     if (result.kind === 'requested') return sendRequested(reply, result.approval);
     return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));

@@ -31,7 +31,7 @@ interface StreamClientOptions {
 }
 
 /** How long the last event may take to be sent. */
-const farewellMs = 5000;
+const lastEventWithinMs = 5000;
 
 /**
  * One reader of the stream. States: `behind` (it reads the log by pages, at its own pace) → `live` (the tail offers it each update) → `ended`.
@@ -128,7 +128,7 @@ export class StreamClient {
     this.state = 'ended';
     this.sink.write(lastWords);
     this.sink.end();
-    const timer = this.clock.after(farewellMs, () => this.sink.destroy());
+    const timer = this.clock.after(lastEventWithinMs, () => this.sink.destroy());
     this.sink.onGone(() => timer.cancel());
   }
 

@@ -236,15 +236,15 @@ export class StreamHub {
     this.judging = this.deps.clock.after(this.options.judgeEveryMs, () => {
       for (const client of [...this.clients]) {
         const verdict = client.reader.judge();
-        if (verdict instanceof Promise) void verdict.then((later) => this.heed(client, later));
-        else this.heed(client, verdict);
+        if (verdict instanceof Promise) void verdict.then((later) => this.applyVerdict(client, later));
+        else this.applyVerdict(client, verdict);
       }
       this.scheduleJudging();
     });
   }
 
   /** A token that can't be checked now was good before, so its stream goes on. */
-  private heed(client: StreamClient, verdict: TokenVerdict): void {
+  private applyVerdict(client: StreamClient, verdict: TokenVerdict): void {
     if (verdict === 'expired' || verdict === 'revoked') client.shutdown(`token_${verdict}`);
   }
 }
