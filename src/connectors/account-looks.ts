@@ -83,12 +83,12 @@ export class AccountLooks implements AccountAccess {
 
   expectReply(): (row: unknown) => void {
     const { intake, clock } = this.deps;
-    const asked = intake.mark;
+    const storeMark = intake.mark;
     return (row) => {
       if (intake.suspended || this.options.signal.aborted) return;
       const text = JSON.stringify(row);
       const receivedMs = clock.monotonicMs();
-      intake.takeRow(row, { cause: 'reply', urgent: true, receivedMs, bytes: text.length, raw: () => text, storeMark: asked });
+      intake.takeRow(row, { cause: 'reply', urgent: true, receivedMs, bytes: text.length, raw: () => text, storeMark });
     };
   }
 
@@ -99,12 +99,15 @@ export class AccountLooks implements AccountAccess {
     const { reads, intake, sink, clock } = this.deps;
     const { stream, accountId } = this.options;
     const startedAtMs = clock.nowMs();
-    const asked = intake.mark;
+    const storeMark = intake.mark;
     const items: TakenRow[] = [];
     const onPage = async ({ rows, bytes }: Page) => {
-      const source = { cause: 'probe', urgent: true, receivedMs: clock.monotonicMs(), asked } as const;
+      const receivedMs = clock.monotonicMs();
       const rowBytes = Math.ceil(bytes / rows.length);
-      for (const row of rows) items.push(intake.takeRow(row, { ...source, bytes: rowBytes, raw: () => JSON.stringify(row) }));
+      for (const row of rows) {
+        const raw = () => JSON.stringify(row);
+        items.push(intake.takeRow(row, { cause: 'probe', urgent: true, receivedMs, storeMark, bytes: rowBytes, raw }));
+      }
       await roomIn(sink, signal);
     };
     try {

@@ -207,7 +207,7 @@ export class AccountReader {
    * later read, and reading nothing from the horizon on again costs nothing. A row from the future would hide them too, so the mark never passes our own clock by
    * more than the overlap.
    */
-  private async remember({ highest, startedMs, storeMark: asked }: ReadProgress): Promise<void> {
+  private async remember({ highest, startedMs, storeMark }: ReadProgress): Promise<void> {
     this.wasEmpty = highest === undefined;
     if (highest === undefined) return;
     const cap = formatInstant(startedMs + this.options.timings.overlapMs);
@@ -217,7 +217,7 @@ export class AccountReader {
     await this.save((record) => {
       const { readUpTo } = record;
       const known = readUpTo !== undefined && compareInstants(next, readUpTo) <= 0;
-      return known || asked !== this.deps.intake.mark ? record : { ...record, readUpTo: next };
+      return known || storeMark !== this.deps.intake.mark ? record : { ...record, readUpTo: next };
     });
   }
 }

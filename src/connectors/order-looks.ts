@@ -153,15 +153,15 @@ export class OrderLooks {
     if (abort.signal.aborted) return failed(givenUp);
     if (intake.suspended && !wishes.some(({ opensEpoch }) => opensEpoch)) return failed(storeIsLost);
     const startedMs = clock.nowMs();
-    const asked = intake.mark;
+    const storeMark = intake.mark;
     const budget = wishes.find((wish) => wish.budget !== undefined)?.budget;
     const answer = await reads.getOrder(stream, accountId, orderId, abort.signal, budget);
     if (answer.kind === 'failed') return answer;
     if (answer.kind === 'absent') return { kind: 'absent', startedMs };
     const { row, bytes } = answer;
     const receivedMs = clock.monotonicMs();
-    const source = { cause, receivedMs, bytes, asked, ...(urgent && { urgent }), raw: () => JSON.stringify(row) } as const;
-    const item = intake.takeRow(row, source);
+    const raw = () => JSON.stringify(row);
+    const item = intake.takeRow(row, { cause, receivedMs, bytes, storeMark, ...(urgent && { urgent }), raw });
     try {
       await sink.settled();
     } catch (error) {

@@ -4,7 +4,8 @@ import { httpAnswer, scriptedWire, wholeRequest } from '../support/scripted-wire
 import { TcpProxy } from '../support/tcp-proxy.ts';
 
 const patient = writeDeps();
-const hasty = writeDeps(fixedToken(), { totalMs: 60 });
+// Long enough for a busy machine to carry the bytes to the wire before the deadline.
+const hasty = writeDeps(fixedToken(), { totalMs: 600 });
 const proxies: TcpProxy[] = [];
 afterAll(() => Promise.all(proxies.map((proxy) => proxy.stop())));
 
@@ -49,15 +50,17 @@ describe.each(Object.entries(writes))('%s through a network', (_name, write) => 
   );
 
   it('is unknown and never repeated when the network loses the rest of it in silence', async () => {
-    const { proxy, url, length, reached } = await throughNetwork(write);
-    for (const [index, bytes] of [0, 1, Math.floor(length / 2), length - 1].entries()) {
+    const { length } = await throughNetwork(write);
+    const losing = async (bytes: number) => {
+      const { proxy, url, reached } = await throughNetwork(write);
       proxy.behave({ kind: 'after', bytes, ending: 'swallow' }, 'toTarget');
       expect(await write.run(hasty, url)).toEqual({
         kind: 'unknown',
         reason: { code: 'NO_ANSWER', message: expect.any(String) },
       });
-      expect(reached(index + 1)).toHaveLength(bytes);
-    }
+      expect(reached(1)).toHaveLength(bytes);
+    };
+    await Promise.all([0, 1, Math.floor(length / 2), length - 1].map(losing));
   });
 
   it('is unknown and never repeated when its answer never comes through, though the platform took it', async () => {
