@@ -157,7 +157,7 @@ describe('the venue, for prediction orders', () => {
 
   it('expires a gtd order at its time', async () => {
     const desk = await orderDesk();
-    const expireTime = new Date(Date.now() + 300).toISOString();
+    const expireTime = new Date(Date.now() + 2_000).toISOString();
     const { orderId } = (await desk.placePrediction({ timeInForce: 'gtd', expireTime })).json.data;
     await eventually(async () => expect((await desk.order('prediction', orderId)).state).toBe('expired'));
   });
