@@ -2,7 +2,7 @@
 export interface Alert {
   /** Also the name of its runbook, docs/runbooks/<name>.md. */
   readonly name: string;
-  /** `page`: somebody gets up, because updates or commands can't be trusted now. `ticket`: in working hours. */
+  /** `page`: a person is called at once, because updates or commands can't be trusted now. `ticket`: in working hours. */
   readonly severity: 'page' | 'ticket';
   readonly expr: string;
   /** How long it must hold. Left out: one evaluation is enough. */

@@ -6,7 +6,7 @@ const commandPanels: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Unresolved',
-    description: 'Commands of which nobody knows the outcome (unknown), or that a person has to settle (conflict).',
+    description: 'Commands with an outcome that is not known (unknown), or that a person has to settle (conflict).',
     unit: 'none',
     queries: [{ expr: `sum by (kind) (tidemark_commands_unresolved{${job}})`, legend: '{{kind}}' }],
     limits: { amber: 1, red: 3 },
@@ -182,7 +182,7 @@ const rest: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Not signed in',
-    description: 'Requests refused because nobody could be told from their token (401).',
+    description: 'Requests refused because their token names no caller (401).',
     unit: 'ops',
     queries: [{ expr: rateBy('reason', 'tidemark_rest_auth_failures_total'), legend: '{{reason}}' }],
   },
@@ -204,7 +204,7 @@ const rest: readonly Panel[] = [
   },
   {
     kind: 'lines',
-    title: 'Readers told to read anew',
+    title: 'Readers that had to read anew',
     description: 'slow_reader: the reader does not keep up; too_old and unknown_id: it came back too late.',
     unit: 'none',
     queries: [{ expr: increaseBy('reason', 'tidemark_rest_stream_resets_total'), legend: '{{reason}}' }],

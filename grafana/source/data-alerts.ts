@@ -74,7 +74,7 @@ unless on (job, stream) sum by (job, stream) (increase(tidemark_observations_tot
     for: '5m',
     summary: 'Observations lie in quarantine',
     description:
-      'Rows of the {{ $labels.stream }} stream in quarantine that nobody has dealt with ({{ $labels.reason }}): {{ $value }}.',
+      'Rows of the {{ $labels.stream }} stream in quarantine that wait for a person ({{ $labels.reason }}): {{ $value }}.',
   },
   {
     name: 'QueueSaturated',

@@ -76,7 +76,7 @@ const ingest: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'In quarantine',
-    description: 'Rows in quarantine that nobody has dealt with, as the database has them; dropped: the oldest of a full one.',
+    description: 'Rows in quarantine that wait for a person, as the database has them; dropped: the oldest of a full one.',
     unit: 'none',
     queries: [
       {

@@ -21,7 +21,7 @@ const silence =
 
 /**
  * How many of the things hold that make the data of a lane doubtful; 0 is the verdict "can be trusted". Recorded rather than asked by the dashboard, so that
- * a Prometheus without our rules shows nothing there instead of green. The terms: nobody holds the lane, an account that should be live is not, none is
+ * a Prometheus without our rules shows nothing there instead of green. The terms: no process holds the lane, an account that should be live is not, none is
  * live, no heartbeat came back for 60 s, a row waits for Kafka for 30 s, a stream is silent for 30 s.
  */
 const doubts: RecordingRule = {

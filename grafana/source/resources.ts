@@ -128,7 +128,7 @@ const processes: readonly Panel[] = [
     kind: 'lines',
     title: 'Database on disk',
     description:
-      'What the database takes, the part of the log of updates, and what it may take (TIDEMARK_DATABASE_BUDGET_MB; 0: nobody said). Without the write-ahead log.',
+      'What the database takes, the part of the log of updates, and what it may take (TIDEMARK_DATABASE_BUDGET_MB; 0: not configured). Without the write-ahead log.',
     unit: 'bytes',
     queries: ['tidemark_database_bytes', 'tidemark_log_bytes', 'tidemark_database_budget_bytes'].map((metric) => ({
       expr: `max by (job) (${metric}{${job}})`,

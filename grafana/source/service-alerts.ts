@@ -22,7 +22,7 @@ export const serviceAlerts: readonly Alert[] = [
     severity: 'page',
     expr: 'sum by (job) (tidemark_lane_held) == 0',
     for: '20s',
-    summary: 'Nobody holds the lane',
+    summary: 'No process holds the lane',
     description: 'Every instance of {{ $labels.job }} stands by: nothing is followed, stored, sent or settled.',
   },
   {
@@ -49,7 +49,7 @@ and on (job) max by (job) (tidemark_database_bytes) > 0.5 * ${budget})`,
     name: 'CommandUnknown',
     severity: 'page',
     expr: `max by (job) (time() - (${oldestUnresolved})) > 60`,
-    summary: 'Nobody knows what became of a command',
+    summary: 'The outcome of a command is not known',
     description:
       'A command sent {{ $value | humanizeDuration }} ago is unknown, in conflict, or accepted and not seen since. It may be live at the venue.',
   },

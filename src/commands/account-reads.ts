@@ -169,7 +169,7 @@ export async function runProbe(
   const { deadlineMs, stop } = limits;
   const over = new AbortController();
   const giveUp = () => over.abort();
-  if (stop.aborted) return failed('STOPPED', 'nobody waits for it any more');
+  if (stop.aborted) return failed('STOPPED', 'its caller does not wait for it any more');
   stop.addEventListener('abort', giveUp, { once: true });
   const timer = clock.after(deadlineMs, giveUp);
   const ended = new Promise<AccountLook>((resolve) => {

@@ -9,6 +9,7 @@ import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Decide, Decision } from './decide-step.ts';
 import type { HaltWatch } from './halt-watch.ts';
+import { untilAnswered } from './until-answered.ts';
 
 interface CommandStepsDeps {
   readonly journal: CommandJournal;
@@ -65,16 +66,20 @@ export class CommandSteps {
 
   /** The same, repeated with backoff until it is written or the term is over. Never rejects. */
   async commitUntilOver(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
-    const backoff = new Backoff(this.deps.random, this.options.journalBackoff);
-    for (let failures = 0; ; failures += 1) {
-      try {
-        return await this.commit(command, decide, term);
-      } catch (err) {
-        if (failures === 0)
-          this.deps.log.warn({ err, commandId: command.commandId }, 'a step of a command could not be written; trying again');
-        await this.deps.clock.sleep(backoff.nextMs(), term.over);
-      }
-    }
+    const { clock, random, log } = this.deps;
+    let failed = false;
+    const onFailure = (err: unknown) => {
+      if (!failed) log.warn({ err, commandId: command.commandId }, 'a step of a command could not be written; trying again');
+      failed = true;
+    };
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    const answered = await untilAnswered(() => this.commit(command, decide, term), {
+      clock,
+      backoff,
+      over: term.over,
+      onFailure,
+    });
+    return answered ?? { kind: 'over' };
   }
 
   private async steps(command: Command, decide: Decide, term: Term): Promise<CommitResult> {

@@ -63,11 +63,11 @@ export class HaltWatch {
     const { haltAt } = this.options;
     const by = 'tidemark';
     if (this.count(book.ofAccount(accountId), accountId) >= haltAt.account) {
-      const reason = `${haltAt.account} commands of the account have an outcome that nobody knows`;
+      const reason = `${haltAt.account} commands of the account have an outcome that is not known`;
       if ((await halts.raise(accountScope(accountId), 'unresolved', { by, reason }, term)) === undefined) return false;
     }
     if (this.count(book.all(), undefined) >= haltAt.service) {
-      const reason = `${haltAt.service} commands have an outcome that nobody knows`;
+      const reason = `${haltAt.service} commands have an outcome that is not known`;
       if ((await halts.raise(service, 'unresolved', { by, reason }, term)) === undefined) return false;
     }
     return true;

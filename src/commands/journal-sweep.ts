@@ -128,7 +128,7 @@ export class JournalSweep {
     const attempt = command.attempts.at(-1);
     if (attempt === undefined) return;
     const abandoned = attempt.state === 'prepared';
-    const reason = { code: 'ABANDONED', message: 'nobody had this attempt in hand any more' };
+    const reason = { code: 'ABANDONED', message: 'no process had this attempt in hand any more' };
     const result = abandoned ? ({ kind: 'not_sent', reason, mayRepeat: false } as const) : ({ kind: 'unknown', reason } as const);
     if (attemptTransition(attempt.state, abandoned ? 'abandoned' : 'answered_unknown') === 'ignored') return;
     const answer = { attemptId: attempt.attemptId, result, abandoned, atMs: clock.nowMs() };

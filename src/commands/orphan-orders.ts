@@ -81,7 +81,7 @@ export class OrphanOrders {
         failing = false;
       } catch (err) {
         if (commandId !== undefined) this.queue.add(commandId);
-        if (!failing) log.warn({ err }, 'an order of ours could not be told to its command; trying again');
+        if (!failing) log.warn({ err }, 'an order of ours could not be matched with its command; trying again');
         failing = true;
         await clock.sleep(backoff.nextMs(), term.over);
       }

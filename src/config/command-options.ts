@@ -103,7 +103,7 @@ export const commandOptions = {
     min: 1,
     max: 100_000,
     fallback: '3',
-    describe: 'So many commands of one account with an outcome that nobody knows halt it to cancel only.',
+    describe: 'So many commands of one account with an outcome that is not known halt it to cancel only.',
   }),
   haltUnresolvedService: integer({
     env: 'TIDEMARK_HALT_UNRESOLVED_SERVICE',

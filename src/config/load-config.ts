@@ -148,7 +148,7 @@ const rules: readonly Rule[] = [
       ? undefined
       : fault(
           'httpHost',
-          `(${config.httpHost}) is not loopback, and nobody would have to sign in: set ${optionTable.authPrincipals.env}=on (tokens by \`tidemark token add\`), ${optionTable.authTokens.env} or ${optionTable.authIssuer.env}, or keep 127.0.0.1`,
+          `(${config.httpHost}) is not loopback, and callers would need no sign-in: set ${optionTable.authPrincipals.env}=on (tokens by \`tidemark token add\`), ${optionTable.authTokens.env} or ${optionTable.authIssuer.env}, or keep 127.0.0.1`,
         ),
   (config) =>
     config.fourEyes !== 'on' || signsIn(config)
@@ -167,7 +167,7 @@ const rules: readonly Rule[] = [
   encrypted('platformStagingStreamUrl'),
   (config, env) =>
     config.environment === 'production' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
-      ? { name: 'NODE_TLS_REJECT_UNAUTHORIZED', problem: 'must not be 0 in production: it lets anybody pose as the platform' }
+      ? { name: 'NODE_TLS_REJECT_UNAUTHORIZED', problem: 'must not be 0 in production: it lets any program pose as the platform' }
       : undefined,
 ];
 

@@ -18,8 +18,8 @@ interface UnprivilegedUser {
 }
 
 /**
- * Postgres refuses to run as root. Root therefore starts it as `postgres` where the machine has that user, else as `nobody`, which
- * every machine has: a user made for the purpose would stay behind on the developer's machine. Undefined when we are not root.
+ * Postgres refuses to run as root. Root therefore starts it as `postgres` where the machine has that user, else as the user without rights that every machine
+ * has: a user made for the purpose would stay behind on the developer's machine. Undefined when we are not root.
  */
 export function unprivilegedUser(): UnprivilegedUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -101,8 +101,8 @@ async function tryVersion(native: string, user: UnprivilegedUser | undefined): P
 
 export interface PostgresClusterOptions {
   /**
-   * Where the data stays after `stop`; a data folder found there is used. When we are root, the user postgres (or nobody) has to get
-   * there. Absent: a temporary folder, removed afterwards.
+   * Where the data stays after `stop`; a data folder found there is used. Where we are root, the user that Postgres runs as needs the right to get there.
+   * Absent: a temporary folder, removed afterwards.
    */
   readonly dataDir?: string;
   /** For tests: no fsync (see postgres-settings.ts). */

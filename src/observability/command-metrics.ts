@@ -19,7 +19,7 @@ export function commandMetrics(registry: Registry) {
     }),
     unresolved: new Gauge({
       name: 'tidemark_commands_unresolved',
-      help: 'Commands of which nobody knows the outcome (unknown), or a person has to say it (conflict)',
+      help: 'Commands whose outcome is not known (unknown), or has to be settled by a person (conflict)',
       labelNames: ['kind'] as const,
       registers,
     }),

@@ -102,7 +102,7 @@ function restMetrics(registry: Registry) {
   return {
     authFailures: new Counter({
       name: 'tidemark_rest_auth_failures_total',
-      help: 'Requests refused because nobody could be told from their token (401)',
+      help: 'Requests refused because their token names no caller (401)',
       labelNames: ['reason'] as const,
       registers,
     }),
@@ -119,7 +119,7 @@ function restMetrics(registry: Registry) {
     }),
     streamResets: new Counter({
       name: 'tidemark_rest_stream_resets_total',
-      help: 'Readers of the stream that were told to read anew',
+      help: 'Readers of the stream that had to read anew',
       labelNames: ['reason'] as const,
       registers,
     }),

@@ -46,13 +46,13 @@ export function ingestMetrics(registry: Registry) {
     }),
     quarantined: new Gauge({
       name: 'tidemark_quarantined',
-      help: 'Rows in quarantine that nobody has dealt with',
+      help: 'Rows in quarantine that have not been dealt with',
       labelNames: ['stream', 'reason'] as const,
       registers,
     }),
     quarantineDropped: new Counter({
       name: 'tidemark_quarantine_dropped_total',
-      help: 'Rows of a full quarantine that were dropped before anybody had dealt with them',
+      help: 'Rows of a full quarantine that were dropped before they had been dealt with',
       registers,
     }),
     latency: new Histogram({

@@ -98,7 +98,7 @@ async function exchange(
   pending: PendingSave,
 ): Promise<AcquireResult> {
   const grant = grantFor(options, stored);
-  if (grant === undefined) return loginRequired(whyUnreadable(stored) ?? 'nobody has signed in for this credential yet');
+  if (grant === undefined) return loginRequired(whyUnreadable(stored) ?? 'no user has signed in for this credential yet');
   const result = await exchangeToken(deps, options.baseUrl, options.credential, grant);
   if (!result.ok) {
     if (!result.refused) return { ok: false, error: { ...result.error, code: 'TOKEN_UNAVAILABLE', retryable: true } };

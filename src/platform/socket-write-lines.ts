@@ -119,7 +119,7 @@ class SocketWriteLine implements WriteLine {
       const timer = this.clock.after(totalMs, () => end(coded('DEADLINE', `no whole answer within ${totalMs} ms`)));
       signal?.addEventListener('abort', onAbort, { once: true });
       written.on('error', end);
-      // An upgrade that nobody asked for, or an end without an answer.
+      // An upgrade that was not asked for, or an end without an answer.
       written.on('close', () => end(coded('CLOSED', 'the connection ended without a whole answer')));
       written.on('response', (answer) => {
         readBody(answer, maxBodyBytes).then((body) => {

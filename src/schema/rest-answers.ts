@@ -95,7 +95,7 @@ const commandFields = z.object({
   orderStatus: z.enum(orderStatuses).optional().describe('Of that order, as it is now'),
   outcome: z.enum(outcomes),
   state: z.enum(commandStates).describe('As the outcome, but `open` while its attempt is not answered'),
-  unresolved: z.boolean().describe('Nobody knows its outcome, or a person has to say it'),
+  unresolved: z.boolean().describe('Its outcome is not known, or a person has to settle it'),
   presumedAbsent: z.boolean().describe('Enough complete reads missed it: a new command may supersede it, nothing else follows'),
   reason: reason.optional(),
   terms: z.record(z.string(), z.unknown()).optional().describe('What was asked for; decimals in canonical form'),
@@ -137,7 +137,7 @@ export const commandHistory = commandFields
       .array(z.string())
       .optional()
       .describe(
-        'Unknown places: ids of orders with the same terms and no reference that explains them. Never a verdict: somebody else may have placed the same',
+        'Unknown places: ids of orders with the same terms and no reference that explains them. Never a verdict: another caller may have placed the same',
       ),
     timeline: z.array(timelineEntry).describe('Attempts and evidence in one order of time'),
   })
@@ -242,7 +242,7 @@ export const cancelAllAnswer = z
       .boolean()
       .describe('It goes on: cancels are under way, or places are unresolved whose orders are cancelled as they land'),
     orders: z.array(sweptOrder),
-    places: z.array(sweptPlace).describe('Places that were unresolved, whose orders nobody had seen'),
+    places: z.array(sweptPlace).describe('Places that were unresolved, whose orders had not been seen'),
     unread: z
       .array(z.object({ accountId: z.string(), stream, code: z.enum(['NOT_LIVE', 'NOT_READ', 'UNCERTAIN']), detail: z.string() }))
       .describe('Accounts of which orders may be open that are not known'),

@@ -96,7 +96,7 @@ function commandsCheck(desk: CommandDesk): CheckResult {
 function credentialsCheck(sources: CredentialSources): CheckResult {
   const all = sources.credentials();
   const over = all.filter(({ state }) => state === 'login_required');
-  if (all.length === 0) return { ok: false, detail: 'nobody is signed in: `tidemark link` does it' };
+  if (all.length === 0) return { ok: false, detail: 'no user is signed in: `tidemark link` does it' };
   if (over.length === 0) return { ok: true, detail: `${all.length} in use` };
   return { ok: false, detail: `LOGIN_REQUIRED for ${over.map(({ credential }) => credential).join(', ')}` };
 }

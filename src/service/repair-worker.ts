@@ -92,7 +92,7 @@ export class RepairWorker implements Service {
       if (!look.complete) return { outcome: 'failed', detail: look.error.message };
       return { outcome: 'done', detail: `${plural(look.shown.length, 'order')} read` };
     }
-    if (quarantined === undefined) return { outcome: 'failed', detail: 'somebody has dealt with it already' };
+    if (quarantined === undefined) return { outcome: 'failed', detail: 'it has been dealt with already' };
     const { id, orderId } = quarantined;
     const look = await account.lookAt(orderId, signal);
     if (!look.complete) return { outcome: 'failed', detail: look.error.message };

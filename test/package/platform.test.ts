@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runningSandbox } from '../support/sandbox.ts';
+import { unpackPackage } from '../support/unpack-package.ts';
 
 const tsc = resolve('node_modules/typescript/bin/tsc');
 
@@ -14,19 +14,13 @@ describe('the platform client of the packed package', () => {
 
   // As `prepack` builds it, but beside this checkout instead of in it.
   beforeAll(() => {
-    stranger = mkdtempSync(join(tmpdir(), 'tidemark-platform-'));
-    const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', stranger];
-    const packed = spawnSync('npm', args, { encoding: 'utf8', timeout: 60_000 });
-    const [{ filename }] = JSON.parse(packed.stdout);
-    const home = join(stranger, 'node_modules/tidemark');
-    mkdirSync(home, { recursive: true });
-    spawnSync('tar', ['-xzf', join(stranger, filename), '-C', home, '--strip-components=1']);
+    const { folder, home } = unpackPackage();
+    stranger = folder;
     const build = [tsc, '-p', 'tsconfig.dist.json', '--outDir', join(home, 'dist')];
     const { status, stdout } = spawnSync(process.execPath, build, { encoding: 'utf8', timeout: 180_000 });
     expect([status, stdout]).toEqual([0, '']);
     // What `npm install` puts there: the package's own dependencies.
     symlinkSync(resolve('node_modules'), join(home, 'node_modules'));
-    writeFileSync(join(stranger, 'package.json'), JSON.stringify({ type: 'module' }));
     copyFileSync('docs/consumers/market-data.ts', join(stranger, 'market-data.ts'));
   }, 240_000);
   afterAll(() => rmSync(stranger, { recursive: true, force: true }));

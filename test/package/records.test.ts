@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { CommandOutcome, ContinuityMark, NormalisedOrder, OrderUpdate } from 'tidemark/records';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
@@ -8,6 +7,7 @@ import type { z } from 'zod';
 import type { commandOutcomeRecord } from '../../src/schema/command-outcome.ts';
 import type { normalisedOrder } from '../../src/schema/normalised-order.ts';
 import type { continuityRecord, updateRecord } from '../../src/schema/update-record.ts';
+import { unpackPackage } from '../support/unpack-package.ts';
 
 /** What a shape lets through, as JSON gives it: zod types an absent field as one that may be undefined, which JSON knows nothing of. */
 type Parsed<T> = T extends readonly (infer E)[]
@@ -29,15 +29,7 @@ describe('the packed package', () => {
   let stranger: string;
 
   beforeAll(() => {
-    stranger = mkdtempSync(join(tmpdir(), 'tidemark-stranger-'));
-    // Without scripts: what a build emits would land in this checkout, and types need none.
-    const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', stranger];
-    const packed = spawnSync('npm', args, { encoding: 'utf8', timeout: 60_000 });
-    const [{ filename }] = JSON.parse(packed.stdout);
-    const home = join(stranger, 'node_modules/tidemark');
-    mkdirSync(home, { recursive: true });
-    spawnSync('tar', ['-xzf', join(stranger, filename), '-C', home, '--strip-components=1']);
-    writeFileSync(join(stranger, 'package.json'), JSON.stringify({ type: 'module' }));
+    stranger = unpackPackage().folder;
     const compilerOptions = { noEmit: true, strict: true, exactOptionalPropertyTypes: true, module: 'nodenext', types: [] };
     writeFileSync(join(stranger, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['stranger.ts'] }));
   });

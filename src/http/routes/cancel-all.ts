@@ -96,7 +96,7 @@ export const cancelAfter: Route = {
   operationId: 'cancelAfter',
   summary: 'Arm, renew or disarm the dead man’s switch',
   describe:
-    'Unless the same principal calls again within `seconds`, every open order of these accounts is cancelled, of whoever placed it, as by a cancel-all. It holds over restarts and takeovers of the service. Each account has a timer for each principal; a call sets those of the accounts that it names.',
+    'Unless the same principal calls again within `seconds`, every open order of these accounts is cancelled, no matter which caller placed it, as by a cancel-all. It holds over restarts and takeovers of the service. Each account has a timer for each principal; a call sets those of the accounts that it names.',
   tag: 'operations',
   scopes: ['orders:write'],
   body: cancelAfterBody,

@@ -31,7 +31,7 @@ export const listCommands = route({
     accountId: accountField.exactOptional(),
     kind: z.enum(['place', 'replace', 'cancel']).exactOptional(),
     state: z.enum(commandStates).exactOptional(),
-    unresolved: optionalFlag.describe('Only commands whose outcome nobody knows, or a person has to say'),
+    unresolved: optionalFlag.describe('Only commands whose outcome is not known, or has to be settled by a person'),
     idempotencyKey: z
       .string()
       .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')

@@ -59,7 +59,7 @@ function findFault(client: SandboxClient, values: ReadonlyMap<string, string>, r
   return pkceFault(client, values.get('code_challenge'), values.get('code_challenge_method'));
 }
 
-/** Without a method RFC 7636 means `plain`, which shows the verifier to whoever sees the request. */
+/** Without a method RFC 7636 means `plain`, which shows the verifier to all who see the request. */
 function pkceFault(client: SandboxClient, challenge: string | undefined, method: string | undefined): Fault | undefined {
   if (challenge === undefined) {
     if (method !== undefined) return invalid('code_challenge_method without code_challenge');

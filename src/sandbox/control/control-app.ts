@@ -175,7 +175,7 @@ POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silen
                   Every part may be left out. Rates are probabilities per event and connection, or per GET; they are merged by name, 0 switches off.
                   A write is a POST, PATCH or DELETE of an order that order entry understood. "applied" says whether it is done all the same: no, yes (before the
                   answer) or late; a rate draws it.
-                  An order that somebody placed may be hidden (from lists, GETs and streams) or unreferenced (in lists and GETs) for a while.
+                  An order that a caller placed may be hidden (from lists, GETs and streams) or unreferenced (in lists and GETs) for a while.
                   lateMs, veilMs, delayMs and forMs are milliseconds, or [from,to] to draw between.
                   Actions may name "stream" (account, prediction) and "accountId".
 GET  /faults      what is on now

@@ -79,7 +79,7 @@ export class DayPrices {
     return Math.max(bar?.low ?? 1, Math.min(bar?.high ?? Number.MAX_SAFE_INTEGER, ticks));
   }
 
-  /** Begins another day when somebody asks on one: what was walked until then belongs to the day that ended. */
+  /** Begins another day at the first question on it: what was walked until then belongs to the day that ended. */
   private turnDay(): void {
     const lastDay = tradingDayBefore(this.today);
     if (lastDay === this.lastDay) return;

@@ -69,7 +69,7 @@ export class Exchange {
     return Math.max(this.historySince, Math.floor(this.clock.nowMs() * 1000) - lagMs * 1000);
   }
 
-  /** A new order, which `setUp` may change before anybody sees it. With `createdAt` it is from before the start: in lists, but never on a stream. */
+  /** A new order, which `setUp` may change before it can be seen. With `createdAt` it is from before the start: in lists, but never on a stream. */
   open(terms: OrderTerms, step: string, setUp?: (order: ExchangeOrder) => void, createdAt?: Micros): ExchangeOrder {
     const at = this.tick(createdAt);
     const order: ExchangeOrder = {

@@ -157,7 +157,7 @@ function torn({ parts, request, reply, write, met, result }: Met): FastifyReply 
   return reply;
 }
 
-/** The last order of the account that somebody else's request could have been about. */
+/** The last order of the account that another caller's request could have named. */
 function anotherOrder(parts: SandboxParts, write: Write, result: ExchangeOrder | Refusal | undefined): ExchangeOrder | undefined {
   const account = parts.exchange.accounts.get(write.accountId);
   if (account === undefined) return undefined;

@@ -71,7 +71,7 @@ function tokenRoutes(app: FastifyInstance, parts: SandboxParts): void {
       return result.answer;
     }
     const { status, error, description } = result.refusal;
-    // RFC 6749, section 5.2: a client that tried to authenticate by the header is told the scheme.
+    // RFC 6749, section 5.2: the answer names the scheme to a client that tried to authenticate by the header.
     if (status === 401) reply.header('www-authenticate', 'Basic realm="token"');
     return reply.code(status).send({ error, error_description: description });
   });

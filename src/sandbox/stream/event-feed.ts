@@ -64,7 +64,7 @@ export class EventFeed {
     for (const session of followers) this.deliver(session, order, text, change);
   }
 
-  /** An order that was hidden is there: its followers are told what it is by now. Nothing about it changes, so that lists keep it at its old place. */
+  /** An order that was hidden is shown: its followers get its state of now. Nothing about it changes, so lists keep it at its old place. */
   show(order: ExchangeOrder): void {
     const { stream, account, orderId } = order.terms;
     const shown = this.ledger.enter('fault', `,"what":"shown","stream":"${stream}","orderId":"${orderId}"`);

@@ -173,7 +173,7 @@ export class StreamSession {
   }
 }
 
-const nobody: readonly StreamSession[] = [];
+const noSessions: readonly StreamSession[] = [];
 
 /** The sessions that follow each account. */
 export class Subscriptions {
@@ -182,7 +182,7 @@ export class Subscriptions {
 
   /** In the order in which they subscribed. */
   of(topic: StreamTopic, accountId: string): readonly StreamSession[] {
-    return this.followers.get(`${topic} ${accountId}`) ?? nobody;
+    return this.followers.get(`${topic} ${accountId}`) ?? noSessions;
   }
 
   add(session: StreamSession, topic: StreamTopic, accountId: string): void {
