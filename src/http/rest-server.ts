@@ -22,6 +22,7 @@ import { routeTable } from './route-table.ts';
 import { observeRequest, sendProblem } from './send-answer.ts';
 import { LoopShare, Pages } from './send-page.ts';
 import { serveRoutes } from './serve-routes.ts';
+import type { ServiceView } from './service-view.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
 
 export interface RestServerDeps {
@@ -35,6 +36,7 @@ export interface RestServerDeps {
   readonly reads: OrderReads;
   /** The same on separate connections, for routes that change something: their reads never wait behind a caller's pages. */
   readonly commandReads: OrderReads;
+  readonly service: ServiceView;
   /** Records writes that are denied. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
@@ -90,7 +92,7 @@ export class RestServer implements Service {
   constructor(deps: RestServerDeps, options: RestServerOptions) {
     this.deps = deps;
     this.options = options;
-    const { clock, log, commands, reads } = deps;
+    const { clock, log, commands, reads, service } = deps;
     const { jwt, tokens } = options.auth;
     const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
     this.tokens = signIn
@@ -113,6 +115,7 @@ export class RestServer implements Service {
       authenticator: this.authenticator,
       commands,
       reads,
+      service,
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       documents,

@@ -1,0 +1,38 @@
+import type { ServiceView } from '../../src/http/service-view.ts';
+import type { StatusDocument } from '../../src/schema/status-answer.ts';
+import { statusDocument } from '../../src/service/status-document.ts';
+import type { AccountScope } from '../../src/store/order-reads.ts';
+import { followedAccount, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from './status-parts.ts';
+
+/** What a service with every kind of trouble knows of itself: all of it is of account ACC-1 where it is of an account. */
+export class MemoryService implements ServiceView {
+  sample: SampleStatus = {
+    reading: { updatesTopic: { rows: 3, oldestMs: sampledMs - 31_000 } },
+    sources: [
+      sampleSource([
+        followedAccount('ACC-1', {
+          state: 'down',
+          absent: [{ cause: 'forgotten', orders: 1, orderIds: ['ord-1'] }],
+          silentLosses: { events: 2, firstMs: sampledMs - 100_000 },
+          lastError: 'of ACC-1',
+        }),
+      ]),
+    ],
+    unresolvedIn: ['ACC-1'],
+    halts: [
+      {
+        haltId: 'h-1',
+        scope: { kind: 'account', accountId: 'ACC-1' },
+        cause: 'operator',
+        reason: 'a',
+        by: 'b',
+        sinceMs: sampledMs,
+      },
+    ],
+    quarantined: [{ stream: 'account', reason: 'not_json', accountId: 'ACC-1', rows: 2, oldest: new Date(sampledMs - 50_000) }],
+  };
+
+  status(scope: AccountScope): Promise<StatusDocument> {
+    return statusDocument(sampleStatusParts(this.sample), scope);
+  }
+}
