@@ -15,7 +15,7 @@ import {
   placePredictionOrder,
   replacePredictionOrder,
 } from './routes/orders.ts';
-import { showStatus } from './routes/service.ts';
+import { listConsumers, showHistory, showStatus } from './routes/service.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
@@ -49,6 +49,8 @@ export const routeTable: readonly Route[] = [
   changeLimits,
   reconcile,
   showStatus,
+  showHistory,
+  listConsumers,
   showOpenapi,
   showAsyncapi,
   showPage,

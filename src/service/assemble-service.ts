@@ -31,6 +31,7 @@ import { holderName, platformParts } from './platform-parts.ts';
 import { RepairWorker } from './repair-worker.ts';
 import { restParts } from './rest-parts.ts';
 import { SchemaGate } from './schema-gate.ts';
+import { serviceView } from './service-view.ts';
 import { type StatusParts, statusDocument } from './status-document.ts';
 import { storeParts } from './store-parts.ts';
 
@@ -130,7 +131,7 @@ export function assembleService(
       commands: desk,
       reads: store.reads,
       commandReads: store.commandReads,
-      service: { status: (scope) => statusDocument(statusParts, scope) },
+      service: serviceView({ status: () => statusParts, ring, consumers: kafka.consumers }),
       principals: store.principals,
       journal: store.journal,
     },

@@ -15,7 +15,7 @@ interface PipelineRingOptions {
   readonly kept: number;
 }
 
-/** One each ten seconds, for an hour: about 400 kB. */
+/** One each ten seconds, for an hour: about half a megabyte. */
 export const pipelineRingDefaults: PipelineRingOptions = { everyMs: 10_000, kept: 361 };
 
 const minuteMs = 60_000;
@@ -44,6 +44,15 @@ export class PipelineRing implements Service {
   async drain(): Promise<void> {
     this.over.abort();
     await this.running;
+  }
+
+  get everyMs(): number {
+    return this.options.everyMs;
+  }
+
+  /** Oldest first. */
+  get kept(): readonly PipelineReading[] {
+    return this.readings;
   }
 
   /** The rates of the last minute up to `now`, or since the start where that is shorter. */

@@ -54,3 +54,23 @@ it('reads what waits, and since when, from the gauges', async () => {
     undefined,
   ]);
 });
+
+it('keeps a fixed number of readings, the newest', async () => {
+  const { clock, ring } = await startRing(3);
+  await clock.advance(100_000);
+  expect(ring.kept.map(({ monotonicMs }) => monotonicMs)).toEqual([80_000, 90_000, 100_000]);
+});
+
+it('goes on after a reading that failed', async () => {
+  const clock = new VirtualClock();
+  let failing = true;
+  const good = { clock, metrics: createMetrics(), ingest: { depth: 0, oldestUnsettledMs: undefined } };
+  const read = () => (failing ? Promise.reject(new Error('a metric is gone')) : readPipeline(good));
+  const ring = new PipelineRing({ clock, log: silentLog, read }, { everyMs: 10_000, kept: 3 });
+  await ring.start();
+  onTestFinished(() => ring.drain());
+  await clock.advance(10_000);
+  failing = false;
+  await clock.advance(10_000);
+  expect(ring.kept).toHaveLength(1);
+});

@@ -6,7 +6,7 @@ import type { AccountScope } from '../../src/store/order-reads.ts';
 /** When the sample was taken. */
 export const sampledMs = 1_795_000_000_000;
 
-const quietReading: PipelineReading = {
+export const quietReading: PipelineReading = {
   atMs: sampledMs,
   monotonicMs: 70_000,
   updates: 600,
