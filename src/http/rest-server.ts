@@ -12,6 +12,7 @@ import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
 import { isChangeByForeignPage, isLoopbackHost, namesThisHost, securityHeaders } from './browser-guard.ts';
+import { allowOrigin, answerPreflight } from './cross-origin.ts';
 import { DeniedWrites } from './denied-writes.ts';
 import { makeDocuments } from './documents/asyncapi-document.ts';
 import { answerClientError, answerProblem, answerUnknownPath } from './problem.ts';
@@ -50,6 +51,8 @@ export interface RestServerOptions {
   readonly version: string;
   /** Neither: every caller that reaches the port may do everything, and it is bound to loopback only. */
   readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly PrincipalToken[] };
+  /** Origins whose pages may use REST, as a browser writes them; left out: none. */
+  readonly origins?: readonly string[];
   readonly maxConnections: number;
   readonly stream: StreamHubOptions;
   readonly readGate: ReadGateOptions;
@@ -85,6 +88,7 @@ export class RestServer implements Service {
   private readonly tokens: StaticTokens | undefined;
   private readonly hub: StreamHub;
   private readonly deniedWrites: DeniedWrites;
+  private readonly origins: ReadonlySet<string>;
   private readonly draining = new AbortController();
   private inFlight = 0;
   private onIdle: (() => void) | undefined;
@@ -92,6 +96,7 @@ export class RestServer implements Service {
   constructor(deps: RestServerDeps, options: RestServerOptions) {
     this.deps = deps;
     this.options = options;
+    this.origins = new Set(options.origins);
     const { clock, log, commands, reads, service } = deps;
     const { jwt, tokens } = options.auth;
     const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
@@ -209,7 +214,9 @@ export class RestServer implements Service {
   }
 
   private opened(reply: FastifyReply): FastifyReply {
-    return reply.headers(securityHeaders).header('x-request-id', reply.request.id);
+    reply.headers(securityHeaders).header('x-request-id', reply.request.id);
+    allowOrigin(reply, reply.request.headers.origin, this.origins);
+    return reply;
   }
 
   private receive(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
@@ -232,8 +239,9 @@ export class RestServer implements Service {
       sendProblem(reply, 421, 'HOST_NOT_LOOPBACK', 'without sign-in only requests to localhost are answered');
       return;
     }
+    if (answerPreflight(reply, this.origins)) return;
     // Also with sign-in, although no page has a token then: one rule that does not depend on the sign-in.
-    if (isChangeByForeignPage(request.raw)) {
+    if (isChangeByForeignPage(request.raw, this.origins)) {
       sendProblem(reply, 403, 'CROSS_SITE_REQUEST', 'a page of another site, or of another port, may not change anything here');
       return;
     }

@@ -41,6 +41,7 @@ export function restParts({ principals, journal, ...deps }: RestPartsDeps, confi
       port: config.httpPort,
       version,
       auth: signIn(config),
+      origins: config.httpOrigins ?? [],
       maxConnections,
       stream: streamHubDefaults,
       readGate: readGateDefaults,
