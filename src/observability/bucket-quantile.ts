@@ -19,7 +19,7 @@ export function bucketQuantile(quantile: number, counts: BucketCounts): number |
   return lowerBound;
 }
 
-/** What was observed between two readings of one histogram. */
+/** The observations between two readings of one histogram. */
 export function countsSince(now: BucketCounts, before: BucketCounts): BucketCounts {
   return now.map(([bound, count], index) => [bound, count - (before[index]?.[1] ?? 0)]);
 }

@@ -79,7 +79,7 @@ function lagsOf(topics: readonly string[], committed: Committed, ends: ReadonlyM
   });
 }
 
-/** Undefined: nothing was committed. What retention has removed can't be read any more, and is no lag. */
+/** Undefined: nothing was committed. Records that retention has removed can't be read any more, and are no lag. */
 function lagOf(committed: bigint, { low, high }: { readonly low: bigint; readonly high: bigint }): bigint | undefined {
   if (committed < 0n) return undefined;
   const from = committed < low ? low : committed;

@@ -128,7 +128,7 @@ export const statusAnswer = z
         stateRows: count,
         outcomeRows: count,
       })
-      .describe('What waits on the way: to be committed, and then for Kafka, by topic'),
+      .describe('Rows that wait on the way: to be committed, and then for Kafka, by topic'),
     lane,
     ingest: z.object({ queued: count, paused: z.boolean() }),
     relay: z.object({ source: z.enum(['log', 'memory']), acknowledgedSeq: int64, heldRows: count }).nullable(),

@@ -62,7 +62,7 @@ describe('a page of an origin that is named', () => {
     await stream.body?.cancel();
   });
 
-  it('is told that its token is not accepted, and why', async () => {
+  it('reads that its token is not accepted', async () => {
     const { address } = await start({ auth: { tokens: [{ name: 'a', sha256: sha256('t'), scopes: [], accounts: 'all' }] } });
     const { status, headers } = await ask(`${address}/v1/orders`, { headers: { origin: desk } });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([401, desk]);

@@ -7,7 +7,7 @@ import { statusDocument } from '../../src/service/status-document.ts';
 import type { AccountScope } from '../../src/store/order-reads.ts';
 import { followedAccount, quietReading, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from './status-parts.ts';
 
-/** What a service with every kind of trouble knows of itself: all of it is of account ACC-1 where it is of an account. */
+/** The view of a service with every kind of trouble; all of it is of account ACC-1 where it is of an account. */
 export class MemoryService implements ServiceView {
   sample: SampleStatus = {
     reading: { updatesTopic: { rows: 3, oldestMs: sampledMs - 31_000 } },
