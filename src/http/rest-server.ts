@@ -224,6 +224,8 @@ export class RestServer implements Service {
     // fastify's onResponse is not called when the caller disconnects early; `close` is, always and once.
     reply.raw.once('close', this.left);
     this.opened(reply);
+    // Also while draining: the request that follows is answered, and its page can read why.
+    if (answerPreflight(reply, this.origins)) return;
     if (this.draining.signal.aborted) {
       reply.header('connection', 'close').header('retry-after', '5');
       sendProblem(reply, 503, 'DRAINING', 'this instance is stopping: ask another one');
@@ -239,7 +241,6 @@ export class RestServer implements Service {
       sendProblem(reply, 421, 'HOST_NOT_LOOPBACK', 'without sign-in only requests to localhost are answered');
       return;
     }
-    if (answerPreflight(reply, this.origins)) return;
     // Also with sign-in, although no page has a token then: one rule that does not depend on the sign-in.
     if (isChangeByForeignPage(request.raw, this.origins)) {
       sendProblem(reply, 403, 'CROSS_SITE_REQUEST', 'a page of another site, or of another port, may not change anything here');

@@ -18,6 +18,8 @@ export interface RecentEvents {
   readonly firstMs?: number;
 }
 
+const none: RecentEvents = Object.freeze({ events: 0 });
+
 /** Counts events of the last hour, by the minute: at most 61 small objects, whatever happens, and none while nothing does. */
 export class RecentCount {
   private buckets: Bucket[] = [];
@@ -38,10 +40,12 @@ export class RecentCount {
 
   /** An event is forgotten with its whole minute: between 60 and 61 minutes later. */
   lastHour(): RecentEvents {
+    // Each account is asked each second, and almost none has any.
+    if (this.buckets.length === 0) return none;
     const nowMs = this.clock.monotonicMs();
     this.forget(Math.floor(nowMs / minuteMs));
     const [first] = this.buckets;
-    if (first === undefined) return { events: 0 };
+    if (first === undefined) return none;
     const events = this.buckets.reduce((sum, bucket) => sum + bucket.events, 0);
     return { events, firstMs: this.clock.nowMs() - (nowMs - first.firstMs) };
   }

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { routeTable } from '../../src/http/route-table.ts';
+import { sampleCommand } from '../support/memory-commands.ts';
+import { eventually } from '../support/poll.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { ask, type RestRigOptions, sha256, startRest } from '../support/rest-rig.ts';
-import { sampleRequest } from '../support/route-samples.ts';
+import { accountBody, sampleRequest } from '../support/route-samples.ts';
 
 const desk = 'https://desk.example.com';
 const stops: (() => Promise<unknown>)[] = [];
@@ -99,6 +101,25 @@ it('without origins no header of CORS is sent, and a preflight is refused', asyn
   const { headers } = await ask(`${address}/v1/orders`, { headers: { origin: desk } });
   expect([corsOf(headers), headers.get('vary')]).toEqual([[], null]);
   expectNoPreflight(await preflight(address, desk));
+});
+
+it('a page reads that the instance is stopping', async () => {
+  const rig = await startRest({ origins: [desk] });
+  let release = () => {};
+  rig.commands.submitAnswer = () =>
+    new Promise((resolve) => {
+      release = () => resolve({ kind: 'journaled', command: sampleCommand(), replayed: false });
+    });
+  const headers = { origin: desk, 'content-type': 'application/json', 'idempotency-key': 'k' };
+  const waiting = ask(`${rig.address}/v1/orders`, { method: 'POST', headers, body: JSON.stringify(accountBody) });
+  await eventually(() => expect(rig.commands.submissions).toHaveLength(1));
+  const drained = rig.server.drain(new AbortController().signal);
+  expect(await preflight(rig.address, desk)).toMatch(/^HTTP\/1\.1 204 /);
+  const refused = await ask(`${rig.address}/v1/orders`, { headers: { origin: desk } });
+  expect([refused.body['code'], refused.headers.get('access-control-allow-origin')]).toEqual(['DRAINING', desk]);
+  release();
+  await waiting;
+  await drained;
 });
 
 it('an OPTIONS request that is no preflight is answered as before', async () => {
