@@ -1,6 +1,7 @@
 import { awaitsVenue, type Command, isFinal, isUnresolved } from '../domain/command.ts';
 import { orderKey } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { AccountScope } from '../store/order-reads.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
 interface BookOptions {
@@ -242,10 +243,12 @@ export class CommandBook {
     if (key !== undefined) add(this.byOrder, key, entry);
   }
 
-  sentAndUnresolved(): SentAndUnresolved {
+  sentAndUnresolved(scope: AccountScope): SentAndUnresolved {
     const { clock } = this;
-    const sent = [...this.all()].filter(({ command }) => isUnresolved(command.state) && command.state !== 'open');
-    const sentAtMs = Math.min(...sent.map((watched) => watched.sentAtMs));
+    const watched =
+      scope.kind === 'all' ? [...this.all()] : [...new Set(scope.accountIds)].flatMap((id) => [...this.ofAccount(id)]);
+    const sent = watched.filter(({ command }) => isUnresolved(command.state) && command.state !== 'open');
+    const sentAtMs = Math.min(...sent.map((each) => each.sentAtMs));
     return {
       unresolved: sent.length,
       oldestUnresolvedMs: sent.length === 0 ? undefined : clock.nowMs() - (clock.monotonicMs() - sentAtMs),

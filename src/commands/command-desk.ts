@@ -9,6 +9,7 @@ import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { AuditEntry, CommandJournal, Term } from '../store/command-journal.ts';
+import type { AccountScope } from '../store/order-reads.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
 import { CancelAlls, type CancelAllWord } from './cancel-all.ts';
@@ -216,8 +217,9 @@ export class CommandDesk implements Commands, Service {
     return awaitCommand({ ...this.deps, book: this.book }, commandId, waitMs);
   }
 
-  status(): DeskStatus {
-    return { enabled: this.options.enabled, leading: this.leading !== undefined, ...this.book.sentAndUnresolved() };
+  /** Its figures are those of the accounts of the scope alone. */
+  status(scope: AccountScope = { kind: 'all' }): DeskStatus {
+    return { enabled: this.options.enabled, leading: this.leading !== undefined, ...this.book.sentAndUnresolved(scope) };
   }
 
   cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {

@@ -19,6 +19,16 @@ export const restOptions = {
     describe:
       'Address that REST listens on. Anything but loopback needs `TIDEMARK_AUTH_ISSUER`, `TIDEMARK_AUTH_TOKENS` or `TIDEMARK_AUTH_PRINCIPALS`; on loopback without any of them, everybody on the machine may do everything.',
   }),
+  httpOrigins: list({
+    env: 'TIDEMARK_HTTP_ORIGINS',
+    group: 'REST',
+    // As a browser writes them: without a port where it is the default one of the scheme.
+    pattern:
+      /^(?:https:\/\/(?!.*:443$)|http:\/\/(?!.*:80$))(?:[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,10}|\[[0-9a-f:]{2,39}\])(?::[1-9]\d{0,4})?$/,
+    shape: 'origins in lower case, without a path and without the default port (https://desk.example.com), separated by commas',
+    describe:
+      'Origins whose web pages may use REST and the event stream from a browser (CORS), with a token of their own. Where there is no sign-in, such a page may do everything: name only pages that you run yourself.',
+  }),
   authIssuer: url({
     env: 'TIDEMARK_AUTH_ISSUER',
     group: 'REST',

@@ -4,6 +4,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
+import { RecentCount, type RecentEvents } from '../runtime/recent-count.ts';
 import { noRoom } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-progress.ts';
@@ -125,20 +126,28 @@ interface AuditDeps {
  */
 export class Audit {
   private readonly losses: SilentLossWatch;
+  private readonly lost: RecentCount;
   private readonly deps: AuditDeps;
 
   constructor(deps: AuditDeps, options: { about: object; source: string; signal: AbortSignal }) {
     this.deps = deps;
     const room = deps.budget.share(options);
+    this.lost = new RecentCount(deps.clock);
     this.losses = new SilentLossWatch(
       { ...deps, room },
       {
         onLoss: (orderId) => {
+          this.lost.add();
           deps.metrics.silentLosses.inc({ source: options.source });
           deps.log.warn({ ...options.about, orderId }, 'the stream lost a change that the audit found');
         },
       },
     );
+  }
+
+  /** The changes that the stream lost silently in the last hour, since the account has been followed. */
+  get silentLosses(): RecentEvents {
+    return this.lost.lastHour();
   }
 
   /** Its turn may take long. No other work of the account waits with it, and rows that the stream brings meanwhile are not noted. */

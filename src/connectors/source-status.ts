@@ -1,5 +1,6 @@
 import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { RecentEvents } from '../runtime/recent-count.ts';
 import { type Absence, absenceCauses } from './absent-orders.ts';
 
 /**
@@ -35,6 +36,8 @@ export interface AccountStatus {
   readonly inDoubt: number;
   /** Orders that we hold open and that the platform does not know. */
   readonly absent: readonly Absence[];
+  /** Changes that the stream lost and an audit found, in the last hour. */
+  readonly silentLosses: RecentEvents;
   readonly lastEventMs?: number;
   readonly lastResyncMs?: number;
   readonly lastAuditMs?: number;

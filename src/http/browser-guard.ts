@@ -27,17 +27,22 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Whether a page of another site, or of another port of this machine, asks for a change. A browser sends a simple request (a POST without a JSON body) for any
- * page and only hides the answer from it. `Sec-Fetch-Site` decides where there is one (W3C Fetch Metadata), `Origin` in an older browser.
+ * page and only hides the answer from it. A page of one of `origins` is not foreign. Otherwise `Sec-Fetch-Site` decides where there is one (W3C Fetch
+ * Metadata), `Origin` in an older browser.
  */
-export function isChangeByForeignPage({ method = '', headers }: IncomingMessage): boolean {
+export function isChangeByForeignPage({ method = '', headers }: IncomingMessage, origins: ReadonlySet<string>): boolean {
   if (safeMethods.has(method)) return false;
+  const { origin, host } = headers;
+  if (origin !== undefined && origins.has(origin)) return false;
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site !== 'same-origin' && site !== 'none';
-  const { origin, host } = headers;
   return origin !== undefined && URL.parse(origin)?.host !== host?.toLowerCase();
 }
 
-/** Sent with every answer. There is no CORS header, so no page of another origin can read anything here. TLS and HSTS belong to the TLS terminator in front. */
+/**
+ * Sent with every answer. Without a header of CORS (cross-origin.ts) no page of another origin can read anything here. TLS and HSTS belong to the TLS terminator in
+ * front.
+ */
 export const securityHeaders = Object.freeze({
   'cache-control': 'private, no-cache',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

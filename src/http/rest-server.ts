@@ -12,6 +12,7 @@ import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
 import { isChangeByForeignPage, isLoopbackHost, namesThisHost, securityHeaders } from './browser-guard.ts';
+import { allowOrigin, answerPreflight } from './cross-origin.ts';
 import { DeniedWrites } from './denied-writes.ts';
 import { makeDocuments } from './documents/asyncapi-document.ts';
 import { answerClientError, answerProblem, answerUnknownPath } from './problem.ts';
@@ -22,6 +23,7 @@ import { routeTable } from './route-table.ts';
 import { observeRequest, sendProblem } from './send-answer.ts';
 import { LoopShare, Pages } from './send-page.ts';
 import { serveRoutes } from './serve-routes.ts';
+import type { ServiceView } from './service-view.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
 
 export interface RestServerDeps {
@@ -35,6 +37,7 @@ export interface RestServerDeps {
   readonly reads: OrderReads;
   /** The same on separate connections, for routes that change something: their reads never wait behind a caller's pages. */
   readonly commandReads: OrderReads;
+  readonly service: ServiceView;
   /** Records writes that are denied. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
@@ -48,6 +51,8 @@ export interface RestServerOptions {
   readonly version: string;
   /** Neither: every caller that reaches the port may do everything, and it is bound to loopback only. */
   readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly PrincipalToken[] };
+  /** Origins whose pages may use REST, as a browser writes them; left out: none. */
+  readonly origins?: readonly string[];
   readonly maxConnections: number;
   readonly stream: StreamHubOptions;
   readonly readGate: ReadGateOptions;
@@ -83,6 +88,7 @@ export class RestServer implements Service {
   private readonly tokens: StaticTokens | undefined;
   private readonly hub: StreamHub;
   private readonly deniedWrites: DeniedWrites;
+  private readonly origins: ReadonlySet<string>;
   private readonly draining = new AbortController();
   private inFlight = 0;
   private onIdle: (() => void) | undefined;
@@ -90,7 +96,8 @@ export class RestServer implements Service {
   constructor(deps: RestServerDeps, options: RestServerOptions) {
     this.deps = deps;
     this.options = options;
-    const { clock, log, commands, reads } = deps;
+    this.origins = new Set(options.origins);
+    const { clock, log, commands, reads, service } = deps;
     const { jwt, tokens } = options.auth;
     const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
     this.tokens = signIn
@@ -113,6 +120,7 @@ export class RestServer implements Service {
       authenticator: this.authenticator,
       commands,
       reads,
+      service,
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       documents,
@@ -206,7 +214,9 @@ export class RestServer implements Service {
   }
 
   private opened(reply: FastifyReply): FastifyReply {
-    return reply.headers(securityHeaders).header('x-request-id', reply.request.id);
+    reply.headers(securityHeaders).header('x-request-id', reply.request.id);
+    allowOrigin(reply, reply.request.headers.origin, this.origins);
+    return reply;
   }
 
   private receive(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
@@ -214,6 +224,8 @@ export class RestServer implements Service {
     // fastify's onResponse is not called when the caller disconnects early; `close` is, always and once.
     reply.raw.once('close', this.left);
     this.opened(reply);
+    // Also while draining: the request that follows is answered, and its page can read why.
+    if (answerPreflight(reply, this.origins)) return;
     if (this.draining.signal.aborted) {
       reply.header('connection', 'close').header('retry-after', '5');
       sendProblem(reply, 503, 'DRAINING', 'this instance is stopping: ask another one');
@@ -230,7 +242,7 @@ export class RestServer implements Service {
       return;
     }
     // Also with sign-in, although no page has a token then: one rule that does not depend on the sign-in.
-    if (isChangeByForeignPage(request.raw)) {
+    if (isChangeByForeignPage(request.raw, this.origins)) {
       sendProblem(reply, 403, 'CROSS_SITE_REQUEST', 'a page of another site, or of another port, may not change anything here');
       return;
     }

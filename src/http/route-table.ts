@@ -15,6 +15,7 @@ import {
   placePredictionOrder,
   replacePredictionOrder,
 } from './routes/orders.ts';
+import { listConsumers, showHistory, showStatus } from './routes/service.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
@@ -47,6 +48,9 @@ export const routeTable: readonly Route[] = [
   listLimits,
   changeLimits,
   reconcile,
+  showStatus,
+  showHistory,
+  listConsumers,
   showOpenapi,
   showAsyncapi,
   showPage,

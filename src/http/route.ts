@@ -8,6 +8,7 @@ import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
 import type { IdKind } from './request-fields.ts';
 import type { Pages } from './send-page.ts';
+import type { ServiceView } from './service-view.ts';
 import type { StreamHub } from './stream/stream-hub.ts';
 
 /** The parts that every route may use. */
@@ -18,6 +19,7 @@ export interface RouteParts {
   readonly commands: Commands;
   /** For a route that changes something: on separate connections, so that it never waits behind a caller's pages. */
   readonly reads: OrderReads;
+  readonly service: ServiceView;
   readonly pages: Pages;
   readonly hub: StreamHub;
   readonly documents: Documents;

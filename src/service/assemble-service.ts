@@ -25,11 +25,14 @@ import { Housekeeping } from './housekeeping.ts';
 import { kafkaParts } from './kafka-parts.ts';
 import { LaneParts } from './lane-parts.ts';
 import { LossCheck } from './loss-check.ts';
+import { readPipeline } from './pipeline-reading.ts';
+import { PipelineRing, pipelineRingDefaults } from './pipeline-ring.ts';
 import { holderName, platformParts } from './platform-parts.ts';
 import { RepairWorker } from './repair-worker.ts';
 import { restParts } from './rest-parts.ts';
 import { SchemaGate } from './schema-gate.ts';
-import { statusDocument } from './status-document.ts';
+import { serviceView } from './service-view.ts';
+import { type StatusParts, statusDocument } from './status-document.ts';
 import { storeParts } from './store-parts.ts';
 
 type ServeConfig = ConfigWith<'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
@@ -119,6 +122,8 @@ export function assembleService(
     { ...shared, lease, store, accounts: sources, http: platform.http, publisher: kafka.outcomePublisher },
     config,
   );
+  const read = () => readPipeline({ clock, metrics, ingest });
+  const ring = new PipelineRing({ clock, log, read }, pipelineRingDefaults);
   const rest = restParts(
     {
       ...shared,
@@ -126,6 +131,7 @@ export function assembleService(
       commands: desk,
       reads: store.reads,
       commandReads: store.commandReads,
+      service: serviceView({ status: () => statusParts, ring, consumers: kafka.consumers }),
       principals: store.principals,
       journal: store.journal,
     },
@@ -168,23 +174,21 @@ export function assembleService(
   const repairs = new RepairWorker({ pool: store.pool, accounts: sources, clock, log });
 
   const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
-  const parts = {
-    clock,
+  const parts = { clock, keeper, lease, ingest, sources, desk };
+  const statusParts: StatusParts = {
+    ...parts,
     version,
     lane,
     instance: holder,
     fencedByKafka: kafka.fences,
-    keeper,
-    lease,
-    ingest,
     relay,
-    sources,
-    schema,
-    desk,
+    quarantined: () => housekeeping.quarantined,
+    readPipeline: read,
+    ratesUpTo: (reading) => ring.lastMinute(reading),
   };
   const eventLoop = new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 });
   const admin = new AdminServer(
-    { clock, log, metrics, health, eventLoop, status: () => statusDocument(parts) },
+    { clock, log, metrics, health, eventLoop, status: () => statusDocument(statusParts, { kind: 'all' }) },
     { host: config.adminHost, port: config.adminPort, names: config.adminNames },
   );
   const ingestStep = closing('ingest', (signal) => ingest.drain(signal));
@@ -198,6 +202,7 @@ export function assembleService(
     {
       startOrder: [
         admin,
+        ring,
         schema,
         storeStep,
         housekeeping,
@@ -232,6 +237,7 @@ export function assembleService(
         housekeeping,
         schema,
         storeStep,
+        ring,
         admin,
       ],
       drainDeadlineMs: config.drainDeadlineMs,
@@ -239,6 +245,7 @@ export function assembleService(
   );
   addHealthChecks(health, {
     ...parts,
+    schema,
     pool: store.pool,
     checkTopics: kafka.checkTopics,
     draining: () => supervisor.state === 'draining',

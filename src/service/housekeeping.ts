@@ -4,7 +4,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { countOrders, maintainCommands, maintainLog, maintainQuarantine, measureStorage } from '../store/maintenance.ts';
-import { countQuarantined } from '../store/quarantine.ts';
+import { countQuarantined, type QuarantineCount } from '../store/quarantine.ts';
 
 interface HousekeepingDeps {
   readonly pool: Pool;
@@ -33,12 +33,18 @@ export class Housekeeping implements Service {
   readonly name = 'housekeeping';
   private readonly over = new AbortController();
   private running: Promise<unknown> = Promise.resolve();
+  private counted: readonly QuarantineCount[] | undefined;
   private readonly deps: HousekeepingDeps;
   private readonly options: HousekeepingOptions;
 
   constructor(deps: HousekeepingDeps, options: HousekeepingOptions) {
     this.deps = deps;
     this.options = options;
+  }
+
+  /** Rows of the quarantine at the last count; undefined before the first one. */
+  get quarantined(): readonly QuarantineCount[] | undefined {
+    return this.counted;
   }
 
   async start(): Promise<void> {
@@ -108,6 +114,7 @@ export class Housekeeping implements Service {
     metrics.ingest.orders.reset();
     for (const { stream, status, orders: count } of orders) metrics.ingest.orders.set({ stream, status }, count);
     metrics.ingest.quarantined.reset();
-    for (const { stream, reason, rows } of quarantined) metrics.ingest.quarantined.set({ stream, reason }, rows);
+    for (const { stream, reason, rows } of quarantined) metrics.ingest.quarantined.inc({ stream, reason }, rows);
+    this.counted = quarantined;
   }
 }

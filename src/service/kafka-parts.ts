@@ -2,6 +2,7 @@ import type { CheckResult } from '../observability/health.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { CanaryReader } from '../publish/canary-reader.ts';
+import { ConsumerGroups } from '../publish/consumer-groups.ts';
 import type { KafkaOptions } from '../publish/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../publish/log-publisher.ts';
 import { newestRecords, updatePosition } from '../publish/newest-records.ts';
@@ -55,6 +56,7 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
       });
     },
     canary: new CanaryReader({ clock, random, log, metrics }, { kafka, topic: topics.continuity }),
+    consumers: new ConsumerGroups({ clock, log }, { kafka, topics: Object.values(topics) }),
     checkTopics: async (): Promise<CheckResult> => {
       const result = await checkTopics({ clock, log }, kafka, topics);
       return { ok: result.ok, detail: result.ok ? 'every topic is as planned' : result.faults.join('; ') };

@@ -3,6 +3,7 @@ import type { Commands } from '../commands/commands.ts';
 import type { Config } from '../config/config.ts';
 import { readGateDefaults } from '../http/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../http/rest-server.ts';
+import type { ServiceView } from '../http/service-view.ts';
 import { streamHubDefaults } from '../http/stream/stream-hub.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -21,6 +22,7 @@ interface RestPartsDeps {
   readonly commands: Commands;
   readonly reads: OrderReads;
   readonly commandReads: OrderReads;
+  readonly service: ServiceView;
   readonly principals: PrincipalStore;
   readonly journal: Pick<CommandJournal, 'audit'>;
 }
@@ -39,6 +41,7 @@ export function restParts({ principals, journal, ...deps }: RestPartsDeps, confi
       port: config.httpPort,
       version,
       auth: signIn(config),
+      origins: config.httpOrigins ?? [],
       maxConnections,
       stream: streamHubDefaults,
       readGate: readGateDefaults,

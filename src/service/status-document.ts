@@ -1,12 +1,20 @@
 import type { CommandDesk } from '../commands/command-desk.ts';
+import { formatInstant } from '../domain/instant.ts';
+import { maySee } from '../http/auth/principal.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { LaneKeeper } from '../ingest/lane-keeper.ts';
 import type { Relay } from '../publish/relay.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
-import type { CredentialSource, CredentialSources } from './credential-sources.ts';
+import type { StatusDocument } from '../schema/status-answer.ts';
+import type { AccountScope } from '../store/order-reads.ts';
+import type { QuarantineCount } from '../store/quarantine.ts';
+import type { CredentialSources } from './credential-sources.ts';
+import { judgeTrust } from './judge-trust.ts';
+import type { PipelineRates, PipelineReading, Waiting } from './pipeline-reading.ts';
+import { absentRows, accountRows, credentialRows, iso, seenSources, silentLossesOf, sourceRow } from './source-rows.ts';
 
-interface StatusParts {
+export interface StatusParts {
   readonly clock: Clock;
   readonly version: string;
   readonly lane: number;
@@ -14,41 +22,102 @@ interface StatusParts {
   readonly instance: string;
   /** How often Kafka has refused a transaction of ours because a later holder had taken the state topic over. */
   readonly fencedByKafka: () => number;
-  readonly keeper: LaneKeeper;
-  readonly lease: Lease;
-  readonly ingest: Ingest;
-  readonly relay: Relay;
-  readonly sources: CredentialSources;
-  readonly desk: CommandDesk;
+  readonly keeper: Pick<LaneKeeper, 'state' | 'view'>;
+  readonly lease: Pick<Lease, 'mayAct'>;
+  readonly ingest: Pick<Ingest, 'depth' | 'full'>;
+  readonly relay: Pick<Relay, 'status'>;
+  readonly sources: Pick<CredentialSources, 'status' | 'credentials'>;
+  readonly desk: Pick<CommandDesk, 'status'> & { readonly operator: Pick<CommandDesk['operator'], 'halts'> };
+  /** Undefined: not counted yet. */
+  readonly quarantined: () => readonly QuarantineCount[] | undefined;
+  readonly readPipeline: () => Promise<PipelineReading>;
+  readonly ratesUpTo: (reading: PipelineReading) => PipelineRates;
 }
 
-/** The body of `/status`, for people: instants as ISO 8601, nothing secret, nothing that needs a query. */
-export function statusDocument(parts: StatusParts): Record<string, unknown> {
-  const { clock, version, ingest, relay, sources, desk } = parts;
-  const followed = sources.status();
+/**
+ * The state of the service as a caller of this scope may see it: instants as ISO 8601, nothing secret, nothing that needs a query. Accounts, and everything that
+ * is counted by account, are those of the scope alone. The lane, rates and queues belong to the service as a whole, and name no account.
+ */
+export async function statusDocument(parts: StatusParts, scope: AccountScope): Promise<StatusDocument> {
+  const { clock, version, ingest, relay, sources, desk, keeper, lease } = parts;
+  const reading = await parts.readPipeline();
+  const { updatesPerSecond, ...latency } = parts.ratesUpTo(reading);
+  const seen = seenSources(sources, scope);
+  const quarantined = parts.quarantined()?.filter((row) => seesRow(scope, row));
+  const halts = desk.operator.halts().filter(({ scope: of }) => of.kind === 'service' || maySee(scope, of.accountId));
+  const silentLosses = silentLossesOf(seen);
+  const nowMs = clock.nowMs();
   return {
     version,
-    at: iso(clock.nowMs()),
+    at: formatInstant(nowMs),
+    trust: judgeTrust({
+      nowMs,
+      lane: { held: keeper.state === 'held', mayAct: lease.mayAct(), ...keeper.view },
+      accounts: seen.flatMap(({ stream, accounts }) => accounts.map((account) => ({ stream, ...account }))),
+      heartbeatMs: reading.heartbeatMs,
+      notStored: reading.ingest,
+      unsent: [reading.updatesTopic, reading.stateTopic, reading.outcomesTopic],
+      unresolved: unresolvedOf(desk, scope),
+      halts,
+      silentLosses,
+      quarantined: waitingOf(quarantined ?? []),
+    }),
+    latency,
+    updatesPerSecond,
+    newestHeartbeat: iso(reading.heartbeatMs),
+    silentLossesLastHour: silentLosses.events,
+    quarantine: quarantined === undefined ? null : quarantineRows(quarantined),
+    lag: lagOf(reading),
     lane: laneRow(parts),
     ingest: { queued: ingest.depth, paused: ingest.full },
     relay: relay.status(),
-    commands: commandRow(desk),
-    halts: desk.operator.halts().map(({ scope, cause, reason, by, sinceMs }) => ({
-      scope: scope.kind === 'service' ? 'service' : scope.accountId,
+    commands: commandRow(desk, scope),
+    halts: halts.map(({ scope: of, cause, reason, by, sinceMs }) => ({
+      scope: of.kind === 'service' ? 'service' : of.accountId,
       cause,
-      since: iso(sinceMs),
+      since: formatInstant(sinceMs),
       by,
       reason,
     })),
-    credentials: sources.credentials().map(({ expiresAtMs, ...rest }) => ({ ...rest, expires: iso(expiresAtMs) })),
-    sources: followed.map(sourceRow),
-    accounts: followed.flatMap(accountRows),
-    absentOrders: followed.flatMap(absentRows),
+    credentials: credentialRows(sources, seen, scope),
+    sources: seen.map(sourceRow),
+    accounts: seen.flatMap(accountRows),
+    absentOrders: seen.flatMap(absentRows),
+  };
+}
+
+/** A row that does not show its account may belong to any. */
+function seesRow(scope: AccountScope, { accountId }: QuarantineCount): boolean {
+  return accountId === null ? scope.kind === 'all' : maySee(scope, accountId);
+}
+
+function waitingOf(counts: readonly QuarantineCount[]): Waiting {
+  const oldestMs = Math.min(...counts.map(({ oldest }) => oldest.getTime()));
+  return { rows: counts.reduce((sum, { rows }) => sum + rows, 0), ...(Number.isFinite(oldestMs) && { oldestMs }) };
+}
+
+function quarantineRows(counts: readonly QuarantineCount[]): { stream: string; reason: string; rows: number }[] {
+  const byReason = new Map<string, { stream: string; reason: string; rows: number }>();
+  for (const { stream, reason, rows } of counts) {
+    const key = `${stream} ${reason}`;
+    byReason.set(key, { stream, reason, rows: rows + (byReason.get(key)?.rows ?? 0) });
+  }
+  return [...byReason.values()];
+}
+
+function lagOf({ ingest, updatesTopic, stateTopic, outcomesTopic }: PipelineReading): StatusDocument['lag'] {
+  return {
+    ingestQueued: ingest.rows,
+    unsettledOldest: iso(ingest.oldestMs),
+    relayRows: updatesTopic.rows,
+    relayOldest: iso(updatesTopic.oldestMs),
+    stateRows: stateTopic.rows,
+    outcomeRows: outcomesTopic.rows,
   };
 }
 
 /** `instance` is this process, `holder` the process that holds the lane, this one or another; `takeover` shows how this one last came to hold it. */
-function laneRow({ lane, instance, keeper, lease, fencedByKafka }: StatusParts): Record<string, unknown> {
+function laneRow({ lane, instance, keeper, lease, fencedByKafka }: StatusParts): StatusDocument['lane'] {
   const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.view;
   return {
     lane,
@@ -67,7 +136,7 @@ function laneRow({ lane, instance, keeper, lease, fencedByKafka }: StatusParts):
             cause: takeover.cause,
             from: takeover.from ?? null,
             idleMs: takeover.idleMs,
-            at: iso(takeover.atMs),
+            at: formatInstant(takeover.atMs),
             epoch: takeover.epoch.toString(),
           },
     fenced: { postgres: fenced, kafka: fencedByKafka() },
@@ -75,8 +144,8 @@ function laneRow({ lane, instance, keeper, lease, fencedByKafka }: StatusParts):
 }
 
 /** Only the holder of the lane knows the unresolved commands. */
-function commandRow(desk: CommandDesk): Record<string, unknown> {
-  const { enabled, leading, unresolved, oldestUnresolvedMs } = desk.status();
+function commandRow(desk: StatusParts['desk'], scope: AccountScope): StatusDocument['commands'] {
+  const { enabled, leading, unresolved, oldestUnresolvedMs } = desk.status(scope);
   return {
     commands: enabled ? 'on' : 'off',
     unresolved: leading ? unresolved : null,
@@ -84,58 +153,7 @@ function commandRow(desk: CommandDesk): Record<string, unknown> {
   };
 }
 
-function sourceRow({
-  credential,
-  stream,
-  connected,
-  paused,
-  lastFrameMs,
-  lastEventMs,
-  lastEnd,
-}: CredentialSource): Record<string, unknown> {
-  const end = lastEnd === undefined ? null : `${lastEnd.reason}: ${lastEnd.detail}`;
-  return {
-    credential,
-    stream,
-    connected,
-    paused,
-    lastFrame: iso(lastFrameMs),
-    lastEvent: iso(lastEventMs),
-    lastEnd: end,
-    lastEndAt: iso(lastEnd?.atMs),
-  };
-}
-
-function accountRows({ credential, stream, accounts }: CredentialSource): Record<string, unknown>[] {
-  return accounts.map((account) => ({
-    account: account.accountId,
-    credential,
-    stream,
-    state: account.state,
-    since: iso(account.sinceMs),
-    lastEvent: iso(account.lastEventMs),
-    lastResync: iso(account.lastResyncMs),
-    lastAudit: iso(account.lastAuditMs),
-    sourceEpoch: account.sourceEpoch,
-    unrecovered: account.unrecovered,
-    inDoubt: account.inDoubt,
-    lastError: account.lastError ?? null,
-  }));
-}
-
-/** Orders that are open here and that the platform does not know, listed up to the number that a person can look at one by one. */
-function absentRows({ stream, accounts }: CredentialSource): Record<string, unknown>[] {
-  return accounts.flatMap(({ accountId, absent }) =>
-    absent.map(({ cause, orders, orderIds }) => ({
-      account: accountId,
-      stream,
-      what: cause === 'forgotten' ? 'forgotten by the platform' : 'absent since the platform lost its store',
-      orders,
-      first: orderIds.join(' '),
-    })),
-  );
-}
-
-function iso(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
+function unresolvedOf(desk: StatusParts['desk'], scope: AccountScope): Waiting {
+  const { unresolved, oldestUnresolvedMs } = desk.status(scope);
+  return { rows: unresolved, ...(oldestUnresolvedMs !== undefined && { oldestMs: oldestUnresolvedMs }) };
 }

@@ -31,6 +31,10 @@ describe('the figures of commands', () => {
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 1');
     const oldest = (await lines(rig)).find((line) => line.startsWith('tidemark_commands_oldest_unresolved'));
     expect(Math.abs(Number(oldest?.split(' ')[1]) - sentAt)).toBeLessThanOrEqual(1);
+    const { accountId } = placeEquity;
+    const ofAccounts = (...accountIds: string[]) => rig.desk.status({ kind: 'accounts', accountIds });
+    expect([rig.desk.status(), ofAccounts(accountId, accountId)]).toMatchObject([{ unresolved: 1 }, { unresolved: 1 }]);
+    expect(ofAccounts('another')).toMatchObject({ unresolved: 0, oldestUnresolvedMs: undefined });
     await rig.during(rig.desk.operator.settle(commandId, 'rejected', word));
     await rig.clock.advance(6_000);
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');

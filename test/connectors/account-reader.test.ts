@@ -49,6 +49,8 @@ describe('the audit', () => {
     expect(await silentLosses(rig)).toBe(0);
     await rig.clock.advance(200);
     expect(await silentLosses(rig)).toBe(1);
+    const losses = (['account', 'prediction'] as const).map((stream) => rig.account(stream, 'acct-1')?.silentLosses);
+    expect(losses).toEqual([{ events: 1, firstMs: expect.any(Number) }, { events: 0 }]);
   });
 
   it('counts nothing when the stream delivers it within 5 s, or delivered it while the audit ran', async () => {

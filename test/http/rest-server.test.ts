@@ -9,6 +9,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { MemoryCommands, sampleCommand } from '../support/memory-commands.ts';
 import { MemoryReads } from '../support/memory-reads.ts';
+import { MemoryService } from '../support/memory-service.ts';
 import { eventually } from '../support/poll.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { ask, type RestRigOptions, sha256, startIssuer, startRest } from '../support/rest-rig.ts';
@@ -34,7 +35,7 @@ function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer 
   return new RestServer(
     {
       ...{ fetch, clock: systemClock, random: systemRandom, log: silentLog },
-      ...{ metrics: createMetrics(), commands, reads, commandReads: reads, auditTrail },
+      ...{ metrics: createMetrics(), commands, reads, commandReads: reads, service: new MemoryService(), auditTrail },
     },
     {
       host,

@@ -51,9 +51,20 @@ describe('the quarantine', () => {
     expect(await listQuarantined(rig.pool, first ?? 0n, 1)).toEqual([listed[1]]);
     expect(await markDealt(rig.pool, second ?? 0n)).toBe(true);
     expect(await markDealt(rig.pool, second ?? 0n)).toBe(false);
+    const [oldest, poison] = [listed[0]?.recordedAt, listed[2]?.recordedAt];
     expect(await countQuarantined(rig.pool)).toEqual([
-      { stream: 'account', reason: 'not_json', rows: 1 },
-      { stream: 'prediction', reason: 'poison', rows: 1 },
+      { stream: 'account', reason: 'not_json', accountId: listed[0]?.accountId, rows: 1, oldest },
+      { stream: 'prediction', reason: 'poison', accountId: listed[2]?.accountId, rows: 1, oldest: poison },
+    ]);
+    await rig.pool.query(
+      'insert into quarantine (lane, batch, stream, account_id, reason, detail, raw, observed_at) values (1, 1, $1, $2, $3, $4, $5, now())',
+      ['account', 'ACC-7', 'not_json', '', ''],
+    );
+    // Each account is counted by itself, and so are the rows that show none.
+    expect((await countQuarantined(rig.pool)).map(({ reason, accountId, rows }) => [reason, accountId, rows])).toEqual([
+      ['not_json', 'ACC-7', 1],
+      ['not_json', null, 1],
+      ['poison', null, 1],
     ]);
   });
 });

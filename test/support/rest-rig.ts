@@ -13,6 +13,7 @@ import type { AuditEntry } from '../../src/store/command-journal.ts';
 import type { PrincipalStore } from '../../src/store/principals.ts';
 import { MemoryCommands } from './memory-commands.ts';
 import { MemoryReads } from './memory-reads.ts';
+import { MemoryService } from './memory-service.ts';
 import { silentLog } from './silent-log.ts';
 
 export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream' | 'readGate'>> {
@@ -30,12 +31,25 @@ export async function startRest(options: RestRigOptions = {}) {
   const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, ...over } = options;
   const commands = new MemoryCommands();
   const reads = new MemoryReads();
+  const service = new MemoryService();
   const metrics = createMetrics();
   const audits: AuditEntry[] = [];
   const auditTrail = { record: (entry: AuditEntry) => audits.push(entry), drained: async () => undefined };
   const server = new RestServer(
     {
-      ...{ fetch, clock, random: systemRandom, log, metrics, commands, reads, auditTrail, commandReads: reads, ...ports },
+      ...{
+        fetch,
+        clock,
+        random: systemRandom,
+        log,
+        metrics,
+        commands,
+        reads,
+        service,
+        auditTrail,
+        commandReads: reads,
+        ...ports,
+      },
       ...(principals !== undefined && { principals }),
     },
     {
@@ -51,7 +65,7 @@ export async function startRest(options: RestRigOptions = {}) {
     },
   );
   await server.start();
-  return { server, commands, reads, audits, metrics, address: server.address ?? '' };
+  return { server, commands, reads, service, audits, metrics, address: server.address ?? '' };
 }
 
 export interface Answered {

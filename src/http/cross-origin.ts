@@ -1,0 +1,57 @@
+import type { FastifyReply } from 'fastify';
+import { routeTable } from './route-table.ts';
+
+// CORS: pages of the origins that the configuration names may use REST as programs do, with a token of their own. No cookie is ever read, so no credentials
+// are allowed. Without origins no header of CORS is sent.
+
+const allowedMethods = [...new Set(routeTable.map(({ method }) => method))].join(', ');
+
+/** Every request header that a route reads, beside those that a page may always send. */
+const allowedHeaders = [
+  'Authorization',
+  'Content-Type',
+  'X-Request-Id',
+  ...new Set(routeTable.flatMap(({ headers = [] }) => headers)),
+].join(', ');
+
+/** Headers of answers that a page could not read otherwise. */
+const exposedHeaders = [
+  'Allow',
+  'ETag',
+  'Idempotent-Replayed',
+  'Location',
+  'Preference-Applied',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+].join(', ');
+
+/** How long a browser may keep the answer to a preflight: an origin that was taken out of the configuration is refused in any case. */
+const preflightSeconds = '600';
+
+/**
+ * The headers by which a browser lets a page of `origin` read the answer. `origins`: as a browser writes them. With any origin configured, answers depend on it,
+ * which `Vary` says to caches.
+ */
+export function allowOrigin(reply: FastifyReply, origin: string | undefined, origins: ReadonlySet<string>): void {
+  if (origins.size === 0) return;
+  reply.header('vary', 'Origin');
+  if (origin === undefined || !origins.has(origin)) return;
+  reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders });
+}
+
+/** Answers a preflight of an allowed origin: it carries no token, and does nothing. False: it is none. */
+export function answerPreflight(reply: FastifyReply, origins: ReadonlySet<string>): boolean {
+  const { method, headers } = reply.request;
+  if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
+  if (headers.origin === undefined || !origins.has(headers.origin)) return false;
+  reply.headers({
+    'access-control-allow-methods': allowedMethods,
+    'access-control-allow-headers': allowedHeaders,
+    'access-control-max-age': preflightSeconds,
+  });
+  reply.code(204).send();
+  return true;
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { parseInstant } from '../../domain/instant.ts';
+import { instant } from '../../schema/normalised-order.ts';
+import { consumersAnswer, historyAnswer } from '../../schema/pipeline-answers.ts';
+import { statusAnswer } from '../../schema/status-answer.ts';
+import { type Route, route } from '../route.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
+
+export const showStatus: Route = {
+  method: 'GET',
+  path: '/v1/status',
+  operationId: 'showStatus',
+  summary: 'Read the state of the service, and whether its data can be trusted',
+  describe:
+    'Of the instance that answers. Accounts, halts, commands, losses and the quarantine are those of the token; the lane, rates and queues are of the whole service.',
+  tag: 'operations',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'Each doubt has a name, a runbook and a link', schema: statusAnswer } },
+  rows: 100,
+  handle: async ({ service }, { reply, principal }) => sendJson(reply, 200, await service.status(principal.accounts)),
+};
+
+export const showHistory = route({
+  method: 'GET',
+  path: '/v1/history',
+  operationId: 'showHistory',
+  summary: 'Read the rates, latency and lag of the last hour',
+  describe: 'Of the instance that answers, since it was started: of the whole service, so it names no account.',
+  tag: 'operations',
+  scopes: ['ops:read'],
+  query: z.strictObject({ since: instant.describe('Only samples after this').exactOptional() }),
+  answers: { 200: { describe: 'One sample each ten seconds, oldest first', schema: historyAnswer } },
+  rows: 50,
+  handle: ({ service }, { reply, query: { since } }) =>
+    sendJson(reply, 200, service.history(since === undefined ? undefined : millisOf(since))),
+});
+
+/** The shape has checked it: it is an instant. */
+function millisOf(since: string): number {
+  return Number((parseInstant(since) ?? 0n) / 1_000_000n);
+}
+
+export const listConsumers: Route = {
+  method: 'GET',
+  path: '/v1/consumers',
+  operationId: 'listConsumers',
+  summary: 'List the consumer groups of the topics with their lag',
+  describe: 'Kafka is asked at most each five seconds. Groups name no account.',
+  tag: 'operations',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'Groups that have committed offsets', schema: consumersAnswer } },
+  problems: { 503: ['KAFKA_UNAVAILABLE'] },
+  rows: 50,
+  handle: async ({ service }, { reply }) => {
+    const answer = await service.consumers();
+    if (answer.kind === 'read') return sendJson(reply, 200, answer.consumers);
+    reply.header('retry-after', '5');
+    return sendProblem(reply, 503, 'KAFKA_UNAVAILABLE', 'Kafka did not show the consumer groups in time');
+  },
+};

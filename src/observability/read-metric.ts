@@ -1,0 +1,38 @@
+import type { BucketCounts } from './bucket-quantile.ts';
+
+interface Series {
+  readonly labels: object;
+  readonly value: number;
+  /** Of a histogram: `…_bucket`, `…_sum` or `…_count`. */
+  readonly metricName?: string;
+}
+
+interface Readable {
+  get(): Promise<{ readonly values: readonly Series[] }>;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The values of a counter or gauge, added up over the series that have these labels. Only memory is read. */
+export async function sumOfSeries(metric: Readable, labels: Labels = {}): Promise<number> {
+  const { values } = await metric.get();
+  return values.reduce((sum, series) => (has(series, labels) ? sum + series.value : sum), 0);
+}
+
+/** The buckets of a histogram, added up over the series that have these labels. */
+export async function sumOfBuckets(histogram: Readable, labels: Labels): Promise<BucketCounts> {
+  const { values } = await histogram.get();
+  const counts = new Map<number, number>();
+  for (const series of values) {
+    if (!series.metricName?.endsWith('_bucket') || !has(series, labels)) continue;
+    const { le } = series.labels as { readonly le: number | '+Inf' };
+    const bound = le === '+Inf' ? Number.POSITIVE_INFINITY : le;
+    counts.set(bound, (counts.get(bound) ?? 0) + series.value);
+  }
+  return [...counts].sort(([a], [b]) => a - b);
+}
+
+function has({ labels }: Series, wanted: Labels): boolean {
+  const own = labels as Labels;
+  return Object.entries(wanted).every(([name, value]) => own[name] === value);
+}

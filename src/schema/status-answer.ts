@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { instant } from './normalised-order.ts';
+
+// The state of the service, as REST and the admin port show it. Objects are open, as all answers are.
+
+const stream = z.enum(['account', 'prediction']);
+const at = instant.nullable();
+const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
+const count = z.int().nonnegative();
+
+/** Why the data, or what became of a command, may not be as it is shown. */
+export const doubtNames = [
+  'no_holder',
+  'standby',
+  'account_not_live',
+  'canary_late',
+  'rows_not_stored',
+  'rows_unsent',
+  'commands_unresolved',
+  'halted',
+  'silent_losses',
+  'quarantined',
+] as const;
+export type DoubtName = (typeof doubtNames)[number];
+
+const doubt = z.object({
+  name: z.enum(doubtNames),
+  detail: z.string().describe('One sentence for people'),
+  since: at.describe('Null: not known'),
+  runbook: z.string().describe('docs/runbooks/<runbook>.md'),
+  link: z.string().describe('The route that shows what it is about'),
+});
+
+const trust = z
+  .object({ trusted: z.boolean().describe('There is no doubt'), doubts: z.array(doubt).describe('The gravest first') })
+  .meta({ id: 'Trust', title: 'Whether the data can be trusted' });
+
+const lane = z.object({
+  lane: z.int(),
+  instance: z.string().describe('This process'),
+  role: z.enum(['holder', 'standby']),
+  state: z.string(),
+  mayAct: z.boolean().describe('Its lease is fresh enough to write and send'),
+  holder: z.string().nullable().describe('The process that holds the lane, this one or another'),
+  epoch: int64,
+  since: at,
+  takeovers: count,
+  takeover: z
+    .object({ cause: z.string(), from: z.string().nullable(), idleMs: z.number(), at: instant, epoch: int64 })
+    .nullable()
+    .describe('How this process last came to hold the lane'),
+  fenced: z.object({ postgres: count, kafka: count }),
+});
+
+const millis = z.number().nonnegative().nullable();
+
+const halt = z.object({
+  scope: z.string().describe('`service`, or an account'),
+  cause: z.string(),
+  since: instant,
+  by: z.string(),
+  reason: z.string(),
+});
+
+const credential = z.object({
+  credential: z.string(),
+  state: z.string(),
+  expires: at.describe('When the token in use ends'),
+  lastError: z.string().optional(),
+});
+
+const source = z.object({
+  credential: z.string(),
+  stream,
+  connected: z.boolean(),
+  paused: z.boolean(),
+  lastFrame: at,
+  lastEvent: at,
+  lastEnd: z.string().nullable().describe('Why the last connection ended'),
+  lastEndAt: at,
+});
+
+const account = z.object({
+  account: z.string(),
+  credential: z.string(),
+  stream,
+  state: z.string().describe('connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required'),
+  since: instant,
+  lastEvent: at,
+  lastResync: at,
+  lastAudit: at,
+  sourceEpoch: z.int(),
+  unrecovered: count,
+  inDoubt: count,
+  silentLosses: count.describe('Changes that the stream lost and an audit found, in the last hour'),
+  lastError: z.string().nullable(),
+});
+
+const absentOrders = z.object({
+  account: z.string(),
+  stream,
+  what: z.string(),
+  orders: count,
+  first: z.string().describe('Ids of the first of them'),
+});
+
+export const statusAnswer = z
+  .object({
+    version: z.string(),
+    at: instant,
+    trust,
+    latency: z
+      .object({ p50Ms: millis, p99Ms: millis })
+      .describe('From the socket to the acknowledgement of Kafka, over the last minute; null: nothing came'),
+    updatesPerSecond: z.number().nonnegative().describe('Changes that were committed, over the last minute'),
+    newestHeartbeat: at.describe('When a heartbeat last came back from Kafka'),
+    silentLossesLastHour: count,
+    quarantine: z
+      .array(z.object({ stream: z.string(), reason: z.string(), rows: count }))
+      .nullable()
+      .describe('Rows that wait for a person, as last counted; null: not counted yet'),
+    lag: z
+      .object({
+        ingestQueued: count,
+        unsettledOldest: at,
+        relayRows: count,
+        relayOldest: at,
+        stateRows: count,
+        outcomeRows: count,
+      })
+      .describe('Rows that wait on the way: to be committed, and then for Kafka, by topic'),
+    lane,
+    ingest: z.object({ queued: count, paused: z.boolean() }),
+    relay: z.object({ source: z.enum(['log', 'memory']), acknowledgedSeq: int64, heldRows: count }).nullable(),
+    commands: z.object({
+      commands: z.enum(['on', 'off']),
+      unresolved: count.nullable().describe('Null: only the holder of the lane knows'),
+      oldestUnresolved: at,
+    }),
+    halts: z.array(halt),
+    credentials: z.array(credential),
+    sources: z.array(source),
+    accounts: z.array(account),
+    absentOrders: z.array(absentOrders),
+  })
+  .meta({ id: 'Status', title: 'The state of the service, and whether its data can be trusted' });
+
+export type StatusDocument = z.infer<typeof statusAnswer>;
+export type Trust = StatusDocument['trust'];

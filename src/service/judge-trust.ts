@@ -1,0 +1,165 @@
+import { formatInstant } from '../domain/instant.ts';
+import { plural } from '../runtime/plural.ts';
+import type { RecentEvents } from '../runtime/recent-count.ts';
+import type { DoubtName, Trust } from '../schema/status-answer.ts';
+import type { Waiting } from './pipeline-reading.ts';
+
+/** The facts that a caller may see, of its own accounts where they belong to accounts. Times are wall time in milliseconds. */
+export interface TrustFacts {
+  readonly nowMs: number;
+  readonly lane: {
+    readonly held: boolean;
+    readonly mayAct: boolean;
+    /** The process that holds it, as last seen. */
+    readonly holder: string | undefined;
+    readonly sinceMs: number | undefined;
+  };
+  readonly accounts: readonly {
+    readonly stream: string;
+    readonly accountId: string;
+    readonly state: string;
+    readonly sinceMs: number;
+  }[];
+  readonly heartbeatMs: number | undefined;
+  readonly notStored: Waiting;
+  /** By topic. */
+  readonly unsent: readonly Waiting[];
+  readonly unresolved: Waiting;
+  readonly halts: readonly { readonly cause: string; readonly sinceMs: number }[];
+  readonly silentLosses: RecentEvents;
+  readonly quarantined: Waiting;
+}
+
+interface Doubt {
+  readonly name: DoubtName;
+  readonly detail: string;
+  readonly sinceMs?: number | undefined;
+}
+
+/** The same bounds as those of the alerts CanaryStale and RelayStuck, and of the check `ingest` of readiness. */
+const heartbeatLateMs = 60_000;
+const unsentTooLongMs = 30_000;
+const notStoredTooLongMs = 10_000;
+
+const runbooks: Readonly<Record<DoubtName, string>> = {
+  no_holder: 'NoLaneHolder',
+  standby: 'NoLaneHolder',
+  account_not_live: 'SourceNeverLive',
+  canary_late: 'CanaryStale',
+  rows_not_stored: 'IngestStuck',
+  rows_unsent: 'RelayStuck',
+  commands_unresolved: 'CommandUnknown',
+  halted: 'PlacingHalted',
+  silent_losses: 'SilentLosses',
+  quarantined: 'Quarantined',
+};
+
+/** Routes that a token with `ops:read` may read. */
+const links: Readonly<Record<DoubtName, string>> = {
+  no_holder: '/v1/status',
+  standby: '/v1/status',
+  account_not_live: '/v1/accounts',
+  canary_late: '/v1/history',
+  rows_not_stored: '/v1/history',
+  rows_unsent: '/v1/history',
+  commands_unresolved: '/v1/commands?unresolved=true',
+  halted: '/v1/halts',
+  silent_losses: '/v1/status',
+  quarantined: '/v1/status',
+};
+
+/**
+ * Whether the data can be trusted, and otherwise why not, the gravest first. A fact that this process cannot know is a doubt: a process that stands by never
+ * says that all is well.
+ */
+export function judgeTrust(facts: TrustFacts): Trust {
+  const doubts = [
+    doubtOfLane(facts),
+    doubtOfHeartbeat(facts),
+    ...(facts.lane.held ? doubtsOfTerm(facts) : []),
+    ...doubtsOfCounts(facts),
+  ].filter((doubt) => doubt !== undefined);
+  return {
+    trusted: doubts.length === 0,
+    doubts: doubts.map(({ name, detail, sinceMs }) => ({
+      name,
+      detail,
+      since: sinceMs === undefined ? null : formatInstant(sinceMs),
+      runbook: runbooks[name],
+      link: links[name],
+    })),
+  };
+}
+
+function doubtOfLane({ lane: { held, mayAct, holder, sinceMs } }: TrustFacts): Doubt | undefined {
+  if (held && mayAct) return undefined;
+  if (held) return { name: 'no_holder', detail: 'this process holds the lane, but its last renewal is too old to act on' };
+  if (holder === undefined) return { name: 'no_holder', detail: 'no process is known to hold the lane' };
+  const detail = `this process stands by for ${holder}, which alone knows the streams and the unresolved commands: ask it`;
+  return { name: 'standby', detail, sinceMs };
+}
+
+/** Known to the holder of the lane alone: a process that stands by has no accounts, and its gauges may be those of its last term. */
+function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
+  return [
+    doubtOfAccounts(facts),
+    doubtOfRows('rows_not_stored', 'observation', 'to be stored', facts, [facts.notStored], notStoredTooLongMs),
+    doubtOfRows('rows_unsent', 'committed row', 'for Kafka', facts, facts.unsent, unsentTooLongMs),
+  ];
+}
+
+function doubtOfAccounts({ accounts }: TrustFacts): Doubt | undefined {
+  const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
+  const [first] = notLive;
+  if (accounts.length === 0) return { name: 'account_not_live', detail: 'no account is followed yet' };
+  if (first === undefined) return undefined;
+  return {
+    name: 'account_not_live',
+    detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,
+    sinceMs: Math.min(...notLive.map(({ sinceMs }) => sinceMs)),
+  };
+}
+
+function doubtOfHeartbeat({ nowMs, heartbeatMs }: TrustFacts): Doubt | undefined {
+  if (heartbeatMs === undefined) return { name: 'canary_late', detail: 'no heartbeat has come back from Kafka yet' };
+  if (nowMs - heartbeatMs <= heartbeatLateMs) return undefined;
+  const seconds = Math.round((nowMs - heartbeatMs) / 1000);
+  return { name: 'canary_late', detail: `the last heartbeat came back from Kafka ${seconds} s ago`, sinceMs: heartbeatMs };
+}
+
+function doubtOfRows(
+  name: DoubtName,
+  what: string,
+  goal: string,
+  { nowMs }: TrustFacts,
+  all: readonly Waiting[],
+  tooLongMs: number,
+): Doubt | undefined {
+  const oldestMs = Math.min(...all.map((waiting) => waiting.oldestMs ?? Number.POSITIVE_INFINITY));
+  if (nowMs - oldestMs <= tooLongMs) return undefined;
+  const rows = all.reduce((sum, waiting) => sum + waiting.rows, 0);
+  const seconds = Math.round((nowMs - oldestMs) / 1000);
+  return { name, detail: `the oldest of ${plural(rows, what)} has waited ${seconds} s ${goal}`, sinceMs: oldestMs };
+}
+
+function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustFacts): Doubt[] {
+  const doubts: Doubt[] = [];
+  if (unresolved.rows > 0) {
+    const detail = `${plural(unresolved.rows, 'command')} with an outcome that is not known`;
+    doubts.push({ name: 'commands_unresolved', detail, sinceMs: unresolved.oldestMs });
+  }
+  if (halts.length > 0) {
+    const causes = [...new Set(halts.map(({ cause }) => cause))].join(', ');
+    const sinceMs = Math.min(...halts.map((halt) => halt.sinceMs));
+    doubts.push({ name: 'halted', detail: `placing is halted by ${plural(halts.length, 'halt')} (${causes})`, sinceMs });
+  }
+  if (silentLosses.events > 0) {
+    const detail = `the stream lost ${plural(silentLosses.events, 'change')} in the last hour, found by audits`;
+    doubts.push({ name: 'silent_losses', detail, sinceMs: silentLosses.firstMs });
+  }
+  if (quarantined.rows > 0) {
+    const detail = `${plural(quarantined.rows, 'row')} in quarantine for a person to look at`;
+    doubts.push({ name: 'quarantined', detail, sinceMs: quarantined.oldestMs });
+  }
+  return doubts;
+}

@@ -1,0 +1,33 @@
+import { formatInstant } from '../domain/instant.ts';
+import type { ConsumersAnswer, ServiceView } from '../http/service-view.ts';
+import type { ConsumerGroups } from '../publish/consumer-groups.ts';
+import { historyDocument } from './history-document.ts';
+import type { PipelineRing } from './pipeline-ring.ts';
+import { type StatusParts, statusDocument } from './status-document.ts';
+
+interface ServiceViewDeps {
+  /** Asked for at each call: they are made after REST. */
+  readonly status: () => StatusParts;
+  readonly ring: PipelineRing;
+  readonly consumers: ConsumerGroups;
+}
+
+/** The service as its operators see it over REST. */
+export function serviceView({ status, ring, consumers }: ServiceViewDeps): ServiceView {
+  return {
+    status: (scope) => statusDocument(status(), scope),
+    history: (sinceMs) => historyDocument(ring.kept, { everyMs: ring.everyMs, ...(sinceMs !== undefined && { sinceMs }) }),
+    consumers: () => consumersOf(consumers),
+  };
+}
+
+async function consumersOf(consumers: ConsumerGroups): Promise<ConsumersAnswer> {
+  const result = await consumers.read();
+  if (result.kind === 'unavailable') return result;
+  const { groups, unread, notAsked } = result.lag;
+  const items = groups.map(({ groupId, topics }) => ({
+    groupId,
+    topics: topics.map(({ lag, ...topic }) => ({ ...topic, lag: lag.toString() })),
+  }));
+  return { kind: 'read', consumers: { at: formatInstant(result.atMs), items, unread: [...unread], notAsked } };
+}
