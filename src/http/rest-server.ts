@@ -8,6 +8,7 @@ import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore, PrincipalToken } from '../store/principals.ts';
+import type { QuarantineDesk } from '../store/quarantine-desk.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
@@ -35,6 +36,7 @@ export interface RestServerDeps {
   readonly reads: OrderReads;
   /** The same on separate connections, for routes that change something: their reads never wait behind a caller's pages. */
   readonly commandReads: OrderReads;
+  readonly quarantine: QuarantineDesk;
   /** Records writes that are denied. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
@@ -90,7 +92,7 @@ export class RestServer implements Service {
   constructor(deps: RestServerDeps, options: RestServerOptions) {
     this.deps = deps;
     this.options = options;
-    const { clock, log, commands, reads } = deps;
+    const { clock, random, log, commands, reads, quarantine } = deps;
     const { jwt, tokens } = options.auth;
     const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
     this.tokens = signIn
@@ -109,10 +111,12 @@ export class RestServer implements Service {
     const documents = makeDocuments(routeTable, options.version);
     const parts = {
       clock,
+      random,
       log,
       authenticator: this.authenticator,
       commands,
       reads,
+      quarantine,
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       documents,

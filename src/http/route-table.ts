@@ -15,6 +15,8 @@ import {
   placePredictionOrder,
   replacePredictionOrder,
 } from './routes/orders.ts';
+import { discardQuarantined, listQuarantine, retryQuarantined, showQuarantined } from './routes/quarantine.ts';
+import { cancelQuarantineJob, listQuarantineJobs, openQuarantineJob, showQuarantineJob } from './routes/quarantine-jobs.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
@@ -47,6 +49,14 @@ export const routeTable: readonly Route[] = [
   listLimits,
   changeLimits,
   reconcile,
+  listQuarantine,
+  openQuarantineJob,
+  listQuarantineJobs,
+  showQuarantineJob,
+  cancelQuarantineJob,
+  showQuarantined,
+  retryQuarantined,
+  discardQuarantined,
   showOpenapi,
   showAsyncapi,
   showPage,

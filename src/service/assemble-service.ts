@@ -26,6 +26,7 @@ import { kafkaParts } from './kafka-parts.ts';
 import { LaneParts } from './lane-parts.ts';
 import { LossCheck } from './loss-check.ts';
 import { holderName, platformParts } from './platform-parts.ts';
+import { QuarantineJobRound } from './quarantine-job-round.ts';
 import { RepairWorker } from './repair-worker.ts';
 import { restParts } from './rest-parts.ts';
 import { SchemaGate } from './schema-gate.ts';
@@ -126,6 +127,7 @@ export function assembleService(
       commands: desk,
       reads: store.reads,
       commandReads: store.commandReads,
+      quarantine: store.quarantine,
       principals: store.principals,
       journal: store.journal,
     },
@@ -165,7 +167,11 @@ export function assembleService(
     },
   );
 
-  const repairs = new RepairWorker({ pool: store.pool, accounts: sources, clock, log });
+  const jobs = new QuarantineJobRound(
+    { pool: store.pool, accounts: sources, lease, clock, metrics: metrics.ingest, log },
+    { lane },
+  );
+  const repairs = new RepairWorker({ pool: store.pool, accounts: sources, jobs, clock, log });
 
   const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
   const parts = {

@@ -8,6 +8,7 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { MemoryCommands, sampleCommand } from '../support/memory-commands.ts';
+import { MemoryQuarantine } from '../support/memory-quarantine.ts';
 import { MemoryReads } from '../support/memory-reads.ts';
 import { eventually } from '../support/poll.ts';
 import { sendRaw } from '../support/raw-socket.ts';
@@ -34,7 +35,7 @@ function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer 
   return new RestServer(
     {
       ...{ fetch, clock: systemClock, random: systemRandom, log: silentLog },
-      ...{ metrics: createMetrics(), commands, reads, commandReads: reads, auditTrail },
+      ...{ metrics: createMetrics(), commands, reads, quarantine: new MemoryQuarantine(), commandReads: reads, auditTrail },
     },
     {
       host,

@@ -12,6 +12,7 @@ import { systemRandom } from '../../src/runtime/random.ts';
 import type { AuditEntry } from '../../src/store/command-journal.ts';
 import type { PrincipalStore } from '../../src/store/principals.ts';
 import { MemoryCommands } from './memory-commands.ts';
+import { MemoryQuarantine } from './memory-quarantine.ts';
 import { MemoryReads } from './memory-reads.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -22,7 +23,7 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly clock?: Clock;
   readonly principals?: PrincipalStore;
   /** Instead of those that live in memory. */
-  readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads'>>;
+  readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads' | 'quarantine'>>;
 }
 
 /** A REST server on a real port, over ports that live in memory. */
@@ -30,12 +31,13 @@ export async function startRest(options: RestRigOptions = {}) {
   const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, ...over } = options;
   const commands = new MemoryCommands();
   const reads = new MemoryReads();
+  const quarantine = new MemoryQuarantine();
   const metrics = createMetrics();
   const audits: AuditEntry[] = [];
   const auditTrail = { record: (entry: AuditEntry) => audits.push(entry), drained: async () => undefined };
   const server = new RestServer(
     {
-      ...{ fetch, clock, random: systemRandom, log, metrics, commands, reads, auditTrail, commandReads: reads, ...ports },
+      ...{ fetch, clock, random: systemRandom, log, metrics, commands, reads, quarantine, auditTrail, commandReads: reads, ...ports },
       ...(principals !== undefined && { principals }),
     },
     {
@@ -51,7 +53,7 @@ export async function startRest(options: RestRigOptions = {}) {
     },
   );
   await server.start();
-  return { server, commands, reads, audits, metrics, address: server.address ?? '' };
+  return { server, commands, reads, quarantine, audits, metrics, address: server.address ?? '' };
 }
 
 export interface Answered {
