@@ -119,7 +119,7 @@ export async function readJobs(
   { jobId, limit }: { readonly jobId?: string; readonly limit: number },
 ): Promise<QuarantineJob[]> {
   const { rows } = await pool.query<JobRow>(
-    `select j.*, p.* from (
+    `select j.*, p.*, f.failures from (
        select * from public.quarantine_jobs j where ${jobInScope} and ($2::uuid is null or j.job_id = $2) order by j.asked_at desc, j.job_id limit $3
      ) j cross join lateral (${progressOf('j.job_id')}) p cross join lateral (
        select coalesce(json_agg(json_build_object('detail', f.detail, 'rows', f.rows)), '[]') as failures from (

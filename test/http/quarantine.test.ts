@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { scopes } from '../../src/http/auth/principal.ts';
+import { quarantineAnswer, quarantineJobAnswer } from '../../src/schema/quarantine-bodies.ts';
 import { jobId, sampleRow } from '../support/memory-quarantine.ts';
 import { ask, sha256, startRest } from '../support/rest-rig.ts';
 
@@ -73,6 +74,7 @@ describe('one row', () => {
     quarantine.answer = 'open';
     const open = await send('POST', '/v1/quarantine/18/retry', { reason });
     expect([open.status, Object.keys(open.body['retry'] as object)]).toEqual([202, ['requestedAt']]);
+    expect(quarantineAnswer.parse(open.body)).toEqual(open.body);
     expect(quarantine.deeds).toMatchObject([
       { retry: '17', word: { by: 'desk', reason, requestId: expect.any(String) } },
       { retry: '18' },
@@ -115,6 +117,7 @@ describe('a job', () => {
     const { send, quarantine } = await start();
     const made = await send('POST', '/v1/quarantine/jobs', job);
     expect(made).toMatchObject({ status: 202, body: { job: { state: 'running', total: 2, by: 'desk', reason } } });
+    expect(quarantineJobAnswer.parse(made.body)).toEqual(made.body);
     expect(quarantine.deeds).toMatchObject([{ job: 'retry', filter: job.filter, word: { by: 'desk', reason } }]);
     const path = made.headers.get('location') ?? '';
     expect((await send('GET', path)).body).toEqual(made.body);

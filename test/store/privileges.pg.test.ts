@@ -246,6 +246,7 @@ describe('a member of tidemark_reader', () => {
       'accounts',
       'quarantine',
       'repair_requests',
+      'quarantine_jobs',
       ...journal,
     ]) {
       expect((await session.pool.query(`select * from ${table}`)).rows).toEqual([]);

@@ -110,7 +110,7 @@ export function sampleRow(over: Partial<QuarantineMessage> = {}): QuarantineMess
   };
 }
 
-function sampleJob(): QuarantineJob {
+export function sampleJob(): QuarantineJob {
   return {
     jobId,
     action: 'retry',
