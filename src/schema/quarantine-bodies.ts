@@ -89,7 +89,9 @@ const job = z.object({
   done: z.int(),
   failed: z.int(),
   withdrawn: z.int().describe('Rows that were open when it was cancelled, or a day after it was asked for'),
-  failures: z.array(z.object({ detail: z.string(), rows: z.int() })).describe('Why rows failed, the most frequent first; at most ten'),
+  failures: z
+    .array(z.object({ detail: z.string(), rows: z.int() }))
+    .describe('Why rows failed, the most frequent first; at most ten'),
 });
 
 export const quarantineJobAnswer = z

@@ -159,7 +159,8 @@ describe.each(guarded)('%s', (_name, route) => {
 function expectedForForeign({ path, method, tag, operationId }: Route): number {
   if (operationId === 'cancelAfter' || operationId === 'openQuarantineJob') return 404;
   if (path === '/v1/limits' && method === 'PATCH') return 404;
-  if (/\{(accountId|orderId|commandId|approvalId|jobId|rowId)\}/.test(path) || (tag === 'orders' && method === 'POST')) return 404;
+  if (/\{(accountId|orderId|commandId|approvalId|jobId|rowId)\}/.test(path) || (tag === 'orders' && method === 'POST'))
+    return 404;
   return method === 'GET' ? 200 : 403;
 }
 

@@ -120,7 +120,14 @@ async function answerTo(route: Route, { rig, rest }: Both, { things, stream, acc
   return { status: answer.status, text, headers: said, tookMs: rig.clock.monotonicMs() - beganMs };
 }
 
-const nothing: Things = { orderId: missing, commandId: missing, supersedes: missing, approvalId: missing, jobId: missing, rowId: '779009' };
+const nothing: Things = {
+  orderId: missing,
+  commandId: missing,
+  supersedes: missing,
+  approvalId: missing,
+  jobId: missing,
+  rowId: '779009',
+};
 const routes = routeTable.filter((route) => idsTaken(route).length > 0);
 
 it('is about every kind of id', () => {

@@ -36,7 +36,9 @@ async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
   const left = async () => (await desk.list(everything, {}, undefined, 100)).items.map(({ id }) => Number(id));
   const progress = async (jobId: string) => {
     const job = await desk.findJob(everything, jobId);
-    return job && { total: job.total, done: job.done, failed: job.failed, withdrawn: job.withdrawn, over: job.endedAt !== undefined };
+    return (
+      job && { total: job.total, done: job.done, failed: job.failed, withdrawn: job.withdrawn, over: job.endedAt !== undefined }
+    );
   };
   /** One process: the looks that it made, and the account A as it follows it while it holds the lane. */
   const holder = (look: (orderId: string, signal: AbortSignal) => Promise<AccountLook>, pace = {}) => {
@@ -55,16 +57,21 @@ async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
     return Object.assign(state, { round, worker, metrics });
   };
   const trail = () =>
-    rig.rows<{ action: string }>(
-      'select action, principal, account_id, request_id, reason, detail from audit_log order by id',
-    );
+    rig.rows<{ action: string }>('select action, principal, account_id, request_id, reason, detail from audit_log order by id');
   return Object.assign(rig, { desk, put, open, left, progress, holder, trail });
 }
 
 const ofA = (orderId: string, over: Partial<QuarantineRow> = {}) => ({ accountId: 'A', orderId, ...over });
 
 it('a retry reads each order once, deals with its rows, and fails for those that name no order', async () => {
-  await using rig = await rigWith([ofA('o-1'), ofA('o-1'), ofA('gone'), { accountId: 'A' }, {}, ofA('o-2', { reason: 'poison' })]);
+  await using rig = await rigWith([
+    ofA('o-1'),
+    ofA('o-1'),
+    ofA('gone'),
+    { accountId: 'A' },
+    {},
+    ofA('o-2', { reason: 'poison' }),
+  ]);
   expect(await rig.desk.measureJob(everything, 'retry', { reason: 'not_json' })).toEqual({ total: 5, nameless: 2 });
   const jobId = await rig.open('retry', { reason: 'not_json' });
   expect(await rig.progress(jobId)).toEqual({ total: 5, done: 0, failed: 2, withdrawn: 0, over: false });

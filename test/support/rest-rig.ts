@@ -37,7 +37,19 @@ export async function startRest(options: RestRigOptions = {}) {
   const auditTrail = { record: (entry: AuditEntry) => audits.push(entry), drained: async () => undefined };
   const server = new RestServer(
     {
-      ...{ fetch, clock, random: systemRandom, log, metrics, commands, reads, quarantine, auditTrail, commandReads: reads, ...ports },
+      ...{
+        fetch,
+        clock,
+        random: systemRandom,
+        log,
+        metrics,
+        commands,
+        reads,
+        quarantine,
+        auditTrail,
+        commandReads: reads,
+        ...ports,
+      },
       ...(principals !== undefined && { principals }),
     },
     {
