@@ -57,8 +57,8 @@ export function ingestMetrics(registry: Registry) {
     }),
     quarantineJobRows: new Counter({
       name: 'tidemark_quarantine_job_rows_total',
-      help: 'Rows of jobs over the quarantine that this process carried out, by action and outcome: done, failed',
-      labelNames: ['action', 'outcome'] as const,
+      help: 'Rows of jobs over the quarantine that this process carried out, by kind (retry, discard) and outcome (done, failed)',
+      labelNames: ['kind', 'outcome'] as const,
       registers,
     }),
     latency: new Histogram({

@@ -22,7 +22,7 @@ export const quarantineJobBody = z
   })
   .meta({ id: 'QuarantineJobRequest', title: 'What is to be done with the rows of the quarantine that match' });
 
-export interface QuarantineJobRequest {
+interface QuarantineJobRequest {
   readonly action: 'retry' | 'discard';
   readonly filter: { readonly stream?: 'account' | 'prediction'; readonly accountId?: string; readonly reason?: string };
   readonly reason: string;

@@ -57,7 +57,7 @@ export class QuarantineJobRound {
     const { pool, lease, log } = this.deps;
     if (!lease.mayAct()) return;
     const { lane, discardsARound } = this.options;
-    for (const { action, rows } of await answerRowsThatAreGone(pool)) this.count(action, 'failed', rows);
+    for (const { kind, rows } of await answerRowsThatAreGone(pool)) this.count(kind, 'failed', rows);
     this.count('discard', 'done', await discardJobRows(pool, lane, discardsARound));
     await this.readOrders(signal);
     for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over the quarantine has ended');
@@ -96,7 +96,7 @@ export class QuarantineJobRound {
     this.count('retry', answer.outcome, await answerJobRows(pool, requests, answer));
   }
 
-  private count(action: string, outcome: string, rows: number): void {
-    if (rows > 0) this.deps.metrics.quarantineJobRows.inc({ action, outcome }, rows);
+  private count(kind: string, outcome: string, rows: number): void {
+    if (rows > 0) this.deps.metrics.quarantineJobRows.inc({ kind, outcome }, rows);
   }
 }

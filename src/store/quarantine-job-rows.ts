@@ -67,16 +67,16 @@ export async function discardJobRows(pool: Pool, lane: number, limit: number): P
   return Number(rows[0]?.discarded ?? 0);
 }
 
-/** Answers the requests of jobs whose row was dealt with by another way, or was dropped from a full quarantine. Returns how many of each action. */
-export async function answerRowsThatAreGone(pool: Pool): Promise<readonly { readonly action: string; readonly rows: number }[]> {
-  const { rows } = await pool.query<{ action: string; rows: number }>(
+/** Answers the requests of jobs whose row was dealt with by another way, or was dropped from a full quarantine. Returns how many of each kind. */
+export async function answerRowsThatAreGone(pool: Pool): Promise<readonly { readonly kind: string; readonly rows: number }[]> {
+  const { rows } = await pool.query<{ kind: string; rows: number }>(
     `with answered as (
        update public.repair_requests r set answered_at = now(), outcome = 'failed', detail = 'it had been dealt with before, or dropped'
        where r.job_id is not null and r.answered_at is null
          and not exists (select from public.quarantine q where q.id = r.quarantine_id and q.dealt_at is null)
        returning r.kind
      )
-     select kind as action, count(*)::int as rows from answered group by kind`,
+     select kind, count(*)::int as rows from answered group by kind`,
   );
   return rows;
 }

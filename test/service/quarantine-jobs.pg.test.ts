@@ -85,8 +85,8 @@ it('a retry reads each order once, deals with its rows, and fails for those that
   ]);
   expect(await rig.left()).toEqual([3, 4, 5, 6]);
   expect((await one.metrics.quarantineJobRows.get()).values).toMatchObject([
-    { labels: { action: 'retry', outcome: 'done' }, value: 2 },
-    { labels: { action: 'retry', outcome: 'failed' }, value: 1 },
+    { labels: { kind: 'retry', outcome: 'done' }, value: 2 },
+    { labels: { kind: 'retry', outcome: 'failed' }, value: 1 },
   ]);
   expect(await rig.trail()).toMatchObject([
     {
