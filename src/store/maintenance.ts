@@ -115,7 +115,7 @@ export async function maintainQuarantine(pool: Pool, { maxUndealt, retentionMs }
     [maxUndealt],
   );
   await pool.query(
-    `update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'nobody took it within a day'
+    `update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'no process took it within a day'
      where answered_at is null and requested_at < now() - interval '1 day'`,
   );
   await pool.query(
