@@ -123,7 +123,7 @@ export function jobsCommand(io: CliIo): Command {
     const client = restClient(io, flags);
     const path = id === undefined ? '/v1/quarantine/jobs' : `/v1/quarantine/jobs/${segment(id)}`;
     const { body } = await client.ask({ method: 'GET', path });
-    if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
+    if (flags.json) io.stdout.write(`${JSON.stringify(id === undefined ? body['items'] : body)}\n`);
     else io.stdout.write(id === undefined ? jobTable(body['items']) : jobText(jobOf(body)));
   });
 }

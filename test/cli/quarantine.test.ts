@@ -84,6 +84,7 @@ it('jobs shows the newest, and one with the reasons of its failures', async () =
   expect(all.out.split('\n')[1]?.split(/ {2,}/)).toEqual([
     ...[jobId, '2026-11-21T15:00:00.000Z', 'retry', 'ended', '4', '3', '1', 'desk', 'r'],
   ]);
+  expect(JSON.parse((await runAgainst(rest.url, ['quarantine', 'jobs', '--json'])).out)).toEqual([ended.job]);
   expect((await runAgainst(rest.url, ['quarantine', 'jobs', jobId])).out).toContain('  1 row: the platform does not show');
 });
 
