@@ -11,6 +11,7 @@ import {
   answerRowsThatAreGone,
   discardJobRows,
   endJobs,
+  hasOpenJobs,
   type OrderOfJobs,
   ordersOfJobs,
 } from '../store/quarantine-job-rows.ts';
@@ -55,7 +56,7 @@ export class QuarantineJobRound {
   /** Resolves early when `signal` aborts. Rejects when the database can't be reached. */
   async run(signal: AbortSignal): Promise<void> {
     const { pool, lease, log } = this.deps;
-    if (!lease.mayAct()) return;
+    if (!lease.mayAct() || !(await hasOpenJobs(pool))) return;
     const { lane, discardsARound } = this.options;
     for (const { kind, rows } of await answerRowsThatAreGone(pool)) this.count(kind, 'failed', rows);
     this.count('discard', 'done', await discardJobRows(pool, lane, discardsARound));
@@ -85,12 +86,11 @@ export class QuarantineJobRound {
     const { pool, accounts, clock } = this.deps;
     const account = accounts.account(stream, accountId);
     if (account === undefined) return;
-    const { orderId, oldestRow, requests } = order;
+    const { orderId, requests } = order;
     const late = new AbortController();
     const timer = clock.after(this.options.readWithinMs, () => late.abort());
     const within = AbortSignal.any([late.signal, signal]);
-    const asked = { stream, orderId, row: oldestRow };
-    const answer = await readOrderAgain(pool, account, asked, within).finally(() => timer.cancel());
+    const answer = await readOrderAgain(pool, account, { stream, orderId }, within).finally(() => timer.cancel());
     // The lane was lost, or the process stops: its failure says nothing of the order, and the next holder reads it.
     if (answer.outcome === 'failed' && (signal.aborted || accounts.account(stream, accountId) !== account)) return;
     this.count('retry', answer.outcome, await answerJobRows(pool, requests, answer));

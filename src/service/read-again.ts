@@ -1,21 +1,21 @@
 import type { Pool } from 'pg';
 import type { AccountAccess } from '../connectors/account-access.ts';
 import type { Stream } from '../domain/order.ts';
-import { quarantinedAgain } from '../store/quarantine.ts';
+import { newestQuarantined, quarantinedAgain } from '../store/quarantine.ts';
 import type { RepairAnswer } from '../store/repair-requests.ts';
 
 /**
  * Reads one order in quarantine again, by the same path into ingest as every read. It never uses the old bytes: they are older than the facts known by now, and
- * may come from a store that the platform has lost since. `row`: a row about the order that has not been dealt with. `done`: its rows may be dealt with now.
+ * may come from a store that the platform has lost since. `done`: its rows may be dealt with now.
  */
 export async function readOrderAgain(
   pool: Pool,
   account: Pick<AccountAccess, 'lookAt'>,
-  { stream, orderId, row }: { readonly stream: Stream; readonly orderId: string; readonly row: bigint },
+  { stream, orderId }: { readonly stream: Stream; readonly orderId: string },
   signal: AbortSignal,
 ): Promise<RepairAnswer> {
   // An order may have many rows: only one that came while it was read says that it still cannot be read.
-  const before = (await quarantinedAgain(pool, row, { stream, orderId })) ?? row;
+  const before = await newestQuarantined(pool);
   const look = await account.lookAt(orderId, signal);
   if (!look.complete) return { outcome: 'failed', detail: look.error.message };
   if (!look.shown.includes(orderId)) return { outcome: 'failed', detail: 'the platform does not show the order any more' };

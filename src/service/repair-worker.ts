@@ -98,7 +98,7 @@ export class RepairWorker implements Service {
     if (quarantined === undefined) return { outcome: 'failed', detail: 'it has been dealt with already' };
     const { id, orderId } = quarantined;
     const { pool } = this.deps;
-    const answer = await readOrderAgain(pool, account, { stream, orderId, row: id }, signal);
+    const answer = await readOrderAgain(pool, account, { stream, orderId }, signal);
     if (answer.outcome === 'done') await markDealt(pool, id);
     return answer;
   }

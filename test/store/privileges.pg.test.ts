@@ -15,8 +15,16 @@ import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
 import { PostgresOrderStore } from '../../src/store/postgres-orders.ts';
 import { PostgresQuarantine } from '../../src/store/postgres-quarantine.ts';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
-import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine.ts';
-import { answerJobRows, answerRowsThatAreGone, discardJobRows, endJobs } from '../../src/store/quarantine-job-rows.ts';
+import { countQuarantined, listQuarantined, markDealt, newestQuarantined } from '../../src/store/quarantine.ts';
+import {
+  accountsOfJobs,
+  answerJobRows,
+  answerRowsThatAreGone,
+  discardJobRows,
+  endJobs,
+  hasOpenJobs,
+  ordersOfJobs,
+} from '../../src/store/quarantine-job-rows.ts';
 import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
 import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
@@ -91,6 +99,10 @@ describe('the service as a mere member of tidemark_app', () => {
       expect(await desk.findJob({ kind: 'all' }, jobId)).toMatchObject({ total: 0 });
       await desk.cancelJob({ kind: 'all' }, jobId, word);
     }
+    expect(await hasOpenJobs(pool)).toBe(false);
+    expect(await newestQuarantined(pool)).toBe(1n);
+    expect(await accountsOfJobs(pool)).toEqual([]);
+    expect(await ordersOfJobs(pool, 'account', 'a', 1)).toEqual([]);
     expect(await answerRowsThatAreGone(pool)).toEqual([]);
     expect(await discardJobRows(pool, 0, 10)).toBe(0);
     expect(await answerJobRows(pool, ['1'], { outcome: 'done', detail: 'read' })).toBe(0);
