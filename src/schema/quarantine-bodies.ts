@@ -14,7 +14,7 @@ export const quarantineJobBody = z
       .strictObject({
         stream: stream.optional(),
         accountId: accountIdText.optional().describe('Left out: every account of the token'),
-        reason: plainText(1, 100).optional().describe('Of the row: bad_decimal, poison …'),
+        reason: plainText(1, 100).optional().describe('Why a row is in quarantine: bad_decimal, poison …'),
       })
       .describe('Which rows, of those that have not been dealt with; a field that is left out is any'),
     reason: reasonText,
@@ -105,6 +105,6 @@ export const quarantineJobList = z
 export const quarantineJobSize = z
   .object({
     total: z.int().describe('Rows that the job would have'),
-    nameless: z.int().describe('Of a retry: rows that name no order to read again, so that it would fail for them'),
+    nameless: z.int().describe('Rows that name no order to read again: a retry would fail for them. 0 for a discard'),
   })
   .meta({ id: 'QuarantineJobSize', title: 'Rows that a job would have' });

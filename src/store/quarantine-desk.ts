@@ -5,7 +5,7 @@ import type { AccountScope, Page } from './order-reads.ts';
 export interface QuarantineFilter {
   readonly stream?: Stream;
   readonly accountId?: string;
-  /** Of the row: `bad_decimal`, `poison` … */
+  /** Why a row is in quarantine: `bad_decimal`, `poison` … */
   readonly reason?: string;
 }
 
@@ -47,7 +47,7 @@ export interface QuarantineWord {
   readonly requestId: string;
 }
 
-/** Rows of a job, or of what would be one. `nameless`: of a retry, rows that name no order to read again, so that it fails for them. */
+/** Rows of a job, or of what would be one. `nameless`: rows that name no order to read again, so that a retry fails for them; 0 for a discard. */
 export interface JobSize {
   readonly total: number;
   readonly nameless: number;

@@ -132,6 +132,14 @@ describe('a job', () => {
     expect(quarantine.deeds).toEqual([]);
   });
 
+  it('of a token of some accounts has their rows only, and cannot name another account', async () => {
+    const { send, quarantine } = await start();
+    const foreign = await send('POST', '/v1/quarantine/jobs', { ...job, filter: { accountId: 'ACC-1' } }, 'account-two');
+    expect([foreign.status, foreign.body['code'], quarantine.deeds]).toEqual([404, 'ACCOUNT_NOT_FOUND', []]);
+    const own = await send('POST', '/v1/quarantine/jobs', { ...job, filter: { accountId: 'ACC-2' } }, 'account-two');
+    expect([own.status, own.body]).toMatchObject([202, { job: { total: 1, by: 'one' } }]);
+  });
+
   it('needs a reason, and a filter that is understood', async () => {
     const { send, quarantine } = await start();
     const bad = [

@@ -236,7 +236,7 @@ it('a job that is asked for again has no row twice, and there is a bound of jobs
 });
 
 it('a job is withdrawn after a day without a follower, and kept as long as the log', async () => {
-  await using rig = await rigWith([{ accountId: 'nobody', orderId: 'o-1' }]);
+  await using rig = await rigWith([{ accountId: 'not-followed', orderId: 'o-1' }]);
   const jobId = await rig.open('retry');
   const one = rig.holder(async () => lost);
   await one.round.run(live);

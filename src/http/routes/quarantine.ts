@@ -24,7 +24,7 @@ export const listQuarantine = route({
   query: z.strictObject({
     stream: streamField.exactOptional(),
     accountId: accountField.exactOptional(),
-    reason: plainText(1, 100).exactOptional().describe('Of the row: bad_decimal, poison …'),
+    reason: plainText(1, 100).exactOptional().describe('Why a row is in quarantine: bad_decimal, poison …'),
     limit: limitField,
     cursor: cursorField,
   }),
