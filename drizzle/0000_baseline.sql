@@ -322,21 +322,46 @@ CREATE TABLE public.credentials (
   updated_at timestamptz DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.quarantine_jobs (
+  job_id uuid PRIMARY KEY,
+  action text NOT NULL,
+  filter json NOT NULL,
+  accounts text[],
+  reason text NOT NULL,
+  asked_by text NOT NULL,
+  request_id text NOT NULL,
+  asked_at timestamptz DEFAULT now() NOT NULL,
+  ended_at timestamptz,
+  cancelled_by text,
+  CONSTRAINT quarantine_jobs_action CHECK (action IN ('retry', 'discard')),
+  CONSTRAINT quarantine_jobs_reason CHECK (reason <> ''),
+  CONSTRAINT quarantine_jobs_cancelled CHECK (cancelled_by IS NULL OR ended_at IS NOT NULL)
+);
+
+CREATE INDEX quarantine_jobs_asked ON public.quarantine_jobs (asked_at);
+
 CREATE TABLE public.repair_requests (
   id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   kind text NOT NULL,
   stream text NOT NULL,
-  account_id text NOT NULL,
+  account_id text,
   quarantine_id bigint,
+  job_id uuid REFERENCES public.quarantine_jobs ON DELETE CASCADE,
   requested_at timestamptz DEFAULT now() NOT NULL,
   answered_at timestamptz,
   outcome text,
   detail text,
-  CONSTRAINT repair_requests_kind CHECK (kind = 'backfill' AND quarantine_id IS NULL OR kind = 'retry' AND quarantine_id IS NOT NULL),
+  CONSTRAINT repair_requests_kind CHECK (
+    kind = 'backfill' AND quarantine_id IS NULL AND job_id IS NULL
+    OR kind = 'retry' AND quarantine_id IS NOT NULL
+    OR kind = 'discard' AND quarantine_id IS NOT NULL AND job_id IS NOT NULL),
+  CONSTRAINT repair_requests_account CHECK (account_id IS NOT NULL OR job_id IS NOT NULL),
   CONSTRAINT repair_requests_answer CHECK (num_nulls(answered_at, outcome) IN (0, 2) AND outcome IN ('done', 'failed', 'withdrawn'))
 );
 
 CREATE INDEX repair_requests_open ON public.repair_requests (id) WHERE answered_at is null;
+CREATE INDEX repair_requests_by_job ON public.repair_requests (job_id, outcome) WHERE job_id is not null;
+CREATE INDEX repair_requests_by_row ON public.repair_requests (quarantine_id) WHERE quarantine_id is not null;
 
 -- ----- Commands -----
 
@@ -1554,7 +1579,9 @@ GRANT SELECT ON public.orders, public.order_updates, public.order_bindings TO ti
 GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.accounts TO tidemark_app;
 GRANT SELECT, UPDATE (dealt_at), DELETE ON public.quarantine TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
-GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id), UPDATE (answered_at, outcome, detail), DELETE ON public.repair_requests TO tidemark_app;
+GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id, job_id, answered_at, outcome, detail), UPDATE (answered_at, outcome, detail), DELETE
+  ON public.repair_requests TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.quarantine_jobs TO tidemark_app;
 
 -- The service may step commands, and takes nothing away but published events.
 GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts, public.command_fence TO tidemark_app;
@@ -1569,7 +1596,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.relay_positions, public.accounts, public.quarantine,
-  public.repair_requests, public.commands, public.attempts, public.evidence, public.command_events, public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
+  public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Not the hashes.
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;

@@ -349,6 +349,26 @@ grant delete, select to tidemark_app
 grant select to tidemark_reader
 grant update (dealt_at) to tidemark_app
 
+table quarantine_jobs
+  job_id uuid not null
+  action text not null
+  filter json not null
+  accounts text[]
+  reason text not null
+  asked_by text not null
+  request_id text not null
+  asked_at timestamp with time zone not null default now()
+  ended_at timestamp with time zone
+  cancelled_by text
+  constraint quarantine_jobs_action CHECK ((action = ANY (ARRAY['retry'::text, 'discard'::text])))
+  constraint quarantine_jobs_cancelled CHECK (((cancelled_by IS NULL) OR (ended_at IS NOT NULL)))
+  constraint quarantine_jobs_pkey PRIMARY KEY (job_id)
+  constraint quarantine_jobs_reason CHECK ((reason <> ''::text))
+CREATE INDEX quarantine_jobs_asked ON public.quarantine_jobs USING btree (asked_at)
+grant delete, insert, select to tidemark_app
+grant select to tidemark_reader
+grant update (ended_at, cancelled_by) to tidemark_app
+
 table relay_positions
   lane integer not null
   cursor text not null
@@ -362,19 +382,24 @@ table repair_requests
   id bigint not null generated always as identity
   kind text not null
   stream text not null
-  account_id text not null
+  account_id text
   quarantine_id bigint
+  job_id uuid
   requested_at timestamp with time zone not null default now()
   answered_at timestamp with time zone
   outcome text
   detail text
+  constraint repair_requests_account CHECK (((account_id IS NOT NULL) OR (job_id IS NOT NULL)))
   constraint repair_requests_answer CHECK (((num_nulls(answered_at, outcome) = ANY (ARRAY[0, 2])) AND (outcome = ANY (ARRAY['done'::text, 'failed'::text, 'withdrawn'::text]))))
-  constraint repair_requests_kind CHECK ((((kind = 'backfill'::text) AND (quarantine_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL))))
+  constraint repair_requests_job_id_fkey FOREIGN KEY (job_id) REFERENCES quarantine_jobs(job_id) ON DELETE CASCADE
+  constraint repair_requests_kind CHECK ((((kind = 'backfill'::text) AND (quarantine_id IS NULL) AND (job_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL)) OR ((kind = 'discard'::text) AND (quarantine_id IS NOT NULL) AND (job_id IS NOT NULL))))
   constraint repair_requests_pkey PRIMARY KEY (id)
+CREATE INDEX repair_requests_by_job ON public.repair_requests USING btree (job_id, outcome) WHERE (job_id IS NOT NULL)
+CREATE INDEX repair_requests_by_row ON public.repair_requests USING btree (quarantine_id) WHERE (quarantine_id IS NOT NULL)
 CREATE INDEX repair_requests_open ON public.repair_requests USING btree (id) WHERE (answered_at IS NULL)
 grant delete, select to tidemark_app
 grant select to tidemark_reader
-grant insert (kind, stream, account_id, quarantine_id) to tidemark_app
+grant insert (kind, stream, account_id, quarantine_id, job_id, answered_at, outcome, detail) to tidemark_app
 grant update (answered_at, outcome, detail) to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.add_command_evidence(p_command_id uuid, p_evidence json)

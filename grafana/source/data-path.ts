@@ -76,7 +76,8 @@ const ingest: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'In quarantine',
-    description: 'Rows in quarantine that wait for a person, as the database has them; dropped: the oldest of a full one.',
+    description:
+      'Rows in quarantine that wait for a person, as the database has them; dropped: the oldest of a full one; job: rows that jobs have carried out.',
     unit: 'none',
     queries: [
       {
@@ -84,6 +85,7 @@ const ingest: readonly Panel[] = [
         legend: '{{stream}} {{reason}}',
       },
       { expr: increaseBy('job', 'tidemark_quarantine_dropped_total'), legend: 'dropped' },
+      { expr: increaseBy('kind, outcome', 'tidemark_quarantine_job_rows_total'), legend: 'job: {{kind}} {{outcome}}' },
     ],
     limits: { amber: 1 },
     runbooks: ['Quarantined'],

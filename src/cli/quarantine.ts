@@ -6,6 +6,7 @@ import { countQuarantined, findQuarantined, listQuarantined, markDealt, type Qua
 import { waitSeconds } from './backfill.ts';
 import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
+import { addJobFlags, cancelJobCommand, isForAll, type JobFlags, jobsCommand, runJob } from './quarantine-jobs.ts';
 import { repairBy, withRepairPool } from './repair/repair-run.ts';
 
 const examples = `
@@ -14,9 +15,12 @@ Examples:
   $ tidemark quarantine show 17               one whole row, with the message as it came
   $ tidemark quarantine retry 17 18           the order is read again from the platform, by the running service
   $ tidemark quarantine discard 17            it was checked, and needs no action
+  $ tidemark quarantine retry --all --only bad_decimal --reason "the new build reads it"
+  $ tidemark quarantine discard --all --stream account --account SIM-1001 --reason "test data" --dry-run
   $ tidemark quarantine ls --json | jq -r '.[] | select(.reason == "bad_decimal") | .id'
 
-Needs DATABASE_URL. A retry never uses the old bytes again: they are older than the facts known by now. Exit codes: 0 done, 1 not all of it, 75 no service took it in time.`;
+Rows by number need DATABASE_URL. With --all, and for jobs, the service is asked over REST: it journals one job, which goes on after this command and over a takeover.
+A retry never uses the old bytes again: they are older than the facts known by now. Exit codes: 0 done, 1 not all of it, 75 no service took it in time, or the job goes on.`;
 
 interface ListFlags {
   readonly after: bigint;
@@ -47,23 +51,30 @@ export function quarantineCommand(io: CliIo): Command {
     .argument('<id>', 'of the row', rowId)
     .option('--json', 'print the row as JSON')
     .action((id: bigint, flags: ActFlags) => withRepairPool(io, (pool) => show(io, pool, id, flags.json === true)));
-  command
-    .command('retry')
-    .description(
-      'Has the running service read the orders again from the platform; a row is dealt with once its order passes ingest.',
-    )
-    .argument('<ids...>', 'of the rows', rowIds)
-    .option('--wait <seconds>', 'how long to wait for the answers', waitSeconds, 60)
-    .option('--json', 'print [{ id, outcome, detail }] as JSON')
-    .action((ids: bigint[], flags: ActFlags & { wait: number }) =>
-      withRepairPool(io, (pool, signal) => retry(io, { pool, signal }, ids, flags)),
-    );
-  command
-    .command('discard')
-    .description('Marks rows as dealt with. They are kept as long as the log is.')
-    .argument('<ids...>', 'of the rows', rowIds)
-    .option('--json', 'print [{ id, outcome, detail }] as JSON')
-    .action((ids: bigint[], flags: ActFlags) => withRepairPool(io, (pool) => discard(io, pool, ids, flags.json === true)));
+  addJobFlags(
+    command
+      .command('retry')
+      .description(
+        'Has the running service read the orders again from the platform; a row is dealt with once its order passes ingest.',
+      )
+      .argument('[ids...]', 'of the rows', rowIds)
+      .option('--wait <seconds>', 'how long to wait for the answers: 60 without it, and 3600 with --all', waitSeconds),
+  ).action((ids: bigint[], flags: JobFlags) =>
+    isForAll(ids, flags)
+      ? runJob(io, 'retry', flags)
+      : withRepairPool(io, (pool, signal) => retry(io, { pool, signal }, ids, flags)),
+  );
+  addJobFlags(
+    command
+      .command('discard')
+      .description('Marks rows as dealt with. They are kept as long as the log is.')
+      .argument('[ids...]', 'of the rows', rowIds),
+  ).action((ids: bigint[], flags: JobFlags) =>
+    isForAll(ids, flags)
+      ? runJob(io, 'discard', flags)
+      : withRepairPool(io, (pool) => discard(io, pool, ids, flags.json === true)),
+  );
+  command.addCommand(jobsCommand(io)).addCommand(cancelJobCommand(io));
   return command;
 }
 
@@ -121,7 +132,7 @@ async function retry(
   io: CliIo,
   deps: { readonly pool: Pool; readonly signal: AbortSignal },
   ids: readonly bigint[],
-  { wait, json }: ActFlags & { readonly wait: number },
+  { wait = 60, json }: ActFlags & { readonly wait?: number },
 ): Promise<void> {
   const one = async (id: bigint): Promise<Result> => {
     const row = await findQuarantined(deps.pool, id);

@@ -126,6 +126,7 @@ const unsigned = 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.';
 const fixes: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
   COMMAND_NOT_FOUND: '`tidemark command ls` shows them; a token may see fewer.',
+  JOB_NOT_FOUND: '`tidemark quarantine jobs` shows them; a token may see fewer.',
   NOT_FOUND: `Check the id: \`tidemark command ls\` shows those of commands. And check the address: ${restPortFix}`,
   ORDER_NOT_FOUND: 'Check the id and --account, and for a prediction order --prediction.',
 };

@@ -9,6 +9,9 @@ export const idKinds = {
   accountId: /^[!-~]{1,50}$/,
   commandId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   approvalId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  jobId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  /** The number of a row in quarantine. */
+  rowId: /^[1-9]\d{0,17}$/,
 } as const;
 export type IdKind = keyof typeof idKinds;
 

@@ -8,6 +8,7 @@ import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore, PrincipalToken } from '../store/principals.ts';
+import type { QuarantineDesk } from '../store/quarantine-desk.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
@@ -38,6 +39,7 @@ export interface RestServerDeps {
   /** The same on separate connections, for routes that change something: their reads never wait behind a caller's pages. */
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
+  readonly quarantine: QuarantineDesk;
   /** Records writes that are denied. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
@@ -97,7 +99,7 @@ export class RestServer implements Service {
     this.deps = deps;
     this.options = options;
     this.origins = new Set(options.origins);
-    const { clock, log, commands, reads, service } = deps;
+    const { clock, random, log, commands, reads, service, quarantine } = deps;
     const { jwt, tokens } = options.auth;
     const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
     this.tokens = signIn
@@ -116,11 +118,13 @@ export class RestServer implements Service {
     const documents = makeDocuments(routeTable, options.version);
     const parts = {
       clock,
+      random,
       log,
       authenticator: this.authenticator,
       commands,
       reads,
       service,
+      quarantine,
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       documents,

@@ -16,6 +16,8 @@ import {
   replacePredictionOrder,
 } from './routes/orders.ts';
 import { listConsumers, showHistory, showStatus } from './routes/service.ts';
+import { discardQuarantined, listQuarantine, retryQuarantined, showQuarantined } from './routes/quarantine.ts';
+import { cancelQuarantineJob, listQuarantineJobs, openQuarantineJob, showQuarantineJob } from './routes/quarantine-jobs.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
@@ -51,6 +53,14 @@ export const routeTable: readonly Route[] = [
   showStatus,
   showHistory,
   listConsumers,
+  listQuarantine,
+  openQuarantineJob,
+  listQuarantineJobs,
+  showQuarantineJob,
+  cancelQuarantineJob,
+  showQuarantined,
+  retryQuarantined,
+  discardQuarantined,
   showOpenapi,
   showAsyncapi,
   showPage,

@@ -3,7 +3,9 @@ import type { z } from 'zod';
 import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
 import type { OrderReads } from '../store/order-reads.ts';
+import type { QuarantineDesk } from '../store/quarantine-desk.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
 import type { IdKind } from './request-fields.ts';
@@ -14,12 +16,14 @@ import type { StreamHub } from './stream/stream-hub.ts';
 /** The parts that every route may use. */
 export interface RouteParts {
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly authenticator: Authenticator;
   readonly commands: Commands;
   /** For a route that changes something: on separate connections, so that it never waits behind a caller's pages. */
   readonly reads: OrderReads;
   readonly service: ServiceView;
+  readonly quarantine: QuarantineDesk;
   readonly pages: Pages;
   readonly hub: StreamHub;
   readonly documents: Documents;

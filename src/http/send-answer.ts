@@ -41,6 +41,8 @@ const missing = {
   ACCOUNT_NOT_FOUND: 'there is no such account',
   COMMAND_NOT_FOUND: 'there is no such command',
   APPROVAL_NOT_FOUND: 'there is no such request, or it has been approved or has expired',
+  ROW_NOT_FOUND: 'there is no such row in quarantine',
+  JOB_NOT_FOUND: 'there is no such job',
   NOT_FOUND: 'there is nothing at this path',
 } as const;
 type MissingCode = keyof typeof missing;

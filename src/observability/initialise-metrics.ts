@@ -129,6 +129,8 @@ function initialiseIngest(ingest: Metrics['ingest']): void {
   }
   for (const cause of laneTakeoverCauses) ingest.laneTakeovers.inc({ cause }, 0);
   for (const cause of ['released', 'expired']) ingest.laneTakeoverSeconds.zero({ cause });
+  for (const kind of ['retry', 'discard'])
+    for (const outcome of ['done', 'failed']) ingest.quarantineJobRows.inc({ kind, outcome }, 0);
   for (const by of ['postgres', 'kafka']) ingest.fenced.inc({ by }, 0);
 }
 

@@ -55,6 +55,12 @@ export function ingestMetrics(registry: Registry) {
       help: 'Rows of a full quarantine that were dropped before they had been dealt with',
       registers,
     }),
+    quarantineJobRows: new Counter({
+      name: 'tidemark_quarantine_job_rows_total',
+      help: 'Rows of jobs over the quarantine that this process carried out, by kind (retry, discard) and outcome (done, failed)',
+      labelNames: ['kind', 'outcome'] as const,
+      registers,
+    }),
     latency: new Histogram({
       name: 'tidemark_latency_seconds',
       help: 'Time of an update on its way: receive_to_commit, commit_to_ack, total',

@@ -28,6 +28,7 @@ import { LossCheck } from './loss-check.ts';
 import { readPipeline } from './pipeline-reading.ts';
 import { PipelineRing, pipelineRingDefaults } from './pipeline-ring.ts';
 import { holderName, platformParts } from './platform-parts.ts';
+import { QuarantineJobRound } from './quarantine-job-round.ts';
 import { RepairWorker } from './repair-worker.ts';
 import { restParts } from './rest-parts.ts';
 import { SchemaGate } from './schema-gate.ts';
@@ -132,6 +133,7 @@ export function assembleService(
       reads: store.reads,
       commandReads: store.commandReads,
       service: serviceView({ status: () => statusParts, ring, consumers: kafka.consumers }),
+      quarantine: store.quarantine,
       principals: store.principals,
       journal: store.journal,
     },
@@ -171,7 +173,11 @@ export function assembleService(
     },
   );
 
-  const repairs = new RepairWorker({ pool: store.pool, accounts: sources, clock, log });
+  const jobs = new QuarantineJobRound(
+    { pool: store.pool, accounts: sources, lease, clock, metrics: metrics.ingest, log },
+    { lane },
+  );
+  const repairs = new RepairWorker({ pool: store.pool, accounts: sources, jobs, clock, log });
 
   const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
   const parts = { clock, keeper, lease, ingest, sources, desk };

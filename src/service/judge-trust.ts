@@ -65,7 +65,7 @@ const links: Readonly<Record<DoubtName, string>> = {
   commands_unresolved: '/v1/commands?unresolved=true',
   halted: '/v1/halts',
   silent_losses: '/v1/status',
-  quarantined: '/v1/status',
+  quarantined: '/v1/quarantine',
 };
 
 /**

@@ -4,14 +4,17 @@ import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { plural } from '../runtime/plural.ts';
 import type { Service } from '../runtime/supervisor.ts';
-import { markDealt, quarantinedAgain } from '../store/quarantine.ts';
+import { markDealt } from '../store/quarantine.ts';
 import { answerRepair, openRepairs, type RepairAnswer, type RepairRequest } from '../store/repair-requests.ts';
 import type { EntryAccounts } from './platform-parts.ts';
+import type { QuarantineJobRound } from './quarantine-job-round.ts';
+import { readOrderAgain } from './read-again.ts';
 
 interface RepairWorkerDeps {
   readonly pool: Pool;
   /** Empty while the lane is not held: then no request is taken. */
   readonly accounts: Pick<EntryAccounts, 'account'>;
+  readonly jobs: Pick<QuarantineJobRound, 'run'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -26,8 +29,7 @@ const repairWorkerDefaults: RepairWorkerOptions = { lookEveryMs: 2_000, deadline
 
 /**
  * Carries out the requests in `repair_requests` for the accounts that this process follows; those of other accounts are left to the process that follows them.
- * A retry reads the order again, by the same path into ingest as every read. It never uses the old bytes: they are older than the facts known by now, and may
- * come from a store that the platform has lost since.
+ * Requests of their own come before the rows of jobs, of which each round takes a bounded part.
  *
  * One at a time: a repair is not urgent, and must not crowd out audits. A request whose process dies stays open and is done again; reading an order twice is
  * harmless.
@@ -59,6 +61,7 @@ export class RepairWorker implements Service {
     while (!this.over.signal.aborted) {
       try {
         await this.round();
+        await this.deps.jobs.run(this.over.signal);
         this.failing = false;
       } catch (error) {
         if (!this.failing) log.warn({ err: error }, 'requests for repair could not be read; it is tried again');
@@ -94,14 +97,10 @@ export class RepairWorker implements Service {
     }
     if (quarantined === undefined) return { outcome: 'failed', detail: 'it has been dealt with already' };
     const { id, orderId } = quarantined;
-    const look = await account.lookAt(orderId, signal);
-    if (!look.complete) return { outcome: 'failed', detail: look.error.message };
-    if (!look.shown.includes(orderId)) return { outcome: 'failed', detail: 'the platform does not show the order any more' };
     const { pool } = this.deps;
-    const again = await quarantinedAgain(pool, id, { stream, orderId });
-    if (again !== undefined) return { outcome: 'failed', detail: `what was read was quarantined again, as ${again}` };
-    await markDealt(pool, id);
-    return { outcome: 'done', detail: 'the order was read again and went through ingest' };
+    const answer = await readOrderAgain(pool, account, { stream, orderId }, signal);
+    if (answer.outcome === 'done') await markDealt(pool, id);
+    return answer;
   }
 
   private async within(work: (signal: AbortSignal) => Promise<RepairAnswer>): Promise<RepairAnswer> {

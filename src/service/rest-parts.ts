@@ -12,6 +12,7 @@ import type { Random } from '../runtime/random.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore } from '../store/principals.ts';
+import type { QuarantineDesk } from '../store/quarantine-desk.ts';
 
 interface RestPartsDeps {
   readonly fetch: typeof fetch;
@@ -23,6 +24,7 @@ interface RestPartsDeps {
   readonly reads: OrderReads;
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
+  readonly quarantine: QuarantineDesk;
   readonly principals: PrincipalStore;
   readonly journal: Pick<CommandJournal, 'audit'>;
 }

@@ -12,6 +12,7 @@ import { PostgresOutcomeLog } from '../store/outcome-log.ts';
 import { createPool, createReadPool } from '../store/pool.ts';
 import { createPostgresJournal } from '../store/postgres-journal.ts';
 import { PostgresOrderStore } from '../store/postgres-orders.ts';
+import { PostgresQuarantine } from '../store/postgres-quarantine.ts';
 import { PostgresPrincipalStore } from '../store/principals.ts';
 import { PostgresOrderReads } from '../store/rest-reads.ts';
 import { PostgresTokenStore } from '../store/token-store.ts';
@@ -76,6 +77,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
     reads: new PostgresOrderReads({ ...deps, pool: readPool }),
     commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),
+    quarantine: new PostgresQuarantine({ ...shared, readPool }),
     principals: new PostgresPrincipalStore(shared),
     partitionRows: defaultPartitionRows,
     close: async () => {

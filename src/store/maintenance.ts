@@ -97,7 +97,7 @@ export async function maintainCommands(pool: Pool, { retentionMs }: MaintainComm
 interface MaintainQuarantineOptions {
   /** The most rows that have not been dealt with. */
   readonly maxUndealt: number;
-  /** How long answered requests for repair are kept. */
+  /** How long answered requests for repair, and jobs that have ended, are kept. */
   readonly retentionMs: number;
 }
 
@@ -118,7 +118,12 @@ export async function maintainQuarantine(pool: Pool, { maxUndealt, retentionMs }
     `update public.repair_requests set answered_at = now(), outcome = 'withdrawn', detail = 'no process took it within a day'
      where answered_at is null and requested_at < now() - interval '1 day'`,
   );
-  await pool.query(`delete from public.repair_requests where answered_at < now() - $1 * interval '1 millisecond'`, [retentionMs]);
+  await pool.query(
+    `delete from public.repair_requests where job_id is null and answered_at < now() - $1 * interval '1 millisecond'`,
+    [retentionMs],
+  );
+  // With their rows, which only together say what became of a job.
+  await pool.query(`delete from public.quarantine_jobs where ended_at < now() - $1 * interval '1 millisecond'`, [retentionMs]);
   return rowCount ?? 0;
 }
 

@@ -55,6 +55,14 @@ export async function findQuarantined(pool: Pool, id: bigint): Promise<Quarantin
   return row;
 }
 
+/** The newest row of all, 0 where there is none: by the key, however many there are. */
+export async function newestQuarantined(pool: Pool): Promise<bigint> {
+  const [row] = await drizzle(pool)
+    .select({ id: max(quarantine.id) })
+    .from(quarantine);
+  return row?.id ?? 0n;
+}
+
 /** The newest row about the same order that came after `id` and has not been dealt with: the order was quarantined again. */
 export async function quarantinedAgain(
   pool: Pool,

@@ -31,19 +31,21 @@ export async function askRepair(pool: Pool, { kind, stream, accountId, quarantin
   return BigInt(rows[0]?.id ?? 0);
 }
 
-/** Open requests, oldest first. Those of accounts that no process follows stay among them until they are withdrawn, so a limit would let them block the others. */
+/** Open requests that are no rows of a job, oldest first. Those of accounts that no process follows stay among them until they are withdrawn, so a limit would let them block the others. */
 export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
   const { id, kind, stream, accountId } = repairRequests;
   const rows = await drizzle(pool)
     .select({ id, kind, stream, accountId, quarantineId: quarantine.id, orderId: quarantine.orderId })
     .from(repairRequests)
     .leftJoin(quarantine, and(eq(quarantine.id, repairRequests.quarantineId), isNull(quarantine.dealtAt)))
-    .where(isNull(repairRequests.answeredAt))
+    .where(and(isNull(repairRequests.answeredAt), isNull(repairRequests.jobId)))
     .orderBy(asc(repairRequests.id));
   return rows.map(({ quarantineId, orderId, ...row }) => ({
     ...row,
     kind: row.kind as RepairRequest['kind'],
     stream: row.stream as Stream,
+    // Not null: only rows of a job may name no account.
+    accountId: row.accountId as string,
     ...(quarantineId !== null && orderId !== null && { quarantined: { id: quarantineId, orderId } }),
   }));
 }

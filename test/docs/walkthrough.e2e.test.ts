@@ -63,7 +63,7 @@ it('docs/walkthrough.md shows what its commands print', async () => {
   await world.query(
     `insert into quarantine (lane, batch, stream, account_id, order_id, reason, detail, raw, observed_at)
      select 0, 1, stream, account_id, order_id, 'bad_decimal', 'price: expected a decimal string, found 1e5', '{"price":1e5}', now() from orders
-     where stream = 'account' order by account_id, order_id limit 1`,
+     where stream = 'account' order by account_id, order_id limit 2`,
   );
   const variables = { TOPIC: topic, STATE: world.topics.state };
   const shell = new PageShell({ env, variables, post: (path, body) => control(description, path, body) });

@@ -20,8 +20,9 @@ async function quarantine(
 it('accounts are read whole, and quarantined orders again, by the service that runs', async () => {
   const { description } = await runningSandbox({ market: { rate: 0, openOrders: 20, knownOrders: 60 } });
   const world = await World.create({ platform: platformOf(description) });
+  let url = '';
   const run = async (...argv: string[]) => {
-    const io = cliIo({ DATABASE_URL: world.databaseUrl });
+    const io = cliIo({ DATABASE_URL: world.databaseUrl, ...(url !== '' && { TIDEMARK_URL: url }) });
     await runProgram(io, argv);
     return { code: io.code(), out: io.out(), err: io.err() };
   };
@@ -66,6 +67,20 @@ it('accounts are read whole, and quarantined orders again, by the service that r
     out: `${gone}: done, discarded\n${nameless}: done, discarded\n`,
   });
   expect(await run('quarantine', 'discard', String(gone))).toMatchObject({ code: 1 });
+  expect((await run('quarantine', 'ls')).out).toBe('The quarantine is empty.\n');
+
+  // All that match, as one job of the service, asked for over REST.
+  for (const order of [known, known, { ...known, order: null }, { stream, account: null, order: null }])
+    await quarantine(world, order);
+  url = await service.restAddress();
+  const all = ['--all', '--only', 'bad_decimal', '--reason', 'the new build reads it'];
+  expect((await run('quarantine', 'retry', ...all, '--dry-run')).out).toMatch(
+    /^4 rows would be retried; 2 of them name no order/,
+  );
+  const job = await run('quarantine', 'retry', ...all, '--json');
+  expect([job.code, JSON.parse(job.out)]).toMatchObject([1, { job: { state: 'ended', total: 4, done: 2, failed: 2 } }]);
+  const discarded = await run('quarantine', 'discard', ...all);
+  expect(discarded).toMatchObject({ code: 0, out: expect.stringMatching(/: ended, 2 rows, 2 done, 0 failed, 0 withdrawn\n$/) });
   expect((await run('quarantine', 'ls')).out).toBe('The quarantine is empty.\n');
 
   expect(await service.stop()).toBe(0);

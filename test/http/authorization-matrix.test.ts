@@ -3,6 +3,7 @@ import { type Scope, scopes } from '../../src/http/auth/principal.ts';
 import type { Route } from '../../src/http/route.ts';
 import { routeTable } from '../../src/http/route-table.ts';
 import { commandId, sampleCommand } from '../support/memory-commands.ts';
+import { jobId, sampleRow } from '../support/memory-quarantine.ts';
 import { type Answered, ask, sha256, startIssuer, startRest } from '../support/rest-rig.ts';
 import { sampleRequest } from '../support/route-samples.ts';
 
@@ -42,6 +43,8 @@ beforeEach(() => {
   rig.commands.submissions.length = 0;
   rig.commands.words.length = 0;
   rig.commands.reconciled.length = 0;
+  rig.quarantine.deeds.length = 0;
+  rig.quarantine.rows = [sampleRow()];
 });
 
 async function send(route: Route, token?: string, ids?: Readonly<Record<string, string>>): Promise<Answered> {
@@ -64,7 +67,8 @@ async function send(route: Route, token?: string, ids?: Readonly<Record<string, 
 }
 
 function expectNothingDone(): void {
-  expect([rig.commands.submissions, rig.commands.words, rig.commands.reconciled]).toEqual([[], [], []]);
+  const { submissions, words, reconciled } = rig.commands;
+  expect([submissions, words, reconciled, rig.quarantine.deeds]).toEqual([[], [], [], []]);
 }
 
 const routes = routeTable.map((route) => [`${route.method} ${route.path}`, route] as const);
@@ -142,6 +146,8 @@ describe.each(guarded)('%s', (_name, route) => {
       accountId: 'NO-SUCH-ACC',
       commandId: commandId.replace('6d5c', '0000'),
       approvalId: commandId,
+      jobId: jobId.replace('7a1f', '0000'),
+      rowId: '18',
     };
     const [foreign, missing] = [await send(route, token), await send(route, token, unknown)];
     expect({ ...foreign.body, requestId: '' }).toEqual({ ...missing.body, requestId: '' });
@@ -151,9 +157,10 @@ describe.each(guarded)('%s', (_name, route) => {
 
 /** By what the route is about: one thing of the account, a list, or every account. */
 function expectedForForeign({ path, method, tag, operationId }: Route): number {
-  if (operationId === 'cancelAfter') return 404;
+  if (operationId === 'cancelAfter' || operationId === 'openQuarantineJob') return 404;
   if (path === '/v1/limits' && method === 'PATCH') return 404;
-  if (/\{(accountId|orderId|commandId|approvalId)\}/.test(path) || (tag === 'orders' && method === 'POST')) return 404;
+  if (/\{(accountId|orderId|commandId|approvalId|jobId|rowId)\}/.test(path) || (tag === 'orders' && method === 'POST'))
+    return 404;
   return method === 'GET' ? 200 : 403;
 }
 
@@ -172,7 +179,7 @@ describe.each(open)('%s', (_name, route) => {
 });
 
 describe('an account in a parameter', () => {
-  it.each(['/v1/orders', '/v1/commands', '/v1/exposure', '/v1/stream'])(
+  it.each(['/v1/orders', '/v1/commands', '/v1/exposure', '/v1/stream', '/v1/quarantine'])(
     'of %s is not found when it is not of the token',
     async (path) => {
       const answers = [];

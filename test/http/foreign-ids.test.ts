@@ -5,6 +5,7 @@ import type { Route } from '../../src/http/route.ts';
 import { routeTable } from '../../src/http/route-table.ts';
 import { equityView } from '../support/arbitrary-orders.ts';
 import { CommandRig, placeEquity, placePrediction, unknown, word, workingOrder } from '../support/command-rig.ts';
+import { MemoryQuarantine, sampleJob, sampleRow } from '../support/memory-quarantine.ts';
 import { MemoryReads } from '../support/memory-reads.ts';
 import { ask, sha256, startRest } from '../support/rest-rig.ts';
 import { sampleRequest } from '../support/route-samples.ts';
@@ -13,6 +14,9 @@ const token = 'static-token-of-one-account';
 const [own, other] = ['ACC-1', 'ACC-2'];
 const missing = '5d4a3f2b-1c7a-4a0d-955a-4a5e3f1e6c0b';
 const orders = { [own]: '7e1d2c3b-4a59-4868-9776-8594a3b2c1d0', [other]: '0b8f6c1e-3f5e-4a55-9d0a-7c1b2f3a4d5e' };
+/** Rows of the quarantine, and jobs over it. */
+const rowIds = { [own]: '771001', [other]: '772002' };
+const jobIds = { [own]: '11aa22bb-33cc-4dd5-8ee6-77ff88990011', [other]: '22bb33cc-44dd-4ee6-8ff7-889900aabb22' };
 const streams = ['account', 'prediction'] as const;
 
 /** Names of accounts, and the caller's own reference: no id of a thing that another account may have. */
@@ -46,7 +50,7 @@ function inVirtualTime<T extends object>(rig: CommandRig, part: T): T {
   });
 }
 
-type Things = Readonly<Record<'orderId' | 'commandId' | 'supersedes' | 'approvalId', string>>;
+type Things = Readonly<Record<'orderId' | 'commandId' | 'supersedes' | 'approvalId' | 'jobId' | 'rowId', string>>;
 
 /** A desk behind REST that knows, of either account, an order, a place that is presumed absent and an approval that waits. */
 async function startBoth() {
@@ -68,7 +72,9 @@ async function startBoth() {
     }
     return (stream: (typeof streams)[number]): Things => {
       const commandId = placed[streams.indexOf(stream)] ?? '';
-      return { orderId: orders[accountId] ?? '', commandId, supersedes: commandId, approvalId: asked.approval.approvalId };
+      const { approvalId } = asked.approval;
+      const [rowId, jobId] = [rowIds[accountId] ?? '', jobIds[accountId] ?? ''];
+      return { orderId: orders[accountId] ?? '', commandId, supersedes: commandId, approvalId, jobId, rowId };
     };
   };
   const known = { own: await things(own), foreign: await things(other) };
@@ -77,7 +83,10 @@ async function startBoth() {
   expect(commands.map(({ presumedAbsent }) => presumedAbsent)).toEqual([true, true, true, true]);
   reads.commands = commands.map((command) => ({ command, evidence: [] }));
   const auth = { tokens: [{ name: 'desk', sha256: sha256(token), scopes, accounts: [own] }] };
-  const ports = { reads, commandReads: reads, commands: inVirtualTime(rig, rig.desk) };
+  const quarantine = new MemoryQuarantine();
+  quarantine.rows = Object.entries(rowIds).map(([accountId, id]) => sampleRow({ id, accountId }));
+  quarantine.jobs = Object.entries(jobIds).map(([accountId, id]) => ({ ...sampleJob(), jobId: id, filter: { accountId } }));
+  const ports = { reads, commandReads: reads, quarantine, commands: inVirtualTime(rig, rig.desk) };
   return { rig, known, rest: await startRest({ auth, ports }) };
 }
 
@@ -111,11 +120,19 @@ async function answerTo(route: Route, { rig, rest }: Both, { things, stream, acc
   return { status: answer.status, text, headers: said, tookMs: rig.clock.monotonicMs() - beganMs };
 }
 
-const nothing: Things = { orderId: missing, commandId: missing, supersedes: missing, approvalId: missing };
+const nothing: Things = {
+  orderId: missing,
+  commandId: missing,
+  supersedes: missing,
+  approvalId: missing,
+  jobId: missing,
+  rowId: '779009',
+};
 const routes = routeTable.filter((route) => idsTaken(route).length > 0);
 
 it('is about every kind of id', () => {
-  expect([...new Set(routes.flatMap(idsTaken))].sort()).toEqual(['approvalId', 'commandId', 'orderId', 'supersedes']);
+  const kinds = ['approvalId', 'commandId', 'jobId', 'orderId', 'rowId', 'supersedes'];
+  expect([...new Set(routes.flatMap(idsTaken))].sort()).toEqual(kinds);
 });
 
 // An order of another account was answered 404 and a random one 200: ids could be tried.

@@ -8,6 +8,7 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { MemoryCommands, sampleCommand } from '../support/memory-commands.ts';
+import { MemoryQuarantine } from '../support/memory-quarantine.ts';
 import { MemoryReads } from '../support/memory-reads.ts';
 import { MemoryService } from '../support/memory-service.ts';
 import { eventually } from '../support/poll.ts';
@@ -35,7 +36,8 @@ function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer 
   return new RestServer(
     {
       ...{ fetch, clock: systemClock, random: systemRandom, log: silentLog },
-      ...{ metrics: createMetrics(), commands, reads, commandReads: reads, service: new MemoryService(), auditTrail },
+      ...{ metrics: createMetrics(), commands, reads, commandReads: reads, auditTrail },
+      ...{ service: new MemoryService(), quarantine: new MemoryQuarantine() },
     },
     {
       host,

@@ -13,8 +13,18 @@ import { PostgresOutcomeLog } from '../../src/store/outcome-log.ts';
 import { createPool } from '../../src/store/pool.ts';
 import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
 import { PostgresOrderStore } from '../../src/store/postgres-orders.ts';
+import { PostgresQuarantine } from '../../src/store/postgres-quarantine.ts';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
-import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine.ts';
+import { countQuarantined, listQuarantined, markDealt, newestQuarantined } from '../../src/store/quarantine.ts';
+import {
+  accountsOfJobs,
+  answerJobRows,
+  answerRowsThatAreGone,
+  discardJobRows,
+  endJobs,
+  hasOpenJobs,
+  ordersOfJobs,
+} from '../../src/store/quarantine-job-rows.ts';
 import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
 import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
@@ -79,6 +89,24 @@ describe('the service as a mere member of tidemark_app', () => {
     const request = await askRepair(pool, { kind: 'backfill', stream: 'account', accountId: 'a' });
     expect(await openRepairs(pool)).toHaveLength(1);
     expect(await answerRepair(pool, request, { outcome: 'done', detail: 'read' })).toBe(true);
+    const desk = new PostgresQuarantine({ ...deps, readPool: pool });
+    const word = { by: 'desk', reason: 'checked', requestId: 'r' };
+    expect(await desk.discard({ kind: 'all' }, '1', word)).toBe(false);
+    await desk.retry({ kind: 'all' }, '1', word);
+    for (const action of ['retry', 'discard'] as const) {
+      const jobId = systemRandom.uuid();
+      expect(await desk.openJob({ kind: 'all' }, { jobId, action, filter: {}, ...word })).toBe(true);
+      expect(await desk.findJob({ kind: 'all' }, jobId)).toMatchObject({ total: 0 });
+      await desk.cancelJob({ kind: 'all' }, jobId, word);
+    }
+    expect(await hasOpenJobs(pool)).toBe(false);
+    expect(await newestQuarantined(pool)).toBe(1n);
+    expect(await accountsOfJobs(pool)).toEqual([]);
+    expect(await ordersOfJobs(pool, 'account', 'a', 1)).toEqual([]);
+    expect(await answerRowsThatAreGone(pool)).toEqual([]);
+    expect(await discardJobRows(pool, 0, 10)).toBe(0);
+    expect(await answerJobRows(pool, ['1'], { outcome: 'done', detail: 'read' })).toBe(0);
+    expect(await endJobs(pool)).toEqual([]);
     expect((await measureStorage(pool)).databaseBytes).toBeGreaterThan(0);
     expect(await countOrders(pool)).toHaveLength(1);
     const orders = {
@@ -246,6 +274,7 @@ describe('a member of tidemark_reader', () => {
       'accounts',
       'quarantine',
       'repair_requests',
+      'quarantine_jobs',
       ...journal,
     ]) {
       expect((await session.pool.query(`select * from ${table}`)).rows).toEqual([]);

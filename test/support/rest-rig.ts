@@ -12,6 +12,7 @@ import { systemRandom } from '../../src/runtime/random.ts';
 import type { AuditEntry } from '../../src/store/command-journal.ts';
 import type { PrincipalStore } from '../../src/store/principals.ts';
 import { MemoryCommands } from './memory-commands.ts';
+import { MemoryQuarantine } from './memory-quarantine.ts';
 import { MemoryReads } from './memory-reads.ts';
 import { MemoryService } from './memory-service.ts';
 import { silentLog } from './silent-log.ts';
@@ -23,7 +24,7 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly clock?: Clock;
   readonly principals?: PrincipalStore;
   /** Instead of those that live in memory. */
-  readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads'>>;
+  readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads' | 'quarantine'>>;
 }
 
 /** A REST server on a real port, over ports that live in memory. */
@@ -32,6 +33,7 @@ export async function startRest(options: RestRigOptions = {}) {
   const commands = new MemoryCommands();
   const reads = new MemoryReads();
   const service = new MemoryService();
+  const quarantine = new MemoryQuarantine();
   const metrics = createMetrics();
   const audits: AuditEntry[] = [];
   const auditTrail = { record: (entry: AuditEntry) => audits.push(entry), drained: async () => undefined };
@@ -46,6 +48,7 @@ export async function startRest(options: RestRigOptions = {}) {
         commands,
         reads,
         service,
+        quarantine,
         auditTrail,
         commandReads: reads,
         ...ports,
@@ -65,7 +68,7 @@ export async function startRest(options: RestRigOptions = {}) {
     },
   );
   await server.start();
-  return { server, commands, reads, service, audits, metrics, address: server.address ?? '' };
+  return { server, commands, reads, service, quarantine, audits, metrics, address: server.address ?? '' };
 }
 
 export interface Answered {

@@ -1,7 +1,16 @@
 import type { Route } from '../../src/http/route.ts';
 import { approvalId, commandId } from './memory-commands.ts';
+import { jobId } from './memory-quarantine.ts';
 
-const ids: Readonly<Record<string, string>> = { stream: 'account', orderId: 'ord-1', accountId: 'ACC-1', commandId, approvalId };
+const ids: Readonly<Record<string, string>> = {
+  stream: 'account',
+  orderId: 'ord-1',
+  accountId: 'ACC-1',
+  commandId,
+  approvalId,
+  jobId,
+  rowId: '17',
+};
 
 export const accountBody = {
   accountId: 'ACC-1',
@@ -39,6 +48,11 @@ const bodies: Readonly<Record<string, object>> = {
   cancelAllOfAccount: reason,
   cancelAll: reason,
   cancelAfter: { seconds: 30, accountIds: ['ACC-1'] },
+  // Counted only: a job that is made is answered with 202.
+  openQuarantineJob: { action: 'retry', filter: { accountId: 'ACC-1' }, dryRun: true, ...reason },
+  cancelQuarantineJob: reason,
+  retryQuarantined: reason,
+  discardQuarantined: reason,
   changeLimits: { accountId: 'ACC-1', bounds: { maxQuantity: '100' }, ...reason },
 };
 

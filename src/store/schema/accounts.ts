@@ -1,5 +1,18 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, customType, index, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  boolean,
+  check,
+  customType,
+  index,
+  integer,
+  json,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uuid,
+} from 'drizzle-orm/pg-core';
 
 /** The accounts that we follow, and how far their last complete read went. */
 export const accounts = pgTable(
@@ -31,24 +44,62 @@ export const credentials = pgTable('credentials', {
 });
 
 /**
+ * A retry or a discard of every row of the quarantine that matched a filter at one moment. Its rows are requests in `repair_requests`, written with it, so its
+ * progress is what those say. Ended once, when none of them is open any more, or by a person who cancels it.
+ */
+export const quarantineJobs = pgTable(
+  'quarantine_jobs',
+  {
+    jobId: uuid('job_id').primaryKey(),
+    /** `retry` or `discard`. */
+    action: text().notNull(),
+    /** `QuarantineFilter`, as it was asked for. */
+    filter: json().notNull(),
+    /** The accounts that its rows may be of; null: every account, and rows that name none. */
+    accounts: text().array(),
+    reason: text().notNull(),
+    askedBy: text('asked_by').notNull(),
+    requestId: text('request_id').notNull(),
+    askedAt: timestamp('asked_at', { withTimezone: true }).notNull().defaultNow(),
+    endedAt: timestamp('ended_at', { withTimezone: true }),
+    cancelledBy: text('cancelled_by'),
+  },
+  (t) => [
+    index('quarantine_jobs_asked').on(t.askedAt),
+    check('quarantine_jobs_action', sql`${t.action} in ('retry', 'discard')`),
+    check('quarantine_jobs_reason', sql`${t.reason} <> ''`),
+    check('quarantine_jobs_cancelled', sql`${t.cancelledBy} is null or ${t.endedAt} is not null`),
+  ],
+);
+
+/**
  * Requests of a person to the follower of an account, which is always the lane's holder: to read the account completely (`backfill`), or to read an order in
- * quarantine again (`retry`). Answered once; the process that asked and gave up answers the request itself (`withdrawn`).
+ * quarantine again (`retry`); and the rows of a job, of which those to `discard` are for the holder of the row's lane. Answered once; the process that asked and
+ * gave up answers the request itself (`withdrawn`).
  */
 export const repairRequests = pgTable(
   'repair_requests',
   {
     id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
-    /** `backfill` or `retry`. */
+    /** `backfill`, `retry` or `discard`. */
     kind: text().notNull(),
     stream: text().notNull(),
-    accountId: text('account_id').notNull(),
-    /** The quarantine row of a `retry`. */
+    /** Null only in a job: the row names no account. */
+    accountId: text('account_id'),
+    /** The quarantine row of a `retry` or a `discard`. */
     quarantineId: bigint('quarantine_id', { mode: 'bigint' }),
+    /** Null: it was asked for by itself. */
+    jobId: uuid('job_id').references(() => quarantineJobs.jobId, { onDelete: 'cascade' }),
     requestedAt: timestamp('requested_at', { withTimezone: true }).notNull().defaultNow(),
     answeredAt: timestamp('answered_at', { withTimezone: true }),
     /** `done`, `failed` or `withdrawn`; null while it is open. */
     outcome: text(),
     detail: text(),
   },
-  (t) => [index('repair_requests_open').on(t.id).where(sql`${t.answeredAt} is null`)],
+  (t) => [
+    index('repair_requests_open').on(t.id).where(sql`${t.answeredAt} is null`),
+    index('repair_requests_by_job').on(t.jobId, t.outcome).where(sql`${t.jobId} is not null`),
+    index('repair_requests_by_row').on(t.quarantineId).where(sql`${t.quarantineId} is not null`),
+    check('repair_requests_account', sql`${t.accountId} is not null or ${t.jobId} is not null`),
+  ],
 );

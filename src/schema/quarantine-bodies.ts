@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { accountIdText, type BodyResult, parseBody, plainText } from './body-fields.ts';
+import { reasonText } from './command-bodies.ts';
+import { instant } from './normalised-order.ts';
+
+const stream = z.enum(['account', 'prediction']);
+const outcome = z.enum(['done', 'failed', 'withdrawn']);
+
+/** `POST /v1/quarantine/jobs`. */
+export const quarantineJobBody = z
+  .strictObject({
+    action: z.enum(['retry', 'discard']),
+    filter: z
+      .strictObject({
+        stream: stream.optional(),
+        accountId: accountIdText.optional().describe('Left out: every account of the token'),
+        reason: plainText(1, 100).optional().describe('Why a row is in quarantine: bad_decimal, poison …'),
+      })
+      .describe('Which rows, of those that have not been dealt with; a field that is left out is any'),
+    reason: reasonText,
+    dryRun: z.boolean().optional().describe('Only count the rows: nothing is written'),
+  })
+  .meta({ id: 'QuarantineJobRequest', title: 'What is to be done with the rows of the quarantine that match' });
+
+interface QuarantineJobRequest {
+  readonly action: 'retry' | 'discard';
+  readonly filter: { readonly stream?: 'account' | 'prediction'; readonly accountId?: string; readonly reason?: string };
+  readonly reason: string;
+  readonly dryRun: boolean;
+}
+
+export function parseQuarantineJob(body: unknown): BodyResult<QuarantineJobRequest> {
+  return parseBody(quarantineJobBody, body, ({ action, filter, reason, dryRun = false }) => ({
+    action,
+    filter: {
+      ...(filter.stream !== undefined && { stream: filter.stream }),
+      ...(filter.accountId !== undefined && { accountId: filter.accountId }),
+      ...(filter.reason !== undefined && { reason: filter.reason }),
+    },
+    reason: reason.trim(),
+    dryRun,
+  }));
+}
+
+// Answers. Objects are open: a field that a later minor version adds must not break a reader of this one.
+
+const entry = z.object({
+  id: z.string().describe('int64 as text'),
+  stream,
+  accountId: z.string().optional().describe('Left out: the message names none that could be read'),
+  orderId: z.string().optional(),
+  reason: z.string().describe('Short and stable'),
+  detail: z.string(),
+  observedAt: instant,
+  recordedAt: instant,
+  dealtAt: instant.optional().describe('Left out: it has not been dealt with'),
+});
+
+export const quarantinePage = z
+  .object({ items: z.array(entry), next: z.string().optional().describe('Cursor of the next page; absent on the last') })
+  .meta({ id: 'QuarantinePage', title: 'Rows in quarantine, without their text' });
+
+export const quarantineAnswer = entry
+  .extend({
+    raw: z.string().describe('The message as it came, as text: never markup'),
+    retry: z
+      .object({
+        requestedAt: instant,
+        answeredAt: instant.optional(),
+        outcome: outcome.optional().describe('Left out: it is open'),
+        detail: z.string().optional(),
+      })
+      .optional()
+      .describe('The newest request to read its order again'),
+  })
+  .meta({ id: 'QuarantineRow', title: 'A row in quarantine, with the message as it came' });
+
+const job = z.object({
+  jobId: z.string(),
+  action: z.enum(['retry', 'discard']),
+  filter: z.looseObject({ stream: stream.optional(), accountId: z.string().optional(), reason: z.string().optional() }),
+  reason: z.string(),
+  by: z.string().describe('The principal that asked for it'),
+  state: z.enum(['running', 'ended', 'cancelled']),
+  askedAt: instant,
+  endedAt: instant.optional(),
+  cancelledBy: z.string().optional(),
+  total: z.int().describe('Rows that it has, decided when it was asked for'),
+  done: z.int(),
+  failed: z.int(),
+  withdrawn: z.int().describe('Rows that were open when it was cancelled, or a day after it was asked for'),
+  failures: z
+    .array(z.object({ detail: z.string(), rows: z.int() }))
+    .describe('Why rows failed, the most frequent first; at most ten'),
+});
+
+export const quarantineJobAnswer = z
+  .object({ job })
+  .meta({ id: 'QuarantineJob', title: 'A job over rows of the quarantine, with its progress' });
+
+export const quarantineJobList = z
+  .object({ items: z.array(job) })
+  .meta({ id: 'QuarantineJobs', title: 'The newest jobs over the quarantine' });
+
+export const quarantineJobSize = z
+  .object({
+    total: z.int().describe('Rows that the job would have'),
+    nameless: z.int().describe('Rows that name no order to read again: a retry would fail for them. 0 for a discard'),
+  })
+  .meta({ id: 'QuarantineJobSize', title: 'Rows that a job would have' });

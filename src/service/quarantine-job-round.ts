@@ -1,0 +1,102 @@
+import type { Pool } from 'pg';
+import type { FollowedAccounts } from '../connectors/account-access.ts';
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import {
+  accountsOfJobs,
+  answerJobRows,
+  answerRowsThatAreGone,
+  discardJobRows,
+  endJobs,
+  hasOpenJobs,
+  type OrderOfJobs,
+  ordersOfJobs,
+} from '../store/quarantine-job-rows.ts';
+import { readOrderAgain } from './read-again.ts';
+
+interface QuarantineJobRoundDeps {
+  readonly pool: Pool;
+  /** Empty while the lane is not held. */
+  readonly accounts: Pick<FollowedAccounts, 'account'>;
+  readonly lease: Pick<Lease, 'mayAct'>;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics['ingest'], 'quarantineJobRows'>;
+  readonly log: Log;
+}
+
+interface QuarantineJobRoundOptions {
+  readonly lane: number;
+  /** Orders of all jobs that one round reads again, one after the other. */
+  readonly ordersARound: number;
+  /** Rows that one round discards. */
+  readonly discardsARound: number;
+  /** For one order; an account may wait for its connection. */
+  readonly readWithinMs: number;
+}
+
+/** With a round every 2 s: at most ten orders a second, which leaves the platform's budget to audits, and a full quarantine discarded in under two minutes. */
+const pace = { ordersARound: 20, discardsARound: 500, readWithinMs: 60_000 };
+
+/**
+ * Carries out the rows of jobs over the quarantine, a bounded part of them in each round: reads the orders of accounts that this process follows, and discards
+ * the rows of its lane. All state is in the database, so the next holder goes on where this one stopped.
+ */
+export class QuarantineJobRound {
+  private readonly deps: QuarantineJobRoundDeps;
+  private readonly options: QuarantineJobRoundOptions;
+
+  constructor(deps: QuarantineJobRoundDeps, options: { readonly lane: number } & Partial<QuarantineJobRoundOptions>) {
+    this.deps = deps;
+    this.options = { ...pace, ...options };
+  }
+
+  /** Resolves early when `signal` aborts. Rejects when the database can't be reached. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { pool, lease, log } = this.deps;
+    if (!lease.mayAct() || !(await hasOpenJobs(pool))) return;
+    const { lane, discardsARound } = this.options;
+    for (const { kind, rows } of await answerRowsThatAreGone(pool)) this.count(kind, 'failed', rows);
+    this.count('discard', 'done', await discardJobRows(pool, lane, discardsARound));
+    await this.readOrders(signal);
+    for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over the quarantine has ended');
+  }
+
+  /** The accounts in equal parts, so that one with many rows does not hold up the others. */
+  private async readOrders(signal: AbortSignal): Promise<void> {
+    const { pool, accounts } = this.deps;
+    const asked = await accountsOfJobs(pool);
+    const followed = asked.filter(({ stream, accountId }) => accounts.account(stream, accountId) !== undefined);
+    let left = this.options.ordersARound;
+    for (const [at, { stream, accountId }] of followed.entries()) {
+      const part = Math.ceil(left / (followed.length - at));
+      if (part === 0) return;
+      const orders = await ordersOfJobs(pool, stream, accountId, part);
+      left -= orders.length;
+      for (const order of orders) {
+        if (signal.aborted) return;
+        await this.readOrder(stream, accountId, order, signal);
+      }
+    }
+  }
+
+  private async readOrder(stream: Stream, accountId: string, order: OrderOfJobs, signal: AbortSignal): Promise<void> {
+    const { pool, accounts, clock } = this.deps;
+    const account = accounts.account(stream, accountId);
+    if (account === undefined) return;
+    const { orderId, requests } = order;
+    const late = new AbortController();
+    const timer = clock.after(this.options.readWithinMs, () => late.abort());
+    const within = AbortSignal.any([late.signal, signal]);
+    const answer = await readOrderAgain(pool, account, { stream, orderId }, within).finally(() => timer.cancel());
+    // The lane was lost, or the process stops: its failure says nothing of the order, and the next holder reads it.
+    if (answer.outcome === 'failed' && (signal.aborted || accounts.account(stream, accountId) !== account)) return;
+    this.count('retry', answer.outcome, await answerJobRows(pool, requests, answer));
+  }
+
+  private count(kind: string, outcome: string, rows: number): void {
+    if (rows > 0) this.deps.metrics.quarantineJobRows.inc({ kind, outcome }, rows);
+  }
+}
