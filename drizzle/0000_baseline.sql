@@ -54,10 +54,13 @@ CREATE TABLE public.orders (
   state json NOT NULL,
   join_state json NOT NULL,
   updated_at timestamptz DEFAULT now() NOT NULL,
+  closed_changed_at timestamptz GENERATED ALWAYS AS (case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end) STORED,
   CONSTRAINT orders_stream_order_id_pk PRIMARY KEY (stream, order_id)
 ) WITH (fillfactor = 80);
 
 CREATE INDEX orders_by_account ON public.orders (account_id, stream, is_open, order_id);
+-- Closed orders by newest change. Open ones are not in it, so their updates stay within the page.
+CREATE INDEX orders_closed ON public.orders (account_id, stream, closed_changed_at, order_id) WHERE closed_changed_at is not null;
 
 CREATE SEQUENCE public.order_updates_seq AS bigint;
 

@@ -308,8 +308,14 @@ table orders with (fillfactor=80)
   state json not null
   join_state json not null
   updated_at timestamp with time zone not null default now()
+  closed_changed_at timestamp with time zone generated always as (
+CASE
+    WHEN (status = ANY (ARRAY['filled'::text, 'replaced'::text, 'canceled'::text, 'expired'::text, 'rejected'::text])) THEN updated_at
+    ELSE NULL::timestamp with time zone
+END) stored
   constraint orders_stream_order_id_pk PRIMARY KEY (stream, order_id)
 CREATE INDEX orders_by_account ON public.orders USING btree (account_id, stream, is_open, order_id)
+CREATE INDEX orders_closed ON public.orders USING btree (account_id, stream, closed_changed_at, order_id) WHERE (closed_changed_at IS NOT NULL)
 grant select to tidemark_app
 grant select to tidemark_reader
 

@@ -5,11 +5,11 @@ import { cancelAfter, cancelAllOfAccount, cancelAllOfService } from './routes/ca
 import { listCommands, reconcile, settleCommand, showCommand } from './routes/commands.ts';
 import { haltAccount, haltService, listHalts, resumeAccount, resumeService } from './routes/halts.ts';
 import { changeLimits, listLimits } from './routes/limits.ts';
+import { countOrders, listOrders } from './routes/order-lists.ts';
 import {
   cancelOrder,
   cancelPredictionOrder,
   getOrder,
-  listOrders,
   listUpdates,
   placeOrder,
   placePredictionOrder,
@@ -26,6 +26,7 @@ export const routeTable: readonly Route[] = [
   cancelOrder,
   cancelPredictionOrder,
   listOrders,
+  countOrders,
   getOrder,
   listUpdates,
   listCommands,

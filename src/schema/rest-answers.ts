@@ -33,6 +33,13 @@ const next = z.string().optional().describe('Cursor of the next page; absent on 
 
 export const orderPage = z.object({ items: z.array(orderAnswer), next }).meta({ id: 'OrderPage', title: 'A page of orders' });
 
+export const orderCounts = z
+  .object({
+    items: z.array(z.object({ status: z.enum(orderStatuses), orders: z.int().positive() })),
+    complete: z.boolean().describe('False: of closed orders only the newest were counted'),
+  })
+  .meta({ id: 'OrderCounts', title: 'Orders by status' });
+
 export const updatePage = z
   .object({
     items: z.array(updateRecord),

@@ -21,6 +21,23 @@ export interface OrderFilter {
   readonly symbol?: string;
   readonly status?: OrderStatus;
   readonly open?: boolean;
+  /** Stored in its newest state at or after `since` and before `until`: ISO 8601 in UTC, by the database's clock. */
+  readonly since?: string;
+  readonly until?: string;
+  /** A direction: a short sale sells, and a buy that covers one buys. */
+  readonly side?: 'buy' | 'sell';
+  readonly origin?: 'tidemark' | 'external';
+  /** An id or a reference of the order, whole or a part of it. */
+  readonly q?: string;
+}
+
+/** `-updatedAt`: by the time of the newest stored change, newest first. */
+export type OrderSort = 'orderId' | '-updatedAt';
+
+/** `complete` false: of closed orders only the newest were counted. */
+export interface OrderCounts {
+  readonly items: readonly { readonly status: OrderStatus; readonly orders: number }[];
+  readonly complete: boolean;
 }
 
 export interface CommandFilter {
@@ -75,13 +92,19 @@ export interface StreamedUpdate {
  * The read side of REST: Postgres behind it, on any instance, holder of the lane or not. Every call has a deadline; rejects when the database can't be reached.
  */
 export interface OrderReads {
-  /** By (stream, orderId), at most `limit`. */
+  /**
+   * By (stream, orderId) unless `sort` says otherwise, at most `limit`. A page of few matches may be short, or empty, and still have a `next`. An order that
+   * changes while its list is read by newest change moves to the front, so it may be on no page: the stream of updates has it.
+   */
   listOrders(
     scope: AccountScope,
     filter: OrderFilter,
     after: readonly string[] | undefined,
     limit: number,
+    sort?: OrderSort,
   ): Promise<Page<StoredOrder>>;
+  /** Open orders by status; with `since`, those of all orders that were stored in their newest state since then. */
+  countOrders(scope: AccountScope, filter: Pick<OrderFilter, 'stream' | 'accountId' | 'since'>): Promise<OrderCounts>;
   getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined>;
   /** Payloads by revision, oldest first, from above `afterRevision`; undefined: no such order in the scope. Payloads older than the retention are gone. */
   history(

@@ -3,15 +3,20 @@ import type { Command, CommandWithEvidence } from '../domain/command.ts';
 import type { Stream } from '../domain/order.ts';
 import { inScope, scopeParameter } from './account-scope.ts';
 import { isCommandId } from './command-reads.ts';
+import { countOrdersByStatus } from './count-orders.ts';
 import { decodeCommand, decodeEvidence, type EvidenceRow, evidenceColumns, type StoredCommand } from './decode-command.ts';
+import { findOrders } from './find-orders.ts';
+import { listNewestOrders } from './list-newest-orders.ts';
 import { listOrders, loadOrders, type OrderPageQuery, type OrderQuery } from './list-orders.ts';
 import type {
   AccountRow,
   AccountScope,
   CommandFilter,
   ExposureRow,
+  OrderCounts,
   OrderFilter,
   OrderReads,
+  OrderSort,
   Page,
   StoredOrder,
   StreamedUpdate,
@@ -44,10 +49,15 @@ export class PostgresOrderReads implements OrderReads {
     filter: OrderFilter,
     after: readonly string[] | undefined,
     limit: number,
+    sort: OrderSort = 'orderId',
   ): Promise<Page<StoredOrder>> {
-    const result = await this.pages.ask({ scope, filter, after, limit });
+    const result = await this.pages.ask({ scope, filter, after, limit, sort });
     if (result.status === 'rejected') throw result.reason;
     return result.value;
+  }
+
+  countOrders(scope: AccountScope, filter: Pick<OrderFilter, 'stream' | 'accountId' | 'since'>): Promise<OrderCounts> {
+    return this.read((pool) => countOrdersByStatus(pool, scope, filter));
   }
 
   async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
@@ -104,7 +114,7 @@ export class PostgresOrderReads implements OrderReads {
     return Promise.allSettled(
       queries.map((query) => {
         const name = JSON.stringify(query);
-        const read = reads.get(name) ?? this.read((pool) => listOrders(pool, query));
+        const read = reads.get(name) ?? this.read((pool) => readPage(pool, query));
         reads.set(name, read);
         return read;
       }),
@@ -114,6 +124,13 @@ export class PostgresOrderReads implements OrderReads {
   private read<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
     return retryTransaction(this.deps, () => work(this.deps.pool));
   }
+}
+
+/** A text that names orders whole finds those, and only without one is it looked for as a part. Only the first page asks: those orders have no second one. */
+async function readPage(pool: Pool, query: OrderPageQuery): Promise<Page<StoredOrder>> {
+  const named = query.after === undefined ? await findOrders(pool, query) : [];
+  if (named.length > 0) return { items: named };
+  return query.sort === '-updatedAt' ? listNewestOrders(pool, query) : listOrders(pool, query);
 }
 
 /** The accounts that were ever followed, with their open orders counted in `orders_by_account`. */

@@ -86,6 +86,7 @@ describe('the service as a mere member of tidemark_app', () => {
       filter: { stream: 'prediction', accountId: 'acct-1' },
       after: undefined,
       limit: 10,
+      sort: 'orderId',
     } as const;
     expect((await listOrders(pool, orders)).items).toHaveLength(1);
     expect(await readSchemaVersion(pool)).toEqual({ kind: 'current' });

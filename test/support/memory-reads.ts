@@ -1,12 +1,14 @@
 import type { Command, CommandWithEvidence } from '../../src/domain/command.ts';
-import type { Stream } from '../../src/domain/order.ts';
+import type { OrderStatus, Stream } from '../../src/domain/order.ts';
 import type {
   AccountRow,
   AccountScope,
   CommandFilter,
   ExposureRow,
+  OrderCounts,
   OrderFilter,
   OrderReads,
+  OrderSort,
   Page,
   StoredOrder,
   StreamedUpdate,
@@ -28,6 +30,8 @@ export class MemoryReads implements OrderReads {
   lookedAt = 5000;
   /** Thrown by every read while it is set: the database is away. */
   failure: Error | undefined;
+  /** Of the lists of orders that were asked for. */
+  readonly filters: OrderFilter[] = [];
   /** Of the log, since the start. */
   logReads = 0;
 
@@ -55,15 +59,37 @@ export class MemoryReads implements OrderReads {
     filter: OrderFilter,
     after: readonly string[] | undefined,
     limit: number,
+    sort: OrderSort = 'orderId',
   ): Promise<Page<StoredOrder>> {
     this.reach();
+    this.filters.push(filter);
     const key = ({ stream, orderId }: StoredOrder) => `${stream}:${orderId}`;
-    const found = this.orders
+    const inScope = this.orders
       .filter((order) => sees(scope, order.accountId) && (filter.accountId ?? order.accountId) === order.accountId)
-      .filter((order) => (filter.stream ?? order.stream) === order.stream)
+      .filter((order) => (filter.stream ?? order.stream) === order.stream);
+    if (sort === '-updatedAt') {
+      // Those that changed last stand last.
+      const changed = (order: StoredOrder) => `2026-11-21T14:30:01.${String(this.orders.indexOf(order)).padStart(6, '0')}Z`;
+      const older = inScope.reverse().filter((order) => after === undefined || changed(order) < (after[0] ?? ''));
+      return pageOf(older, limit, (last) => [changed(last), last.stream, last.orderId]);
+    }
+    const found = inScope
       .filter((order) => after === undefined || key(order) > after.join(':'))
       .sort((a, b) => (key(a) < key(b) ? -1 : 1));
     return pageOf(found, limit, (last) => [last.stream, last.orderId]);
+  }
+
+  async countOrders(scope: AccountScope, { accountId }: Pick<OrderFilter, 'accountId'>): Promise<OrderCounts> {
+    this.reach();
+    const seen = this.orders.filter(
+      (order) => sees(scope, order.accountId) && (accountId ?? order.accountId) === order.accountId,
+    );
+    const counts = new Map<OrderStatus, number>();
+    for (const { state } of seen) {
+      const { status } = JSON.parse(state) as { readonly status: OrderStatus };
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+    }
+    return { items: [...counts].map(([status, orders]) => ({ status, orders })), complete: true };
   }
 
   async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
