@@ -331,11 +331,15 @@ CREATE TABLE public.repair_requests (
   stream text NOT NULL,
   account_id text NOT NULL,
   quarantine_id bigint,
+  since timestamptz,
+  asked_by text,
+  reason text,
   requested_at timestamptz DEFAULT now() NOT NULL,
   answered_at timestamptz,
   outcome text,
   detail text,
-  CONSTRAINT repair_requests_kind CHECK (kind = 'backfill' AND quarantine_id IS NULL OR kind = 'retry' AND quarantine_id IS NOT NULL),
+  CONSTRAINT repair_requests_kind CHECK (kind IN ('read', 'backfill') AND quarantine_id IS NULL OR kind = 'retry' AND quarantine_id IS NOT NULL),
+  CONSTRAINT repair_requests_since CHECK (since IS NULL OR kind = 'backfill'),
   CONSTRAINT repair_requests_answer CHECK (num_nulls(answered_at, outcome) IN (0, 2) AND outcome IN ('done', 'failed', 'withdrawn'))
 );
 
@@ -1557,7 +1561,7 @@ GRANT SELECT ON public.orders, public.order_updates, public.order_bindings TO ti
 GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.accounts TO tidemark_app;
 GRANT SELECT, UPDATE (dealt_at), DELETE ON public.quarantine TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
-GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id), UPDATE (answered_at, outcome, detail), DELETE ON public.repair_requests TO tidemark_app;
+GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id, since, asked_by, reason), UPDATE (answered_at, outcome, detail), DELETE ON public.repair_requests TO tidemark_app;
 
 -- The service may step commands, and takes nothing away but published events.
 GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts, public.command_fence TO tidemark_app;

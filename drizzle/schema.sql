@@ -370,17 +370,21 @@ table repair_requests
   stream text not null
   account_id text not null
   quarantine_id bigint
+  since timestamp with time zone
+  asked_by text
+  reason text
   requested_at timestamp with time zone not null default now()
   answered_at timestamp with time zone
   outcome text
   detail text
   constraint repair_requests_answer CHECK (((num_nulls(answered_at, outcome) = ANY (ARRAY[0, 2])) AND (outcome = ANY (ARRAY['done'::text, 'failed'::text, 'withdrawn'::text]))))
-  constraint repair_requests_kind CHECK ((((kind = 'backfill'::text) AND (quarantine_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL))))
+  constraint repair_requests_kind CHECK ((((kind = ANY (ARRAY['read'::text, 'backfill'::text])) AND (quarantine_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL))))
   constraint repair_requests_pkey PRIMARY KEY (id)
+  constraint repair_requests_since CHECK (((since IS NULL) OR (kind = 'backfill'::text)))
 CREATE INDEX repair_requests_open ON public.repair_requests USING btree (id) WHERE (answered_at IS NULL)
 grant delete, select to tidemark_app
 grant select to tidemark_reader
-grant insert (kind, stream, account_id, quarantine_id) to tidemark_app
+grant insert (kind, stream, account_id, quarantine_id, since, asked_by, reason) to tidemark_app
 grant update (answered_at, outcome, detail) to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.add_command_evidence(p_command_id uuid, p_evidence json)

@@ -194,9 +194,10 @@ export class AccountSession {
       unrecovered: this.parts.unrecovered.count,
       inDoubt: this.parts.doubts.count,
       absent: this.parts.absent.shown,
+      silentLosses: this.parts.audit.silentLosses,
       ...(lastEventMs !== undefined && { lastEventMs }),
       ...(lastResyncMs !== undefined && { lastResyncMs }),
-      ...(lastAuditMs !== undefined && { lastAuditMs }),
+      ...(lastAuditMs !== undefined && { lastAuditMs, lastAuditFound: this.parts.audit.found }),
       ...(lastError !== undefined && { lastError }),
     };
   }

@@ -23,6 +23,13 @@ const accountStates = [
 ] as const;
 export type AccountState = (typeof accountStates)[number];
 
+/** `orders` were read, `changes` of them were new to us, and of these the stream lost `silentLosses`: known 5 s after the audit. */
+export interface AuditFindings {
+  readonly orders: number;
+  readonly changes: number;
+  readonly silentLosses: number;
+}
+
 /** For `/status`. Times are wall time, milliseconds since the epoch. */
 export interface AccountStatus {
   readonly accountId: string;
@@ -38,6 +45,10 @@ export interface AccountStatus {
   readonly lastEventMs?: number;
   readonly lastResyncMs?: number;
   readonly lastAuditMs?: number;
+  /** Of the last complete audit. */
+  readonly lastAuditFound?: AuditFindings;
+  /** Changes that the stream lost and an audit found, since this process follows the account. */
+  readonly silentLosses: number;
   readonly lastError?: string;
 }
 

@@ -6,8 +6,10 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
+import type { AccountRepairs } from '../store/account-repairs.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore, PrincipalToken } from '../store/principals.ts';
+import type { AccountStates } from './account-states.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
@@ -35,7 +37,10 @@ export interface RestServerDeps {
   readonly reads: OrderReads;
   /** The same on separate connections, for routes that change something: their reads never wait behind a caller's pages. */
   readonly commandReads: OrderReads;
-  /** Records writes that are denied. */
+  /** Reads of accounts that people ask for. */
+  readonly repairs: AccountRepairs;
+  readonly accountStates: AccountStates;
+  /** Records writes that are denied, and acts that no other part records. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
   readonly principals?: PrincipalStore;
@@ -113,6 +118,9 @@ export class RestServer implements Service {
       authenticator: this.authenticator,
       commands,
       reads,
+      repairs: deps.repairs,
+      accountStates: deps.accountStates,
+      auditTrail: deps.auditTrail,
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       documents,

@@ -1,4 +1,5 @@
 import type { Route } from './route.ts';
+import { backfillAccount, listRepairs, readAccount } from './routes/account-reads.ts';
 import { listAccounts, showExposure } from './routes/accounts.ts';
 import { approve, listApprovals } from './routes/approvals.ts';
 import { cancelAfter, cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
@@ -34,6 +35,9 @@ export const routeTable: readonly Route[] = [
   settleCommand,
   streamUpdates,
   listAccounts,
+  readAccount,
+  backfillAccount,
+  listRepairs,
   showExposure,
   listHalts,
   haltAccount,

@@ -1,9 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { AccountRepairs } from '../store/account-repairs.ts';
 import type { OrderReads } from '../store/order-reads.ts';
+import type { AccountStates } from './account-states.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
 import type { IdKind } from './request-fields.ts';
@@ -18,6 +21,11 @@ export interface RouteParts {
   readonly commands: Commands;
   /** For a route that changes something: on separate connections, so that it never waits behind a caller's pages. */
   readonly reads: OrderReads;
+  /** Reads of accounts that people ask for. */
+  readonly repairs: AccountRepairs;
+  readonly accountStates: AccountStates;
+  /** For an act that no other part records. */
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
   readonly pages: Pages;
   readonly hub: StreamHub;
   readonly documents: Documents;

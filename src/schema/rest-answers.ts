@@ -154,9 +154,57 @@ export const commandPage = z
   .object({ items: z.array(commandAnswer), next })
   .meta({ id: 'CommandPage', title: 'A page of commands, newest first' });
 
+const followedAccount = z.object({
+  stream,
+  accountId: z.string(),
+  isSim: z.boolean(),
+  openOrders: z.int(),
+  state: z
+    .string()
+    .optional()
+    .describe(
+      'connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required; not_followed where no login sees the account now',
+    ),
+  since: instant.optional().describe('Since when it is in this state'),
+  lastEvent: instant.optional(),
+  lastResync: instant.optional().describe('The last complete read after a connection'),
+  lastAudit: z
+    .object({
+      at: instant,
+      orders: z.int().describe('Orders that it read'),
+      changes: z.int().describe('Of these, changes that were new here'),
+      silentLosses: z.int().describe('Of these, changes that the stream lost; known 5 s after the audit'),
+    })
+    .optional(),
+  silentLosses: z.int().optional().describe('Of all audits since the answering process follows the account'),
+  lastError: z.string().optional(),
+  tokenExpires: instant.optional().describe('End of the token that follows the account; it is renewed before'),
+  tokenSecondsLeft: z.int().nonnegative().optional(),
+});
+
 export const accountList = z
-  .object({ items: z.array(z.object({ stream, accountId: z.string(), isSim: z.boolean(), openOrders: z.int() })) })
+  .object({
+    items: z.array(followedAccount),
+    statesKnown: z.boolean().describe('False: this process stands by, and only the holder of the lane knows the states'),
+  })
   .meta({ id: 'AccountList', title: 'Accounts that are followed' });
+
+const accountRepair = z.object({
+  requestId: int64,
+  kind: z.enum(['read', 'backfill']),
+  stream,
+  from: instant.optional(),
+  by: z.string().optional().describe('Left out: it was asked for at the command line'),
+  reason: z.string().optional(),
+  requestedAt: instant,
+  state: z.enum(['waiting', 'done', 'failed', 'withdrawn']).describe('`waiting`: it waits, or is under way'),
+  detail: z.string().optional(),
+  answeredAt: instant.optional(),
+});
+
+export const accountRepairList = z
+  .object({ items: z.array(accountRepair) })
+  .meta({ id: 'AccountRepairs', title: 'Reads of an account that people asked for' });
 
 const exposureRow = z.object({
   accountId: z.string(),

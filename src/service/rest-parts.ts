@@ -1,6 +1,7 @@
 import { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Config } from '../config/config.ts';
+import type { AccountStates } from '../http/account-states.ts';
 import { readGateDefaults } from '../http/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../http/rest-server.ts';
 import { streamHubDefaults } from '../http/stream/stream-hub.ts';
@@ -8,6 +9,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { AccountRepairs } from '../store/account-repairs.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore } from '../store/principals.ts';
@@ -21,6 +23,8 @@ interface RestPartsDeps {
   readonly commands: Commands;
   readonly reads: OrderReads;
   readonly commandReads: OrderReads;
+  readonly repairs: AccountRepairs;
+  readonly accountStates: AccountStates;
   readonly principals: PrincipalStore;
   readonly journal: Pick<CommandJournal, 'audit'>;
 }

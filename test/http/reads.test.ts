@@ -179,7 +179,7 @@ describe('the other reads', () => {
     const row = { accountId: 'ACC-1', stream: 'account', symbol: 'AAPL', side: 'BUY', openOrders: 2 } as const;
     const sums = { openQuantity: '60.5', unresolvedCommands: 1, unresolvedQuantity: '10' };
     rig.reads.exposureRows = [{ ...row, ...sums }];
-    expect((await get('/v1/accounts')).body).toEqual({ items: rig.reads.accountRows });
+    expect((await get('/v1/accounts')).body).toEqual({ items: rig.reads.accountRows, statesKnown: false });
     expect((await get('/v1/exposure?accountId=ACC-1')).body).toEqual({ items: [{ ...row, ...sums }] });
     expect((await get('/v1/halts')).body).toEqual({ halts: [] });
   });

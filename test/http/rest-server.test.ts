@@ -9,6 +9,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { MemoryCommands, sampleCommand } from '../support/memory-commands.ts';
 import { MemoryReads } from '../support/memory-reads.ts';
+import { MemoryRepairs } from '../support/memory-repairs.ts';
 import { eventually } from '../support/poll.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { ask, type RestRigOptions, sha256, startIssuer, startRest } from '../support/rest-rig.ts';
@@ -35,6 +36,7 @@ function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer 
     {
       ...{ fetch, clock: systemClock, random: systemRandom, log: silentLog },
       ...{ metrics: createMetrics(), commands, reads, commandReads: reads, auditTrail },
+      ...{ repairs: new MemoryRepairs(), accountStates: () => undefined },
     },
     {
       host,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { FollowedAccount } from '../../src/http/account-states.ts';
 import { readGateDefaults } from '../../src/http/read-gate.ts';
 import { RestServer, type RestServerDeps, type RestServerOptions } from '../../src/http/rest-server.ts';
 import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
@@ -13,6 +14,7 @@ import type { AuditEntry } from '../../src/store/command-journal.ts';
 import type { PrincipalStore } from '../../src/store/principals.ts';
 import { MemoryCommands } from './memory-commands.ts';
 import { MemoryReads } from './memory-reads.ts';
+import { MemoryRepairs } from './memory-repairs.ts';
 import { silentLog } from './silent-log.ts';
 
 export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream' | 'readGate'>> {
@@ -30,12 +32,27 @@ export async function startRest(options: RestRigOptions = {}) {
   const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, ...over } = options;
   const commands = new MemoryCommands();
   const reads = new MemoryReads();
+  const repairs = new MemoryRepairs();
+  const followed: { accounts: readonly FollowedAccount[] | undefined } = { accounts: undefined };
   const metrics = createMetrics();
   const audits: AuditEntry[] = [];
   const auditTrail = { record: (entry: AuditEntry) => audits.push(entry), drained: async () => undefined };
   const server = new RestServer(
     {
-      ...{ fetch, clock, random: systemRandom, log, metrics, commands, reads, auditTrail, commandReads: reads, ...ports },
+      ...{
+        fetch,
+        clock,
+        random: systemRandom,
+        log,
+        metrics,
+        commands,
+        reads,
+        auditTrail,
+        commandReads: reads,
+        repairs,
+        ...ports,
+      },
+      accountStates: () => followed.accounts,
       ...(principals !== undefined && { principals }),
     },
     {
@@ -51,7 +68,7 @@ export async function startRest(options: RestRigOptions = {}) {
     },
   );
   await server.start();
-  return { server, commands, reads, audits, metrics, address: server.address ?? '' };
+  return { server, commands, reads, repairs, followed, audits, metrics, address: server.address ?? '' };
 }
 
 export interface Answered {

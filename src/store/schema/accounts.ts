@@ -31,19 +31,24 @@ export const credentials = pgTable('credentials', {
 });
 
 /**
- * Requests of a person to the follower of an account, which is always the lane's holder: to read the account completely (`backfill`), or to read an order in
- * quarantine again (`retry`). Answered once; the process that asked and gave up answers the request itself (`withdrawn`).
+ * Requests of a person to the follower of an account, which is always the lane's holder: to read the account from a time on or completely (`backfill`), to read
+ * its newest changes (`read`), or to read an order in quarantine again (`retry`). Answered once; the process that asked and gave up answers the request itself (`withdrawn`).
  */
 export const repairRequests = pgTable(
   'repair_requests',
   {
     id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
-    /** `backfill` or `retry`. */
+    /** `read`, `backfill` or `retry`. */
     kind: text().notNull(),
     stream: text().notNull(),
     accountId: text('account_id').notNull(),
     /** The quarantine row of a `retry`. */
     quarantineId: bigint('quarantine_id', { mode: 'bigint' }),
+    /** Of a `backfill`: orders that changed since then; null: all. */
+    since: timestamp({ withTimezone: true }),
+    /** The principal and its reason; null where it was asked for at the command line. */
+    askedBy: text('asked_by'),
+    reason: text(),
     requestedAt: timestamp('requested_at', { withTimezone: true }).notNull().defaultNow(),
     answeredAt: timestamp('answered_at', { withTimezone: true }),
     /** `done`, `failed` or `withdrawn`; null while it is open. */
