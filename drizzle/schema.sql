@@ -121,8 +121,10 @@ table command_events
   snapshot json not null
   recorded_at timestamp with time zone not null default now()
   published_at timestamp with time zone
+  tx_id xid8 not null default pg_current_xact_id()
   constraint command_events_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
   constraint command_events_pkey PRIMARY KEY (id)
+CREATE INDEX command_events_in_order ON public.command_events USING btree (tx_id, id)
 CREATE INDEX command_events_unpublished ON public.command_events USING btree (id) WHERE (published_at IS NULL)
 CREATE UNIQUE INDEX command_events_versions ON public.command_events USING btree (command_id, version)
 CREATE TRIGGER command_events_guard BEFORE DELETE OR UPDATE ON public.command_events FOR EACH ROW EXECUTE FUNCTION command_events_guard()
@@ -204,6 +206,14 @@ table credentials
   constraint credentials_pkey PRIMARY KEY (credential)
 grant insert, select, update to tidemark_app
 
+table event_floor
+  one boolean not null default true
+  tx_id xid8 not null
+  constraint event_floor_one CHECK (one)
+  constraint event_floor_pkey PRIMARY KEY (one)
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
 table evidence
   command_id uuid not null
   number integer not null
@@ -219,6 +229,15 @@ table evidence
   constraint evidence_number CHECK ((number > 0))
 CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
 grant insert, select to tidemark_app
+grant select to tidemark_reader
+
+table halt_events
+  tx_id xid8 not null default pg_current_xact_id()
+  id bigint not null default nextval('command_events_id_seq'::regclass)
+  snapshot json not null
+  recorded_at timestamp with time zone not null default now()
+  constraint halt_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
+grant delete, select to tidemark_app
 grant select to tidemark_reader
 
 table halts
@@ -237,6 +256,7 @@ table halts
 CREATE UNIQUE INDEX halts_one_active ON public.halts USING btree (COALESCE(account_id, ''::text), cause) WHERE (cleared_at IS NULL)
 CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION halts_guard()
 CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+CREATE TRIGGER halts_told AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION tell_halt()
 grant insert, select to tidemark_app
 grant select to tidemark_reader
 grant update (cleared_at, cleared_by, cleared_reason) to tidemark_app
@@ -1605,6 +1625,20 @@ BEGIN
 END
 $function$
 grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.tell_halt()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  INSERT INTO public.halt_events (snapshot) VALUES (json_strip_nulls(json_build_object(
+    'haltId', NEW.halt_id, 'accountId', NEW.account_id, 'cause', NEW.cause, 'reason', NEW.reason, 'by', NEW.raised_by, 'sinceMs', public.time_to_ms(NEW.since),
+    'clearedAtMs', public.time_to_ms(NEW.cleared_at), 'clearedBy', NEW.cleared_by, 'clearedReason', NEW.cleared_reason)));
+  RETURN NULL;
+END
+$function$
 
 CREATE OR REPLACE FUNCTION public.tell_step(p_command_id uuid)
  RETURNS json

@@ -44,9 +44,6 @@ export const cursorField = z.string().min(1).max(longestCursor).exactOptional().
 export const accountField = z.string().regex(idKinds.accountId, 'must be 1 to 50 visible ASCII characters');
 export const streamField = z.enum(['account', 'prediction']);
 
-/** An int64 as text: a position in the log, a revision. */
-export const positionField = z.string().regex(/^(?:0|[1-9]\d{0,17})$/, 'must be a whole number of at most 18 digits');
-
 /** The last microsecond that Postgres and ISO 8601 write with four digits of a year. */
 const lastMicros = 253_402_300_799_999_999n;
 const notAnInstant = 'must be a time in ISO 8601 with its zone, from 1970 on';
@@ -67,3 +64,6 @@ function microsText(micros: bigint): string {
   const millis = new Date(Number(micros / 1_000n)).toISOString().slice(0, -1);
   return `${millis}${String(micros % 1_000n).padStart(3, '0')}Z`;
 }
+
+/** An int64 as text: a position in the log, a revision. */
+export const positionField = z.string().regex(/^(?:0|[1-9]\d{0,17})$/, 'must be a whole number of at most 18 digits');

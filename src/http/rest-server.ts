@@ -24,6 +24,7 @@ import { routeTable } from './route-table.ts';
 import { observeRequest, sendProblem } from './send-answer.ts';
 import { LoopShare, Pages } from './send-page.ts';
 import { serveRoutes } from './serve-routes.ts';
+import { EventTail } from './stream/event-tail.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
 
 export interface RestServerDeps {
@@ -87,6 +88,7 @@ export class RestServer implements Service {
   private readonly jwt: JwtVerifier | undefined;
   private readonly tokens: StaticTokens | undefined;
   private readonly hub: StreamHub;
+  private readonly eventTail: EventTail;
   private readonly deniedWrites: DeniedWrites;
   private readonly draining = new AbortController();
   private inFlight = 0;
@@ -110,6 +112,7 @@ export class RestServer implements Service {
       ...(this.tokens === undefined ? {} : { tokens: this.tokens }),
     });
     this.hub = new StreamHub({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
+    this.eventTail = new EventTail({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
     this.deniedWrites = new DeniedWrites(deps);
     const documents = makeDocuments(routeTable, options.version);
     const parts = {
@@ -123,6 +126,7 @@ export class RestServer implements Service {
       auditTrail: deps.auditTrail,
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
+      eventTail: this.eventTail,
       documents,
       draining: this.draining.signal,
     };
@@ -143,6 +147,7 @@ export class RestServer implements Service {
     this.jwt?.keys.start();
     await this.tokens?.start();
     this.hub.start();
+    this.eventTail.start();
     await this.server.listen({ host, port });
     this.deps.log.info({ address: this.address, signIn: this.authenticator.required }, 'REST port open');
   }
@@ -157,6 +162,7 @@ export class RestServer implements Service {
     this.jwt?.keys.stop();
     this.tokens?.stop();
     this.hub.stop();
+    this.eventTail.stop();
     await this.idle(signal);
     await this.server.close();
     this.deniedWrites.flush();

@@ -11,6 +11,7 @@ import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
 import type { IdKind } from './request-fields.ts';
 import type { Pages } from './send-page.ts';
+import type { EventTail } from './stream/event-tail.ts';
 import type { StreamHub } from './stream/stream-hub.ts';
 
 /** The parts that every route may use. */
@@ -28,6 +29,7 @@ export interface RouteParts {
   readonly auditTrail: Pick<AuditTrail, 'record'>;
   readonly pages: Pages;
   readonly hub: StreamHub;
+  readonly eventTail: EventTail;
   readonly documents: Documents;
   /** Aborts when the server drains: requests that only wait for news are answered then. */
   readonly draining: AbortSignal;

@@ -240,6 +240,16 @@ export const haltList = z
   .object({ halts: z.array(halt) })
   .meta({ id: 'Halts', title: 'Halts in force: placing and replacing are refused there, cancels pass' });
 
+export const haltEvent = z
+  .object({
+    ...halt.shape,
+    inForce: z.boolean(),
+    clearedAt: instant.optional(),
+    clearedBy: z.string().optional(),
+    clearedReason: z.string().optional(),
+  })
+  .meta({ id: 'HaltEvent', title: 'A halt that was raised, or cleared' });
+
 const sweptCancel = {
   commandId: z.string().optional(),
   outcome: z.enum(outcomes).optional(),

@@ -88,6 +88,30 @@ export interface StreamedUpdate {
   readonly payload: string;
 }
 
+/** A place in the order of events: the transaction that wrote one, and its number, which tells several of one transaction apart. */
+export interface EventPosition {
+  readonly tx: bigint;
+  readonly number: bigint;
+}
+
+/** A step of a command, or a change of a halt. */
+export interface StreamedEvent extends EventPosition {
+  readonly kind: 'outcome' | 'halt';
+  /** Left out: it concerns every account, or both streams. */
+  readonly accountId?: string;
+  readonly stream?: Stream;
+  /** JSON: of an outcome the text that is on Kafka. */
+  readonly payload: string;
+}
+
+export interface EventPage {
+  readonly events: readonly StreamedEvent[];
+  /** Everything up to here was read: the last event of a full page, or the horizon. */
+  readonly upTo: EventPosition;
+  /** False: events above the position that was asked for were deleted. */
+  readonly complete: boolean;
+}
+
 /**
  * The read side of REST: Postgres behind it, on any instance, holder of the lane or not. Every call has a deadline; rejects when the database can't be reached.
  */
@@ -133,6 +157,10 @@ export interface OrderReads {
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }>;
+  /** Below this transaction no event can be committed any more. */
+  eventHorizon(): Promise<bigint>;
+  /** Events of every account above `after` and below the horizon, by position, at most `limit`. */
+  eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage>;
   /** The end of the log: a place to continue from, like `lastSeq`. */
   newestSeq(): Promise<bigint>;
 }

@@ -12,6 +12,8 @@ import type {
   AccountRow,
   AccountScope,
   CommandFilter,
+  EventPage,
+  EventPosition,
   ExposureRow,
   OrderCounts,
   OrderFilter,
@@ -21,6 +23,7 @@ import type {
   StoredOrder,
   StreamedUpdate,
 } from './order-reads.ts';
+import { readEventHorizon, readEvents } from './read-events.ts';
 import { readExposure } from './read-exposure.ts';
 import { readHistory, readNewestSeq, readStream } from './read-stream.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
@@ -102,6 +105,14 @@ export class PostgresOrderReads implements OrderReads {
     limit: number,
   ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }> {
     return retryTransaction(this.deps, () => readStream(this.deps, scope, afterSeq, limit));
+  }
+
+  eventHorizon(): Promise<bigint> {
+    return this.read(readEventHorizon);
+  }
+
+  eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
+    return this.read((pool) => readEvents(pool, after, horizon, limit));
   }
 
   newestSeq(): Promise<bigint> {

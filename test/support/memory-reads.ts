@@ -4,6 +4,8 @@ import type {
   AccountRow,
   AccountScope,
   CommandFilter,
+  EventPage,
+  EventPosition,
   ExposureRow,
   OrderCounts,
   OrderFilter,
@@ -11,6 +13,7 @@ import type {
   OrderSort,
   Page,
   StoredOrder,
+  StreamedEvent,
   StreamedUpdate,
 } from '../../src/store/order-reads.ts';
 import { sampleUpdate } from './sample-update.ts';
@@ -24,6 +27,11 @@ export class MemoryReads implements OrderReads {
   accountRows: AccountRow[] = [];
   exposureRows: ExposureRow[] = [];
   updates: StreamedUpdate[] = [];
+  events: StreamedEvent[] = [];
+  /** The first transaction that has not ended. */
+  horizon = 100n;
+  /** Events were deleted up to this transaction. */
+  eventFloor = -1n;
   /** The seq below which the log has been dropped. */
   oldestSeq = 1n;
   /** Rows of the log that one read looks at, whosever they are. */
@@ -143,6 +151,21 @@ export class MemoryReads implements OrderReads {
     const updates = there.filter(({ accountId }) => sees(scope, accountId)).slice(0, limit);
     const lastSeq = (updates.length === limit ? updates : there).at(-1)?.seq ?? afterSeq;
     return { updates, lastSeq, oldestSeq: this.oldestSeq };
+  }
+
+  async eventHorizon(): Promise<bigint> {
+    this.reach();
+    return this.horizon;
+  }
+
+  async eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
+    this.reach();
+    const isAbove = ({ tx, number }: EventPosition) => tx > after.tx || (tx === after.tx && number > after.number);
+    const there = this.events.filter((event) => isAbove(event) && event.tx < horizon);
+    const events = there.sort((a, b) => Number(a.tx - b.tx || a.number - b.number)).slice(0, limit);
+    const last = events.length === limit ? events.at(-1) : undefined;
+    const upTo = last === undefined ? { tx: horizon, number: 0n } : { tx: last.tx, number: last.number };
+    return { events, upTo, complete: after.tx > this.eventFloor };
   }
 
   async newestSeq(): Promise<bigint> {
