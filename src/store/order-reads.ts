@@ -104,6 +104,12 @@ export interface StreamedEvent extends EventPosition {
   readonly payload: string;
 }
 
+/** Below `horizon` no event can be committed any more; it may be lower in a later answer. `end`: above every transaction that there was; never lower later. */
+export interface EventHorizon {
+  readonly horizon: bigint;
+  readonly end: bigint;
+}
+
 export interface EventPage {
   readonly events: readonly StreamedEvent[];
   /** Everything up to here was read: the last event of a full page, or the horizon. */
@@ -157,8 +163,7 @@ export interface OrderReads {
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }>;
-  /** Below this transaction no event can be committed any more. */
-  eventHorizon(): Promise<bigint>;
+  eventHorizon(): Promise<EventHorizon>;
   /** Events of every account above `after` and below the horizon, by position, at most `limit`. */
   eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage>;
   /** The end of the log: a place to continue from, like `lastSeq`. */

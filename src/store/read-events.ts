@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { encodeCommandOutcome } from '../domain/encode-command-outcome.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
-import type { EventPage, EventPosition, StreamedEvent } from './order-reads.ts';
+import type { EventHorizon, EventPage, EventPosition, StreamedEvent } from './order-reads.ts';
 
 interface HaltSnapshot {
   readonly haltId: string;
@@ -21,10 +21,23 @@ type EventRow = { readonly tx_id: string; readonly id: string } & (
   | { readonly kind: 'halt'; readonly snapshot: HaltSnapshot }
 );
 
-/** Each transaction below has ended, so no event of it can come any more (docs/decisions/030-an-id-of-two-positions.md). */
-export async function readEventHorizon(pool: Pool): Promise<bigint> {
-  const { rows } = await pool.query<{ horizon: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as horizon');
-  return BigInt(rows[0]?.horizon ?? 0);
+/**
+ * The oldest transaction of this database that has not ended, or the end of all that there were. One of another database on the same server counts until it is
+ * proven to be one: the process that holds its number is connected elsewhere. A proof that is read late is no fault: the transaction has ended by then.
+ */
+export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
+  const { rows } = await pool.query<{ horizon: string; end: string }>(
+    `with running as materialized (
+       select x::text::bigint as tx from pg_snapshot_xip(pg_current_snapshot()) as x
+     ), elsewhere as materialized (
+       select l.transactionid::text::bigint as low from pg_locks l join pg_stat_activity a on a.pid = l.pid
+       where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
+         and a.datid <> (select oid from pg_database where datname = current_database()) and exists (select from running)
+     )
+     select coalesce((select min(r.tx) from running r where not exists (select from elsewhere e where e.low = r.tx & 4294967295)),
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint)::text as horizon, pg_snapshot_xmax(pg_current_snapshot())::text as end`,
+  );
+  return { horizon: BigInt(rows[0]?.horizon ?? 0), end: BigInt(rows[0]?.end ?? 0) };
 }
 
 /** Events above `after` of transactions below `horizon`, in the order of their positions, at most `limit`. */

@@ -12,6 +12,7 @@ import type {
   AccountRow,
   AccountScope,
   CommandFilter,
+  EventHorizon,
   EventPage,
   EventPosition,
   ExposureRow,
@@ -107,7 +108,7 @@ export class PostgresOrderReads implements OrderReads {
     return retryTransaction(this.deps, () => readStream(this.deps, scope, afterSeq, limit));
   }
 
-  eventHorizon(): Promise<bigint> {
+  eventHorizon(): Promise<EventHorizon> {
     return this.read(readEventHorizon);
   }
 

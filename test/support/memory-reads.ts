@@ -4,6 +4,7 @@ import type {
   AccountRow,
   AccountScope,
   CommandFilter,
+  EventHorizon,
   EventPage,
   EventPosition,
   ExposureRow,
@@ -153,9 +154,9 @@ export class MemoryReads implements OrderReads {
     return { updates, lastSeq, oldestSeq: this.oldestSeq };
   }
 
-  async eventHorizon(): Promise<bigint> {
+  async eventHorizon(): Promise<EventHorizon> {
     this.reach();
-    return this.horizon;
+    return { horizon: this.horizon, end: this.horizon };
   }
 
   async eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {

@@ -51,7 +51,7 @@ export const streamUpdates = route({
       return sendProblem(reply, 400, 'INVALID_EVENT_ID', 'Last-Event-ID has to be an id of this stream');
     const { authorization } = request.headers;
     const newest = await readStore(reads.newestSeq());
-    const horizon = kinds.size === 0 ? undefined : await readStore(reads.eventHorizon());
+    const horizon = kinds.size === 0 ? undefined : (await readStore(reads.eventHorizon())).horizon;
     // Checked after the wait, and the place is taken in the same turn.
     if (!hub.hasRoom(principal.name)) {
       reply.header('retry-after', '5');

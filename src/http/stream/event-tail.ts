@@ -2,7 +2,7 @@ import type { Log } from '../../observability/log.ts';
 import type { RestMetrics } from '../../observability/metrics.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { Wakeup } from '../../runtime/waiting.ts';
-import type { EventPosition, OrderReads } from '../../store/order-reads.ts';
+import type { EventHorizon, EventPosition, OrderReads } from '../../store/order-reads.ts';
 import type { StreamClient } from './stream-client.ts';
 
 interface EventTailDeps {
@@ -77,9 +77,9 @@ export class EventTail {
     for (const client of this.clients) if (client.state === 'ended') this.clients.delete(client);
     if (this.clients.size === 0) return false;
     try {
-      const horizon = await this.deps.reads.eventHorizon();
+      const ends = await this.deps.reads.eventHorizon();
       let more = false;
-      for (const { position, clients } of this.positions()) more = (await this.serve(position, clients, horizon)) || more;
+      for (const { position, clients } of this.positions()) more = (await this.serve(position, clients, ends)) || more;
       this.failing = false;
       return more;
     } catch (err) {
@@ -102,9 +102,13 @@ export class EventTail {
     return [...groups.values()];
   }
 
-  private async serve(position: EventPosition, clients: readonly StreamClient[], horizon: bigint): Promise<boolean> {
+  private async serve(
+    position: EventPosition,
+    clients: readonly StreamClient[],
+    { horizon, end }: EventHorizon,
+  ): Promise<boolean> {
     // After a restore the numbers of transactions may begin again.
-    if (position.tx > horizon) return this.skip(clients, horizon, 'unknown_id');
+    if (position.tx > end) return this.skip(clients, horizon, 'unknown_id');
     const page = await this.deps.reads.eventsAfter(position, horizon, pageSize);
     if (!page.complete) return this.skip(clients, horizon, 'too_old');
     for (const client of clients) {
