@@ -54,10 +54,13 @@ CREATE TABLE public.orders (
   state json NOT NULL,
   join_state json NOT NULL,
   updated_at timestamptz DEFAULT now() NOT NULL,
+  closed_changed_at timestamptz GENERATED ALWAYS AS (case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end) STORED,
   CONSTRAINT orders_stream_order_id_pk PRIMARY KEY (stream, order_id)
 ) WITH (fillfactor = 80);
 
 CREATE INDEX orders_by_account ON public.orders (account_id, stream, is_open, order_id);
+-- Closed orders by newest change. Open ones are not in it, so their updates stay within the page.
+CREATE INDEX orders_closed ON public.orders (account_id, stream, closed_changed_at, order_id) WHERE closed_changed_at is not null;
 
 CREATE SEQUENCE public.order_updates_seq AS bigint;
 
@@ -347,15 +350,19 @@ CREATE TABLE public.repair_requests (
   account_id text,
   quarantine_id bigint,
   job_id uuid REFERENCES public.quarantine_jobs ON DELETE CASCADE,
+  since timestamptz,
+  asked_by text,
+  reason text,
   requested_at timestamptz DEFAULT now() NOT NULL,
   answered_at timestamptz,
   outcome text,
   detail text,
   CONSTRAINT repair_requests_kind CHECK (
-    kind = 'backfill' AND quarantine_id IS NULL AND job_id IS NULL
+    kind IN ('read', 'backfill') AND quarantine_id IS NULL AND job_id IS NULL
     OR kind = 'retry' AND quarantine_id IS NOT NULL
     OR kind = 'discard' AND quarantine_id IS NOT NULL AND job_id IS NOT NULL),
   CONSTRAINT repair_requests_account CHECK (account_id IS NOT NULL OR job_id IS NOT NULL),
+  CONSTRAINT repair_requests_since CHECK (since IS NULL OR kind = 'backfill'),
   CONSTRAINT repair_requests_answer CHECK (num_nulls(answered_at, outcome) IN (0, 2) AND outcome IN ('done', 'failed', 'withdrawn'))
 );
 
@@ -457,11 +464,20 @@ CREATE TABLE public.command_events (
   version integer NOT NULL,
   snapshot json NOT NULL,
   recorded_at timestamptz DEFAULT now() NOT NULL,
-  published_at timestamptz
+  published_at timestamptz,
+  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL
 );
 
 CREATE UNIQUE INDEX command_events_versions ON public.command_events (command_id, version);
 CREATE INDEX command_events_unpublished ON public.command_events (id) WHERE published_at is null;
+CREATE INDEX command_events_in_order ON public.command_events (tx_id, id);
+
+-- Up to this transaction events were deleted: a reader of the stream that stands there can't go on. At most one row.
+CREATE TABLE public.event_floor (
+  one boolean PRIMARY KEY DEFAULT true NOT NULL,
+  tx_id xid8 NOT NULL,
+  CONSTRAINT event_floor_one CHECK (one)
+);
 
 CREATE TABLE public.command_fence (
   lane integer PRIMARY KEY,
@@ -1210,6 +1226,28 @@ CREATE TABLE public.halts (
 
 CREATE UNIQUE INDEX halts_one_active ON public.halts (coalesce(account_id, ''), cause) WHERE cleared_at is null;
 
+-- Each change of a halt, for the stream of events. Its ids are of one sequence with those of steps, so that (tx_id, id) is one order of both.
+CREATE TABLE public.halt_events (
+  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL,
+  id bigint DEFAULT nextval('public.command_events_id_seq') NOT NULL,
+  snapshot json NOT NULL,
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  CONSTRAINT halt_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
+);
+
+-- As its owner: nothing but a change of a halt writes an event of it.
+CREATE FUNCTION public.record_halt_event() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO public.halt_events (snapshot) VALUES (json_strip_nulls(json_build_object(
+    'haltId', NEW.halt_id, 'accountId', NEW.account_id, 'cause', NEW.cause, 'reason', NEW.reason, 'by', NEW.raised_by, 'sinceMs', public.time_to_ms(NEW.since),
+    'clearedAtMs', public.time_to_ms(NEW.cleared_at), 'clearedBy', NEW.cleared_by, 'clearedReason', NEW.cleared_reason)));
+  RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.record_halt_event();
+
 -- Adds a halt unless an active one has the same scope and cause; the active one, either way. Null: fenced.
 CREATE FUNCTION public.raise_halt(p_lane integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
 RETURNS SETOF public.halts
@@ -1579,8 +1617,8 @@ GRANT SELECT ON public.orders, public.order_updates, public.order_bindings TO ti
 GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.accounts TO tidemark_app;
 GRANT SELECT, UPDATE (dealt_at), DELETE ON public.quarantine TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
-GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id, job_id, answered_at, outcome, detail), UPDATE (answered_at, outcome, detail), DELETE
-  ON public.repair_requests TO tidemark_app;
+GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id, job_id, since, asked_by, reason, answered_at, outcome, detail),
+  UPDATE (answered_at, outcome, detail), DELETE ON public.repair_requests TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.quarantine_jobs TO tidemark_app;
 
 -- The service may step commands, and takes nothing away but published events.
@@ -1590,13 +1628,16 @@ GRANT SELECT, INSERT, UPDATE (published_at), DELETE ON public.command_events TO 
 GRANT SELECT, INSERT, UPDATE (key_held, ended_at) ON public.cancel_alls TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (timer_id, fires_at, ended_at) ON public.cancel_timers TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
+GRANT SELECT, DELETE ON public.halt_events TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE ON public.event_floor TO tidemark_app;
 -- Tokens are made and ended by people, as the owner: a service that was broken into can't let anybody in.
 GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.relay_positions, public.accounts, public.quarantine,
-  public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
+  public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
+  public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Not the hashes.
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;

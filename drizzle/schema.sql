@@ -121,8 +121,10 @@ table command_events
   snapshot json not null
   recorded_at timestamp with time zone not null default now()
   published_at timestamp with time zone
+  tx_id xid8 not null default pg_current_xact_id()
   constraint command_events_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
   constraint command_events_pkey PRIMARY KEY (id)
+CREATE INDEX command_events_in_order ON public.command_events USING btree (tx_id, id)
 CREATE INDEX command_events_unpublished ON public.command_events USING btree (id) WHERE (published_at IS NULL)
 CREATE UNIQUE INDEX command_events_versions ON public.command_events USING btree (command_id, version)
 CREATE TRIGGER command_events_guard BEFORE DELETE OR UPDATE ON public.command_events FOR EACH ROW EXECUTE FUNCTION command_events_guard()
@@ -204,6 +206,14 @@ table credentials
   constraint credentials_pkey PRIMARY KEY (credential)
 grant insert, select, update to tidemark_app
 
+table event_floor
+  one boolean not null default true
+  tx_id xid8 not null
+  constraint event_floor_one CHECK (one)
+  constraint event_floor_pkey PRIMARY KEY (one)
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
 table evidence
   command_id uuid not null
   number integer not null
@@ -221,6 +231,15 @@ CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON publi
 grant insert, select to tidemark_app
 grant select to tidemark_reader
 
+table halt_events
+  tx_id xid8 not null default pg_current_xact_id()
+  id bigint not null default nextval('command_events_id_seq'::regclass)
+  snapshot json not null
+  recorded_at timestamp with time zone not null default now()
+  constraint halt_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
+grant delete, select to tidemark_app
+grant select to tidemark_reader
+
 table halts
   halt_id text not null
   account_id text
@@ -236,6 +255,7 @@ table halts
   constraint halts_pkey PRIMARY KEY (halt_id)
 CREATE UNIQUE INDEX halts_one_active ON public.halts USING btree (COALESCE(account_id, ''::text), cause) WHERE (cleared_at IS NULL)
 CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION halts_guard()
+CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION record_halt_event()
 CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
 grant insert, select to tidemark_app
 grant select to tidemark_reader
@@ -308,8 +328,14 @@ table orders with (fillfactor=80)
   state json not null
   join_state json not null
   updated_at timestamp with time zone not null default now()
+  closed_changed_at timestamp with time zone generated always as (
+CASE
+    WHEN (status = ANY (ARRAY['filled'::text, 'replaced'::text, 'canceled'::text, 'expired'::text, 'rejected'::text])) THEN updated_at
+    ELSE NULL::timestamp with time zone
+END) stored
   constraint orders_stream_order_id_pk PRIMARY KEY (stream, order_id)
 CREATE INDEX orders_by_account ON public.orders USING btree (account_id, stream, is_open, order_id)
+CREATE INDEX orders_closed ON public.orders USING btree (account_id, stream, closed_changed_at, order_id) WHERE (closed_changed_at IS NOT NULL)
 grant select to tidemark_app
 grant select to tidemark_reader
 
@@ -385,6 +411,9 @@ table repair_requests
   account_id text
   quarantine_id bigint
   job_id uuid
+  since timestamp with time zone
+  asked_by text
+  reason text
   requested_at timestamp with time zone not null default now()
   answered_at timestamp with time zone
   outcome text
@@ -392,14 +421,15 @@ table repair_requests
   constraint repair_requests_account CHECK (((account_id IS NOT NULL) OR (job_id IS NOT NULL)))
   constraint repair_requests_answer CHECK (((num_nulls(answered_at, outcome) = ANY (ARRAY[0, 2])) AND (outcome = ANY (ARRAY['done'::text, 'failed'::text, 'withdrawn'::text]))))
   constraint repair_requests_job_id_fkey FOREIGN KEY (job_id) REFERENCES quarantine_jobs(job_id) ON DELETE CASCADE
-  constraint repair_requests_kind CHECK ((((kind = 'backfill'::text) AND (quarantine_id IS NULL) AND (job_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL)) OR ((kind = 'discard'::text) AND (quarantine_id IS NOT NULL) AND (job_id IS NOT NULL))))
+  constraint repair_requests_kind CHECK ((((kind = ANY (ARRAY['read'::text, 'backfill'::text])) AND (quarantine_id IS NULL) AND (job_id IS NULL)) OR ((kind = 'retry'::text) AND (quarantine_id IS NOT NULL)) OR ((kind = 'discard'::text) AND (quarantine_id IS NOT NULL) AND (job_id IS NOT NULL))))
   constraint repair_requests_pkey PRIMARY KEY (id)
+  constraint repair_requests_since CHECK (((since IS NULL) OR (kind = 'backfill'::text)))
 CREATE INDEX repair_requests_by_job ON public.repair_requests USING btree (job_id, outcome) WHERE (job_id IS NOT NULL)
 CREATE INDEX repair_requests_by_row ON public.repair_requests USING btree (quarantine_id) WHERE (quarantine_id IS NOT NULL)
 CREATE INDEX repair_requests_open ON public.repair_requests USING btree (id) WHERE (answered_at IS NULL)
 grant delete, select to tidemark_app
 grant select to tidemark_reader
-grant insert (kind, stream, account_id, quarantine_id, job_id, answered_at, outcome, detail) to tidemark_app
+grant insert (kind, stream, account_id, quarantine_id, job_id, since, asked_by, reason, answered_at, outcome, detail) to tidemark_app
 grant update (answered_at, outcome, detail) to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.add_command_evidence(p_command_id uuid, p_evidence json)
@@ -1483,6 +1513,20 @@ BEGIN
 END
 $function$
 grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.record_halt_event()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  INSERT INTO public.halt_events (snapshot) VALUES (json_strip_nulls(json_build_object(
+    'haltId', NEW.halt_id, 'accountId', NEW.account_id, 'cause', NEW.cause, 'reason', NEW.reason, 'by', NEW.raised_by, 'sinceMs', public.time_to_ms(NEW.since),
+    'clearedAtMs', public.time_to_ms(NEW.cleared_at), 'clearedBy', NEW.cleared_by, 'clearedReason', NEW.cleared_reason)));
+  RETURN NULL;
+END
+$function$
 
 CREATE OR REPLACE FUNCTION public.refuse_loss()
  RETURNS trigger

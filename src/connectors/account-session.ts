@@ -197,7 +197,7 @@ export class AccountSession {
       silentLosses: this.parts.audit.silentLosses,
       ...(lastEventMs !== undefined && { lastEventMs }),
       ...(lastResyncMs !== undefined && { lastResyncMs }),
-      ...(lastAuditMs !== undefined && { lastAuditMs }),
+      ...(lastAuditMs !== undefined && { lastAuditMs, lastAuditFound: this.parts.audit.found }),
       ...(lastError !== undefined && { lastError }),
     };
   }

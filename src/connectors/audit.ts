@@ -8,6 +8,7 @@ import { RecentCount, type RecentEvents } from '../runtime/recent-count.ts';
 import { noRoom } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-progress.ts';
+import type { AuditFindings } from './source-status.ts';
 import type { Window } from './window.ts';
 
 const graceMs = 5_000;
@@ -128,6 +129,9 @@ export class Audit {
   private readonly losses: SilentLossWatch;
   private readonly lost: RecentCount;
   private readonly deps: AuditDeps;
+  /** Of the audit that began last, and of the one that ended last: the same where it is over, since a loss is known only later. */
+  private present = { orders: 0, changes: 0, silentLosses: 0 };
+  private last = this.present;
 
   constructor(deps: AuditDeps, options: { about: object; source: string; signal: AbortSignal }) {
     this.deps = deps;
@@ -138,6 +142,7 @@ export class Audit {
       {
         onLoss: (orderId) => {
           this.lost.add();
+          this.present.silentLosses += 1;
           deps.metrics.silentLosses.inc({ source: options.source });
           deps.log.warn({ ...options.about, orderId }, 'the stream lost a change that the audit found');
         },
@@ -150,13 +155,23 @@ export class Audit {
     return this.lost.lastHour();
   }
 
+  /** Of the last audit that ended. */
+  get found(): AuditFindings {
+    return { ...this.last };
+  }
+
   /** Its turn may take long. No other work of the account waits with it, and rows that the stream brings meanwhile are not noted. */
   run(signal: AbortSignal): Promise<ReadOutcome> {
     return this.deps.auditGate.run(async () => {
       this.losses.begin();
+      this.present = { orders: 0, changes: 0, silentLosses: 0 };
       const outcome = await this.deps.reader.read('audit', signal);
       const { gaveUp } = this.losses;
       this.losses.end();
+      if (outcome.complete) {
+        this.present.orders = outcome.rows;
+        this.last = this.present;
+      }
       return gaveUp && outcome.complete ? { complete: false, error: noRoom } : outcome;
     });
   }
@@ -168,7 +183,9 @@ export class Audit {
 
   /** Takes the outcome of a row of the audit. */
   judge(observation: Observation, outcome: Outcome): void {
-    if (outcome === 'applied') this.losses.found(observation);
+    if (outcome !== 'applied') return;
+    this.present.changes += 1;
+    this.losses.found(observation);
   }
 
   stop(): void {

@@ -24,6 +24,13 @@ const accountStates = [
 ] as const;
 export type AccountState = (typeof accountStates)[number];
 
+/** `orders` were read, `changes` of them were new to us, and of these the stream lost `silentLosses`: known 5 s after the audit. */
+export interface AuditFindings {
+  readonly orders: number;
+  readonly changes: number;
+  readonly silentLosses: number;
+}
+
 /** For `/status`. Times are wall time, milliseconds since the epoch. */
 export interface AccountStatus {
   readonly accountId: string;
@@ -41,6 +48,8 @@ export interface AccountStatus {
   readonly lastEventMs?: number;
   readonly lastResyncMs?: number;
   readonly lastAuditMs?: number;
+  /** Of the last complete audit. */
+  readonly lastAuditFound?: AuditFindings;
   readonly lastError?: string;
 }
 

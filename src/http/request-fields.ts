@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseInstant } from '../domain/instant.ts';
 import { longestCursor } from './cursor.ts';
 
 /** Grammars of the ids in paths. A text that does not match names nothing that can exist, so the answer is "not found". */
@@ -45,6 +46,27 @@ export const cursorField = z.string().min(1).max(longestCursor).exactOptional().
 
 export const accountField = z.string().regex(idKinds.accountId, 'must be 1 to 50 visible ASCII characters');
 export const streamField = z.enum(['account', 'prediction']);
+
+/** The last microsecond that Postgres and ISO 8601 write with four digits of a year. */
+const lastMicros = 253_402_300_799_999_999n;
+const notAnInstant = 'must be a time in ISO 8601 with its zone, from 1970 on';
+
+/** A time, which the route gets in UTC with microseconds, as the database keeps it. */
+export const instantField = z
+  .string()
+  .max(40, notAnInstant)
+  .transform((text, check) => {
+    const micros = (parseInstant(text) ?? -1n) / 1_000n;
+    if (parseInstant(text) !== undefined && micros >= 0n && micros <= lastMicros) return microsText(micros);
+    check.addIssue(notAnInstant);
+    return z.NEVER;
+  })
+  .meta({ type: 'string', format: 'date-time' });
+
+function microsText(micros: bigint): string {
+  const millis = new Date(Number(micros / 1_000n)).toISOString().slice(0, -1);
+  return `${millis}${String(micros % 1_000n).padStart(3, '0')}Z`;
+}
 
 /** An int64 as text: a position in the log, a revision. */
 export const positionField = z.string().regex(/^(?:0|[1-9]\d{0,17})$/, 'must be a whole number of at most 18 digits');

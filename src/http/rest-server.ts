@@ -6,9 +6,11 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
+import type { AccountRepairs } from '../store/account-repairs.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore, PrincipalToken } from '../store/principals.ts';
 import type { QuarantineDesk } from '../store/quarantine-desk.ts';
+import type { AccountStates } from './account-states.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
@@ -25,6 +27,7 @@ import { observeRequest, sendProblem } from './send-answer.ts';
 import { LoopShare, Pages } from './send-page.ts';
 import { serveRoutes } from './serve-routes.ts';
 import type { ServiceView } from './service-view.ts';
+import { EventTail } from './stream/event-tail.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
 
 export interface RestServerDeps {
@@ -40,7 +43,10 @@ export interface RestServerDeps {
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
   readonly quarantine: QuarantineDesk;
-  /** Records writes that are denied. */
+  /** Reads of accounts that people ask for. */
+  readonly repairs: AccountRepairs;
+  readonly accountStates: AccountStates;
+  /** Records writes that are denied, and acts that no other part records. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
   readonly principals?: PrincipalStore;
@@ -89,6 +95,7 @@ export class RestServer implements Service {
   private readonly jwt: JwtVerifier | undefined;
   private readonly tokens: StaticTokens | undefined;
   private readonly hub: StreamHub;
+  private readonly eventTail: EventTail;
   private readonly deniedWrites: DeniedWrites;
   private readonly origins: ReadonlySet<string>;
   private readonly draining = new AbortController();
@@ -114,6 +121,7 @@ export class RestServer implements Service {
       ...(this.tokens === undefined ? {} : { tokens: this.tokens }),
     });
     this.hub = new StreamHub({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
+    this.eventTail = new EventTail({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
     this.deniedWrites = new DeniedWrites(deps);
     const documents = makeDocuments(routeTable, options.version);
     const parts = {
@@ -125,8 +133,12 @@ export class RestServer implements Service {
       reads,
       service,
       quarantine,
+      repairs: deps.repairs,
+      accountStates: deps.accountStates,
+      auditTrail: deps.auditTrail,
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
+      eventTail: this.eventTail,
       documents,
       draining: this.draining.signal,
     };
@@ -147,6 +159,7 @@ export class RestServer implements Service {
     this.jwt?.keys.start();
     await this.tokens?.start();
     this.hub.start();
+    this.eventTail.start();
     await this.server.listen({ host, port });
     this.deps.log.info({ address: this.address, signIn: this.authenticator.required }, 'REST port open');
   }
@@ -161,6 +174,7 @@ export class RestServer implements Service {
     this.jwt?.keys.stop();
     this.tokens?.stop();
     this.hub.stop();
+    this.eventTail.stop();
     await this.idle(signal);
     await this.server.close();
     this.deniedWrites.flush();

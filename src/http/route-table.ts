@@ -1,23 +1,24 @@
 import type { Route } from './route.ts';
+import { backfillAccount, listRepairs, readAccount } from './routes/account-reads.ts';
 import { listAccounts, showExposure } from './routes/accounts.ts';
 import { approve, listApprovals } from './routes/approvals.ts';
 import { cancelAfter, cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
 import { listCommands, reconcile, settleCommand, showCommand } from './routes/commands.ts';
 import { haltAccount, haltService, listHalts, resumeAccount, resumeService } from './routes/halts.ts';
 import { changeLimits, listLimits } from './routes/limits.ts';
+import { countOrders, listOrders } from './routes/order-lists.ts';
 import {
   cancelOrder,
   cancelPredictionOrder,
   getOrder,
-  listOrders,
   listUpdates,
   placeOrder,
   placePredictionOrder,
   replacePredictionOrder,
 } from './routes/orders.ts';
-import { listConsumers, showHistory, showStatus } from './routes/service.ts';
 import { discardQuarantined, listQuarantine, retryQuarantined, showQuarantined } from './routes/quarantine.ts';
 import { cancelQuarantineJob, listQuarantineJobs, openQuarantineJob, showQuarantineJob } from './routes/quarantine-jobs.ts';
+import { listConsumers, showHistory, showStatus } from './routes/service.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
@@ -29,6 +30,7 @@ export const routeTable: readonly Route[] = [
   cancelOrder,
   cancelPredictionOrder,
   listOrders,
+  countOrders,
   getOrder,
   listUpdates,
   listCommands,
@@ -36,6 +38,9 @@ export const routeTable: readonly Route[] = [
   settleCommand,
   streamUpdates,
   listAccounts,
+  readAccount,
+  backfillAccount,
+  listRepairs,
   showExposure,
   listHalts,
   haltAccount,

@@ -1,16 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { AccountRepairs } from '../store/account-repairs.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { QuarantineDesk } from '../store/quarantine-desk.ts';
+import type { AccountStates } from './account-states.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
 import type { IdKind } from './request-fields.ts';
 import type { Pages } from './send-page.ts';
 import type { ServiceView } from './service-view.ts';
+import type { EventTail } from './stream/event-tail.ts';
 import type { StreamHub } from './stream/stream-hub.ts';
 
 /** The parts that every route may use. */
@@ -24,8 +28,14 @@ export interface RouteParts {
   readonly reads: OrderReads;
   readonly service: ServiceView;
   readonly quarantine: QuarantineDesk;
+  /** Reads of accounts that people ask for. */
+  readonly repairs: AccountRepairs;
+  readonly accountStates: AccountStates;
+  /** For an act that no other part records. */
+  readonly auditTrail: Pick<AuditTrail, 'record'>;
   readonly pages: Pages;
   readonly hub: StreamHub;
+  readonly eventTail: EventTail;
   readonly documents: Documents;
   /** Aborts when the server drains: requests that only wait for news are answered then. */
   readonly draining: AbortSignal;

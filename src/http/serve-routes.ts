@@ -52,8 +52,13 @@ function fastifyPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }
 
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
+}
+
 function refuseOtherMethods(server: FastifyInstance, path: string, routes: readonly Route[]): void {
-  const own = routes.filter((route) => route.path === path);
+  // A route with a parameter may serve other methods of this path: an order may have the id "counts", and can be cancelled.
+  const own = routes.filter((route) => route.path === path || patternOf(route.path).test(path));
   const allowed = own.flatMap(({ method, tag }) => (method === 'GET' && tag !== 'stream' ? ['GET', 'HEAD'] : [method]));
   const allow = allowed.join(', ');
   server.route({

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { AccountPlaceTerms, PredictionPlaceTerms, ReplaceTerms } from '../domain/command.ts';
 import { type Decimal, parseDecimal } from '../domain/decimal.ts';
-import type { Leg } from '../domain/order.ts';
+import { parseInstant } from '../domain/instant.ts';
+import type { Leg, Stream } from '../domain/order.ts';
 import type { OrderSelection } from '../domain/select-orders.ts';
 import {
   accountIdText,
@@ -236,6 +237,24 @@ export const settlementBody = z
 /** `POST /v1/accounts/{id}/halt|resume` and the same for the service. */
 export const reasonBody = z.strictObject({ reason: reasonText }).meta({ id: 'OperatorReason', title: 'Why an operator acts' });
 
+/** `POST /v1/accounts/{id}/read`. */
+export const readAccountBody = z
+  .strictObject({ reason: reasonText, stream: z.enum(['account', 'prediction']).optional().describe('Only this stream') })
+  .meta({ id: 'ReadAccount', title: 'Read the newest changes of an account' });
+
+/** `POST /v1/accounts/{id}/backfill`. */
+export const backfillBody = z
+  .strictObject({
+    ...readAccountBody.shape,
+    from: z
+      .string()
+      .refine((text) => (parseInstant(text) ?? -1n) >= 0n, 'must be a time in ISO 8601 with its zone, from 1970 on')
+      .optional()
+      .describe('Orders that changed since then; left out: every order of the account')
+      .meta({ format: 'date-time' }),
+  })
+  .meta({ id: 'Backfill', title: 'Read an account from a time on, or whole' });
+
 /** `POST /v1/accounts/{id}/cancel-all` and the same for the service. */
 export const cancelAllBody = z
   .strictObject({
@@ -301,6 +320,19 @@ export function parseCancelAll(body: unknown): BodyResult<CancelAllBody> {
 
 export function parseSettlement(body: unknown): BodyResult<{ readonly outcome: SettledOutcome; readonly reason: string }> {
   return parseBody(settlementBody, body, (value) => ({ outcome: value.outcome, reason: value.reason.trim() }));
+}
+
+/** `sinceMs`: of a backfill, milliseconds since the epoch. */
+export function parseAccountRead(
+  kind: 'read' | 'backfill',
+  body: unknown,
+): BodyResult<{ readonly reason: string; readonly stream?: Stream; readonly sinceMs?: number }> {
+  const shape: typeof backfillBody | typeof readAccountBody = kind === 'read' ? readAccountBody : backfillBody;
+  return parseBody(shape, body, (value: z.infer<typeof backfillBody>) => ({
+    reason: value.reason.trim(),
+    ...(value.stream !== undefined && { stream: value.stream }),
+    ...(value.from !== undefined && { sinceMs: Number((parseInstant(value.from) ?? 0n) / 1_000_000n) }),
+  }));
 }
 
 export function parseReason(body: unknown): BodyResult<{ readonly reason: string }> {

@@ -33,6 +33,13 @@ const next = z.string().optional().describe('Cursor of the next page; absent on 
 
 export const orderPage = z.object({ items: z.array(orderAnswer), next }).meta({ id: 'OrderPage', title: 'A page of orders' });
 
+export const orderCounts = z
+  .object({
+    items: z.array(z.object({ status: z.enum(orderStatuses), orders: z.int().positive() })),
+    complete: z.boolean().describe('False: of closed orders only the newest were counted'),
+  })
+  .meta({ id: 'OrderCounts', title: 'Orders by status' });
+
 export const updatePage = z
   .object({
     items: z.array(updateRecord),
@@ -147,9 +154,57 @@ export const commandPage = z
   .object({ items: z.array(commandAnswer), next })
   .meta({ id: 'CommandPage', title: 'A page of commands, newest first' });
 
+const followedAccount = z.object({
+  stream,
+  accountId: z.string(),
+  isSim: z.boolean(),
+  openOrders: z.int(),
+  state: z
+    .string()
+    .optional()
+    .describe(
+      'connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required; not_followed where no login sees the account now',
+    ),
+  since: instant.optional().describe('Since when it is in this state'),
+  lastEvent: instant.optional(),
+  lastResync: instant.optional().describe('The last complete read after a connection'),
+  lastAudit: z
+    .object({
+      at: instant,
+      orders: z.int().describe('Orders that it read'),
+      changes: z.int().describe('Of these, changes that were new here'),
+      silentLosses: z.int().describe('Of these, changes that the stream lost; known 5 s after the audit'),
+    })
+    .optional(),
+  silentLosses: z.int().optional().describe('Changes that the stream lost and an audit found, in the last hour'),
+  lastError: z.string().optional(),
+  tokenExpires: instant.optional().describe('End of the token that follows the account; it is renewed before'),
+  tokenSecondsLeft: z.int().nonnegative().optional(),
+});
+
 export const accountList = z
-  .object({ items: z.array(z.object({ stream, accountId: z.string(), isSim: z.boolean(), openOrders: z.int() })) })
+  .object({
+    items: z.array(followedAccount),
+    statesKnown: z.boolean().describe('False: this process stands by, and only the holder of the lane knows the states'),
+  })
   .meta({ id: 'AccountList', title: 'Accounts that are followed' });
+
+const accountRepair = z.object({
+  requestId: int64,
+  kind: z.enum(['read', 'backfill']),
+  stream,
+  from: instant.optional(),
+  by: z.string().optional().describe('Left out: it was asked for at the command line'),
+  reason: z.string().optional(),
+  requestedAt: instant,
+  state: z.enum(['waiting', 'done', 'failed', 'withdrawn']).describe('`waiting`: it waits, or is under way'),
+  detail: z.string().optional(),
+  answeredAt: instant.optional(),
+});
+
+export const accountRepairList = z
+  .object({ items: z.array(accountRepair) })
+  .meta({ id: 'AccountRepairs', title: 'Reads of an account that people asked for' });
 
 const exposureRow = z.object({
   accountId: z.string(),
@@ -184,6 +239,16 @@ const halt = z.object({
 export const haltList = z
   .object({ halts: z.array(halt) })
   .meta({ id: 'Halts', title: 'Halts in force: placing and replacing are refused there, cancels pass' });
+
+export const haltEvent = z
+  .object({
+    ...halt.shape,
+    inForce: z.boolean(),
+    clearedAt: instant.optional(),
+    clearedBy: z.string().optional(),
+    clearedReason: z.string().optional(),
+  })
+  .meta({ id: 'HaltEvent', title: 'A halt that was raised, or cleared' });
 
 const sweptCancel = {
   commandId: z.string().optional(),

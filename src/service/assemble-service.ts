@@ -17,6 +17,7 @@ import { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { Supervisor } from '../runtime/supervisor.ts';
+import { followedAccounts } from './account-states.ts';
 import { addHealthChecks } from './add-health-checks.ts';
 import { commandParts } from './command-parts.ts';
 import { ConfigDeed } from './config-deed.ts';
@@ -134,6 +135,8 @@ export function assembleService(
       commandReads: store.commandReads,
       service: serviceView({ status: () => statusParts, ring, consumers: kafka.consumers }),
       quarantine: store.quarantine,
+      repairs: store.repairs,
+      accountStates: () => followedAccounts(keeper.state === 'held', sources),
       principals: store.principals,
       journal: store.journal,
     },

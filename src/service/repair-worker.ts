@@ -86,12 +86,12 @@ export class RepairWorker implements Service {
   }
 
   private async work(
-    { kind, quarantined, stream }: RepairRequest,
+    { kind, quarantined, stream, sinceMs }: RepairRequest,
     account: AccountAccess,
     signal: AbortSignal,
   ): Promise<RepairAnswer> {
-    if (kind === 'backfill') {
-      const look = await account.lookAtAll(0, signal);
+    if (kind !== 'retry') {
+      const look = await account.lookAtAll(kind === 'read' ? undefined : (sinceMs ?? 0), signal);
       if (!look.complete) return { outcome: 'failed', detail: look.error.message };
       return { outcome: 'done', detail: `${plural(look.shown.length, 'order')} read` };
     }

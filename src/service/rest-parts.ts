@@ -1,6 +1,7 @@
 import { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Config } from '../config/config.ts';
+import type { AccountStates } from '../http/account-states.ts';
 import { readGateDefaults } from '../http/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../http/rest-server.ts';
 import type { ServiceView } from '../http/service-view.ts';
@@ -9,6 +10,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { AccountRepairs } from '../store/account-repairs.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore } from '../store/principals.ts';
@@ -25,6 +27,8 @@ interface RestPartsDeps {
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
   readonly quarantine: QuarantineDesk;
+  readonly repairs: AccountRepairs;
+  readonly accountStates: AccountStates;
   readonly principals: PrincipalStore;
   readonly journal: Pick<CommandJournal, 'audit'>;
 }

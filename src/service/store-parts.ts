@@ -6,6 +6,7 @@ import type { Secret } from '../runtime/secret.ts';
 import type { TokenStore } from '../runtime/token-store.ts';
 import { MemoryTokenStore } from '../runtime/token-store.ts';
 import { PostgresAccountRegistry } from '../store/account-registry.ts';
+import { PostgresAccountRepairs } from '../store/account-repairs.ts';
 import { PostgresLaneStore } from '../store/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { PostgresOutcomeLog } from '../store/outcome-log.ts';
@@ -78,6 +79,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     reads: new PostgresOrderReads({ ...deps, pool: readPool }),
     commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),
     quarantine: new PostgresQuarantine({ ...shared, readPool }),
+    repairs: new PostgresAccountRepairs({ ...deps, pool: commandReadPool }),
     principals: new PostgresPrincipalStore(shared),
     partitionRows: defaultPartitionRows,
     close: async () => {

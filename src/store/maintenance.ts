@@ -71,12 +71,21 @@ const rowsAtOnce = 10_000;
  */
 export async function maintainCommands(pool: Pool, { retentionMs }: MaintainCommandsOptions): Promise<MaintainedCommands> {
   // Only the oldest by id are looked at: there is no index on the time of publishing, since only this statement would use it.
-  const events = await pool.query(
+  const forgotten = await forget(
+    pool,
     `delete from public.command_events where id in (
        select id from (select id, published_at from public.command_events order by id limit $2) as oldest
        where published_at < clock_timestamp() - $1 * interval '1 millisecond'
      )`,
-    [retentionMs, rowsAtOnce],
+    retentionMs,
+  );
+  await forget(
+    pool,
+    `delete from public.halt_events where (tx_id, id) in (
+       select tx_id, id from (select tx_id, id, recorded_at from public.halt_events order by tx_id, id limit $2) as oldest
+       where recorded_at < clock_timestamp() - $1 * interval '1 millisecond'
+     )`,
+    retentionMs,
   );
   const keys = await pool.query(
     `update public.commands set key_held = false where command_id in (
@@ -91,7 +100,19 @@ export async function maintainCommands(pool: Pool, { retentionMs }: MaintainComm
      ) and key_held`,
     [rowsAtOnce],
   );
-  return { forgotten: events.rowCount ?? 0, freedKeys: (keys.rowCount ?? 0) + (cancelAlls.rowCount ?? 0) };
+  return { forgotten, freedKeys: (keys.rowCount ?? 0) + (cancelAlls.rowCount ?? 0) };
+}
+
+/** Deletes events, and raises the floor of the stream in the same statement: a reader that stands below it learns that it missed some. */
+async function forget(pool: Pool, deletion: string, retentionMs: number): Promise<number> {
+  const { rows } = await pool.query<{ gone: string }>(
+    `with gone as (${deletion} returning tx_id), raised as (
+       insert into public.event_floor as f (tx_id) select tx_id from gone order by tx_id desc limit 1
+       on conflict (one) do update set tx_id = greatest(f.tx_id, excluded.tx_id)
+     ) select count(*) as gone from gone`,
+    [retentionMs, rowsAtOnce],
+  );
+  return Number(rows[0]?.gone ?? 0);
 }
 
 interface MaintainQuarantineOptions {

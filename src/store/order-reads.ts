@@ -21,6 +21,23 @@ export interface OrderFilter {
   readonly symbol?: string;
   readonly status?: OrderStatus;
   readonly open?: boolean;
+  /** Stored in its newest state at or after `since` and before `until`: ISO 8601 in UTC, by the database's clock. */
+  readonly since?: string;
+  readonly until?: string;
+  /** A direction: a short sale sells, and a buy that covers one buys. */
+  readonly side?: 'buy' | 'sell';
+  readonly origin?: 'tidemark' | 'external';
+  /** An id or a reference of the order, whole or a part of it. */
+  readonly q?: string;
+}
+
+/** `-updatedAt`: by the time of the newest stored change, newest first. */
+export type OrderSort = 'orderId' | '-updatedAt';
+
+/** `complete` false: of closed orders only the newest were counted. */
+export interface OrderCounts {
+  readonly items: readonly { readonly status: OrderStatus; readonly orders: number }[];
+  readonly complete: boolean;
 }
 
 export interface CommandFilter {
@@ -71,17 +88,53 @@ export interface StreamedUpdate {
   readonly payload: string;
 }
 
+/** A place in the order of events: the transaction that wrote one, and its number, which tells several of one transaction apart. */
+export interface EventPosition {
+  readonly tx: bigint;
+  readonly number: bigint;
+}
+
+/** A step of a command, or a change of a halt. */
+export interface StreamedEvent extends EventPosition {
+  readonly kind: 'outcome' | 'halt';
+  /** Left out: it concerns every account, or both streams. */
+  readonly accountId?: string;
+  readonly stream?: Stream;
+  /** JSON: of an outcome the text that is on Kafka. */
+  readonly payload: string;
+}
+
+/** Below `horizon` no event can be committed any more; it may be lower in a later answer. `end`: above every transaction that there was; never lower later. */
+export interface EventHorizon {
+  readonly horizon: bigint;
+  readonly end: bigint;
+}
+
+export interface EventPage {
+  readonly events: readonly StreamedEvent[];
+  /** Everything up to here was read: the last event of a full page, or the horizon. */
+  readonly upTo: EventPosition;
+  /** False: events above the position that was asked for were deleted. */
+  readonly complete: boolean;
+}
+
 /**
  * The read side of REST: Postgres behind it, on any instance, holder of the lane or not. Every call has a deadline; rejects when the database can't be reached.
  */
 export interface OrderReads {
-  /** By (stream, orderId), at most `limit`. */
+  /**
+   * By (stream, orderId) unless `sort` says otherwise, at most `limit`. A page of few matches may be short, or empty, and still have a `next`. An order that
+   * changes while its list is read by newest change moves to the front, so it may be on no page: the stream of updates has it.
+   */
   listOrders(
     scope: AccountScope,
     filter: OrderFilter,
     after: readonly string[] | undefined,
     limit: number,
+    sort?: OrderSort,
   ): Promise<Page<StoredOrder>>;
+  /** Open orders by status; with `since`, those of all orders that were stored in their newest state since then. */
+  countOrders(scope: AccountScope, filter: Pick<OrderFilter, 'stream' | 'accountId' | 'since'>): Promise<OrderCounts>;
   getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined>;
   /** Payloads by revision, oldest first, from above `afterRevision`; undefined: no such order in the scope. Payloads older than the retention are gone. */
   history(
@@ -110,6 +163,9 @@ export interface OrderReads {
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }>;
+  eventHorizon(): Promise<EventHorizon>;
+  /** Events of every account above `after` and below the horizon, by position, at most `limit`. */
+  eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage>;
   /** The end of the log: a place to continue from, like `lastSeq`. */
   newestSeq(): Promise<bigint>;
 }

@@ -7,9 +7,11 @@ import { quarantine } from './schema/orders.ts';
 
 export interface RepairRequest {
   readonly id: bigint;
-  readonly kind: 'backfill' | 'retry';
+  readonly kind: 'read' | 'backfill' | 'retry';
   readonly stream: Stream;
   readonly accountId: string;
+  /** For a backfill: milliseconds since the epoch. Left out: from the first order on. */
+  readonly sinceMs?: number;
   /** For a retry: the row, and the order that it is about. Undefined where the row was dealt with in the meantime. */
   readonly quarantined?: { readonly id: bigint; readonly orderId: string };
 }
@@ -33,19 +35,20 @@ export async function askRepair(pool: Pool, { kind, stream, accountId, quarantin
 
 /** Open requests that are no rows of a job, oldest first. Those of accounts that no process follows stay among them until they are withdrawn, so a limit would let them block the others. */
 export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
-  const { id, kind, stream, accountId } = repairRequests;
+  const { id, kind, stream, accountId, since } = repairRequests;
   const rows = await drizzle(pool)
-    .select({ id, kind, stream, accountId, quarantineId: quarantine.id, orderId: quarantine.orderId })
+    .select({ id, kind, stream, accountId, since, quarantineId: quarantine.id, orderId: quarantine.orderId })
     .from(repairRequests)
     .leftJoin(quarantine, and(eq(quarantine.id, repairRequests.quarantineId), isNull(quarantine.dealtAt)))
     .where(and(isNull(repairRequests.answeredAt), isNull(repairRequests.jobId)))
     .orderBy(asc(repairRequests.id));
-  return rows.map(({ quarantineId, orderId, ...row }) => ({
+  return rows.map(({ quarantineId, orderId, since: from, ...row }) => ({
     ...row,
     kind: row.kind as RepairRequest['kind'],
     stream: row.stream as Stream,
     // Not null: only rows of a job may name no account.
     accountId: row.accountId as string,
+    ...(from !== null && { sinceMs: from.getTime() }),
     ...(quarantineId !== null && orderId !== null && { quarantined: { id: quarantineId, orderId } }),
   }));
 }

@@ -3,19 +3,28 @@ import type { Command, CommandWithEvidence } from '../domain/command.ts';
 import type { Stream } from '../domain/order.ts';
 import { inScope, scopeParameter } from './account-scope.ts';
 import { isCommandId } from './command-reads.ts';
+import { countOrdersByStatus } from './count-orders.ts';
 import { decodeCommand, decodeEvidence, type EvidenceRow, evidenceColumns, type StoredCommand } from './decode-command.ts';
+import { findOrders } from './find-orders.ts';
+import { listNewestOrders } from './list-newest-orders.ts';
 import { listOrders, loadOrders, type OrderPageQuery, type OrderQuery } from './list-orders.ts';
 import type {
   AccountRow,
   AccountScope,
   CommandFilter,
+  EventHorizon,
+  EventPage,
+  EventPosition,
   ExposureRow,
+  OrderCounts,
   OrderFilter,
   OrderReads,
+  OrderSort,
   Page,
   StoredOrder,
   StreamedUpdate,
 } from './order-reads.ts';
+import { readEventHorizon, readEvents } from './read-events.ts';
 import { readExposure } from './read-exposure.ts';
 import { readHistory, readNewestSeq, readStream } from './read-stream.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
@@ -44,10 +53,15 @@ export class PostgresOrderReads implements OrderReads {
     filter: OrderFilter,
     after: readonly string[] | undefined,
     limit: number,
+    sort: OrderSort = 'orderId',
   ): Promise<Page<StoredOrder>> {
-    const result = await this.pages.ask({ scope, filter, after, limit });
+    const result = await this.pages.ask({ scope, filter, after, limit, sort });
     if (result.status === 'rejected') throw result.reason;
     return result.value;
+  }
+
+  countOrders(scope: AccountScope, filter: Pick<OrderFilter, 'stream' | 'accountId' | 'since'>): Promise<OrderCounts> {
+    return this.read((pool) => countOrdersByStatus(pool, scope, filter));
   }
 
   async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
@@ -94,6 +108,14 @@ export class PostgresOrderReads implements OrderReads {
     return retryTransaction(this.deps, () => readStream(this.deps, scope, afterSeq, limit));
   }
 
+  eventHorizon(): Promise<EventHorizon> {
+    return this.read(readEventHorizon);
+  }
+
+  eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
+    return this.read((pool) => readEvents(pool, after, horizon, limit));
+  }
+
   newestSeq(): Promise<bigint> {
     return retryTransaction(this.deps, () => readNewestSeq(this.deps));
   }
@@ -104,7 +126,7 @@ export class PostgresOrderReads implements OrderReads {
     return Promise.allSettled(
       queries.map((query) => {
         const name = JSON.stringify(query);
-        const read = reads.get(name) ?? this.read((pool) => listOrders(pool, query));
+        const read = reads.get(name) ?? this.read((pool) => readPage(pool, query));
         reads.set(name, read);
         return read;
       }),
@@ -114,6 +136,13 @@ export class PostgresOrderReads implements OrderReads {
   private read<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
     return retryTransaction(this.deps, () => work(this.deps.pool));
   }
+}
+
+/** A text that names orders whole finds those, and only without one is it looked for as a part. Only the first page asks: those orders have no second one. */
+async function readPage(pool: Pool, query: OrderPageQuery): Promise<Page<StoredOrder>> {
+  const named = query.after === undefined ? await findOrders(pool, query) : [];
+  if (named.length > 0) return { items: named };
+  return query.sort === '-updatedAt' ? listNewestOrders(pool, query) : listOrders(pool, query);
 }
 
 /** The accounts that were ever followed, with their open orders counted in `orders_by_account`. */

@@ -23,6 +23,12 @@ const silentLosses = async (rig: Rig) => {
   return values.find(({ labels }) => labels.source === 'account')?.value ?? 0;
 };
 
+/** Silent losses so far, and the findings of the last audit. */
+const audit = (rig: Rig) => {
+  const [account] = rig.connectors.status().find(({ stream }) => stream === 'account')?.accounts ?? [];
+  return [account?.silentLosses.events, account?.lastAuditFound];
+};
+
 /** Every observation of an audit is `outcome`; the stream's own are applied. */
 function audited(rig: Rig, outcome: Outcome): void {
   rig.sink.outcome = ({ cause }) => (cause === 'stream' ? 'applied' : outcome);
@@ -47,10 +53,15 @@ describe('the audit', () => {
     await rig.clock.advanceUntil(() => rig.sink.observations.length > 0, 80_000);
     await rig.clock.advance(4_900);
     expect(await silentLosses(rig)).toBe(0);
+    expect(audit(rig)).toEqual([0, { orders: 1, changes: 1, silentLosses: 0 }]);
     await rig.clock.advance(200);
     expect(await silentLosses(rig)).toBe(1);
     const losses = (['account', 'prediction'] as const).map((stream) => rig.account(stream, 'acct-1')?.silentLosses);
     expect(losses).toEqual([{ events: 1, firstMs: expect.any(Number) }, { events: 0 }]);
+    expect(audit(rig)).toEqual([1, { orders: 1, changes: 1, silentLosses: 1 }]);
+    audited(rig, 'duplicate');
+    await rig.clock.advance(80_000);
+    expect(audit(rig), 'the next audit found nothing new').toEqual([1, { orders: 1, changes: 0, silentLosses: 0 }]);
   });
 
   it('counts nothing when the stream delivers it within 5 s, or delivered it while the audit ran', async () => {

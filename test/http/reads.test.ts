@@ -90,6 +90,75 @@ describe('GET /v1/orders', () => {
   });
 });
 
+describe('GET /v1/orders?sort=-updatedAt', () => {
+  it('shows every order once, the one that changed last first, page by page', async () => {
+    for (const orderId of ['ord-1', 'ord-2', 'ord-3', 'ord-1']) rig.reads.addUpdate({ orderId });
+    const seen: string[] = [];
+    let query = '?limit=2&sort=-updatedAt';
+    for (let pages = 0; query !== '' && pages < 9; pages += 1) {
+      const { body } = await get(`/v1/orders${query}`);
+      seen.push(...(body['items'] as { orderId: string }[]).map(({ orderId }) => orderId));
+      query = body['next'] === undefined ? '' : `?limit=2&sort=-updatedAt&cursor=${String(body['next'])}`;
+    }
+    expect(seen).toEqual(['ord-1', 'ord-3', 'ord-2']);
+  });
+
+  it('has cursors of its own', async () => {
+    for (const orderId of ['ord-1', 'ord-2']) rig.reads.addUpdate({ orderId });
+    const newest = String((await get('/v1/orders?limit=1&sort=-updatedAt')).body['next']);
+    const byId = String((await get('/v1/orders?limit=1')).body['next']);
+    for (const path of [`/v1/orders?cursor=${newest}`, `/v1/orders?sort=-updatedAt&cursor=${byId}`])
+      expect(await get(path), path).toMatchObject({ status: 400, body: { code: 'INVALID_CURSOR' } });
+    expect((await get(`/v1/orders?sort=orderId&cursor=${byId}`)).status).toBe(200);
+  });
+});
+
+describe('the filters of GET /v1/orders', () => {
+  it('reach the store, times in UTC with microseconds', async () => {
+    const query =
+      'side=sell&origin=external&q=caf%C3%A9%201&since=2026-11-21T15:30:01.1234567%2B01:00&until=2026-11-21T15:30:01Z';
+    expect((await get(`/v1/orders?${query}`)).status).toBe(200);
+    expect(rig.reads.filters.at(-1)).toEqual({
+      ...{ side: 'sell', origin: 'external', q: 'café 1' },
+      ...{ since: '2026-11-21T14:30:01.123456Z', until: '2026-11-21T15:30:01.000000Z' },
+    });
+  });
+
+  it.each([
+    'sort=updatedAt',
+    'side=SELL_SHORT',
+    'origin=mine',
+    'q=',
+    'q=a%00b',
+    `q=${'x'.repeat(129)}`,
+    'since=yesterday',
+    'since=2026-02-30T00:00:00Z',
+    'since=1969-12-31T23:59:59Z',
+    'until=9999-12-31T23:59:59-01:00',
+    'until=0001-01-01T00:00:00%2B23:59',
+  ])('refuse %s', async (query) => {
+    expect(await get(`/v1/orders?${query}`)).toMatchObject({ status: 400, body: { code: 'INVALID_PARAMETER' } });
+  });
+});
+
+describe('GET /v1/orders/counts', () => {
+  it('counts by status', async () => {
+    for (const orderId of ['ord-1', 'ord-2']) rig.reads.addUpdate({ orderId });
+    expect((await get('/v1/orders/counts')).body).toEqual({ items: [{ status: 'partially_filled', orders: 2 }], complete: true });
+    expect(await get('/v1/orders/counts?accountId=ACC-1')).toMatchObject({ status: 200 });
+  });
+
+  it('leaves its name to an order: one with the id "counts" is cancelled', async () => {
+    const { status } = await ask(`${rig.address}/v1/orders/counts?accountId=ACC-1`, {
+      method: 'DELETE',
+      headers: { 'idempotency-key': 'k' },
+    });
+    expect([status, rig.commands.submissions[0]?.request]).toMatchObject([200, { kind: 'cancel', orderId: 'counts' }]);
+    const { status: refused, headers } = await ask(`${rig.address}/v1/orders/counts`, { method: 'PATCH' });
+    expect([refused, headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD']);
+  });
+});
+
 describe('GET /v1/orders/{stream}/{orderId}/updates', () => {
   it('is the history by revision, each as it stands on Kafka, page by page', async () => {
     const payloads = [1, 2, 3].map((revision) => rig.reads.addUpdate({ revision }).payload);
@@ -110,7 +179,7 @@ describe('the other reads', () => {
     const row = { accountId: 'ACC-1', stream: 'account', symbol: 'AAPL', side: 'BUY', openOrders: 2 } as const;
     const sums = { openQuantity: '60.5', unresolvedCommands: 1, unresolvedQuantity: '10' };
     rig.reads.exposureRows = [{ ...row, ...sums }];
-    expect((await get('/v1/accounts')).body).toEqual({ items: rig.reads.accountRows });
+    expect((await get('/v1/accounts')).body).toEqual({ items: rig.reads.accountRows, statesKnown: false });
     expect((await get('/v1/exposure?accountId=ACC-1')).body).toEqual({ items: [{ ...row, ...sums }] });
     expect((await get('/v1/halts')).body).toEqual({ halts: [] });
   });
@@ -119,6 +188,7 @@ describe('the other reads', () => {
 describe('a read while the database is away', () => {
   it.each([
     '/v1/orders',
+    '/v1/orders/counts',
     '/v1/orders/account/o',
     '/v1/orders/account/o/updates',
     '/v1/commands',

@@ -10,6 +10,7 @@ import { systemRandom } from '../../src/runtime/random.ts';
 import { MemoryCommands, sampleCommand } from '../support/memory-commands.ts';
 import { MemoryQuarantine } from '../support/memory-quarantine.ts';
 import { MemoryReads } from '../support/memory-reads.ts';
+import { MemoryRepairs } from '../support/memory-repairs.ts';
 import { MemoryService } from '../support/memory-service.ts';
 import { eventually } from '../support/poll.ts';
 import { sendRaw } from '../support/raw-socket.ts';
@@ -37,7 +38,8 @@ function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer 
     {
       ...{ fetch, clock: systemClock, random: systemRandom, log: silentLog },
       ...{ metrics: createMetrics(), commands, reads, commandReads: reads, auditTrail },
-      ...{ service: new MemoryService(), quarantine: new MemoryQuarantine() },
+      ...{ service: new MemoryService(), quarantine: new MemoryQuarantine(), repairs: new MemoryRepairs() },
+      accountStates: () => undefined,
     },
     {
       host,

@@ -114,6 +114,7 @@ describe('the service as a mere member of tidemark_app', () => {
       filter: { stream: 'prediction', accountId: 'acct-1' },
       after: undefined,
       limit: 10,
+      sort: 'orderId',
     } as const;
     expect((await listOrders(pool, orders)).items).toHaveLength(1);
     expect(await readSchemaVersion(pool)).toEqual({ kind: 'current' });
@@ -191,6 +192,9 @@ describe('the service as a mere member of tidemark_app', () => {
     expect((await reads.findCommand(all, command.commandId))?.command).toEqual(command);
     expect((await reads.listCommands(all, {}, undefined, 10)).items).toEqual([command]);
     expect(await reads.exposure(all, undefined)).toHaveLength(1);
+    const { horizon } = await reads.eventHorizon();
+    // Its events were forgotten above.
+    expect((await reads.eventsAfter({ tx: 0n, number: 0n }, horizon, 9)).complete).toBe(false);
     expect(await reads.getOrder(all, 'account', 'o-1')).toBeUndefined();
     expect(await reads.listOrders(all, { open: true }, undefined, 10)).toEqual({ items: [] });
     expect(await reads.history(all, 'account', 'o-1', 0, 10)).toBeUndefined();

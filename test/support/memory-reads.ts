@@ -1,14 +1,20 @@
 import type { Command, CommandWithEvidence } from '../../src/domain/command.ts';
-import type { Stream } from '../../src/domain/order.ts';
+import type { OrderStatus, Stream } from '../../src/domain/order.ts';
 import type {
   AccountRow,
   AccountScope,
   CommandFilter,
+  EventHorizon,
+  EventPage,
+  EventPosition,
   ExposureRow,
+  OrderCounts,
   OrderFilter,
   OrderReads,
+  OrderSort,
   Page,
   StoredOrder,
+  StreamedEvent,
   StreamedUpdate,
 } from '../../src/store/order-reads.ts';
 import { sampleUpdate } from './sample-update.ts';
@@ -22,12 +28,19 @@ export class MemoryReads implements OrderReads {
   accountRows: AccountRow[] = [];
   exposureRows: ExposureRow[] = [];
   updates: StreamedUpdate[] = [];
+  events: StreamedEvent[] = [];
+  /** The first transaction that has not ended. */
+  horizon = 100n;
+  /** Events were deleted up to this transaction. */
+  eventFloor = -1n;
   /** The seq below which the log has been dropped. */
   oldestSeq = 1n;
   /** Rows of the log that one read looks at, whosever they are. */
   lookedAt = 5000;
   /** Thrown by every read while it is set: the database is away. */
   failure: Error | undefined;
+  /** Of the lists of orders that were asked for. */
+  readonly filters: OrderFilter[] = [];
   /** Of the log, since the start. */
   logReads = 0;
 
@@ -55,15 +68,37 @@ export class MemoryReads implements OrderReads {
     filter: OrderFilter,
     after: readonly string[] | undefined,
     limit: number,
+    sort: OrderSort = 'orderId',
   ): Promise<Page<StoredOrder>> {
     this.reach();
+    this.filters.push(filter);
     const key = ({ stream, orderId }: StoredOrder) => `${stream}:${orderId}`;
-    const found = this.orders
+    const inScope = this.orders
       .filter((order) => sees(scope, order.accountId) && (filter.accountId ?? order.accountId) === order.accountId)
-      .filter((order) => (filter.stream ?? order.stream) === order.stream)
+      .filter((order) => (filter.stream ?? order.stream) === order.stream);
+    if (sort === '-updatedAt') {
+      // Those that changed last stand last.
+      const changed = (order: StoredOrder) => `2026-11-21T14:30:01.${String(this.orders.indexOf(order)).padStart(6, '0')}Z`;
+      const older = inScope.reverse().filter((order) => after === undefined || changed(order) < (after[0] ?? ''));
+      return pageOf(older, limit, (last) => [changed(last), last.stream, last.orderId]);
+    }
+    const found = inScope
       .filter((order) => after === undefined || key(order) > after.join(':'))
       .sort((a, b) => (key(a) < key(b) ? -1 : 1));
     return pageOf(found, limit, (last) => [last.stream, last.orderId]);
+  }
+
+  async countOrders(scope: AccountScope, { accountId }: Pick<OrderFilter, 'accountId'>): Promise<OrderCounts> {
+    this.reach();
+    const seen = this.orders.filter(
+      (order) => sees(scope, order.accountId) && (accountId ?? order.accountId) === order.accountId,
+    );
+    const counts = new Map<OrderStatus, number>();
+    for (const { state } of seen) {
+      const { status } = JSON.parse(state) as { readonly status: OrderStatus };
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+    }
+    return { items: [...counts].map(([status, orders]) => ({ status, orders })), complete: true };
   }
 
   async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
@@ -117,6 +152,21 @@ export class MemoryReads implements OrderReads {
     const updates = there.filter(({ accountId }) => sees(scope, accountId)).slice(0, limit);
     const lastSeq = (updates.length === limit ? updates : there).at(-1)?.seq ?? afterSeq;
     return { updates, lastSeq, oldestSeq: this.oldestSeq };
+  }
+
+  async eventHorizon(): Promise<EventHorizon> {
+    this.reach();
+    return { horizon: this.horizon, end: this.horizon };
+  }
+
+  async eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
+    this.reach();
+    const isAbove = ({ tx, number }: EventPosition) => tx > after.tx || (tx === after.tx && number > after.number);
+    const there = this.events.filter((event) => isAbove(event) && event.tx < horizon);
+    const events = there.sort((a, b) => Number(a.tx - b.tx || a.number - b.number)).slice(0, limit);
+    const last = events.length === limit ? events.at(-1) : undefined;
+    const upTo = last === undefined ? { tx: horizon, number: 0n } : { tx: last.tx, number: last.number };
+    return { events, upTo, complete: after.tx > this.eventFloor };
   }
 
   async newestSeq(): Promise<bigint> {

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { expect } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import type { AccountScope, OrderFilter } from '../../src/store/order-reads.ts';
+import type { AccountScope, OrderFilter, OrderSort } from '../../src/store/order-reads.ts';
 import type { Batch } from '../../src/store/order-store.ts';
 import { createReadPool } from '../../src/store/pool.ts';
 import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
@@ -51,11 +51,11 @@ export async function readRig() {
     },
     commit,
     /** All pages, one after the other. */
-    async ids(scope: AccountScope, filter: OrderFilter, limit: number): Promise<string[]> {
+    async ids(scope: AccountScope, filter: OrderFilter, limit: number, sort: OrderSort = 'orderId'): Promise<string[]> {
       const ids: string[] = [];
       let after: readonly string[] | undefined;
       for (let pages = 0; pages < 1_000; pages += 1) {
-        const page = await reads.listOrders(scope, filter, after, limit);
+        const page = await reads.listOrders(scope, filter, after, limit, sort);
         expect(page.items.length).toBeLessThanOrEqual(limit);
         ids.push(...page.items.map((item) => `${item.stream}:${item.orderId}`));
         if (page.next === undefined) return ids;

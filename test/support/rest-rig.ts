@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { FollowedAccount } from '../../src/http/account-states.ts';
 import { readGateDefaults } from '../../src/http/read-gate.ts';
 import { RestServer, type RestServerDeps, type RestServerOptions } from '../../src/http/rest-server.ts';
 import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
@@ -14,6 +15,7 @@ import type { PrincipalStore } from '../../src/store/principals.ts';
 import { MemoryCommands } from './memory-commands.ts';
 import { MemoryQuarantine } from './memory-quarantine.ts';
 import { MemoryReads } from './memory-reads.ts';
+import { MemoryRepairs } from './memory-repairs.ts';
 import { MemoryService } from './memory-service.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -34,6 +36,8 @@ export async function startRest(options: RestRigOptions = {}) {
   const reads = new MemoryReads();
   const service = new MemoryService();
   const quarantine = new MemoryQuarantine();
+  const repairs = new MemoryRepairs();
+  const followed: { accounts: readonly FollowedAccount[] | undefined } = { accounts: undefined };
   const metrics = createMetrics();
   const audits: AuditEntry[] = [];
   const auditTrail = { record: (entry: AuditEntry) => audits.push(entry), drained: async () => undefined };
@@ -51,8 +55,10 @@ export async function startRest(options: RestRigOptions = {}) {
         quarantine,
         auditTrail,
         commandReads: reads,
+        repairs,
         ...ports,
       },
+      accountStates: () => followed.accounts,
       ...(principals !== undefined && { principals }),
     },
     {
@@ -68,7 +74,7 @@ export async function startRest(options: RestRigOptions = {}) {
     },
   );
   await server.start();
-  return { server, commands, reads, service, quarantine, audits, metrics, address: server.address ?? '' };
+  return { server, commands, reads, service, quarantine, repairs, followed, audits, metrics, address: server.address ?? '' };
 }
 
 export interface Answered {

@@ -44,6 +44,8 @@ const bodies: Readonly<Record<string, object>> = {
   resumeAccount: reason,
   haltService: reason,
   resumeService: reason,
+  readAccount: reason,
+  backfillAccount: { from: '2026-11-01T00:00:00Z', ...reason },
   approve: reason,
   cancelAllOfAccount: reason,
   cancelAll: reason,

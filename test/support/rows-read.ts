@@ -10,24 +10,24 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Rows of `orders` that the statement reads by the plan that a prepared one keeps, whatever its parameters are. Throws for a sequential scan. */
-export async function rowsRead(pool: Pool, { text, values }: Asked): Promise<number> {
+/** Rows of the table that the statement reads by the plan that a prepared one keeps, whatever its parameters are. Throws for a sequential scan. */
+export async function rowsRead(pool: Pool, { text, values }: Asked, table = 'orders'): Promise<number> {
   const client = await pool.connect();
   try {
     await client.query(`set plan_cache_mode = force_generic_plan; prepare asked as ${text}`);
     const { rows } = await client.query(
       `explain (analyze, format json) execute asked${values.length > 0 ? `(${values.map(literal).join(', ')})` : ''}`,
     );
-    return readBy(rows[0]?.['QUERY PLAN'][0].Plan);
+    return readBy(rows[0]?.['QUERY PLAN'][0].Plan, table);
   } finally {
     client.release(true);
   }
 }
 
-function readBy(node: PlanNode): number {
-  const below = (node.Plans ?? []).reduce((sum, each) => sum + readBy(each), 0);
-  if (node['Relation Name'] !== 'orders') return below;
-  if (node['Node Type'] === 'Seq Scan') throw new Error('all orders are read');
+function readBy(node: PlanNode, table: string): number {
+  const below = (node.Plans ?? []).reduce((sum, each) => sum + readBy(each, table), 0);
+  if (node['Relation Name'] !== table) return below;
+  if (node['Node Type'] === 'Seq Scan') throw new Error(`all of ${table} is read`);
   return below + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
 }
 

@@ -14,12 +14,14 @@ export interface StoredOrderSpec {
   readonly certainty?: string;
   readonly outcome?: string;
   readonly revision?: number;
+  readonly origin?: 'tidemark' | 'external';
+  readonly references?: { readonly clOrdId?: string; readonly venueOrderId?: string; readonly callerRef?: string };
 }
 
 /** An order as the store takes it, with what reads take out of its state. */
 export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; readonly update: UpdateRow } {
   const { orderId, stream = 'prediction', accountId = 'acct-1', symbol = 'FED-CUT', status = 'new', revision = 1 } = spec;
-  const { side = 'buy', leavesQty = '10', cumQty = '0', certainty = 'certain', outcome } = spec;
+  const { side = 'buy', leavesQty = '10', cumQty = '0', certainty = 'certain', outcome, origin = 'external', references } = spec;
   const order = {
     ...{
       stream,
@@ -30,6 +32,8 @@ export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; re
       status,
     },
     ...{ quantity: '10', working: { quantity: leavesQty }, cumQty, leavesQty, pendingAction: 'none', certainty, sourceEpoch: 1 },
+    origin,
+    ...references,
   };
   const sourceVersion = stream === 'account' ? null : String(9_007_199_254_740_992n + BigInt(revision));
   const version = sourceVersion === null ? {} : { sourceVersion };

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { commandOutcomeRecord } from '../../schema/command-outcome.ts';
+import { haltEvent } from '../../schema/rest-answers.ts';
 import { continuityRecord, updateRecord } from '../../schema/update-record.ts';
 import type { Documents, Route } from '../route.ts';
 import { docsPage, docsPagePolicy } from './docs-page.ts';
@@ -42,8 +43,13 @@ const channels: readonly Channel[] = [
   {
     id: 'stream',
     address: '/v1/stream',
-    description: 'Server-sent events of REST: `event: update` with the same record, resumable by its id.',
-    messages: [{ name: 'streamedUpdate', description: 'One accepted change', shape: updateRecord }],
+    description:
+      'Server-sent events of REST: `event: update` with the same record, and with `events=` also `outcome` and `halt`. Resumable by its id.',
+    messages: [
+      { name: 'streamedUpdate', description: 'One accepted change', shape: updateRecord },
+      { name: 'streamedOutcome', description: 'A step of a command', shape: commandOutcomeRecord },
+      { name: 'streamedHalt', description: 'A change of a halt', shape: haltEvent },
+    ],
   },
 ];
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { formatInstant } from '../../domain/instant.ts';
 import { accountList, exposureList } from '../../schema/rest-answers.ts';
+import type { FollowedAccount } from '../account-states.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
 import { accountField } from '../request-fields.ts';
@@ -10,16 +12,42 @@ export const listAccounts: Route = {
   method: 'GET',
   path: '/v1/accounts',
   operationId: 'listAccounts',
-  summary: 'List the accounts of the token that are followed',
+  summary: 'List the accounts of the token that are followed, with their state',
+  describe: 'Only the process that holds the lane follows accounts; another one answers without their states.',
   tag: 'operations',
   scopes: ['orders:read', 'ops:read'],
   answers: { 200: { describe: 'Each account on each of its streams', schema: accountList } },
   rows: 100,
-  handle: async ({ reads }, { reply, principal }) => {
-    const items = await readStore(reads.accounts(principal.accounts));
-    return sendJson(reply, 200, { items });
+  handle: async ({ reads, accountStates, clock }, { reply, principal }) => {
+    const rows = await readStore(reads.accounts(principal.accounts));
+    const states = accountStates();
+    const nowMs = clock.nowMs();
+    const followed = new Map(states?.map((each) => [`${each.stream} ${each.accountId}`, each]));
+    const items = rows.map((row) => {
+      const state = followed.get(`${row.stream} ${row.accountId}`);
+      if (state !== undefined) return { ...row, ...stateBody(state, nowMs) };
+      return states === undefined ? row : { ...row, state: 'not_followed' };
+    });
+    return sendJson(reply, 200, { items, statesKnown: states !== undefined });
   },
 };
+
+function stateBody({ state, sinceMs, silentLosses, lastAudit, ...rest }: FollowedAccount, nowMs: number): object {
+  const { lastEventMs, lastResyncMs, lastError, tokenExpiresMs } = rest;
+  const at = (name: string, ms: number | undefined) => (ms === undefined ? {} : { [name]: formatInstant(ms) });
+  const found = lastAudit && { orders: lastAudit.orders, changes: lastAudit.changes, silentLosses: lastAudit.silentLosses };
+  return {
+    state,
+    ...at('since', sinceMs),
+    ...at('lastEvent', lastEventMs),
+    ...at('lastResync', lastResyncMs),
+    ...(lastAudit !== undefined && { lastAudit: { at: formatInstant(lastAudit.atMs), ...found } }),
+    silentLosses,
+    ...(lastError !== undefined && { lastError }),
+    ...at('tokenExpires', tokenExpiresMs),
+    ...(tokenExpiresMs !== undefined && { tokenSecondsLeft: Math.max(0, Math.floor((tokenExpiresMs - nowMs) / 1000)) }),
+  };
+}
 
 export const showExposure = route({
   method: 'GET',

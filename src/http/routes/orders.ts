@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { orderStatuses, type Stream } from '../../domain/order.ts';
+import type { Stream } from '../../domain/order.ts';
 import {
   parsePlaceAccount,
   parsePlacePrediction,
@@ -8,14 +8,14 @@ import {
   placePredictionBody,
   replaceBody,
 } from '../../schema/command-bodies.ts';
-import { commandAnswer, orderAnswer, orderPage, updatePage } from '../../schema/rest-answers.ts';
-import type { StoredOrder } from '../../store/order-reads.ts';
+import { commandAnswer, orderAnswer, updatePage } from '../../schema/rest-answers.ts';
 import { readStore } from '../problem.ts';
-import { accountField, cursorField, idKinds, limitField, optionalFlag, pageDefault, streamField } from '../request-fields.ts';
+import { accountField, limitField, pageDefault } from '../request-fields.ts';
 import { alreadyHas, tagOf } from '../request-headers.ts';
 import { type Route, route } from '../route.ts';
 import { sendBodyFaults, sendJsonText, sendMissing } from '../send-answer.ts';
 import { sendCommand } from '../send-command.ts';
+import { orderText } from './order-lists.ts';
 
 // The answers of every command, as the table of routes shows them.
 
@@ -181,38 +181,6 @@ export const getOrder: Route = {
   },
 };
 
-const orderPosition = z.tuple([streamField, z.string().regex(idKinds.orderId)]);
-
-export const listOrders = route({
-  method: 'GET',
-  path: '/v1/orders',
-  operationId: 'listOrders',
-  summary: 'List orders',
-  describe: 'The newest state of each order, by stream and order id.',
-  tag: 'orders',
-  scopes: ['orders:read'],
-  query: z.strictObject({
-    stream: streamField.exactOptional(),
-    accountId: accountField.exactOptional(),
-    symbol: z
-      .string()
-      .regex(/^[!-~]{1,64}$/, 'must be 1 to 64 visible ASCII characters')
-      .exactOptional(),
-    status: z.enum(orderStatuses).exactOptional(),
-    open: optionalFlag.describe('Only orders that may still change, or only those that are over'),
-    limit: limitField,
-    cursor: cursorField,
-  }),
-  answers: { 200: { describe: 'A page of orders', schema: orderPage } },
-  problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
-  handle: ({ reads, pages }, call) => {
-    const { limit = pageDefault, cursor, ...filter } = call.query;
-    const read = (after: readonly string[] | undefined) =>
-      readStore(reads.listOrders(call.principal.accounts, filter, after, limit));
-    return pages.send(call, { list: 'orders', filter, cursor, position: orderPosition }, read, orderText);
-  },
-});
-
 export const listUpdates = route({
   method: 'GET',
   path: '/v1/orders/{stream}/{orderId}/updates',
@@ -249,17 +217,4 @@ export const listUpdates = route({
 
 function revisionOf(payload: string): number {
   return (JSON.parse(payload) as { readonly revision: number }).revision;
-}
-
-/** An order as REST answers it. `state` is JSON text and is inserted unchanged: parsing and encoding it again took most of the time of a page. */
-function orderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
-  const version = sourceVersion === undefined ? '' : `,"sourceVersion":"${sourceVersion}"`;
-  return `{"stream":"${stream}","orderId":${quoted(orderId)},"accountId":${quoted(accountId)},"revision":${revision}${version},"order":${state}}`;
-}
-
-const plain = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
-
-/** JSON of an id. Most consist of letters and digits only, and then need no encoder. */
-function quoted(id: string): string {
-  return plain.test(id) ? `"${id}"` : JSON.stringify(id);
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import type { StreamedEvent } from '../../store/order-reads.ts';
 import type { Authenticator, AuthResult } from '../auth/authenticator.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
-import { accountField, positionField, streamField } from '../request-fields.ts';
+import { accountField, streamField } from '../request-fields.ts';
 import { route } from '../route.ts';
 import { sendMissing, sendProblem } from '../send-answer.ts';
 import type { TokenVerdict } from '../stream/stream-client.ts';
-import { ResponseSink } from '../stream/stream-event.ts';
+import { parseStreamId, ResponseSink } from '../stream/stream-event.ts';
 
 export const streamUpdates = route({
   method: 'GET',
@@ -14,25 +15,43 @@ export const streamUpdates = route({
   operationId: 'streamUpdates',
   summary: 'Follow updates as server-sent events',
   describe:
-    '`event: update` carries the record that is on Kafka; its id resumes (`Last-Event-ID`, or `after`). `event: reset` tells a reader that was too slow to connect again, and one whose id is not in the log any more to read its orders anew; `event: shutdown` asks to connect again, with another token if its reason is `token_expired` or `token_revoked`. The stream begins with an id, and blocks of an id alone keep a quiet one open: they dispatch no event, and resume like any other.',
+    '`event: update` carries the record that is on Kafka; its id resumes (`Last-Event-ID`, or `after`). With `events`, `event: outcome` carries each step of a command as on Kafka, and `event: halt` each change of a halt; the ids then resume all three. `event: reset` tells a reader that was too slow to connect again, and one whose id is not in the log any more to read its orders anew; `event: shutdown` asks to connect again, with another token if its reason is `token_expired` or `token_revoked`. The stream begins with an id, and blocks of an id alone keep a quiet one open: they dispatch no event, and resume like any other.',
   tag: 'stream',
   scopes: ['orders:read'],
   query: z.strictObject({
     accountId: accountField.exactOptional(),
     stream: streamField.exactOptional(),
-    after: positionField.exactOptional().describe('As Last-Event-ID, for who cannot set headers'),
+    events: z
+      .enum(['outcome', 'halt', 'outcome,halt'])
+      .exactOptional()
+      .describe('Steps of commands, changes of halts, or both, beside updates. Halts need a token with `ops:read`'),
+    after: z
+      .string()
+      .refine((text) => parseStreamId(text) !== undefined, 'must be an id of the stream')
+      .exactOptional()
+      .describe('As Last-Event-ID, for who cannot set headers'),
   }),
   headers: ['Last-Event-ID'],
   answers: { 200: { describe: 'The stream, until one of us ends it', type: 'text/event-stream' } },
-  problems: { 400: ['INVALID_EVENT_ID'], 404: ['ACCOUNT_NOT_FOUND'], 503: ['TOO_MANY_STREAMS', 'STORE_UNAVAILABLE'] },
-  handle: async ({ authenticator, hub, reads }, { request, reply, principal, query }) => {
+  problems: {
+    400: ['INVALID_EVENT_ID'],
+    403: ['INSUFFICIENT_SCOPE'],
+    404: ['ACCOUNT_NOT_FOUND'],
+    503: ['TOO_MANY_STREAMS', 'STORE_UNAVAILABLE'],
+  },
+  handle: async ({ authenticator, hub, eventTail, reads }, { request, reply, principal, query }) => {
     const { accountId, stream } = query;
+    const kinds = new Set((query.events?.split(',') ?? []) as StreamedEvent['kind'][]);
     if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
-    const after = request.headers['last-event-id'] ?? query.after;
-    if (after !== undefined && !positionField.safeParse(after).success)
+    if (kinds.has('halt') && !principal.scopes.has('ops:read'))
+      return sendProblem(reply, 403, 'INSUFFICIENT_SCOPE', 'halts need a token with ops:read');
+    const given = request.headers['last-event-id'] ?? query.after;
+    const after = given === undefined ? undefined : parseStreamId(String(given));
+    if (given !== undefined && after === undefined)
       return sendProblem(reply, 400, 'INVALID_EVENT_ID', 'Last-Event-ID has to be an id of this stream');
     const { authorization } = request.headers;
     const newest = await readStore(reads.newestSeq());
+    const horizon = kinds.size === 0 ? undefined : (await readStore(reads.eventHorizon())).horizon;
     // Checked after the wait, and the place is taken in the same turn.
     if (!hub.hasRoom(principal.name)) {
       reply.header('retry-after', '5');
@@ -51,9 +70,11 @@ export const streamUpdates = route({
       principal: principal.name,
       accounts: accountId === undefined ? principal.accounts : { kind: 'accounts' as const, accountIds: [accountId] },
       ...(stream === undefined ? {} : { stream }),
+      ...(horizon === undefined ? {} : { events: { kinds, after: after?.events ?? { tx: horizon, number: 0n } } }),
       judge: () => judgeAgain(authenticator, authorization),
     };
-    hub.open(reader, new ResponseSink(reply.raw), after === undefined ? undefined : BigInt(String(after)), newest);
+    const client = hub.open(reader, new ResponseSink(reply.raw), after?.position, newest);
+    if (horizon !== undefined) eventTail.add(client);
     return undefined;
   },
 });

@@ -1,13 +1,15 @@
 import type { Clock } from '../../runtime/clock.ts';
-import type { AccountScope, StreamedUpdate } from '../../store/order-reads.ts';
+import type { AccountScope, EventPosition, StreamedEvent, StreamedUpdate } from '../../store/order-reads.ts';
 import type { EventSink } from './stream-event.ts';
 import {
   greeting,
   heartbeat,
+  outcomeOrHalt,
   type ResetReason,
   resetEvent,
   type ShutdownReason,
   shutdownEvent,
+  streamId,
   updateEvent,
 } from './stream-event.ts';
 
@@ -16,6 +18,8 @@ export interface StreamReader {
   /** Already limited to the account that was asked for. */
   readonly accounts: AccountScope;
   readonly stream?: 'account' | 'prediction';
+  /** Kinds of events that it wants beside updates, and where they begin. Left out: updates only. */
+  readonly events?: { readonly kinds: ReadonlySet<StreamedEvent['kind']>; readonly after: EventPosition };
   /** Checks its token again, by present knowledge. Never rejects. */
   readonly judge: () => TokenVerdict | Promise<TokenVerdict>;
 }
@@ -45,6 +49,8 @@ export class StreamClient {
   state: 'behind' | 'live' | 'ended' = 'behind';
   /** Everything up to here has been written or is not for this reader. */
   position: bigint;
+  /** The same for outcomes and halts; undefined where it wants none. */
+  events: EventPosition | undefined;
   private readonly accountIds: ReadonlySet<string> | undefined;
   private readonly clock: Clock;
   private readonly sink: EventSink;
@@ -60,6 +66,7 @@ export class StreamClient {
     this.sink = deps.sink;
     this.reader = reader;
     this.position = position;
+    this.events = reader.events?.after;
     this.options = options;
     this.openedAtMs = deps.clock.monotonicMs();
     this.accountIds = reader.accounts.kind === 'all' ? undefined : new Set(reader.accounts.accountIds);
@@ -70,15 +77,15 @@ export class StreamClient {
     return this.accountIds === undefined || this.accountIds.has(accountId);
   }
 
-  /** Live only: `text` is the update's event, made once for all readers. False: the reader was too slow and has ended. */
-  offer(seq: bigint, text: string): boolean {
-    if (this.state !== 'live' || seq <= this.position) return true;
+  /** Live only: `text` is the update's event, made once for all readers without events. False: the reader was too slow and has ended. */
+  offer(update: StreamedUpdate, text: string): boolean {
+    if (this.state !== 'live' || update.seq <= this.position) return true;
     if (this.sink.bufferedBytes + text.length > this.options.maxBufferedBytes) {
       this.end(resetEvent('slow_reader'));
       return false;
     }
-    this.position = seq;
-    this.sink.write(text);
+    this.position = update.seq;
+    this.sink.write(this.events === undefined ? text : updateEvent(update, this.id));
     return true;
   }
 
@@ -91,18 +98,54 @@ export class StreamClient {
     }
     if (this.state === 'ended') return true;
     this.position = update.seq;
-    if (this.wants(update)) this.sink.write(updateEvent(update));
+    if (this.wants(update)) this.sink.write(updateEvent(update, this.id));
     return true;
   }
 
   /** The stream goes on from `position`. The updates in between are lost to this reader, and a `reset` says so. */
   skipTo(position: bigint, reason: ResetReason): void {
     this.position = position;
-    this.sink.write(resetEvent(reason, position));
+    this.sink.write(resetEvent(reason, this.id));
+  }
+
+  /** Whether outcomes and halts may be written now: they wait for a reader that takes nothing. */
+  hasRoom(): boolean {
+    return this.state !== 'ended' && this.sink.bufferedBytes <= this.options.maxBufferedBytes / 2;
+  }
+
+  takeEvent(event: StreamedEvent): void {
+    const { tx, number, kind, accountId, stream } = event;
+    if (this.state === 'ended' || !this.isAboveEvents(event)) return;
+    this.events = { tx, number };
+    if (this.reader.events?.kinds.has(kind) !== true) return;
+    if (accountId !== undefined && this.accountIds?.has(accountId) === false) return;
+    if (stream !== undefined && this.reader.stream !== undefined && this.reader.stream !== stream) return;
+    this.sink.write(outcomeOrHalt(event, this.id));
+  }
+
+  /** Up to here all outcomes and halts for this reader are written. */
+  passedEvents(position: EventPosition): void {
+    if (this.isAboveEvents(position)) this.events = position;
+  }
+
+  /** Outcomes and halts go on from `position`. Those in between are lost to this reader, and a `reset` says so. */
+  skipEventsTo(position: EventPosition, reason: ResetReason): void {
+    if (this.state === 'ended') return;
+    this.events = position;
+    this.sink.write(resetEvent(reason, this.id));
+  }
+
+  private isAboveEvents({ tx, number }: EventPosition): boolean {
+    const { events } = this;
+    return events !== undefined && (tx > events.tx || (tx === events.tx && number > events.number));
+  }
+
+  private get id(): string {
+    return streamId(this.position, this.events);
   }
 
   greet(): void {
-    this.sink.write(greeting(this.position));
+    this.sink.write(greeting(this.id));
   }
 
   /** Up to here everything was offered or read, and all updates for this reader are written. */
@@ -111,11 +154,11 @@ export class StreamClient {
   }
 
   beat(): void {
-    if (this.state !== 'ended' && this.sink.bufferedBytes === 0) this.sink.write(heartbeat(this.position));
+    if (this.state !== 'ended' && this.sink.bufferedBytes === 0) this.sink.write(heartbeat(this.id));
   }
 
   shutdown(reason: ShutdownReason): void {
-    this.end(shutdownEvent(reason, this.position));
+    this.end(shutdownEvent(reason, this.id));
   }
 
   /** The reader left. */

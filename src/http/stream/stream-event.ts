@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { StreamedUpdate } from '../../store/order-reads.ts';
+import type { EventPosition, StreamedEvent, StreamedUpdate } from '../../store/order-reads.ts';
 
 /** The destination of one reader's events. */
 export interface EventSink {
@@ -70,29 +70,46 @@ export const resetReasons: readonly ResetReason[] = ['slow_reader', 'too_old', '
  */
 export type ShutdownReason = 'draining' | 'max_age' | 'token_expired' | 'token_revoked';
 
+/** The id of a stream. With events it has two positions: that of the log, and that of outcomes and halts (docs/decisions/030-an-id-of-two-positions.md). */
+export function streamId(position: bigint, events: EventPosition | undefined): string {
+  return events === undefined ? `${position}` : `${position}.${events.tx}.${events.number}`;
+}
+
+/** Undefined: the text is no id of a stream. `events` is left out in an id of a stream without them. */
+export function parseStreamId(text: string): { readonly position: bigint; readonly events?: EventPosition } | undefined {
+  const [, position = '', tx, number] = /^(0|[1-9]\d{0,17})(?:\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17}))?$/.exec(text) ?? [];
+  if (position === '') return undefined;
+  if (tx === undefined || number === undefined) return { position: BigInt(position) };
+  return { position: BigInt(position), events: { tx: BigInt(tx), number: BigInt(number) } };
+}
+
 /**
  * Sent at once with the head of the response. It has the position to go on from, so a reader that is disconnected before its first event still has an id.
  * Browsers reconnect after `retry`.
  */
-export function greeting(position: bigint): string {
-  return `id: ${position}\nretry: 1000\n\n`;
+export function greeting(id: string): string {
+  return `id: ${id}\nretry: 1000\n\n`;
 }
 
 /** Keeps proxies from closing a quiet stream, and advances its id: a block without data dispatches no event but still sets the last id. */
-export function heartbeat(position: bigint): string {
-  return `id: ${position}\n\n`;
+export function heartbeat(id: string): string {
+  return `id: ${id}\n\n`;
 }
 
-export function updateEvent(update: StreamedUpdate): string {
-  return `id: ${update.seq}\nevent: update\ndata: ${update.payload}\n\n`;
+export function updateEvent(update: StreamedUpdate, id = `${update.seq}`): string {
+  return `id: ${id}\nevent: update\ndata: ${update.payload}\n\n`;
+}
+
+export function outcomeOrHalt({ kind, payload }: StreamedEvent, id: string): string {
+  return `id: ${id}\nevent: ${kind}\ndata: ${payload}\n\n`;
 }
 
 /** `goingOnAfter`: the position that the stream goes on from, which becomes the reader's last id. Without it the id does not change. */
-export function resetEvent(reason: ResetReason, goingOnAfter?: bigint): string {
+export function resetEvent(reason: ResetReason, goingOnAfter?: string): string {
   if (goingOnAfter === undefined) return `event: reset\ndata: {"reason":"${reason}"}\n\n`;
   return `id: ${goingOnAfter}\nevent: reset\ndata: {"reason":"${reason}","goingOnAfter":"${goingOnAfter}"}\n\n`;
 }
 
-export function shutdownEvent(reason: ShutdownReason, position: bigint): string {
-  return `id: ${position}\nevent: shutdown\ndata: {"reason":"${reason}"}\n\n`;
+export function shutdownEvent(reason: ShutdownReason, id: string): string {
+  return `id: ${id}\nevent: shutdown\ndata: {"reason":"${reason}"}\n\n`;
 }

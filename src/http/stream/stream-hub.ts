@@ -94,7 +94,7 @@ export class StreamHub {
   }
 
   /** Takes the reader over. `after`: the last id that it has seen; `newest`: the end of the log as it was just read. */
-  open(reader: StreamReader, sink: EventSink, after: bigint | undefined, newest: bigint): void {
+  open(reader: StreamReader, sink: EventSink, after: bigint | undefined, newest: bigint): StreamClient {
     const { clock } = this.deps;
     const client = new StreamClient({ clock, sink }, reader, after ?? newest, this.options);
     this.clients.add(client);
@@ -103,6 +103,7 @@ export class StreamHub {
     client.greet();
     if (after !== undefined && after > newest) this.skip(client, newest, 'unknown_id');
     void this.catchUp(client);
+    return client;
   }
 
   /** Sends every reader a last event and ends its connection. */
@@ -198,7 +199,7 @@ export class StreamHub {
       for (const client of this.clients) {
         if (client.state !== 'live' || !client.wants(update)) continue;
         text ??= updateEvent(update);
-        if (!client.offer(update.seq, text)) this.deps.metrics.streamResets.inc({ reason: 'slow_reader' });
+        if (!client.offer(update, text)) this.deps.metrics.streamResets.inc({ reason: 'slow_reader' });
       }
     }
     for (const client of this.clients) if (client.state === 'live') client.passed(page.lastSeq);

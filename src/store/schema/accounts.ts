@@ -73,15 +73,15 @@ export const quarantineJobs = pgTable(
 );
 
 /**
- * Requests of a person to the follower of an account, which is always the lane's holder: to read the account completely (`backfill`), or to read an order in
- * quarantine again (`retry`); and the rows of a job, of which those to `discard` are for the holder of the row's lane. Answered once; the process that asked and
- * gave up answers the request itself (`withdrawn`).
+ * Requests of a person to the follower of an account, which is always the lane's holder: to read the account from a time on or completely (`backfill`), to read
+ * its newest changes (`read`), or to read an order in quarantine again (`retry`); and the rows of a job, of which those to `discard` are for the holder of the
+ * row's lane. Answered once; the process that asked and gave up answers the request itself (`withdrawn`).
  */
 export const repairRequests = pgTable(
   'repair_requests',
   {
     id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
-    /** `backfill`, `retry` or `discard`. */
+    /** `read`, `backfill`, `retry` or `discard`. */
     kind: text().notNull(),
     stream: text().notNull(),
     /** Null only in a job: the row names no account. */
@@ -90,6 +90,11 @@ export const repairRequests = pgTable(
     quarantineId: bigint('quarantine_id', { mode: 'bigint' }),
     /** Null: it was asked for by itself. */
     jobId: uuid('job_id').references(() => quarantineJobs.jobId, { onDelete: 'cascade' }),
+    /** Of a `backfill`: orders that changed since then; null: all. */
+    since: timestamp({ withTimezone: true }),
+    /** The principal and its reason; null where it was asked for at the command line. */
+    askedBy: text('asked_by'),
+    reason: text(),
     requestedAt: timestamp('requested_at', { withTimezone: true }).notNull().defaultNow(),
     answeredAt: timestamp('answered_at', { withTimezone: true }),
     /** `done`, `failed` or `withdrawn`; null while it is open. */

@@ -3,6 +3,7 @@ import {
   bigint,
   boolean,
   check,
+  customType,
   index,
   integer,
   json,
@@ -14,6 +15,9 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+
+/** The number of a transaction, 64 bits. It rises in the order in which transactions began to write, not in that of their commits. */
+export const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' });
 
 /** Lists of words for CHECK constraints, as SQL. */
 export const commandKinds = "'place', 'replace', 'cancel'";
@@ -185,11 +189,21 @@ export const commandEvents = pgTable(
     snapshot: json().notNull(),
     recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
     publishedAt: timestamp('published_at', { withTimezone: true }),
+    /** For the stream of events, which must know that no earlier row can be committed any more (docs/decisions/030-an-id-of-two-positions.md). */
+    txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
   },
   (t) => [
     uniqueIndex('command_events_versions').on(t.commandId, t.version),
     index('command_events_unpublished').on(t.id).where(sql`${t.publishedAt} is null`),
+    index('command_events_in_order').on(t.txId, t.id),
   ],
+);
+
+/** Events of the stream (steps, changes of halts) were deleted up to this transaction. At most one row. */
+export const eventFloor = pgTable(
+  'event_floor',
+  { one: boolean().primaryKey().default(true), txId: xid8('tx_id').notNull() },
+  (t) => [check('event_floor_one', sql`${t.one}`)],
 );
 
 /**

@@ -14,6 +14,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import { xid8 } from './commands.ts';
 
 /**
  * The list of each cancel-all, written before its first cancel, one row for each, never deleted and never changed except `key_held` and `ended_at` (trigger). The
@@ -77,6 +78,19 @@ export const halts = pgTable(
       sql`num_nulls(${t.clearedAt}, ${t.clearedBy}, ${t.clearedReason}) in (0, 3) and ${t.clearedReason} <> ''`,
     ),
   ],
+);
+
+/** Each change of a halt, written by the trigger `halts_recorded` in the transaction that makes it. Only the stream of events reads it. */
+export const haltEvents = pgTable(
+  'halt_events',
+  {
+    txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
+    /** Of the sequence of `command_events`. */
+    id: bigint({ mode: 'bigint' }).notNull().default(sql`nextval('public.command_events_id_seq')`),
+    snapshot: json().notNull(),
+    recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.txId, t.id] })],
 );
 
 /**

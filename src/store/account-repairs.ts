@@ -1,0 +1,106 @@
+import type { Pool } from 'pg';
+import type { Stream } from '../domain/order.ts';
+import type { RepairAnswer } from './repair-requests.ts';
+import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+
+/** A read of an account that a person asked for, on one stream. Times are milliseconds since the epoch. */
+export interface AccountRepair {
+  readonly id: bigint;
+  readonly kind: 'read' | 'backfill';
+  readonly stream: Stream;
+  readonly sinceMs?: number;
+  /** Left out: it was asked for at the command line. */
+  readonly askedBy?: string;
+  readonly reason?: string;
+  readonly requestedMs: number;
+  /** Left out: it waits, or is under way. */
+  readonly answer?: RepairAnswer & { readonly answeredMs: number };
+}
+
+export interface NewAccountRepair {
+  readonly kind: AccountRepair['kind'];
+  readonly accountId: string;
+  /** Left out: every stream on which the account was ever followed. */
+  readonly stream?: Stream;
+  /** Of a backfill. */
+  readonly sinceMs?: number;
+  readonly askedBy: string;
+  readonly reason: string;
+}
+
+/** The reads that people ask for. The process that follows the account carries them out, so any process may be asked. Each call rejects when the database can't be reached. */
+export interface AccountRepairs {
+  /** One request a stream. `not_followed`: never, on that stream. `too_many`: as many of the account are open as may be. */
+  ask(asked: NewAccountRepair): Promise<readonly AccountRepair[] | 'not_followed' | 'too_many'>;
+  /** The newest ones of the account, newest first, open or answered. */
+  list(accountId: string, limit: number): Promise<readonly AccountRepair[]>;
+}
+
+/** Open requests of an account. A request is not joined with one that is open: that one may have been read already, and would not show a later change. */
+const mostOpen = 10;
+
+interface Row {
+  readonly id: string;
+  readonly kind: AccountRepair['kind'];
+  readonly stream: Stream;
+  readonly since_ms: number | null;
+  readonly asked_by: string | null;
+  readonly reason: string | null;
+  readonly requested_ms: number;
+  readonly answered_ms: number | null;
+  readonly outcome: RepairAnswer['outcome'] | null;
+  readonly detail: string | null;
+}
+
+const columns = `id, kind, stream, public.time_to_ms(since) as since_ms, asked_by, reason, public.time_to_ms(requested_at) as requested_ms,
+  public.time_to_ms(answered_at) as answered_ms, outcome, detail`;
+
+/** The port `AccountRepairs` in Postgres. */
+export class PostgresAccountRepairs implements AccountRepairs {
+  private readonly deps: RetryDeps & { readonly pool: Pool };
+
+  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+    this.deps = deps;
+  }
+
+  /** Not tried again after a failure: the request may be there. */
+  async ask({ kind, accountId, stream, sinceMs, askedBy, reason }: NewAccountRepair): ReturnType<AccountRepairs['ask']> {
+    const { rows } = await this.deps.pool.query<{ [column in keyof Row]: Row[column] | null } & { readonly followed: string }>(
+      `with followed as (
+         select stream from public.accounts where account_id = $1 and ($2::text is null or stream = $2)
+       ), made as (
+         insert into public.repair_requests (kind, stream, account_id, since, asked_by, reason)
+         select $3, f.stream, $1, public.ms_to_time($4::double precision), $5, $6 from followed f
+         where (select count(*) from public.repair_requests where answered_at is null and account_id = $1 and job_id is null) < $7
+         returning *
+       )
+       select made.*, (select count(*) from followed) as followed
+       from (select 1) as always left join (select ${columns} from made) as made on true order by made.stream`,
+      [accountId, stream ?? null, kind, sinceMs ?? null, askedBy, reason, mostOpen],
+    );
+    const made = rows.filter((row): row is typeof row & Row => row.id !== null).map(toRepair);
+    if (made.length > 0) return made;
+    return rows[0]?.followed === '0' ? 'not_followed' : 'too_many';
+  }
+
+  async list(accountId: string, limit: number): Promise<readonly AccountRepair[]> {
+    const { rows } = await retryTransaction(this.deps, () =>
+      this.deps.pool.query<Row>(
+        `select ${columns} from public.repair_requests where account_id = $1 and kind in ('read', 'backfill') order by id desc limit $2`,
+        [accountId, limit],
+      ),
+    );
+    return rows.map(toRepair);
+  }
+}
+
+function toRepair(row: Row): AccountRepair {
+  const { outcome, answered_ms: answeredMs, since_ms: sinceMs, asked_by: askedBy, reason } = row;
+  return {
+    ...{ id: BigInt(row.id), kind: row.kind, stream: row.stream, requestedMs: Number(row.requested_ms) },
+    ...(sinceMs !== null && { sinceMs: Number(sinceMs) }),
+    ...(askedBy !== null && { askedBy }),
+    ...(reason !== null && { reason }),
+    ...(outcome !== null && { answer: { outcome, detail: row.detail ?? '', answeredMs: Number(answeredMs) } }),
+  };
+}
