@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { ConsoleSite } from '../../src/http/console/console-site.ts';
 import { readGateDefaults } from '../../src/http/read-gate.ts';
 import { RestServer, type RestServerDeps, type RestServerOptions } from '../../src/http/rest-server.ts';
 import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
@@ -21,13 +22,15 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly log?: Log;
   readonly clock?: Clock;
   readonly principals?: PrincipalStore;
+  /** Serves the console as well. */
+  readonly withConsole?: boolean;
   /** Instead of those that live in memory. */
   readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads'>>;
 }
 
 /** A REST server on a real port, over ports that live in memory. */
 export async function startRest(options: RestRigOptions = {}) {
-  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, ...over } = options;
+  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, withConsole, ...over } = options;
   const commands = new MemoryCommands();
   const reads = new MemoryReads();
   const metrics = createMetrics();
@@ -37,6 +40,7 @@ export async function startRest(options: RestRigOptions = {}) {
     {
       ...{ fetch, clock, random: systemRandom, log, metrics, commands, reads, auditTrail, commandReads: reads, ...ports },
       ...(principals !== undefined && { principals }),
+      ...(withConsole === true && { console: new ConsoleSite({ clock, log }) }),
     },
     {
       host: '127.0.0.1',
