@@ -59,7 +59,7 @@ module.exports = {
       from: { path: '^src/console/' },
       to: {
         dependencyTypes: ['core', 'npm', 'npm-dev', 'npm-no-pkg'],
-        pathNot: 'node_modules/(preact|htm|@preact/signals-core|@tanstack/virtual-core)/',
+        pathNot: 'node_modules/(preact|htm|@preact/signals-core)/',
       },
     },
     {

@@ -7,6 +7,6 @@ export function fillBar(filled: string, quantity: string): VNode {
   const share = thousandthsOf(filled, quantity);
   return html`<span class="fill" title=${`${filled} of ${quantity} filled`}>
     <span class="fill-track"><span class=${share === 1000 ? 'fill-done whole' : 'fill-done'} style=${{ width: `${share / 10}%` }}></span></span>
-    <span class="fill-text">${filled}</span>
+    <span class="fill-text">${filled}<span class="fill-of"> / ${quantity}</span></span>
   </span>`;
 }

@@ -1,10 +1,11 @@
-import { elementScroll, observeElementOffset, observeElementRect, type VirtualItem, Virtualizer } from '@tanstack/virtual-core';
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useReducer, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
+import { rowsInView } from '../state/rows-in-view.ts';
 
 interface VirtualRows {
-  readonly items: readonly VirtualItem[];
-  readonly height: number;
+  /** The rows that exist in the page: from `first` up to `end`, without it. */
+  readonly first: number;
+  readonly end: number;
   readonly reveal: (index: number) => void;
 }
 
@@ -12,29 +13,37 @@ interface VirtualOptions {
   readonly scroller: RefObject<HTMLElement | null>;
   readonly count: number;
   readonly rowHeight: number;
+  /** Of the header that stays on top of the rows. */
+  readonly headHeight: number;
 }
 
-/** The rows of a long table that are in view: only these exist in the page. All rows have one height. */
-export function useVirtualRows({ scroller, count, rowHeight }: VirtualOptions): VirtualRows {
-  const [, redraw] = useReducer((drawn: number) => drawn + 1, 0);
-  const options = {
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 6,
-    scrollToFn: elementScroll,
-    observeElementRect,
-    observeElementOffset,
-    onChange: () => redraw(undefined as never),
+/** The rows of a long table that are in view. All rows have one height, so this needs no measurement of any row. */
+export function useVirtualRows({ scroller, count, rowHeight, headHeight }: VirtualOptions): VirtualRows {
+  const [seen, setSeen] = useState({ top: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    // Equal numbers draw nothing: a browser reports a scroll far more often than rows come into view.
+    const look = () =>
+      setSeen((before) => {
+        const [top, height] = [Math.floor(element.scrollTop / rowHeight) * rowHeight, element.clientHeight];
+        return before.top === top && before.height === height ? before : { top, height };
+      });
+    look();
+    const resized = new ResizeObserver(look);
+    resized.observe(element);
+    element.addEventListener('scroll', look, { passive: true });
+    return () => {
+      resized.disconnect();
+      element.removeEventListener('scroll', look);
+    };
+  }, [rowHeight]);
+  const reveal = (index: number) => {
+    const element = scroller.current;
+    if (element === null) return;
+    const [top, bottom] = [index * rowHeight, (index + 1) * rowHeight + headHeight];
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
   };
-  const [virtualizer] = useState(() => new Virtualizer<HTMLElement, HTMLElement>(options));
-  virtualizer.setOptions({ ...virtualizer.options, ...options });
-  useLayoutEffect(() => virtualizer._didMount(), [virtualizer]);
-  useLayoutEffect(() => virtualizer._willUpdate());
-  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
-  return {
-    items: virtualizer.getVirtualItems(),
-    height: virtualizer.getTotalSize(),
-    reveal: (index) => virtualizer.scrollToIndex(index, { align: 'auto' }),
-  };
+  return { ...rowsInView({ ...seen, count, rowHeight }), reveal };
 }

@@ -27,6 +27,31 @@ export function statusTone(status: string): 'live' | 'done' | 'over' | 'bad' | '
   return ['canceled', 'expired', 'replaced', 'done_for_day'].includes(status) ? 'over' : 'live';
 }
 
+/** `BUY_TO_COVER` as `buy to cover`. */
+export function sideText(side: string): string {
+  return side.toLowerCase().replaceAll('_', ' ');
+}
+
+export function sideTone(side: string): 'buy' | 'sell' {
+  return /^b/i.test(side) ? 'buy' : 'sell';
+}
+
+const fields: Readonly<Record<string, string>> = {
+  cumQty: 'filled',
+  leavesQty: 'still working',
+  avgPrice: 'average',
+  statusRaw: 'word of the platform',
+  pendingAction: 'pending',
+  clOrdId: 'reference',
+  clientOrderRef: 'reference',
+  callerRef: 'reference of the caller',
+};
+
+/** The name of a field of an order: `orderType` as `order type`. */
+export function fieldText(field: string): string {
+  return fields[field] ?? field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
 const certainties: Readonly<Record<string, string>> = {
   certain: '',
   unknown_unacked: 'not acknowledged',

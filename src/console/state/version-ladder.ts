@@ -1,6 +1,6 @@
 import type { NormalisedOrder, OrderUpdate } from '../../../types/records.d.ts';
 
-/** One revision, with the fields that it changed. */
+/** One revision, with the fields that it changed: without the time, which stands beside it, and the platform's own word for a status that changed. */
 export interface Step {
   readonly update: OrderUpdate;
   readonly changes: readonly Change[];
@@ -24,7 +24,8 @@ function stepOf(update: OrderUpdate, before: OrderUpdate | undefined): Step {
   // Without the revision before, the old values are not known; a first revision has none.
   const old = before?.order;
   const fields = update.revision === 1 || old === undefined ? firstFields : update.changed;
-  const changes = fields.map((field) => ({ field, from: valueIn(old, field), to: valueIn(update.order, field) }));
+  const shown = fields.filter((field) => field !== 'updatedAt' && !(field === 'statusRaw' && fields.includes('status')));
+  const changes = shown.map((field) => ({ field, from: valueIn(old, field), to: valueIn(update.order, field) }));
   return {
     update,
     changes: changes.filter(({ from, to }) => from !== undefined || to !== undefined),

@@ -4,7 +4,7 @@ import { html } from '../parts/html.ts';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
-import { doubtText, statusText, statusTone } from '../parts/words.ts';
+import { doubtText, sideText, sideTone, statusText, statusTone } from '../parts/words.ts';
 import { addressOf } from '../state/address.ts';
 import type { ColumnName } from '../state/blotter-view.ts';
 import type { OrderRow } from '../state/order-row.ts';
@@ -38,10 +38,9 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   side: {
     label: 'Side',
-    width: 'minmax(3.6rem, 0.4fr)',
+    width: 'minmax(5.6rem, 0.5fr)',
     fields: ['side'],
-    cell: ({ order }) =>
-      html`<span class=${`side ${/^b/i.test(order.side) ? 'buy' : 'sell'}`}>${order.side.toLowerCase()}</span>`,
+    cell: ({ order }) => html`<span class=${`side ${sideTone(order.side)}`}>${sideText(order.side)}</span>`,
   },
   status: {
     label: 'Status',

@@ -28,7 +28,12 @@ export function BlotterTable({ rows, view, change, ports, empty }: TableProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useMedia('(max-width: 760px)');
   const height = phone ? phoneRowHeight : rowHeight;
-  const { items, height: total, reveal } = useVirtualRows({ scroller, count: rows.length, rowHeight: height });
+  const { first, end, reveal } = useVirtualRows({
+    scroller,
+    count: rows.length,
+    rowHeight: height,
+    headHeight: phone ? 0 : rowHeight,
+  });
   const [active, setActive] = useActiveRow(rows, reveal);
   const template = view.columns.map((name) => columnsByName[name].width).join(' ');
   const [nowMs, monotonicMs] = [ports.nowMs(), ports.monotonicMs()];
@@ -44,25 +49,21 @@ export function BlotterTable({ rows, view, change, ports, empty }: TableProps) {
       aria-activedescendant=${active === undefined ? undefined : rowId(active)}
     >
       <div class="head row" role="row" aria-rowindex="1">${view.columns.map((name) => headCell(name, view, change))}</div>
-      <div class="rows" role="rowgroup" style=${{ height: `${total}px` }}>
-        ${items.map(({ index, start }) => {
-          const row = rows[index];
-          return (
-            row !== undefined &&
-            html`<div
-              key=${row.key}
-              id=${rowId(row.key)}
-              class=${`row${row.key === active ? ' active' : ''}`}
-              role="row"
-              aria-rowindex=${index + 2}
-              aria-selected=${row.key === active}
-              style=${{ height: `${height}px`, transform: `translateY(${start}px)` }}
-              onClick=${() => setActive(row.key)}
-            >
-              ${cellsOf(row, view.columns, { nowMs, monotonicMs })}
-            </div>`
-          );
-        })}
+      <div class="rows" role="rowgroup" style=${{ height: `${rows.length * height}px` }}>
+        ${rows.slice(first, end).map(
+          (row, at) => html`<div
+            key=${row.key}
+            id=${rowId(row.key)}
+            class=${`row${row.key === active ? ' active' : ''}`}
+            role="row"
+            aria-rowindex=${first + at + 2}
+            aria-selected=${row.key === active}
+            style=${{ height: `${height}px`, transform: `translateY(${(first + at) * height}px)` }}
+            onClick=${() => setActive(row.key)}
+          >
+            ${cellsOf(row, view.columns, { nowMs, monotonicMs })}
+          </div>`,
+        )}
       </div>
       ${rows.length === 0 && html`<p class="empty">${empty}</p>`}
     </div>
@@ -81,7 +82,7 @@ function headCell(name: ColumnName, { sort }: BlotterView, change: TableProps['c
   const mark = sorted ? (sort.descending ? ' ↓' : ' ↑') : '';
   return html`<div
     role="columnheader"
-    class=${`cell ${name}${number === true ? ' number' : ''}`}
+    class=${`cell col-${name}${number === true ? ' number' : ''}`}
     aria-sort=${sorted ? (sort.descending ? 'descending' : 'ascending') : 'none'}
   >
     <button class="sort" onClick=${pick}>${label}${mark}</button>
@@ -109,8 +110,9 @@ function cellsOf(
   const flash = row.revision % 2 === 0 ? ' flash-even' : ' flash-odd';
   const cells = columns.map((name) => {
     const { cell, fields, number } = columnsByName[name];
-    const flashes = flashing && fields.some((field) => row.changed.includes(field));
-    return html`<div role="gridcell" class=${`cell ${name}${number === true ? ' number' : ''}${flashes ? flash : ''}`}>${cell(row, nowMs)}</div>`;
+    // A new order changed in every field: one cell says so.
+    const flashes = flashing && (row.revision === 1 ? name === 'status' : fields.some((field) => row.changed.includes(field)));
+    return html`<div role="gridcell" class=${`cell col-${name}${number === true ? ' number' : ''}${flashes ? flash : ''}`}>${cell(row, nowMs)}</div>`;
   });
   drawn.set(row, { columns, flashing, cells });
   return cells;

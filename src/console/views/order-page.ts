@@ -7,7 +7,7 @@ import { instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
-import { doubtText, statusText, statusTone } from '../parts/words.ts';
+import { doubtText, sideText, sideTone, statusText, statusTone } from '../parts/words.ts';
 import { addressOf } from '../state/address.ts';
 import { defaultView } from '../state/blotter-view.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -54,7 +54,7 @@ function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): V
   return html`<header class="order-head">
     <p class="crumb"><${Link} to=${home}>Orders<//> / <span class="id">${stream}:${orderId}</span></p>
     <h1>
-      <span class=${`side ${/^b/i.test(order.side) ? 'buy' : 'sell'}`}>${order.side.toLowerCase()}</span>
+      <span class=${`side ${sideTone(order.side)}`}>${sideText(order.side)}</span>
       <span>${order.quantity} ${instrumentText(order.instrument)}</span>
       <span class=${`status ${statusTone(order.status)}`}>${statusText(order.status)}</span>
       ${doubt !== '' && html`<span class="doubt">${doubt}</span>`}

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { html } from '../parts/html.ts';
 import { lengthText, timeText } from '../parts/time-text.ts';
-import { causeText, statusText } from '../parts/words.ts';
+import { causeText, fieldText, statusText } from '../parts/words.ts';
 import type { Change, Step } from '../state/version-ladder.ts';
 
 interface LadderProps {
@@ -54,9 +54,4 @@ function changeText({ field, from, to }: Change): VNode {
   return html`<span class="change">
     <span class="soft">${fieldText(field)}</span> ${from !== undefined && html`<s>${words(from)}</s> → `}<b>${words(to)}</b>
   </span>`;
-}
-
-/** `avgPrice` as `avg price`. */
-function fieldText(field: string): string {
-  return field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -24,7 +24,6 @@ const packages: readonly { readonly name: string; readonly imports: Readonly<Rec
   { name: 'preact', imports: { preact: 'dist/preact.mjs', 'preact/hooks': 'hooks/dist/hooks.mjs' } },
   { name: 'htm', imports: { htm: 'dist/htm.module.js' } },
   { name: '@preact/signals-core', imports: { '@preact/signals-core': 'dist/signals-core.module.js' } },
-  { name: '@tanstack/virtual-core', imports: { '@tanstack/virtual-core': 'dist/esm/index.js' } },
 ];
 
 const types: Readonly<Record<string, string>> = {
