@@ -26,6 +26,8 @@ export class ConsoleState {
   readonly openOrders: Signal<LoadState> = signal<LoadState>({ kind: 'reading' });
   /** Orders that are over: read once the blotter asks for them. */
   readonly otherOrders: Signal<LoadState | undefined> = signal<LoadState | undefined>(undefined);
+  /** Rises each time the stream begins anew: whatever was read before may miss an update. */
+  readonly beginnings: Signal<number> = signal(0);
   /** The last `reset` of the stream, until the reader dismisses it. */
   readonly reset: Signal<{ readonly reason: string; readonly atMs: number } | undefined> = signal<
     { readonly reason: string; readonly atMs: number } | undefined
@@ -98,7 +100,7 @@ export class ConsoleState {
     this.otherOrders.value = undefined;
     this.openOrders.value = { kind: 'reading' };
     this.reset.value = undefined;
-    this.trust.state.value = { doubts: undefined, accounts: 0 };
+    this.trust.state.value = { doubts: undefined, complete: false };
   }
 
   private async readOpen(): Promise<void> {
@@ -106,6 +108,7 @@ export class ConsoleState {
     this.reading = new AbortController();
     const { signal } = this.reading;
     this.openOrders.value = { kind: 'reading' };
+    this.beginnings.value += 1;
     const end = await loadOrders(this, { openOnly: true, most: mostOpen }, (items) => this.orders.takeListed(items), signal);
     if (!signal.aborted) this.openOrders.value = end;
   }

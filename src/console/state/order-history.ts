@@ -27,6 +27,8 @@ export class OrderHistory {
   private readonly orderId: string;
   /** Updates that came while it was read. */
   private early: OrderUpdate[] = [];
+  /** Reads under way: a new one begins before the one that it replaces has ended. */
+  private reads = 0;
 
   constructor(rest: Rest, { stream, orderId }: { readonly stream: Stream; readonly orderId: string }) {
     this.rest = rest;
@@ -34,7 +36,16 @@ export class OrderHistory {
     this.orderId = orderId;
   }
 
+  /** Reads it, or reads it again after the stream began anew: updates in between are then in what is read, or come by the stream. */
   async load(signal: AbortSignal): Promise<void> {
+    this.reads += 1;
+    await this.read(signal);
+    this.reads -= 1;
+    if (this.reads > 0) return;
+    for (const update of this.early.splice(0)) this.takeUpdate(update);
+  }
+
+  private async read(signal: AbortSignal): Promise<void> {
     const path = `/v1/orders/${this.stream}/${encodeURIComponent(this.orderId)}`;
     const order = await this.rest.get<ListedOrder>(path, {}, signal, parseExact);
     if (order.kind !== 'ok') return this.fail(order, signal);
@@ -48,15 +59,17 @@ export class OrderHistory {
     } while (after !== undefined && updates.length < mostUpdates);
     if (signal.aborted) return;
     this.state.value = { kind: 'shown', order: order.body, updates, cut: after !== undefined };
-    for (const update of this.early.splice(0)) this.takeUpdate(update);
   }
 
   /** Of any order: those of others are passed over. */
   takeUpdate(update: OrderUpdate): void {
     if (update.stream !== this.stream || update.orderId !== this.orderId) return;
     const state = this.state.peek();
-    if (state.kind === 'loading') this.early.push(update);
-    if (state.kind !== 'shown') return;
+    if (this.reads > 0) this.early.push(update);
+    else if (state.kind === 'shown') this.append(state, update);
+  }
+
+  private append(state: Extract<HistoryState, { kind: 'shown' }>, update: OrderUpdate): void {
     const { updates, order } = state;
     if (isKnown(update, updates.at(-1), order.revision)) return;
     const { revision, accountId, stream, orderId, sourceVersion } = update;
@@ -68,7 +81,7 @@ export class OrderHistory {
       ...(sourceVersion !== undefined && { sourceVersion }),
       order: update.order,
     };
-    this.state.value = { ...state, order: newest, updates: [...updates, update] };
+    this.state.value = { ...state, order: newest, updates: state.cut ? updates : [...updates, update] };
   }
 
   private fail(answer: Exclude<Answer<unknown>, { kind: 'ok' }>, signal: AbortSignal): void {

@@ -50,6 +50,7 @@ export class StreamClient {
   /** Follows the stream until `signal` aborts or the token ends. */
   async follow(signal: AbortSignal): Promise<void> {
     let failures = 0;
+    this.state.value = { kind: 'connecting' };
     while (!signal.aborted) {
       const end = await this.connect(signal, () => {
         failures = 0;
@@ -61,7 +62,8 @@ export class StreamClient {
       // Half of the wait by chance: after a restart the readers do not all come at the same moment.
       await pause(this.ports, waitMs * (0.5 + this.ports.random() / 2), signal);
     }
-    this.state.value = { kind: 'ended' };
+    // After an abort another call may follow already.
+    if (!signal.aborted) this.state.value = { kind: 'ended' };
   }
 
   /** The next stream begins anew: another token may see other orders. */

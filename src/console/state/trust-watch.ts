@@ -11,7 +11,8 @@ export interface Doubt {
 interface TrustState {
   /** Undefined: not asked yet. */
   readonly doubts: readonly Doubt[] | undefined;
-  readonly accounts: number;
+  /** The service itself has looked at everything that it knows; without it, no doubt is no proof. */
+  readonly complete: boolean;
 }
 
 interface AccountList {
@@ -31,7 +32,7 @@ const everyMs = 5_000;
 
 /** Asks the service again and again whether it can be trusted. */
 export class TrustWatch {
-  readonly state: Signal<TrustState> = signal<TrustState>({ doubts: undefined, accounts: 0 });
+  readonly state: Signal<TrustState> = signal<TrustState>({ doubts: undefined, complete: false });
   private readonly ports: Ports;
   private readonly rest: Rest;
 
@@ -68,7 +69,7 @@ async function readTrust(rest: Rest, signal: AbortSignal): Promise<TrustState> {
     for (const { scope, reason, by, since } of halts.body.halts)
       doubts.push({ name: `Halted: ${scope.accountId ?? 'everything'}`, detail: `${reason} (by ${by}, since ${since})` });
   }
-  return { doubts, accounts: new Set(items.map(({ accountId }) => accountId)).size };
+  return { doubts, complete: false };
 }
 
 /** A token that may not read it leaves it out; everything else that is no answer is a doubt. */

@@ -26,7 +26,7 @@ interface OrderPageProps {
 export function OrderPage({ state, stream, orderId }: OrderPageProps) {
   const history = useMemo(() => new OrderHistory(state.rest, { stream, orderId }), [state, stream, orderId]);
   const shown = useValue(history.state);
-  const reset = useValue(state.reset);
+  const beginning = useValue(state.beginnings);
   useEffect(() => {
     const abort = new AbortController();
     const end = state.onUpdate((update) => history.takeUpdate(update));
@@ -35,7 +35,7 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
       abort.abort();
       end();
     };
-  }, [history, reset]);
+  }, [history, beginning]);
   if (shown.kind === 'loading') return html`<p class="alone" role="status">Reading the order …</p>`;
   if (shown.kind === 'failed') return html`<p class="alone" role="alert">${shown.why}</p>`;
   if (shown.kind === 'missing')

@@ -8,11 +8,11 @@ import type { Doubt } from '../state/trust-watch.ts';
 /** Whether the page can be trusted, or the doubts by name; and how fresh it is. */
 export function TrustBar({ state }: { readonly state: ConsoleState }) {
   const stream = useValue(state.stream.state);
-  const { doubts } = useValue(state.trust.state);
+  const { doubts, complete } = useValue(state.trust.state);
   const pulse = useValue(state.pulse);
   const all = [...streamDoubts(stream, pulse.silentMs), ...(doubts ?? [])];
   return html`<div class="trust" role="status" aria-label="Trust">
-    ${doubts === undefined && all.length === 0 ? html`<span class="badge">Checking …</span>` : verdict(all)}
+    ${doubts === undefined && all.length === 0 ? html`<span class="badge">Checking …</span>` : verdict(all, complete)}
     <span class="facts">
       <span title="Updates that arrived here, over the last five seconds"><b>${pulse.rate === undefined ? '–' : rateText(pulse.rate)}</b> updates/s</span>
       <span class="wide-only" title="Since the stream last said anything; it does so at least every 15 s">
@@ -22,10 +22,11 @@ export function TrustBar({ state }: { readonly state: ConsoleState }) {
   </div>`;
 }
 
-function verdict(doubts: readonly Doubt[]) {
-  if (doubts.length === 0)
-    return html`<span class="badge good" title="The stream is live, every account answers, nothing is halted">Trusted</span>`;
-  return doubts.map(({ name, detail }) => html`<span class="badge warn" title=${detail}>${name}</span>`);
+function verdict(doubts: readonly Doubt[], complete: boolean) {
+  if (doubts.length > 0) return doubts.map(({ name, detail }) => html`<span class="badge warn" title=${detail}>${name}</span>`);
+  // It says no more than is known.
+  if (!complete) return html`<span class="badge good" title="The stream of updates is open, and nothing is halted">Live</span>`;
+  return html`<span class="badge good" title="The service has no doubt about any account">Trusted</span>`;
 }
 
 /** Silence for longer than the service ever keeps: two heartbeats are missing. */
