@@ -32,10 +32,6 @@ export function sideText(side: string): string {
   return side.toLowerCase().replaceAll('_', ' ');
 }
 
-export function sideTone(side: string): 'buy' | 'sell' {
-  return /^b/i.test(side) ? 'buy' : 'sell';
-}
-
 const fields: Readonly<Record<string, string>> = {
   cumQty: 'filled',
   leavesQty: 'still working',

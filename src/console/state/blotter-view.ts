@@ -1,6 +1,6 @@
 import type { Stream } from '../../../types/records.d.ts';
 import { compareDecimals } from './decimal-text.ts';
-import { isOpen, type OrderRow } from './order-row.ts';
+import { directionOf, isOpen, type OrderRow } from './order-row.ts';
 
 export const columnNames = [
   'updated',
@@ -24,7 +24,8 @@ export interface BlotterView {
   readonly stream?: Stream;
   readonly account?: string;
   readonly symbol?: string;
-  readonly side?: string;
+  /** A direction, as for a cancel-all: `buy` takes `BUY_TO_COVER` too. */
+  readonly side?: 'buy' | 'sell';
   readonly status?: string;
   readonly origin?: 'tidemark' | 'external';
   /** Found in the ids, the references and the symbol, without regard to case. */
@@ -43,14 +44,14 @@ export const defaultView: BlotterView = {
 /** Reads the view from the words after `?`. Unknown words count as left out: an address that a person wrote never breaks the page. */
 export function viewOf(query: URLSearchParams): BlotterView {
   const text = (name: string) => query.get(name)?.trim() || undefined;
-  const [stream, origin, sort = ''] = [text('stream'), text('origin'), text('sort')];
+  const [stream, origin, side, sort = ''] = [text('stream'), text('origin'), text('side'), text('sort')];
   const column = columnNames.find((name) => name === sort.replace(/^-/, ''));
   const columns = (text('columns') ?? '').split(',').flatMap((word) => columnNames.filter((name) => name === word));
   return {
     ...(stream === 'account' || stream === 'prediction' ? { stream } : {}),
     ...given('account', text('account')),
     ...given('symbol', text('symbol')),
-    ...given('side', text('side')),
+    ...(side === 'buy' || side === 'sell' ? { side } : {}),
     ...given('status', text('status')),
     ...(origin === 'tidemark' || origin === 'external' ? { origin } : {}),
     ...given('text', text('text')),
@@ -80,13 +81,13 @@ export function queryOf(view: BlotterView): string {
 export function filterOf(view: BlotterView): (row: OrderRow) => boolean {
   const { stream, account, symbol, side, status, origin, text, openOnly } = view;
   const wanted = text?.toLowerCase();
-  const [accountText, symbolText, sideText] = [account, symbol, side].map((word) => word?.toLowerCase());
+  const [accountText, symbolText] = [account, symbol].map((word) => word?.toLowerCase());
   return ({ order, orderId, accountId, ...row }) =>
     (!openOnly || isOpen(order)) &&
     (stream === undefined || row.stream === stream) &&
     (accountText === undefined || accountId.toLowerCase() === accountText) &&
     (symbolText === undefined || order.instrument.symbol.toLowerCase().startsWith(symbolText)) &&
-    (sideText === undefined || order.side.toLowerCase() === sideText) &&
+    (side === undefined || directionOf(order.side) === side) &&
     (status === undefined || order.status === status) &&
     (origin === undefined || order.origin === origin) &&
     (wanted === undefined || searched(orderId, order).some((word) => word?.toLowerCase().includes(wanted) === true));

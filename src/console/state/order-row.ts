@@ -52,6 +52,11 @@ export function isNewer(candidate: OrderRow, known: OrderRow | undefined): boole
   return candidate.revision > known.revision;
 }
 
+/** `BUY` and `BUY_TO_COVER` buy; everything else sells. */
+export function directionOf(side: string): 'buy' | 'sell' {
+  return /^buy/i.test(side) ? 'buy' : 'sell';
+}
+
 const over = new Set(['filled', 'replaced', 'canceled', 'expired', 'rejected']);
 
 /** Whether it may still change without a correction. */

@@ -4,10 +4,10 @@ import { html } from '../parts/html.ts';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
-import { doubtText, sideText, sideTone, statusText, statusTone } from '../parts/words.ts';
+import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { addressOf } from '../state/address.ts';
 import type { ColumnName } from '../state/blotter-view.ts';
-import type { OrderRow } from '../state/order-row.ts';
+import { directionOf, type OrderRow } from '../state/order-row.ts';
 
 interface Column {
   readonly label: string;
@@ -40,7 +40,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
     label: 'Side',
     width: 'minmax(5.6rem, 0.5fr)',
     fields: ['side'],
-    cell: ({ order }) => html`<span class=${`side ${sideTone(order.side)}`}>${sideText(order.side)}</span>`,
+    cell: ({ order }) => html`<span class=${`side ${directionOf(order.side)}`}>${sideText(order.side)}</span>`,
   },
   status: {
     label: 'Status',

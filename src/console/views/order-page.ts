@@ -7,12 +7,12 @@ import { instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
-import { doubtText, sideText, sideTone, statusText, statusTone } from '../parts/words.ts';
+import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { addressOf } from '../state/address.ts';
 import { defaultView } from '../state/blotter-view.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { OrderHistory } from '../state/order-history.ts';
-import type { ListedOrder } from '../state/order-row.ts';
+import { directionOf, type ListedOrder } from '../state/order-row.ts';
 import { ladderOf } from '../state/version-ladder.ts';
 import { VersionLadder } from './version-ladder.ts';
 
@@ -54,7 +54,7 @@ function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): V
   return html`<header class="order-head">
     <p class="crumb"><${Link} to=${home}>Orders<//> / <span class="id">${stream}:${orderId}</span></p>
     <h1>
-      <span class=${`side ${sideTone(order.side)}`}>${sideText(order.side)}</span>
+      <span class=${`side ${directionOf(order.side)}`}>${sideText(order.side)}</span>
       <span>${order.quantity} ${instrumentText(order.instrument)}</span>
       <span class=${`status ${statusTone(order.status)}`}>${statusText(order.status)}</span>
       ${doubt !== '' && html`<span class="doubt">${doubt}</span>`}
