@@ -44,7 +44,7 @@ describe('the console in Chromium', () => {
     const rest = await service.restAddress();
     await page.goto(`${rest}/`);
     expect(new URL(page.url()).pathname).toBe('/console');
-    await page.getByRole('status', { name: 'Trust' }).getByText('Live').waitFor();
+    await page.getByRole('group', { name: 'Trust' }).getByText('Live').waitFor();
     await page.locator('.rows .row').nth(5).waitFor();
     const first = () => page.locator('.rows .row').first().getAttribute('id');
     const before = await first();
@@ -95,7 +95,7 @@ describe('the console in Chromium', () => {
     await page.getByText('Record', { exact: true }).click();
     expect(await page.locator('.rung pre').textContent()).toContain(evil.replaceAll('"', '\\"'));
     expect(await page.locator('img, script:not([src]):not([type=importmap])').count()).toBe(0);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(complaints).toEqual([]);
   });
 
@@ -118,7 +118,7 @@ describe('the console in Chromium', () => {
     expect(page.url()).not.toContain('secret');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Token').waitFor();
-    expect(await page.evaluate(() => [sessionStorage.length, localStorage.length, document.cookie])).toEqual([0, 0, '']);
+    expect(await page.evaluate('[sessionStorage.length, localStorage.length, document.cookie]')).toEqual([0, 0, '']);
     expect(complaints).toEqual([]);
   });
 

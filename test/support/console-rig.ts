@@ -4,7 +4,7 @@ import type { OrderUpdate } from '../../types/records.d.ts';
 import { sampleUpdate } from './sample-update.ts';
 
 /** One stream that the console opened: the test writes to it, and cuts it. */
-export interface OpenedStream {
+interface OpenedStream {
   readonly lastEventId: string | undefined;
   send(text: string): Promise<void>;
   cut(): Promise<void>;

@@ -48,7 +48,7 @@ export function Blotter({ state, view }: BlotterProps) {
     <div class="bar">
       <${BlotterFilters} view=${view} change=${change} />
       <span class="bar-end">
-        <span class="count" role="status">${countText(rows.length, load, view.openOnly ? undefined : others)}</span>
+        <span class="count">${countText(rows.length, load, view.openOnly ? undefined : others)}</span>
         <button aria-pressed=${paused} title="Pause (p)" onClick=${() => setHeld(!held)}>
           ${paused ? `Paused, ${waiting} changed` : 'Pause'}
         </button>

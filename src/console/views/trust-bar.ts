@@ -11,8 +11,10 @@ export function TrustBar({ state }: { readonly state: ConsoleState }) {
   const { doubts, complete } = useValue(state.trust.state);
   const pulse = useValue(state.pulse);
   const all = [...streamDoubts(stream, pulse.silentMs), ...(doubts ?? [])];
-  return html`<div class="trust" role="status" aria-label="Trust">
-    ${doubts === undefined && all.length === 0 ? html`<span class="badge">Checking …</span>` : verdict(all, complete)}
+  return html`<div class="trust" role="group" aria-label="Trust">
+    <span class="verdict" role="status">
+      ${doubts === undefined && all.length === 0 ? html`<span class="badge">Checking …</span>` : verdict(all, complete)}
+    </span>
     <span class="facts">
       <span title="Updates that arrived here, over the last five seconds"><b>${pulse.rate === undefined ? '–' : rateText(pulse.rate)}</b> updates/s</span>
       <span class="wide-only" title="Since the stream last said anything; it does so at least every 15 s">
