@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { defaultView } from '../../src/console/state/blotter-view.ts';
 import { OrderList } from '../../src/console/state/order-list.ts';
 import { OrderStore } from '../../src/console/state/order-store.ts';
+import { RowSlots } from '../../src/console/state/row-slots.ts';
+import { exchangeRows } from '../../src/console/state/sorted-rows.ts';
 import { listedOf, updateOf } from '../support/console-rig.ts';
 
 function start(mostClosed = 100) {
@@ -13,7 +15,7 @@ function start(mostClosed = 100) {
     for (const run of due) run();
     return due.length;
   };
-  const ids = () => list.rows.value.map(({ orderId, revision }) => `${orderId}:${revision}`);
+  const ids = () => list.rows.map(({ orderId, revision }) => `${orderId}:${revision}`);
   return { store, list, draw, ids };
 }
 
@@ -58,7 +60,7 @@ describe('the order store', () => {
     store.takeUpdate({ ...updateOf({ orderId: 'a', revision: 2 }), changed: ['price'] });
     store.takeUpdate({ ...updateOf({ orderId: 'a', revision: 3 }), changed: ['cumQty'] });
     draw();
-    expect(list.rows.value[0]?.changed).toEqual(['price', 'cumQty']);
+    expect(list.rows[0]?.changed).toEqual(['price', 'cumQty']);
   });
 
   it('keeps a bounded number of orders that are over, and drops those that changed longest ago', () => {
@@ -92,10 +94,10 @@ describe('a list of orders', () => {
       store.takeUpdate(updateOf({ orderId: `o${at}`, quantity, cumQty: '0', leavesQty: quantity }));
       draw();
     }
-    expect(list.rows.value.map(({ order }) => order.quantity)).toEqual(['0.3', '9', '10', '10.5', '100', '1000']);
+    expect(list.rows.map(({ order }) => order.quantity)).toEqual(['0.3', '9', '10', '10.5', '100', '1000']);
     store.takeUpdate(updateOf({ orderId: 'o5', revision: 2, quantity: '99999999999999999.5', cumQty: '0' }));
     draw();
-    expect(list.rows.value.at(-1)?.orderId).toBe('o5');
+    expect(list.rows.at(-1)?.orderId).toBe('o5');
   });
 
   it('is empty after the store was cleared', () => {
@@ -105,5 +107,38 @@ describe('a list of orders', () => {
     store.clear();
     draw();
     expect(ids()).toEqual([]);
+  });
+});
+
+describe('an exchange of sorted rows', () => {
+  it('gives the list that a whole sort would give, wherever rows leave and come', () => {
+    const compare = (a: number, b: number) => a - b;
+    for (let from = 0; from < 12; from += 1)
+      for (let to = from; to < 12; to += 1)
+        for (const fresh of [[], [-1], [99], [-1, 5.5, 99], [0.5, 1.5, 10.5]]) {
+          const rows = Array.from({ length: 12 }, (_, at) => at);
+          const old = rows.slice(from, to);
+          const expected = [...rows.filter((row) => !old.includes(row)), ...fresh].sort(compare);
+          exchangeRows(rows, old, fresh, compare);
+          expect(rows).toEqual(expected);
+        }
+  });
+});
+
+describe('the slots of rows in view', () => {
+  it('keep a row where it is, and give the place of one that left to one that came', () => {
+    const slots = new RowSlots<{ key: string }>();
+    const assign = (keys: string, first = 0) =>
+      slots
+        .assign(
+          [...keys].map((key) => ({ key })),
+          first,
+        )
+        .map(({ slot, row, index }) => `${slot}${row.key}${index}`);
+    expect(assign('abc')).toEqual(['0a0', '1b1', '2c2']);
+    expect(assign('xab')).toEqual(['0a1', '1b2', '2x0']);
+    expect(assign('xyab', 5)).toEqual(['0a7', '1b8', '2x5', '3y6']);
+    expect(assign('')).toEqual([]);
+    expect(assign('q')).toEqual(['0q0']);
   });
 });

@@ -50,13 +50,12 @@ export class EventBlocks {
 
 /** Where the line ends and the next begins. A CR at the end of the text may be half of a CR LF, so it waits for the next piece. */
 function lineEnd(text: string, from: number): { readonly at: number; readonly next: number } | undefined {
-  for (let at = from; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === 10) return { at, next: at + 1 };
-    if (code === 13) {
-      if (at + 1 === text.length) return undefined;
-      return { at, next: text.charCodeAt(at + 1) === 10 ? at + 2 : at + 1 };
-    }
-  }
-  return undefined;
+  const feed = text.indexOf('\n', from);
+  // Our service ends lines with LF alone: looking for a CR far beyond the line would read the whole piece for every line.
+  const line = text.slice(from, feed < 0 ? text.length : feed);
+  const turn = line.indexOf('\r');
+  if (turn < 0) return feed < 0 ? undefined : { at: feed, next: feed + 1 };
+  const at = from + turn;
+  if (at + 1 === text.length) return undefined;
+  return { at, next: at + 1 === feed ? feed + 1 : at + 1 };
 }

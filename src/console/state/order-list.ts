@@ -2,16 +2,20 @@ import { type Signal, signal } from '@preact/signals-core';
 import { type BlotterView, filterOf, orderOf } from './blotter-view.ts';
 import type { OrderRow } from './order-row.ts';
 import type { OrderChanges, OrderStore } from './order-store.ts';
+import { exchangeRows } from './sorted-rows.ts';
 
 /**
- * The rows of one view, in its order. A frame costs one pass over the list and a sort of the rows that changed, not a sort of everything. While it is paused
- * the list stands still, and `waiting` counts the orders that changed meanwhile.
+ * The rows of one view, in its order. While it is paused the list stands still, and `waiting` counts the orders that changed meanwhile. Invariant: `shown` has
+ * exactly the rows of `rows`, which are sorted.
  */
 export class OrderList {
-  readonly rows: Signal<readonly OrderRow[]> = signal<readonly OrderRow[]>([]);
+  /** Changed in place; `version` says when. */
+  readonly rows: OrderRow[] = [];
+  readonly version: Signal<number> = signal(0);
   readonly waiting: Signal<number> = signal(0);
   private readonly store: OrderStore;
   private readonly missed = new Set<string>();
+  private readonly shown = new Map<string, OrderRow>();
   private view: BlotterView;
   private paused = false;
   private readonly end: () => void;
@@ -40,7 +44,16 @@ export class OrderList {
   private rebuild(): void {
     this.missed.clear();
     this.waiting.value = 0;
-    this.rows.value = [...this.store.rows.values()].filter(filterOf(this.view)).sort(orderOf(this.view));
+    const wanted = filterOf(this.view);
+    this.shown.clear();
+    this.rows.length = 0;
+    for (const row of this.store.rows.values()) {
+      if (!wanted(row)) continue;
+      this.shown.set(row.key, row);
+      this.rows.push(row);
+    }
+    this.rows.sort(orderOf(this.view));
+    this.version.value += 1;
   }
 
   private take({ changed, gone }: OrderChanges): void {
@@ -50,28 +63,26 @@ export class OrderList {
       this.waiting.value = this.missed.size;
       return;
     }
-    const compare = orderOf(this.view);
-    const fresh = [...changed.values()].filter(filterOf(this.view)).sort(compare);
-    const kept = this.rows.peek().filter(({ key }) => !changed.has(key) && !gone.has(key));
-    if (fresh.length === 0 && kept.length === this.rows.peek().length) return;
-    this.rows.value = merged(kept, fresh, compare);
-  }
-}
-
-function merged(
-  kept: readonly OrderRow[],
-  fresh: readonly OrderRow[],
-  compare: (a: OrderRow, b: OrderRow) => number,
-): OrderRow[] {
-  const rows: OrderRow[] = [];
-  let at = 0;
-  for (const row of fresh) {
-    for (let next = kept[at]; next !== undefined && compare(next, row) <= 0; next = kept[at]) {
-      rows.push(next);
-      at += 1;
+    const wanted = filterOf(this.view);
+    const old: OrderRow[] = [];
+    const fresh: OrderRow[] = [];
+    for (const key of gone) this.takeOut(key, old);
+    for (const row of changed.values()) {
+      this.takeOut(row.key, old);
+      if (!wanted(row)) continue;
+      this.shown.set(row.key, row);
+      fresh.push(row);
     }
-    rows.push(row);
+    if (old.length === 0 && fresh.length === 0) return;
+    const compare = orderOf(this.view);
+    exchangeRows(this.rows, old.sort(compare), fresh.sort(compare), compare);
+    this.version.value += 1;
   }
-  for (; at < kept.length; at += 1) rows.push(kept[at] as OrderRow);
-  return rows;
+
+  private takeOut(key: string, old: OrderRow[]): void {
+    const row = this.shown.get(key);
+    if (row === undefined) return;
+    this.shown.delete(key);
+    old.push(row);
+  }
 }

@@ -38,7 +38,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   side: {
     label: 'Side',
-    width: 'minmax(5.6rem, 0.5fr)',
+    width: 'minmax(6.4rem, 0.5fr)',
     fields: ['side'],
     cell: ({ order }) => html`<span class=${`side ${directionOf(order.side)}`}>${sideText(order.side)}</span>`,
   },

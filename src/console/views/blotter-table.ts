@@ -9,6 +9,7 @@ import { addressOf } from '../state/address.ts';
 import type { BlotterView, ColumnName } from '../state/blotter-view.ts';
 import type { OrderRow } from '../state/order-row.ts';
 import type { Ports } from '../state/ports.ts';
+import { RowSlots } from '../state/row-slots.ts';
 import { columnsByName } from './blotter-columns.ts';
 
 interface TableProps {
@@ -34,6 +35,7 @@ export function BlotterTable({ rows, view, change, ports, empty }: TableProps) {
     rowHeight: height,
     headHeight: phone ? 0 : rowHeight,
   });
+  const [slots] = useState(() => new RowSlots<OrderRow>());
   const [active, setActive] = useActiveRow(rows, reveal);
   const template = view.columns.map((name) => columnsByName[name].width).join(' ');
   const [nowMs, monotonicMs] = [ports.nowMs(), ports.monotonicMs()];
@@ -50,15 +52,15 @@ export function BlotterTable({ rows, view, change, ports, empty }: TableProps) {
     >
       <div class="head row" role="row" aria-rowindex="1">${view.columns.map((name) => headCell(name, view, change))}</div>
       <div class="rows" role="rowgroup" style=${{ height: `${rows.length * height}px` }}>
-        ${rows.slice(first, end).map(
-          (row, at) => html`<div
-            key=${row.key}
+        ${slots.assign(rows.slice(first, end), first).map(
+          ({ slot, row, index }) => html`<div
+            key=${slot}
             id=${rowId(row.key)}
             class=${`row${row.key === active ? ' active' : ''}`}
             role="row"
-            aria-rowindex=${first + at + 2}
+            aria-rowindex=${index + 2}
             aria-selected=${row.key === active}
-            style=${{ height: `${height}px`, transform: `translateY(${(first + at) * height}px)` }}
+            style=${{ height: `${height}px`, transform: `translateY(${index * height}px)` }}
             onClick=${() => setActive(row.key)}
           >
             ${cellsOf(row, view.columns, { nowMs, monotonicMs })}
@@ -106,8 +108,8 @@ function cellsOf(
   const flashing = row.arrivedMs !== undefined && monotonicMs - row.arrivedMs < flashMs;
   const known = drawn.get(row);
   if (known !== undefined && known.columns === columns && known.flashing === flashing) return known.cells;
-  // Two names in turn: an animation begins anew only when its name changes.
-  const flash = row.revision % 2 === 0 ? ' flash-even' : ' flash-odd';
+  // Two names in turn: an animation begins anew only when its name changes, also where another order takes the slot.
+  const flash = row.rank % 2 === 0 ? ' flash-even' : ' flash-odd';
   const cells = columns.map((name) => {
     const { cell, fields, number } = columnsByName[name];
     // A new order changed in every field: one cell says so.

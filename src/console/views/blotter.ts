@@ -22,7 +22,8 @@ export function Blotter({ state, view }: BlotterProps) {
   const list = useMemo(() => new OrderList(state.orders, view), [state]);
   const [held, setHeld] = useState(false);
   const selecting = useSelecting();
-  const rows = useValue(list.rows);
+  useValue(list.version);
+  const { rows } = list;
   const waiting = useValue(list.waiting);
   const load = useValue(state.openOrders);
   const others = useValue(state.otherOrders);
@@ -52,7 +53,7 @@ export function Blotter({ state, view }: BlotterProps) {
         <button aria-pressed=${paused} title="Pause (p)" onClick=${() => setHeld(!held)}>
           ${paused ? `Paused, ${waiting} changed` : 'Pause'}
         </button>
-        <button onClick=${() => saveCsv(csvOf(list.rows.peek()))}>CSV</button>
+        <button onClick=${() => saveCsv(csvOf(list.rows))}>CSV</button>
       </span>
     </div>
     <${BlotterTable} rows=${rows} view=${view} change=${change} ports=${state.ports} empty=${emptyText(view, load)} />
