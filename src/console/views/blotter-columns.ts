@@ -29,7 +29,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   account: { label: 'Account', width: 'minmax(5.5rem, 0.7fr)', fields: [], cell: ({ accountId }) => accountId },
   instrument: {
     label: 'Instrument',
-    width: 'minmax(8rem, 1.6fr)',
+    width: 'minmax(9rem, 1.6fr)',
     fields: ['instrument'],
     cell: ({ stream, orderId, order }) => {
       const text = instrumentText(order.instrument);
@@ -38,7 +38,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   side: {
     label: 'Side',
-    width: 'minmax(6.4rem, 0.5fr)',
+    width: 'minmax(7rem, 0.5fr)',
     fields: ['side'],
     cell: ({ order }) => html`<span class=${`side ${directionOf(order.side)}`}>${sideText(order.side)}</span>`,
   },
@@ -65,7 +65,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   working: {
     label: 'Working',
-    width: 'minmax(6.4rem, 0.9fr)',
+    width: 'minmax(7.8rem, 0.9fr)',
     number: true,
     fields: ['working'],
     cell: ({ order }) => workingText(order),
@@ -86,7 +86,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   certainty: {
     label: 'In doubt',
-    width: 'minmax(6.5rem, 1fr)',
+    width: 'minmax(8rem, 1fr)',
     fields: ['certainty', 'pendingAction', 'conflict'],
     cell: ({ order }) => {
       const text = [doubtText(order), order.conflict === undefined ? '' : 'contradiction']
