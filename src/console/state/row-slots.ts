@@ -1,5 +1,5 @@
 /** A place in the page that shows one row after the other. */
-export interface Slot<Row> {
+interface Slot<Row> {
   readonly slot: number;
   readonly row: Row;
   readonly index: number;

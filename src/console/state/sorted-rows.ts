@@ -1,5 +1,5 @@
 /** Gives every pair of rows an order: never 0 for two rows that differ. */
-export type Compare<Row> = (a: Row, b: Row) => number;
+type Compare<Row> = (a: Row, b: Row) => number;
 
 /** The place of `row` in sorted `rows`, or where it belongs. */
 function placeIn<Row>(rows: readonly Row[], row: Row, end: number, compare: Compare<Row>): number {
