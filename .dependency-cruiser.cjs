@@ -46,6 +46,28 @@ module.exports = {
       from: { path: '^src/domain/' },
       to: { dependencyTypes: ['core', 'npm', 'npm-dev'], pathNot: 'decimal\\.js' },
     },
+    {
+      // The browser gets these files as they are: of other rooms they may take types only, and packages only if http/console serves them.
+      name: 'the-console-imports-types-only',
+      severity: 'error',
+      from: { path: '^src/console/' },
+      to: { path: '^(src|types)/', pathNot: '^(src/console|types)/' },
+    },
+    {
+      name: 'the-console-has-its-own-packages',
+      severity: 'error',
+      from: { path: '^src/console/' },
+      to: {
+        dependencyTypes: ['core', 'npm', 'npm-dev', 'npm-no-pkg'],
+        pathNot: 'node_modules/(preact|htm|@preact/signals-core)/',
+      },
+    },
+    {
+      name: 'only-the-browser-runs-the-console',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/console/' },
+      to: { path: '^src/console/' },
+    },
     { name: 'src-never-imports-tests', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|bench)/' } },
   ],
   options: {

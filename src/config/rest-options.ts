@@ -79,6 +79,14 @@ export const restOptions = {
     describe:
       'Accepts the tokens of the table `principal_tokens` as well (`tidemark token`), so that one is made or revoked without a restart.',
   }),
+  console: oneOf({
+    env: 'TIDEMARK_CONSOLE',
+    group: 'REST',
+    words: ['off', 'on'],
+    fallback: 'on',
+    describe:
+      'Serves the console, a web page, under `/console` on the port of REST. It holds no data: it asks REST with the token of its reader.',
+  }),
   restUrl: baseUrl({
     env: 'TIDEMARK_URL',
     group: 'Command line',

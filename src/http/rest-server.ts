@@ -15,6 +15,8 @@ import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
 import { isChangeByForeignPage, isLoopbackHost, namesThisHost, securityHeaders } from './browser-guard.ts';
+import type { ConsoleSite } from './console/console-site.ts';
+import { serveConsole } from './console/serve-console.ts';
 import { allowOrigin, answerPreflight } from './cross-origin.ts';
 import { DeniedWrites } from './denied-writes.ts';
 import { makeDocuments } from './documents/asyncapi-document.ts';
@@ -50,6 +52,8 @@ export interface RestServerDeps {
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
   readonly principals?: PrincipalStore;
+  /** Left out: there is no console, and its addresses do not exist. */
+  readonly console?: ConsoleSite;
 }
 
 export interface RestServerOptions {
@@ -160,6 +164,7 @@ export class RestServer implements Service {
     await this.tokens?.start();
     this.hub.start();
     this.eventTail.start();
+    this.deps.console?.start();
     await this.server.listen({ host, port });
     this.deps.log.info({ address: this.address, signIn: this.authenticator.required }, 'REST port open');
   }
@@ -228,6 +233,7 @@ export class RestServer implements Service {
     const gate = new ReadGate({ clock: this.deps.clock, metrics: metrics.rest }, this.options.readGate);
     const { commandReads } = this.deps;
     serveRoutes(server, routeTable, { metrics: metrics.rest, gate, parts, commandReads });
+    if (this.deps.console !== undefined) serveConsole(server, this.deps.console);
     return server;
   }
 

@@ -2,6 +2,7 @@ import { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Config } from '../config/config.ts';
 import type { AccountStates } from '../http/account-states.ts';
+import { ConsoleSite } from '../http/console/console-site.ts';
 import { readGateDefaults } from '../http/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../http/rest-server.ts';
 import type { ServiceView } from '../http/service-view.ts';
@@ -41,7 +42,12 @@ const takeAnswerMs = 30_000;
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
 export function restParts({ principals, journal, ...deps }: RestPartsDeps, config: Config, version: string): RestServer {
   return new RestServer(
-    { ...deps, auditTrail: new AuditTrail({ journal, log: deps.log }), ...(config.authPrincipals === 'on' && { principals }) },
+    {
+      ...deps,
+      auditTrail: new AuditTrail({ journal, log: deps.log }),
+      ...(config.authPrincipals === 'on' && { principals }),
+      ...(config.console === 'on' && { console: new ConsoleSite(deps) }),
+    },
     {
       host: config.httpHost,
       port: config.httpPort,

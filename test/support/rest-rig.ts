@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { FollowedAccount } from '../../src/http/account-states.ts';
+import { ConsoleSite } from '../../src/http/console/console-site.ts';
 import { readGateDefaults } from '../../src/http/read-gate.ts';
 import { RestServer, type RestServerDeps, type RestServerOptions } from '../../src/http/rest-server.ts';
 import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
@@ -25,13 +26,15 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly log?: Log;
   readonly clock?: Clock;
   readonly principals?: PrincipalStore;
+  /** Serves the console as well. */
+  readonly withConsole?: boolean;
   /** Instead of those that live in memory. */
   readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads' | 'quarantine'>>;
 }
 
 /** A REST server on a real port, over ports that live in memory. */
 export async function startRest(options: RestRigOptions = {}) {
-  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, ...over } = options;
+  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, withConsole, ...over } = options;
   const commands = new MemoryCommands();
   const reads = new MemoryReads();
   const service = new MemoryService();
@@ -60,6 +63,7 @@ export async function startRest(options: RestRigOptions = {}) {
       },
       accountStates: () => followed.accounts,
       ...(principals !== undefined && { principals }),
+      ...(withConsole === true && { console: new ConsoleSite({ clock, log }) }),
     },
     {
       host: '127.0.0.1',

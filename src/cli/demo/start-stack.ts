@@ -72,6 +72,7 @@ export async function startStack(io: CliIo, log: Log, options: DemoOptions): Pro
     const { adminAddress, restAddress } = service.answer as Addresses;
     options.say(`Service   ${adminAddress}/status  /metrics  /readyz`);
     options.say(`REST      ${restAddress}/docs  /v1/orders  /v1/commands  /v1/stream`);
+    options.say(`Console   ${restAddress}/console`);
     const topic = topicNames(topicPrefix).updates;
     const { url: databaseUrl, describe } = postgres;
     return {

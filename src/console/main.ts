@@ -1,0 +1,38 @@
+import { render } from 'preact';
+import { html } from './parts/html.ts';
+import { ConsoleState } from './state/console-state.ts';
+import type { Ports, Timer } from './state/ports.ts';
+import { App } from './views/app.ts';
+
+// The only file that touches the browser's clock, timers, randomness, network and storage.
+
+const tokenName = 'tidemark.token';
+
+const ports: Ports = {
+  fetch: (path, request) => fetch(path, { ...request, credentials: 'omit', cache: 'no-store', redirect: 'error' }),
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after: (ms, run): Timer => {
+    const timer = setTimeout(run, ms);
+    return { cancel: () => clearTimeout(timer) };
+  },
+  frame,
+  random: () => Math.random(),
+  tokenKeeper: {
+    read: () => sessionStorage.getItem(tokenName) ?? undefined,
+    write: (token) => sessionStorage.setItem(tokenName, token),
+    forget: () => sessionStorage.removeItem(tokenName),
+  },
+};
+
+/** A hidden tab draws no frames, and must not let changes pile up: there it runs once a second. */
+function frame(run: () => void): void {
+  if (document.hidden) setTimeout(run, 1000);
+  else requestAnimationFrame(run);
+}
+
+const root = document.getElementById('console');
+if (root === null) throw new Error('the page has no place for the console');
+const state = new ConsoleState(ports);
+render(html`<${App} state=${state} />`, root);
+void state.start();

@@ -1,0 +1,12 @@
+import type { VNode } from 'preact';
+import { thousandthsOf } from '../state/decimal-text.ts';
+import { html } from './html.ts';
+
+/** How much of an order is filled, as a bar with its amount. */
+export function fillBar(filled: string, quantity: string): VNode {
+  const share = thousandthsOf(filled, quantity);
+  return html`<span class="fill" title=${`${filled} of ${quantity} filled`}>
+    <span class="fill-track"><span class=${share === 1000 ? 'fill-done whole' : 'fill-done'} style=${{ width: `${share / 10}%` }}></span></span>
+    <span class="fill-text">${filled}<span class="fill-of"> / ${quantity}</span></span>
+  </span>`;
+}

@@ -1,0 +1,25 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { html } from './html.ts';
+
+/** Goes to an address of the console without loading the page anew. */
+export const Go = createContext<(address: string) => void>(() => undefined);
+
+interface LinkProps {
+  readonly to: string;
+  readonly class?: string;
+  readonly children?: unknown;
+  readonly current?: boolean;
+  readonly tabIndex?: number;
+}
+
+/** A link within the console. A click with a key held opens a tab as everywhere. */
+export function Link({ to, current, children, ...rest }: LinkProps) {
+  const go = useContext(Go);
+  const click = (event: MouseEvent) => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(to);
+  };
+  return html`<a href=${to} onClick=${click} aria-current=${current ? 'page' : undefined} ...${rest}>${children}</a>`;
+}

@@ -1,0 +1,84 @@
+// Words of records as people read them. A word that is not known here is shown as it came.
+
+const statuses: Readonly<Record<string, string>> = {
+  pending_new: 'pending',
+  new: 'working',
+  partially_filled: 'part filled',
+  filled: 'filled',
+  canceled: 'canceled',
+  rejected: 'rejected',
+  expired: 'expired',
+  replaced: 'replaced',
+  done_for_day: 'done for day',
+  suspended: 'suspended',
+  unknown: 'unknown',
+};
+export const statusWords: readonly (readonly [status: string, words: string])[] = Object.entries(statuses);
+
+export function statusText(status: string): string {
+  return statuses[status] ?? status;
+}
+
+/** Groups of statuses by colour; the words say the same without it. */
+export function statusTone(status: string): 'live' | 'done' | 'over' | 'bad' | 'doubt' {
+  if (status === 'filled') return 'done';
+  if (status === 'rejected') return 'bad';
+  if (status === 'unknown' || status === 'suspended') return 'doubt';
+  return ['canceled', 'expired', 'replaced', 'done_for_day'].includes(status) ? 'over' : 'live';
+}
+
+/** `BUY_TO_COVER` as `buy to cover`. */
+export function sideText(side: string): string {
+  return side.toLowerCase().replaceAll('_', ' ');
+}
+
+const fields: Readonly<Record<string, string>> = {
+  cumQty: 'filled',
+  leavesQty: 'still working',
+  avgPrice: 'average',
+  statusRaw: 'word of the platform',
+  pendingAction: 'pending',
+  clOrdId: 'reference',
+  clientOrderRef: 'reference',
+  callerRef: 'reference of the caller',
+};
+
+/** The name of a field of an order: `orderType` as `order type`. */
+export function fieldText(field: string): string {
+  return fields[field] ?? field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+const certainties: Readonly<Record<string, string>> = {
+  certain: '',
+  unknown_unacked: 'not acknowledged',
+  unknown_gap: 'gap in the stream',
+  unknown_store_lost: 'platform lost its store',
+};
+
+/** Doubts about an order and the action that it waits for; empty where there is neither. */
+export function doubtText({ certainty, pendingAction }: { readonly certainty: string; readonly pendingAction: string }): string {
+  const pending = pendingAction === 'none' ? '' : `${pendingAction} pending`;
+  return [certainties[certainty] ?? certainty, pending].filter((text) => text !== '').join(', ');
+}
+
+const causes: Readonly<Record<string, string>> = {
+  stream: 'stream',
+  snapshot: 'complete read',
+  reply: 'answer to a command',
+  probe: 'single read',
+  correction: 'correction',
+};
+
+export function causeText(cause: string): string {
+  return causes[cause] ?? cause;
+}
+
+const resets: Readonly<Record<string, string>> = {
+  slow_reader: 'This page was too slow to take every update. It has connected again and lost none.',
+  too_old: 'The service no longer had the updates since the last connection. All orders were read anew.',
+  unknown_id: 'The service did not know the place where this page stopped. All orders were read anew.',
+};
+
+export function resetText(reason: string): string {
+  return resets[reason] ?? `The stream was reset (${reason}). All orders were read anew.`;
+}

@@ -1,0 +1,130 @@
+import type { Stream } from '../../../types/records.d.ts';
+import { compareDecimals } from './decimal-text.ts';
+import { directionOf, isOpen, type OrderRow } from './order-row.ts';
+
+export const columnNames = [
+  'updated',
+  'account',
+  'instrument',
+  'side',
+  'status',
+  'quantity',
+  'price',
+  'working',
+  'fill',
+  'average',
+  'certainty',
+  'origin',
+  'order',
+] as const;
+export type ColumnName = (typeof columnNames)[number];
+
+/** The blotter as its address says it: filters, order and columns. A view is sent to a colleague as a link. */
+export interface BlotterView {
+  readonly stream?: Stream;
+  readonly account?: string;
+  readonly symbol?: string;
+  /** A direction, as for a cancel-all: `buy` takes `BUY_TO_COVER` too. */
+  readonly side?: 'buy' | 'sell';
+  readonly status?: string;
+  readonly origin?: 'tidemark' | 'external';
+  /** Found in the ids, the references and the symbol, without regard to case. */
+  readonly text?: string;
+  readonly openOnly: boolean;
+  readonly sort: { readonly column: ColumnName; readonly descending: boolean };
+  readonly columns: readonly ColumnName[];
+}
+
+export const defaultView: BlotterView = {
+  openOnly: true,
+  sort: { column: 'updated', descending: true },
+  columns: columnNames.filter((name) => name !== 'average'),
+};
+
+/** Reads the view from the words after `?`. Unknown words count as left out: an address that a person wrote never breaks the page. */
+export function viewOf(query: URLSearchParams): BlotterView {
+  const text = (name: string) => query.get(name)?.trim() || undefined;
+  const [stream, origin, side, sort = ''] = [text('stream'), text('origin'), text('side'), text('sort')];
+  const column = columnNames.find((name) => name === sort.replace(/^-/, ''));
+  const columns = (text('columns') ?? '').split(',').flatMap((word) => columnNames.filter((name) => name === word));
+  return {
+    ...(stream === 'account' || stream === 'prediction' ? { stream } : {}),
+    ...given('account', text('account')),
+    ...given('symbol', text('symbol')),
+    ...(side === 'buy' || side === 'sell' ? { side } : {}),
+    ...given('status', text('status')),
+    ...(origin === 'tidemark' || origin === 'external' ? { origin } : {}),
+    ...given('text', text('text')),
+    openOnly: query.get('open') !== 'any',
+    sort: column === undefined ? defaultView.sort : { column, descending: sort.startsWith('-') },
+    columns: columns.length === 0 ? defaultView.columns : [...new Set(columns)],
+  };
+}
+
+/** The words for the address: only those that differ from the default. */
+export function queryOf(view: BlotterView): string {
+  const query = new URLSearchParams();
+  for (const name of ['stream', 'account', 'symbol', 'side', 'status', 'origin', 'text'] as const) {
+    const value = view[name];
+    if (value !== undefined && value !== '') query.set(name, value);
+  }
+  if (!view.openOnly) query.set('open', 'any');
+  const sort = `${view.sort.descending ? '-' : ''}${view.sort.column}`;
+  if (sort !== '-updated') query.set('sort', sort);
+  const columns = view.columns.join(',');
+  if (columns !== defaultView.columns.join(',')) query.set('columns', columns);
+  const text = query.toString().replaceAll('%2C', ',');
+  return text === '' ? '' : `?${text}`;
+}
+
+/** Whether a row belongs into the view. */
+export function filterOf(view: BlotterView): (row: OrderRow) => boolean {
+  const { stream, account, symbol, side, status, origin, text, openOnly } = view;
+  const wanted = text?.toLowerCase();
+  const [accountText, symbolText] = [account, symbol].map((word) => word?.toLowerCase());
+  return ({ order, orderId, accountId, ...row }) =>
+    (!openOnly || isOpen(order)) &&
+    (stream === undefined || row.stream === stream) &&
+    (accountText === undefined || accountId.toLowerCase() === accountText) &&
+    (symbolText === undefined || order.instrument.symbol.toLowerCase().startsWith(symbolText)) &&
+    (side === undefined || directionOf(order.side) === side) &&
+    (status === undefined || order.status === status) &&
+    (origin === undefined || order.origin === origin) &&
+    (wanted === undefined || searched(orderId, order).some((word) => word?.toLowerCase().includes(wanted) === true));
+}
+
+function searched(
+  orderId: string,
+  { instrument, callerRef, clientOrderRef, clOrdId, venueOrderId, commandId }: OrderRow['order'],
+) {
+  return [orderId, instrument.symbol, callerRef, clientOrderRef, clOrdId, venueOrderId, commandId];
+}
+
+const byText = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
+
+const comparers: Readonly<Record<ColumnName, (a: OrderRow, b: OrderRow) => number>> = {
+  updated: (a, b) => a.rank - b.rank,
+  account: (a, b) => byText(a.accountId, b.accountId),
+  instrument: (a, b) => byText(a.order.instrument.symbol, b.order.instrument.symbol),
+  side: (a, b) => byText(a.order.side, b.order.side),
+  status: (a, b) => byText(a.order.status, b.order.status),
+  quantity: (a, b) => compareDecimals(a.order.quantity, b.order.quantity),
+  price: (a, b) => compareDecimals(a.order.price, b.order.price),
+  working: (a, b) => compareDecimals(a.order.working.quantity, b.order.working.quantity),
+  fill: (a, b) => compareDecimals(a.order.cumQty, b.order.cumQty),
+  average: (a, b) => compareDecimals(a.order.avgPrice, b.order.avgPrice),
+  certainty: (a, b) => byText(a.order.certainty + a.order.pendingAction, b.order.certainty + b.order.pendingAction),
+  origin: (a, b) => byText(a.order.origin, b.order.origin),
+  order: (a, b) => byText(a.orderId, b.orderId),
+};
+
+/** Rows that are equal in the column come newest first, then by key, so that none changes its place without a reason. */
+export function orderOf({ sort }: BlotterView): (a: OrderRow, b: OrderRow) => number {
+  const compare = comparers[sort.column];
+  const sign = sort.descending ? -1 : 1;
+  return (a, b) => sign * compare(a, b) || b.rank - a.rank || byText(a.key, b.key);
+}
+
+function given<Name extends string>(name: Name, value: string | undefined): { readonly [key in Name]?: string } {
+  return value === undefined ? {} : ({ [name]: value } as { readonly [key in Name]?: string });
+}

@@ -1,0 +1,139 @@
+import { type Signal, signal } from '@preact/signals-core';
+import type { OrderUpdate } from '../../../types/records.d.ts';
+import { type LoadEnd, loadOrders } from './load-orders.ts';
+import { OrderStore } from './order-store.ts';
+import type { Ports } from './ports.ts';
+import { Rest } from './rest.ts';
+import { Session } from './session.ts';
+import { StreamClient } from './stream-client.ts';
+import { TrustWatch } from './trust-watch.ts';
+import { UpdateRate } from './update-rate.ts';
+
+export type LoadState = { readonly kind: 'reading' } | LoadEnd;
+
+const mostOpen = 200_000;
+const mostOver = 5_000;
+const beatMs = 1_000;
+
+/** Everything that the screens show, joined: who is signed in, the stream, the orders and the doubts. */
+export class ConsoleState {
+  readonly ports: Ports;
+  readonly rest: Rest;
+  readonly session: Session;
+  readonly orders: OrderStore;
+  readonly stream: StreamClient;
+  readonly trust: TrustWatch;
+  readonly openOrders: Signal<LoadState> = signal<LoadState>({ kind: 'reading' });
+  /** Orders that are over: read once the blotter asks for them. */
+  readonly otherOrders: Signal<LoadState | undefined> = signal<LoadState | undefined>(undefined);
+  /** Rises each time the stream begins anew: whatever was read before may miss an update. */
+  readonly beginnings: Signal<number> = signal(0);
+  /** The last `reset` of the stream, until the reader dismisses it. */
+  readonly reset: Signal<{ readonly reason: string; readonly atMs: number } | undefined> = signal<
+    { readonly reason: string; readonly atMs: number } | undefined
+  >(undefined);
+  /** Once a second: updates a second, and how long ago the stream said anything. */
+  readonly pulse: Signal<{ readonly rate: number | undefined; readonly silentMs: number | undefined }> = signal<{
+    readonly rate: number | undefined;
+    readonly silentMs: number | undefined;
+  }>({ rate: undefined, silentMs: undefined });
+  private readonly rate = new UpdateRate();
+  private readonly updateListeners = new Set<(update: OrderUpdate) => void>();
+  private signedIn = new AbortController();
+  private reading = new AbortController();
+
+  constructor(ports: Ports) {
+    this.ports = ports;
+    this.rest = new Rest(ports);
+    this.session = new Session(ports, this.rest);
+    this.orders = new OrderStore(ports);
+    this.trust = new TrustWatch(ports, this.rest);
+    this.stream = new StreamClient(
+      { ports, rest: this.rest },
+      {
+        onReadOrders: () => void this.readOpen(),
+        onUpdate: (update) => this.takeUpdate(update),
+        onReset: (reason) => this.wasReset(reason),
+        onTokenEnd: (why) => this.session.signOut(why),
+      },
+    );
+  }
+
+  async start(): Promise<void> {
+    this.session.state.subscribe(({ kind }) => {
+      if (kind === 'open') this.open();
+      else if (kind === 'signed-out') this.close();
+    });
+    await this.session.start();
+  }
+
+  /** Calls `listener` with each update as it arrives. Returns a function that ends this. */
+  onUpdate(listener: (update: OrderUpdate) => void): () => void {
+    this.updateListeners.add(listener);
+    return () => this.updateListeners.delete(listener);
+  }
+
+  /** Reads orders that are over, once, up to a bound. */
+  async wantOthers(): Promise<void> {
+    if (this.otherOrders.peek() !== undefined) return;
+    this.otherOrders.value = { kind: 'reading' };
+    const { signal } = this.signedIn;
+    const end = await loadOrders(this, { openOnly: false, most: mostOver }, (items) => this.orders.takeListed(items), signal);
+    if (!signal.aborted) this.otherOrders.value = end.kind === 'failed' ? undefined : end;
+  }
+
+  private open(): void {
+    this.signedIn.abort();
+    this.signedIn = new AbortController();
+    const { signal } = this.signedIn;
+    void this.stream.follow(signal);
+    void this.trust.follow(signal);
+    this.beat(signal);
+  }
+
+  /** Nothing that the old token could see stays. */
+  private close(): void {
+    this.signedIn.abort();
+    this.reading.abort();
+    this.orders.clear();
+    this.stream.forget();
+    this.otherOrders.value = undefined;
+    this.openOrders.value = { kind: 'reading' };
+    this.reset.value = undefined;
+    this.trust.state.value = { doubts: undefined, complete: false };
+  }
+
+  private async readOpen(): Promise<void> {
+    this.reading.abort();
+    this.reading = new AbortController();
+    const { signal } = this.reading;
+    this.openOrders.value = { kind: 'reading' };
+    this.beginnings.value += 1;
+    const end = await loadOrders(this, { openOnly: true, most: mostOpen }, (items) => this.orders.takeListed(items), signal);
+    if (!signal.aborted) this.openOrders.value = end;
+  }
+
+  private takeUpdate(update: OrderUpdate): void {
+    this.orders.takeUpdate(update);
+    for (const listener of this.updateListeners) listener(update);
+  }
+
+  private wasReset(reason: string): void {
+    this.reset.value = { reason, atMs: this.ports.nowMs() };
+    if (reason !== 'slow_reader') {
+      this.orders.clear();
+      this.otherOrders.value = undefined;
+    }
+  }
+
+  private beat(signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const now = this.ports.monotonicMs();
+    const heard = this.stream.heardMs;
+    this.pulse.value = {
+      rate: this.rate.sample(now, this.orders.received),
+      silentMs: heard === 0 ? undefined : now - heard,
+    };
+    this.ports.after(beatMs, () => this.beat(signal));
+  }
+}

@@ -1,0 +1,30 @@
+// Amounts are decimals as text. They are compared and related as whole numbers of one scale, never as floating point.
+
+const shape = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?$/;
+const places = 12;
+
+/** Units of 10^-12; undefined where the text is no plain decimal. Further places are cut off: the service never sends them. */
+function unitsOf(text: string | undefined): bigint | undefined {
+  const parts = text === undefined ? null : shape.exec(text);
+  if (parts === null) return undefined;
+  const [, sign, whole = '0', fraction = ''] = parts;
+  const units = BigInt(whole + fraction.slice(0, places).padEnd(places, '0'));
+  return sign === '-' ? -units : units;
+}
+
+/** Orders amounts; those that are missing come first. */
+export function compareDecimals(a: string | undefined, b: string | undefined): number {
+  const [left, right] = [unitsOf(a), unitsOf(b)];
+  if (left === right) return 0;
+  if (left === undefined) return -1;
+  if (right === undefined) return 1;
+  return left < right ? -1 : 1;
+}
+
+/** How much of `whole` is `part`, in thousandths from 0 to 1000. Only the whole of it is 1000, and only nothing is 0. */
+export function thousandthsOf(part: string, whole: string): number {
+  const [some, all] = [unitsOf(part), unitsOf(whole)];
+  if (some === undefined || all === undefined || all <= 0n || some <= 0n) return 0;
+  if (some >= all) return 1000;
+  return Math.min(999, Math.max(1, Number((some * 1000n) / all)));
+}

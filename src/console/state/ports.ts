@@ -1,0 +1,49 @@
+// The things that the console needs from the browser. The state takes them from outside: tests run it in Node, with a clock and a network of their own.
+
+interface HttpRequest {
+  readonly method: 'GET';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: ReadableStream<Uint8Array> | null;
+  text(): Promise<string>;
+}
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Ports {
+  readonly fetch: (path: string, request: HttpRequest) => Promise<HttpAnswer>;
+  /** Milliseconds since 1970, by the reader's clock: for display only. */
+  readonly nowMs: () => number;
+  /** Milliseconds of a clock that never jumps: for ages and waits. */
+  readonly monotonicMs: () => number;
+  readonly after: (ms: number, run: () => void) => Timer;
+  /** Runs once before the next frame is drawn. */
+  readonly frame: (run: () => void) => void;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  /** Keeps the token for this tab only; another tab and a later start of the browser do not have it. */
+  readonly tokenKeeper: { read(): string | undefined; write(token: string): void; forget(): void };
+}
+
+/** Resolves after `ms`, or at once when `signal` aborts. */
+export function pause(ports: Pick<Ports, 'after'>, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = ports.after(ms, resolve);
+    signal.addEventListener(
+      'abort',
+      () => {
+        timer.cancel();
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,156 @@
+import { type Signal, signal } from '@preact/signals-core';
+import type { OrderUpdate } from '../../../types/records.d.ts';
+import { type EventBlock, EventBlocks } from './event-blocks.ts';
+import { type Ports, pause } from './ports.ts';
+import { problemOf, type Rest } from './rest.ts';
+
+export type StreamState =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'live' }
+  /** Cut; it connects again by itself and resumes after the last id. */
+  | { readonly kind: 'waiting'; readonly why: string }
+  | { readonly kind: 'ended' };
+
+interface StreamEvents {
+  /** The stream is open for the first time, or skipped updates: orders have to be read now. Updates that come meanwhile are not lost. */
+  readonly onReadOrders: () => void;
+  readonly onUpdate: (update: OrderUpdate) => void;
+  /** The service says that it skipped updates, or cut a reader that was too slow. */
+  readonly onReset: (reason: string) => void;
+  readonly onTokenEnd: (why: string) => void;
+}
+
+/** The service sends something at least every 15 s. */
+const silenceMs = 40_000;
+const firstWaitMs = 500;
+const longestWaitMs = 15_000;
+
+/** How one connection ended. `at once`: the service asked to connect again. */
+type End = { readonly kind: 'again'; readonly at: 'once' | 'later'; readonly why: string } | { readonly kind: 'over' };
+
+/**
+ * The stream of updates, read by fetch: an EventSource cannot send a token. Resumes after the last id, so no update is lost or comes twice across a cut; where
+ * the service itself has lost the place, it says `reset`, and the orders are read anew.
+ */
+export class StreamClient {
+  readonly state: Signal<StreamState> = signal<StreamState>({ kind: 'connecting' });
+  /** When the last byte came, by the monotonic clock. */
+  heardMs = 0;
+  private lastId: string | undefined;
+  private readonly ports: Ports;
+  private readonly rest: Rest;
+  private readonly events: StreamEvents;
+
+  constructor(deps: { readonly ports: Ports; readonly rest: Rest }, events: StreamEvents) {
+    this.ports = deps.ports;
+    this.rest = deps.rest;
+    this.events = events;
+  }
+
+  /** Follows the stream until `signal` aborts or the token ends. */
+  async follow(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    this.state.value = { kind: 'connecting' };
+    while (!signal.aborted) {
+      const end = await this.connect(signal, () => {
+        failures = 0;
+      });
+      if (end.kind === 'over' || signal.aborted) break;
+      this.state.value = { kind: 'waiting', why: end.why };
+      const waitMs = end.at === 'once' && failures === 0 ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** failures);
+      failures += 1;
+      // Half of the wait by chance: after a restart the readers do not all come at the same moment.
+      await pause(this.ports, waitMs * (0.5 + this.ports.random() / 2), signal);
+    }
+    // After an abort another call may follow already.
+    if (!signal.aborted) this.state.value = { kind: 'ended' };
+  }
+
+  /** The next stream begins anew: another token may see other orders. */
+  forget(): void {
+    this.lastId = undefined;
+    this.heardMs = 0;
+  }
+
+  private async connect(outer: AbortSignal, opened: () => void): Promise<End> {
+    const abort = new AbortController();
+    const leave = () => abort.abort();
+    outer.addEventListener('abort', leave, { once: true });
+    let silence = this.ports.after(silenceMs, leave);
+    const heard = () => {
+      this.heardMs = this.ports.monotonicMs();
+      silence.cancel();
+      silence = this.ports.after(silenceMs, leave);
+    };
+    try {
+      const from: Record<string, string> = this.lastId === undefined ? {} : { 'last-event-id': this.lastId };
+      const answer = await this.rest.ask('/v1/stream', { accept: 'text/event-stream', ...from }, abort.signal);
+      if (answer.status !== 200) {
+        const problem = await problemOf(answer);
+        if (problem.status === 401) return this.tokenEnded('The token of this tab is not accepted any more.');
+        return { kind: 'again', at: 'later', why: problem.detail };
+      }
+      opened();
+      return await this.read(answer.body, heard);
+    } catch {
+      return { kind: 'again', at: 'later', why: abort.signal.aborted ? 'the stream was silent' : 'the connection was cut' };
+    } finally {
+      silence.cancel();
+      outer.removeEventListener('abort', leave);
+      abort.abort();
+    }
+  }
+
+  private async read(body: ReadableStream<Uint8Array> | null, heard: () => void): Promise<End> {
+    const reader = body?.getReader();
+    if (reader === undefined) return { kind: 'again', at: 'later', why: 'the stream has no body' };
+    const decoder = new TextDecoder();
+    const blocks = new EventBlocks();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return { kind: 'again', at: 'later', why: 'the stream ended' };
+      heard();
+      for (const block of blocks.feed(decoder.decode(value, { stream: true }))) {
+        const end = this.take(block);
+        if (end !== undefined) return end;
+      }
+    }
+  }
+
+  private take({ id, event, data }: EventBlock): End | undefined {
+    const first = this.lastId === undefined;
+    if (id !== undefined) this.lastId = id;
+    if (this.state.peek().kind !== 'live') this.state.value = { kind: 'live' };
+    // The greeting has the position from which nothing is missed: lists that are read from now on and the stream together are complete.
+    if (first) this.events.onReadOrders();
+    if (data === undefined) return undefined;
+    if (event === 'update') this.events.onUpdate(JSON.parse(data) as OrderUpdate);
+    else if (event === 'reset') return this.reset(reasonIn(data));
+    else if (event === 'shutdown') return this.shutdown(reasonIn(data));
+    return undefined;
+  }
+
+  private reset(reason: string): End | undefined {
+    this.events.onReset(reason);
+    // Resumed by its id, so nothing is missing.
+    if (reason === 'slow_reader') return { kind: 'again', at: 'once', why: 'this page was too slow' };
+    this.events.onReadOrders();
+    return undefined;
+  }
+
+  private shutdown(reason: string): End {
+    if (reason === 'token_expired') return this.tokenEnded('The token has expired.');
+    if (reason === 'token_revoked') return this.tokenEnded('The token was revoked.');
+    return { kind: 'again', at: 'once', why: reason === 'draining' ? 'the service restarts' : 'the service closed the stream' };
+  }
+
+  private tokenEnded(why: string): End {
+    this.events.onTokenEnd(why);
+    return { kind: 'over' };
+  }
+}
+
+function reasonIn(data: string): string {
+  const { reason } = JSON.parse(data) as { readonly reason?: unknown };
+  return typeof reason === 'string' ? reason : 'unknown';
+}

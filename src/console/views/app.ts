@@ -1,0 +1,87 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { html } from '../parts/html.ts';
+import { isTyping } from '../parts/is-typing.ts';
+import { Go, Link } from '../parts/link.ts';
+import { useValue } from '../parts/use-value.ts';
+import { addressOf, type Place, placeOf } from '../state/address.ts';
+import { defaultView } from '../state/blotter-view.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { Blotter } from './blotter.ts';
+import { KeysHelp } from './keys-help.ts';
+import { OrderPage } from './order-page.ts';
+import { ResetNote } from './reset-note.ts';
+import { SignIn } from './sign-in.ts';
+import { TrustBar } from './trust-bar.ts';
+
+const home = addressOf({ screen: 'blotter', view: defaultView });
+
+/** The page: trust bar and navigation on top, one screen below. */
+export function App({ state }: { readonly state: ConsoleState }) {
+  const session = useValue(state.session.state);
+  const [place, setPlace] = useState<Place>(() => placeOf(location.pathname, location.search));
+  const [help, setHelp] = useState(false);
+  const go = useMemo(() => goer(setPlace), []);
+  useEffect(() => {
+    const back = () => setPlace(placeOf(location.pathname, location.search));
+    addEventListener('popstate', back);
+    return () => removeEventListener('popstate', back);
+  }, []);
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => globalKey(event, { go, place, setHelp });
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  }, [go, place]);
+  if (session.kind === 'signed-out') return html`<${SignIn} session=${state.session} why=${session.why} />`;
+  if (session.kind === 'checking') return html`<p class="alone" role="status">Connecting …</p>`;
+  if (session.kind === 'away') return html`<p class="alone" role="alert">${session.why} Trying again …</p>`;
+  return html`<${Go.Provider} value=${go}>
+    <header class="top">
+      <${Link} to=${home} class="brand">Tidemark<//>
+      <nav aria-label="Screens"><${Link} class="screen-link" to=${home} current=${place.screen === 'blotter'}>Orders<//></nav>
+      <${TrustBar} state=${state} />
+      <span class="top-end">
+        <button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${() => setHelp(true)}>?</button>
+        ${session.withToken && html`<button class="quiet" onClick=${() => state.session.signOut()}>Sign out</button>`}
+      </span>
+    </header>
+    <${ResetNote} reset=${state.reset} />
+    <main>${screenOf(place, state)}</main>
+    ${help && html`<${KeysHelp} close=${() => setHelp(false)} />`}
+  <//>`;
+}
+
+function screenOf(place: Place, state: ConsoleState) {
+  if (place.screen === 'blotter') return html`<${Blotter} state=${state} view=${place.view} />`;
+  if (place.screen === 'order') {
+    const { stream, orderId } = place;
+    return html`<${OrderPage} key=${`${stream}:${orderId}`} state=${state} stream=${stream} orderId=${orderId} />`;
+  }
+  return html`<p class="alone">There is nothing at this address. <${Link} to=${home}>To the orders<//></p>`;
+}
+
+type GoTo = (address: string, options?: { readonly replace?: boolean }) => void;
+
+function goer(setPlace: (place: Place) => void): GoTo {
+  return (address, { replace = false } = {}) => {
+    if (replace) history.replaceState(null, '', address);
+    else history.pushState(null, '', address);
+    setPlace(placeOf(location.pathname, location.search));
+  };
+}
+
+interface KeyDeps {
+  readonly go: GoTo;
+  readonly place: Place;
+  readonly setHelp: (open: boolean) => void;
+}
+
+function globalKey(event: KeyboardEvent, { go, place, setHelp }: KeyDeps): void {
+  if (isTyping(event)) return;
+  if (event.key === '?') setHelp(true);
+  else if (event.key === '/') {
+    event.preventDefault();
+    if (place.screen !== 'blotter') go(home);
+    requestAnimationFrame(() => document.getElementById('search')?.focus());
+  } else if (event.key === 'Escape' && place.screen !== 'blotter' && document.querySelector('dialog[open]') === null)
+    history.back();
+}

@@ -1,0 +1,100 @@
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { html } from '../parts/html.ts';
+import { isTyping } from '../parts/is-typing.ts';
+import { Go } from '../parts/link.ts';
+import { useValue } from '../parts/use-value.ts';
+import { addressOf } from '../state/address.ts';
+import type { BlotterView } from '../state/blotter-view.ts';
+import type { ConsoleState, LoadState } from '../state/console-state.ts';
+import { csvOf } from '../state/order-csv.ts';
+import { OrderList } from '../state/order-list.ts';
+import { BlotterFilters } from './blotter-filters.ts';
+import { BlotterTable } from './blotter-table.ts';
+
+interface BlotterProps {
+  readonly state: ConsoleState;
+  readonly view: BlotterView;
+}
+
+/** Live orders, newest change first. Its filters, order and columns are in the address. */
+export function Blotter({ state, view }: BlotterProps) {
+  const go = useContext(Go) as (address: string, options?: { readonly replace?: boolean }) => void;
+  const list = useMemo(() => new OrderList(state.orders, view), [state]);
+  const [held, setHeld] = useState(false);
+  const selecting = useSelecting();
+  useValue(list.version);
+  const { rows } = list;
+  const waiting = useValue(list.waiting);
+  const load = useValue(state.openOrders);
+  const others = useValue(state.otherOrders);
+  const paused = held || selecting;
+  useEffect(() => () => list.close(), [list]);
+  useEffect(() => list.show(view), [list, view]);
+  useEffect(() => list.setPaused(paused), [list, paused]);
+  useEffect(() => {
+    if (!view.openOnly) void state.wantOthers();
+  }, [state, view.openOnly, others === undefined]);
+  const change = (over: Partial<BlotterView>) =>
+    go(addressOf({ screen: 'blotter', view: { ...view, ...over } }), { replace: true });
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      if (isTyping(event)) return;
+      if (event.key === 'p') setHeld((before) => !before);
+      if (event.key === 'o') change({ openOnly: !view.openOnly });
+    };
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  }, [view]);
+  return html`<section class="blotter" aria-label="Orders">
+    <div class="bar">
+      <${BlotterFilters} view=${view} change=${change} />
+      <span class="bar-end">
+        <span class="count">${countText(rows.length, load, view.openOnly ? undefined : others)}</span>
+        <button aria-pressed=${paused} title="Pause (p)" onClick=${() => setHeld(!held)}>
+          ${paused ? `Paused, ${waiting} changed` : 'Pause'}
+        </button>
+        <button onClick=${() => saveCsv(csvOf(list.rows))}>CSV</button>
+      </span>
+    </div>
+    <${BlotterTable} rows=${rows} view=${view} change=${change} ports=${state.ports} empty=${emptyText(view, load)} />
+  </section>`;
+}
+
+/** A list that moves under a selection would change the text that is copied. */
+function useSelecting(): boolean {
+  const [selecting, setSelecting] = useState(false);
+  useEffect(() => {
+    const changed = () => {
+      const selection = getSelection();
+      const table = document.querySelector('.blotter .rows');
+      const within = table?.contains(selection?.anchorNode ?? null) === true;
+      setSelecting(selection?.isCollapsed === false && within);
+    };
+    document.addEventListener('selectionchange', changed);
+    return () => document.removeEventListener('selectionchange', changed);
+  }, []);
+  return selecting;
+}
+
+function countText(count: number, load: LoadState, others: LoadState | undefined): string {
+  const orders = `${count.toLocaleString('en')} ${count === 1 ? 'order' : 'orders'}`;
+  if (load.kind === 'failed') return `${orders}, not all: ${load.why}`;
+  if (load.kind === 'reading' || others?.kind === 'reading') return `${orders}, reading …`;
+  if (load.kind === 'cut' || others?.kind === 'cut') return `${orders}, more exist`;
+  return orders;
+}
+
+function emptyText(view: BlotterView, load: LoadState): string {
+  if (load.kind === 'reading') return 'Reading orders …';
+  if (load.kind === 'failed') return `The orders could not be read: ${load.why}.`;
+  return view.openOnly ? 'No open order matches.' : 'No order matches.';
+}
+
+function saveCsv(text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = 'orders.csv';
+  link.click();
+  URL.revokeObjectURL(address);
+}

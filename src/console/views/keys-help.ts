@@ -1,0 +1,23 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { html } from '../parts/html.ts';
+
+const keys: readonly (readonly [key: string, does: string])[] = [
+  ['/', 'search the orders'],
+  ['j  k  ↓  ↑', 'next and previous order'],
+  ['Enter', 'open the order'],
+  ['Esc', 'back'],
+  ['p', 'pause, and go on'],
+  ['o', 'open orders only, or all'],
+  ['?', 'this list'],
+];
+
+/** The keys that work everywhere. */
+export function KeysHelp({ close }: { readonly close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return html`<dialog ref=${dialog} class="keys" aria-labelledby="keys-title" onClose=${close}>
+    <h2 id="keys-title">Keys</h2>
+    <dl>${keys.map(([key, does]) => html`<dt><kbd>${key}</kbd></dt><dd>${does}</dd>`)}</dl>
+    <button class="main" onClick=${() => dialog.current?.close()}>Close</button>
+  </dialog>`;
+}

@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto';
+
+/** The one HTML page of the console, and the headers that only it has. */
+export interface PageText {
+  readonly html: string;
+  readonly policy: string;
+}
+
+interface PageParts {
+  /** Address of the folder with our own modules. */
+  readonly root: string;
+  /** Addresses of the packages by the names that modules import. */
+  readonly imports: Readonly<Record<string, string>>;
+  /** Addresses of every module: fetched side by side, instead of one after another as each names the next. */
+  readonly modules: readonly string[];
+}
+
+/**
+ * The page has no script and no style of its own, except the import map: browsers take no import map from an address, so it stands inline and the policy
+ * allows exactly this text by its hash. The alternative, rewriting the names in modules and packages, would serve other code than the one that is checked.
+ */
+export function consolePage({ root, imports, modules }: PageParts): PageText {
+  const map = JSON.stringify({ imports });
+  const html = [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
+    `<title>Tidemark</title><link rel="icon" href="${root}/icon.svg"><link rel="stylesheet" href="${root}/console.css">`,
+    `<script type="importmap">${map}</script>`,
+    ...modules.map((path) => `<link rel="modulepreload" href="${path}">`),
+    `<script type="module" src="${root}/main.ts"></script></head>`,
+    '<body><noscript>The console needs JavaScript. <a href="/docs">REST is described here.</a></noscript><div id="console"></div></body></html>',
+  ].join('\n');
+  return { html, policy: policyFor(map) };
+}
+
+/** No inline script or style but the map, no eval, no frame, no form that leaves the page, no text that becomes markup (trusted types). */
+function policyFor(map: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${hash('sha256', map, 'base64')}'`,
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+}

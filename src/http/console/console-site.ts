@@ -1,0 +1,57 @@
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { withDeadline } from '../../runtime/waiting.ts';
+import type { BuiltSite } from './build-site.ts';
+
+const buildWithinMs = 60_000;
+
+/**
+ * The console, made at start beside everything else. States: made → building → ready or failed. A request that comes while it is built waits for it; the
+ * service itself never does, and works the same without it.
+ */
+export class ConsoleSite {
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private built: Promise<BuiltSite | undefined> | undefined;
+
+  constructor({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+    this.clock = clock;
+    this.log = log;
+  }
+
+  start(): void {
+    this.built ??= this.build();
+  }
+
+  /** Undefined: it could not be made, and the log has the reason. */
+  site(): Promise<BuiltSite | undefined> {
+    this.start();
+    return this.built ?? Promise.resolve(undefined);
+  }
+
+  private async build(): Promise<BuiltSite | undefined> {
+    // As sources or as a package: the worker has the ending of this file. The warning says that Node may still change the function that strips types.
+    const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    const worker = new Worker(new URL(`./site-worker.${ending}`, import.meta.url), {
+      workerData: fileURLToPath(new URL('../../console', import.meta.url)),
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+    });
+    // It must not keep a process alive that has been asked to stop.
+    worker.unref();
+    const answer = new Promise<BuiltSite>((resolve, reject) => {
+      worker.once('message', resolve);
+      worker.once('error', reject);
+      worker.once('exit', (code) => reject(new Error(`the worker ended with ${code}`)));
+    });
+    try {
+      return await withDeadline(this.clock, buildWithinMs, 'making the console', answer);
+    } catch (error) {
+      this.log.error({ err: error }, 'the console could not be made; REST works without it');
+      return undefined;
+    } finally {
+      await worker.terminate();
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { sendMissing, sendProblem } from '../send-answer.ts';
+import type { ConsoleSite } from './console-site.ts';
+
+const forGood = 'public, max-age=31536000, immutable';
+
+/**
+ * Serves the console under /console, and leads `/` there. These are no routes of the table: they hold no data, so they need no token and have no place in
+ * OpenAPI. The page asks the routes of the table, with the token of its reader.
+ */
+export function serveConsole(server: FastifyInstance, site: ConsoleSite): void {
+  server.get('/', (_request, reply) => reply.redirect('/console', 302));
+  server.get('/console', (_request, reply) => sendPage(site, reply));
+  server.get('/console/*', (request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    return /^\/console\/(?:app|pkg)\//.test(path) ? sendFile(site, path, request, reply) : sendPage(site, reply);
+  });
+}
+
+/** For every address of a screen: the page itself reads the address. */
+async function sendPage(site: ConsoleSite, reply: FastifyReply): Promise<FastifyReply> {
+  const built = await site.site();
+  if (built === undefined) return notMade(reply);
+  return reply
+    .header('content-type', 'text/html; charset=utf-8')
+    .header('content-security-policy', built.page.policy)
+    .header('cross-origin-opener-policy', 'same-origin')
+    .send(built.page.html);
+}
+
+async function sendFile(site: ConsoleSite, path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const built = await site.site();
+  if (built === undefined) return notMade(reply);
+  const file = built.files.get(path);
+  if (file === undefined) return sendMissing(reply, 'NOT_FOUND');
+  reply.header('content-type', file.type).header('cache-control', forGood).header('vary', varyWith(reply));
+  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(Buffer.from(file.bytes));
+  return reply.header('content-encoding', 'gzip').send(Buffer.from(file.gzipped));
+}
+
+/** Beside the origin, which is there where other origins may use REST. */
+function varyWith(reply: FastifyReply): string {
+  const before = reply.getHeader('vary');
+  return before === undefined ? 'Accept-Encoding' : `${before}, Accept-Encoding`;
+}
+
+function notMade(reply: FastifyReply): FastifyReply {
+  return sendProblem(reply, 503, 'CONSOLE_UNAVAILABLE', 'the console could not be made at start; the log has the reason');
+}

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { addressOf, placeOf } from '../../src/console/state/address.ts';
+import { defaultView, filterOf, queryOf, viewOf } from '../../src/console/state/blotter-view.ts';
+import { compareDecimals, thousandthsOf } from '../../src/console/state/decimal-text.ts';
+import { csvOf } from '../../src/console/state/order-csv.ts';
+import { rowOfUpdate } from '../../src/console/state/order-row.ts';
+import { rowsInView } from '../../src/console/state/rows-in-view.ts';
+import { ladderOf } from '../../src/console/state/version-ladder.ts';
+import { updateOf } from '../support/console-rig.ts';
+
+const rowOf = (over: Parameters<typeof updateOf>[0] = {}) => rowOfUpdate(updateOf(over), 1, 0);
+
+describe('the address of a view', () => {
+  it('says nothing where the view is the default, and gives back every view that it says', () => {
+    expect(queryOf(defaultView)).toBe('');
+    const view = viewOf(
+      new URLSearchParams('account=A-1&symbol=AA&side=buy&status=new&origin=tidemark&text=x%26y&open=any&sort=price'),
+    );
+    expect(view).toMatchObject({ account: 'A-1', text: 'x&y', openOnly: false, sort: { column: 'price', descending: false } });
+    expect(viewOf(new URLSearchParams(queryOf(view)))).toEqual(view);
+    const columns = viewOf(new URLSearchParams('columns=order,side,order'));
+    expect([columns.columns, queryOf(columns)]).toEqual([['order', 'side'], '?columns=order,side']);
+  });
+
+  it('passes over words that it does not know', () => {
+    expect(viewOf(new URLSearchParams('sort=__proto__&columns=evil&stream=x&origin=<img>'))).toEqual(defaultView);
+    expect(placeOf('/console/orders/account/%E0%A4%A', '')).toEqual({ screen: 'unknown' });
+    expect(placeOf('/console/nowhere', '')).toEqual({ screen: 'unknown' });
+  });
+
+  it('carries an order id of any characters', () => {
+    const place = { screen: 'order', stream: 'account', orderId: '..<img>?#%' } as const;
+    expect(placeOf(new URL(addressOf(place), 'http://x').pathname, '')).toEqual(place);
+  });
+});
+
+describe('the filters', () => {
+  it.each([
+    ['account=acc-1', true],
+    ['account=ACC', false],
+    ['symbol=aa', true],
+    ['side=buy', true],
+    ['side=sell', false],
+    ['status=partially_filled', true],
+    ['origin=tidemark', false],
+    ['text=ORD', true],
+    ['text=nothing', false],
+    ['stream=prediction', false],
+  ])('%s fits: %s', (query, fits) => {
+    expect(filterOf(viewOf(new URLSearchParams(query)))(rowOf())).toBe(fits);
+  });
+
+  it('leave out orders that are over unless asked for', () => {
+    const row = rowOf({ status: 'canceled', leavesQty: '0' });
+    expect([filterOf(defaultView)(row), filterOf({ ...defaultView, openOnly: false })(row)]).toEqual([false, true]);
+  });
+});
+
+describe('amounts', () => {
+  it('are compared beyond the digits of a floating-point number', () => {
+    expect(compareDecimals('9007199254740993', '9007199254740992')).toBe(1);
+    expect(compareDecimals('0.1', '0.10')).toBe(0);
+    expect(compareDecimals('-1', '0.000000000001')).toBe(-1);
+    expect(compareDecimals(undefined, '-5')).toBe(-1);
+  });
+
+  it('fill a bar only when everything is filled, and leave it empty only when nothing is', () => {
+    expect(thousandthsOf('0', '100')).toBe(0);
+    expect(thousandthsOf('0.000000000001', '100000000000')).toBe(1);
+    expect(thousandthsOf('999999.999999', '1000000')).toBe(999);
+    expect(thousandthsOf('100', '100.0')).toBe(1000);
+    expect(thousandthsOf('<img>', '5')).toBe(0);
+  });
+});
+
+describe('CSV', () => {
+  it('quotes as RFC 4180 says, and disarms texts that a spreadsheet would run', () => {
+    const instrument = { kind: 'equity', symbol: '=HYPERLINK("x")' } as const;
+    const [head = '', row = ''] = csvOf([rowOf({ instrument, rejectText: 'a' })]).split('\r\n');
+    expect(head.startsWith('\u{feff}stream,orderId,accountId')).toBe(true);
+    expect(row).toContain(`,"'=HYPERLINK(""x"")",`);
+    expect(row).toContain(',100,191.5,');
+  });
+});
+
+describe('the window of rows', () => {
+  it('has the rows in view and a few more, within the table', () => {
+    expect(rowsInView({ top: 0, height: 300, count: 100_000, rowHeight: 30 })).toEqual({ first: 0, end: 18 });
+    expect(rowsInView({ top: 30_000, height: 300, count: 100_000, rowHeight: 30 })).toEqual({ first: 992, end: 1018 });
+    expect(rowsInView({ top: 30_000, height: 300, count: 5, rowHeight: 30 })).toEqual({ first: 5, end: 5 });
+    expect(rowsInView({ top: 0, height: 0, count: 0, rowHeight: 30 })).toEqual({ first: 0, end: 0 });
+  });
+});
+
+describe('the version ladder', () => {
+  it('says from → to, newest first, without the time and the word that stand elsewhere', () => {
+    const first = updateOf({ cumQty: '0', leavesQty: '100', status: 'new', statusRaw: 'NEW' });
+    const second = {
+      ...updateOf({ revision: 2, updatedAt: '2026-11-21T14:30:02.000Z' }),
+      changed: ['status', 'statusRaw', 'cumQty', 'updatedAt'],
+    };
+    const [newest, oldest] = ladderOf([first, second]);
+    expect(newest?.changes).toEqual([
+      { field: 'status', from: 'new', to: 'partially_filled' },
+      { field: 'cumQty', from: '0', to: '40' },
+    ]);
+    expect(newest?.delayMs).toBe(-750);
+    expect(oldest?.changes.map(({ field }) => field)).toEqual([
+      'status',
+      'orderType',
+      'timeInForce',
+      'quantity',
+      'price',
+      'cumQty',
+    ]);
+  });
+});

@@ -1,0 +1,138 @@
+import { ConsoleState } from '../../src/console/state/console-state.ts';
+import type { HttpAnswer, Ports } from '../../src/console/state/ports.ts';
+import type { OrderUpdate } from '../../types/records.d.ts';
+import { sampleUpdate } from './sample-update.ts';
+
+/** One stream that the console opened: the test writes to it, and cuts it. */
+interface OpenedStream {
+  readonly lastEventId: string | undefined;
+  send(text: string): Promise<void>;
+  cut(): Promise<void>;
+}
+
+interface Asked {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The console's state without a browser: the test answers its requests, draws its frames and lets its time pass. */
+export class ConsoleRig {
+  readonly asked: Asked[] = [];
+  readonly streams: OpenedStream[] = [];
+  readonly state: ConsoleState;
+  /** Answers by path and query; one that is missing is 404. */
+  readonly answers = new Map<string, { status: number; body: unknown }>();
+  /** Tokens that are accepted; undefined: none is needed. */
+  tokens: string[] | undefined;
+  kept: string | undefined;
+  nowMs = 0;
+  private timers: { atMs: number; run: () => void }[] = [];
+  private frames: (() => void)[] = [];
+
+  constructor() {
+    this.answers.set('/v1/accounts', {
+      status: 200,
+      body: { items: [{ stream: 'account', accountId: 'ACC-1', openOrders: 1 }] },
+    });
+    this.answers.set('/v1/halts', { status: 200, body: { halts: [] } });
+    this.answers.set('/v1/orders?open=true&limit=500', { status: 200, body: { items: [] } });
+    this.state = new ConsoleState(this.ports());
+  }
+
+  /** Lets everything that is ready run. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 8; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.nowMs += ms;
+    const due = this.timers.filter(({ atMs }) => atMs <= this.nowMs);
+    this.timers = this.timers.filter(({ atMs }) => atMs > this.nowMs);
+    for (const { run } of due) run();
+    await this.settle();
+  }
+
+  /** Draws one frame; returns how many were asked for. */
+  draw(): number {
+    const due = this.frames.splice(0);
+    for (const run of due) run();
+    return due.length;
+  }
+
+  private ports(): Ports {
+    return {
+      fetch: (path, { headers, signal }) => this.answer(path, headers, signal),
+      nowMs: () => this.nowMs,
+      monotonicMs: () => this.nowMs,
+      after: (ms, run) => {
+        const timer = { atMs: this.nowMs + ms, run };
+        this.timers.push(timer);
+        return {
+          cancel: () => {
+            this.timers = this.timers.filter((other) => other !== timer);
+          },
+        };
+      },
+      frame: (run) => this.frames.push(run),
+      random: () => 0.5,
+      tokenKeeper: {
+        read: () => this.kept,
+        write: (token) => {
+          this.kept = token;
+        },
+        forget: () => {
+          this.kept = undefined;
+        },
+      },
+    };
+  }
+
+  private async answer(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<HttpAnswer> {
+    this.asked.push({ path, headers });
+    const token = headers['authorization']?.replace(/^Bearer /, '');
+    if (this.tokens !== undefined && (token === undefined || !this.tokens.includes(token)))
+      return plain(401, { code: 'INVALID_TOKEN', detail: 'no' });
+    if (path === '/v1/stream') return { ...plain(200, undefined), body: this.openStream(headers['last-event-id'], signal) };
+    const { status, body } = this.answers.get(path) ?? { status: 404, body: { code: 'NOT_FOUND', detail: 'no' } };
+    return plain(status, body);
+  }
+
+  private openStream(lastEventId: string | undefined, signal: AbortSignal): ReadableStream<Uint8Array> {
+    const encoder = new TextEncoder();
+    return new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        signal.addEventListener('abort', () => controller.error(new Error('aborted')));
+        this.streams.push({
+          lastEventId,
+          send: async (text) => {
+            controller.enqueue(encoder.encode(text));
+            await this.settle();
+          },
+          cut: async () => {
+            controller.error(new Error('cut'));
+            await this.settle();
+          },
+        });
+      },
+    });
+  }
+}
+
+function plain(status: number, body: unknown): HttpAnswer {
+  return { status, headers: { get: () => null }, body: null, text: async () => JSON.stringify(body) };
+}
+
+/** An update of an account order as the stream carries it. */
+export function updateOf(over: Parameters<typeof sampleUpdate>[0] = {}): OrderUpdate {
+  return JSON.parse(sampleUpdate(over)) as OrderUpdate;
+}
+
+/** The same as an event of the stream. */
+export function eventOf(id: number, over: Parameters<typeof sampleUpdate>[0] = {}): string {
+  return `id: ${id}\nevent: update\ndata: ${sampleUpdate(over)}\n\n`;
+}
+
+/** The order of an update as lists of REST have it. */
+export function listedOf({ stream, orderId, accountId, revision, order }: OrderUpdate) {
+  return { stream, orderId, accountId, revision, order };
+}
