@@ -5,11 +5,18 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { ensureProgram } from './debian-package.ts';
 
-/** Headless Chromium with a profile of its own, closed with the test. Script is off unless the test wants it: the pages must do without. */
-export async function openPage(options: { readonly script?: boolean } = {}): Promise<Page> {
+interface BrowserOptions {
+  /** Off unless the test wants it: the sign-in pages must do without. */
+  readonly script?: boolean;
+}
+
+/** Headless Chromium with a profile of its own. `close` ends it and removes the profile. */
+export async function launchBrowser(
+  options: BrowserOptions = {},
+): Promise<{ context: BrowserContext; close: () => Promise<void> }> {
   ensureProgram('chromium');
   const profile = await mkdtemp(join(tmpdir(), 'tidemark-chromium-'));
-  const context: BrowserContext = await chromium.launchPersistentContext(profile, {
+  const context = await chromium.launchPersistentContext(profile, {
     executablePath: '/usr/bin/chromium',
     headless: true,
     javaScriptEnabled: options.script === true,
@@ -24,9 +31,16 @@ export async function openPage(options: { readonly script?: boolean } = {}): Pro
       '--disable-sync',
     ],
   });
-  onTestFinished(async () => {
+  const close = async () => {
     await context.close();
     await rm(profile, { recursive: true, force: true });
-  });
+  };
+  return { context, close };
+}
+
+/** One page in a browser of its own, closed with the test. */
+export async function openPage(options: BrowserOptions = {}): Promise<Page> {
+  const { context, close } = await launchBrowser(options);
+  onTestFinished(close);
   return context.pages()[0] ?? context.newPage();
 }

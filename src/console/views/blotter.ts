@@ -46,6 +46,7 @@ export function Blotter({ state, view }: BlotterProps) {
     return () => removeEventListener('keydown', key);
   }, [view]);
   return html`<section class="blotter" aria-label="Orders">
+    <h1 class="unseen">Orders</h1>
     <div class="bar">
       <${BlotterFilters} view=${view} change=${change} />
       <span class="bar-end">
