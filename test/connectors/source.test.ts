@@ -8,11 +8,11 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { MemoryPlatform } from '../support/memory-platform.ts';
 import { MemoryRegistry } from '../support/memory-registry.ts';
-import { MemorySink } from '../support/memory-sink.ts';
 import { accountRow, eventText } from '../support/platform-rows.ts';
 import { eventually } from '../support/poll.ts';
+import { ScriptedPlatform } from '../support/scripted-platform.ts';
+import { ScriptedSink } from '../support/scripted-sink.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { acknowledge, type StreamScript, streamServer } from '../support/stream-server.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
@@ -40,8 +40,8 @@ async function following(
   closers.push(server.close);
   const proxy = options.proxied === true ? await TcpProxy.start({ targetPort: Number(new URL(server.url).port) }) : undefined;
   if (proxy !== undefined) closers.push(() => proxy[Symbol.asyncDispose]());
-  const platform = new MemoryPlatform(systemClock);
-  const sink = new MemorySink();
+  const platform = new ScriptedPlatform(systemClock);
+  const sink = new ScriptedSink();
   const metrics = createMetrics().source;
   const source = new Source(
     {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { accountRow, predictionRow, type Row } from '../support/platform-rows.ts';
 import { eventually } from '../support/poll.ts';
-import { nowText, ScriptedPlatform } from '../support/scripted-platform.ts';
+import { nowText, ScriptedPlatformServer } from '../support/scripted-platform-server.ts';
 import { World } from '../support/service-under-test.ts';
 
 /** Harmless by the contract: a strange order of the keys, unknown fields, white space wherever JSON allows it. */
@@ -14,7 +14,7 @@ function reversed(row: Row): Row {
 }
 
 it('a platform that nobody here wrote, and that differs in all that the contract leaves open, is followed to live', async () => {
-  const platform = await ScriptedPlatform.start({
+  const platform = await ScriptedPlatformServer.start({
     accounts: ['ACC.77-a', 'ACC.78-b', 'ACC.79-c'],
     ackDelayMs: 700,
     pageSize: 3,

@@ -4,18 +4,18 @@ import { sumOf } from '../../bench/prometheus-text.ts';
 import { accountRow, eventText, predictionRow, type Row } from '../support/platform-rows.ts';
 import { eventually } from '../support/poll.ts';
 import { rawFrame } from '../support/raw-frame.ts';
-import { nowText, type PlatformStyle, ScriptedPlatform } from '../support/scripted-platform.ts';
+import { nowText, type PlatformStyle, ScriptedPlatformServer } from '../support/scripted-platform-server.ts';
 import { type RunningService, World } from '../support/service-under-test.ts';
 
 interface Scene {
-  readonly platform: ScriptedPlatform;
+  readonly platform: ScriptedPlatformServer;
   readonly world: World;
   readonly service: RunningService;
 }
 
 /** A live service on a platform that does what the test says. */
 async function scene(style: Partial<PlatformStyle> = {}): Promise<Scene> {
-  const platform = await ScriptedPlatform.start({ accounts: ['acct-1'], ...style });
+  const platform = await ScriptedPlatformServer.start({ accounts: ['acct-1'], ...style });
   const world = await World.create({ platform: platform.settings });
   const service = await world.serve();
   await service.waitLive();

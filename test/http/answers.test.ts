@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../src/http/route.ts';
 import { routeTable } from '../../src/http/route-table.ts';
 import { problemAnswer } from '../../src/schema/rest-answers.ts';
-import { sampleCommand } from '../support/memory-commands.ts';
 import { ask, startRest } from '../support/rest-rig.ts';
 import { sampleRequest } from '../support/route-samples.ts';
+import { sampleCommand } from '../support/scripted-commands.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type DeclineCode, declineCodes } from '../../src/commands/commands.ts';
 import type { Command } from '../../src/domain/command.ts';
-import { commandId, commandOf, sampleCommand } from '../support/memory-commands.ts';
 import { ask, startRest } from '../support/rest-rig.ts';
 import { accountBody, predictionBody } from '../support/route-samples.ts';
+import { commandId, commandOf, sampleCommand } from '../support/scripted-commands.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 beforeEach(async () => {

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { routeTable } from '../../src/http/route-table.ts';
-import { sampleCommand } from '../support/memory-commands.ts';
 import { eventually } from '../support/poll.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { ask, type RestRigOptions, sha256, startRest } from '../support/rest-rig.ts';
 import { accountBody, sampleRequest } from '../support/route-samples.ts';
+import { sampleCommand } from '../support/scripted-commands.ts';
 
 const desk = 'https://desk.example.com';
 const stops: (() => Promise<unknown>)[] = [];

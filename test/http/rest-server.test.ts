@@ -7,7 +7,6 @@ import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { MemoryCommands, sampleCommand } from '../support/memory-commands.ts';
 import { MemoryQuarantine } from '../support/memory-quarantine.ts';
 import { MemoryReads } from '../support/memory-reads.ts';
 import { MemoryRepairs } from '../support/memory-repairs.ts';
@@ -16,6 +15,7 @@ import { eventually } from '../support/poll.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { ask, type RestRigOptions, sha256, startIssuer, startRest } from '../support/rest-rig.ts';
 import { accountBody } from '../support/route-samples.ts';
+import { ScriptedCommands, sampleCommand } from '../support/scripted-commands.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
@@ -32,7 +32,7 @@ async function start(options: RestRigOptions = {}) {
 }
 
 function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer {
-  const [commands, reads] = [new MemoryCommands(), new MemoryReads()];
+  const [commands, reads] = [new ScriptedCommands(), new MemoryReads()];
   const auditTrail = { record: () => undefined, drained: async () => undefined };
   return new RestServer(
     {

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { commandAnswer } from '../../src/schema/rest-answers.ts';
 import { cliIo } from '../support/cli-io.ts';
-import { sampleCommand } from '../support/memory-commands.ts';
 import { ask, startRest } from '../support/rest-rig.ts';
+import { sampleCommand } from '../support/scripted-commands.ts';
 
 const unseen = {
   revision: 0,

@@ -4,8 +4,8 @@ import { RowIntake } from '../../src/connectors/row-intake.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { connectorsRig } from '../support/connectors-rig.ts';
-import { MemorySink } from '../support/memory-sink.ts';
 import { accountRow, predictionRow } from '../support/platform-rows.ts';
+import { ScriptedSink } from '../support/scripted-sink.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -45,7 +45,7 @@ it('an account that waits for its audit notes nothing of its stream', async () =
 
 it('keeps a few bytes of each unreadable row of a list to know it again, however large it is', () => {
   const clock = new VirtualClock();
-  const sink = new MemorySink();
+  const sink = new ScriptedSink();
   const deps = { sink, clock, metrics: createMetrics().source, log: silentLog };
   const intake = new RowIntake(deps, { stream: 'account', accountId: 'acct-1', sourceEpoch: 0 });
   const take = (ordId: string, note: string) => {

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { accountScope } from '../../src/commands/halts.ts';
 import type { Approval } from '../../src/store/command-journal.ts';
 import { CommandRig, placeEquity, unknown, word } from '../support/command-rig.ts';
-import { sampleApproval } from '../support/memory-commands.ts';
 import { ask, sha256, startRest } from '../support/rest-rig.ts';
+import { sampleApproval } from '../support/scripted-commands.ts';
 
 const account = accountScope('acct-1');
 const second = { ...word, by: 'bob', reason: 'agreed' };

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { routeTable } from '../../src/http/route-table.ts';
 import { startAdmin } from '../support/admin-rig.ts';
-import { sampleCommand } from '../support/memory-commands.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { ask, type RestRigOptions, startRest } from '../support/rest-rig.ts';
 import { sampleRequest } from '../support/route-samples.ts';
+import { sampleCommand } from '../support/scripted-commands.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

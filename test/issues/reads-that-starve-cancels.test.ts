@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { sampleCommand } from '../support/memory-commands.ts';
 import { eventually } from '../support/poll.ts';
 import { ask, type RestRigOptions, sha256, startRest } from '../support/rest-rig.ts';
+import { sampleCommand } from '../support/scripted-commands.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -10,10 +10,10 @@ import { Secret } from '../../src/runtime/secret.ts';
 import type { StoredCredential } from '../../src/runtime/token-store.ts';
 import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
 import { CredentialSources } from '../../src/service/credential-sources.ts';
-import { MemoryPlatform } from '../support/memory-platform.ts';
 import { MemoryRegistry } from '../support/memory-registry.ts';
-import { MemorySink } from '../support/memory-sink.ts';
 import { accountRow } from '../support/platform-rows.ts';
+import { ScriptedPlatform } from '../support/scripted-platform.ts';
+import { ScriptedSink } from '../support/scripted-sink.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -33,9 +33,9 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
   const clock = new VirtualClock();
   const random = seededRandom(3);
   const metrics = createMetrics();
-  const sink = new MemorySink();
+  const sink = new ScriptedSink();
   const stored: StoredCredential[] = [{ credential: login, generation: 1 }];
-  const platforms = new Map<string, MemoryPlatform>();
+  const platforms = new Map<string, ScriptedPlatform>();
   const tokens = new Map<string, RefreshingTokenSource>();
   const shared = {
     clock,
@@ -53,7 +53,7 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
       metrics: metrics.platform,
       list: { stored: async () => stored, forget: async () => false },
       partsFor: (name) => {
-        const platform = new MemoryPlatform(clock);
+        const platform = new ScriptedPlatform(clock);
         platform.accounts = (seen[name] ?? []).map((accountId) => ({ accountId, isOpen: true, isSim: accountId !== 'real' }));
         platforms.set(name, platform);
         const credential = { clientId: 'id', clientSecret: new Secret('hush') };

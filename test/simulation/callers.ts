@@ -6,7 +6,7 @@ import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { drawCancel, drawPlace, drawReplace } from './draw-request.ts';
 import type { Host } from './host.ts';
 import { OperatorDeeds } from './operator-deeds.ts';
-import type { World } from './world.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
 
 interface Asked {
   readonly submission: Submission;
@@ -31,10 +31,10 @@ export class Callers {
   submitted = 0;
   private readonly asked: Asked[] = [];
   private readonly operators: OperatorDeeds;
-  private readonly world: World;
+  private readonly world: SimulatedWorld;
   private readonly random: Random;
 
-  constructor(world: World, random: Random) {
+  constructor(world: SimulatedWorld, random: Random) {
     this.world = world;
     this.random = random;
     this.operators = new OperatorDeeds(world, random, (what) => this.breaches.push(what));

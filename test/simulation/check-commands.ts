@@ -3,7 +3,7 @@ import type { Order } from '../../src/domain/order.ts';
 import { isTerminal } from '../../src/domain/order.ts';
 import { type ExchangeOrder, isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
 import { wasTaken } from './command-watch.ts';
-import type { World } from './world.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
 import type { LedgerWrite } from './write-ledger.ts';
 
 const most = 5;
@@ -12,7 +12,7 @@ const most = 5;
  * What must hold of commands once the faults are over and some time has passed (docs/guarantees.md 14, 15, "an unknown is never forgotten"): nothing is on its way any
  * more, what can be known is settled, and what can't be is unknown and visible. Returns where that fails.
  */
-export function unsettled(world: World): string[] {
+export function unsettled(world: SimulatedWorld): string[] {
   const { ledger } = world.platform;
   const underway = ledger.writes.filter(({ fate }) => fate === 'underway').map(({ attemptId }) => `${attemptId} is on its way`);
   const wrong = [...world.journal.commands.values()].flatMap((command) => {
@@ -36,7 +36,7 @@ function told({ commandId, request, state, attempts }: Command): string {
 }
 
 /** What a command may be, by the platform's ledger and the orders that can still be read. Undefined: the venue has it in hand. */
-function allowedStates(command: Command, world: World): ReadonlySet<CommandState> | undefined {
+function allowedStates(command: Command, world: SimulatedWorld): ReadonlySet<CommandState> | undefined {
   const { platform, journal } = world;
   const { request, attempts, commandId } = command;
   if (journal.evidence.get(commandId)?.some(({ kind }) => kind === 'person') === true) return new Set([command.state]);
@@ -100,7 +100,7 @@ function isShown({ request, baseline }: Command): boolean {
 }
 
 /** Everything that is not over is in the hands of whoever holds the lane. */
-function forgotten({ services, journal }: World): string[] {
+function forgotten({ services, journal }: SimulatedWorld): string[] {
   const holder = services.find(({ keeper }) => keeper.state === 'held');
   if (holder === undefined) return [];
   const watched = holder.followed();
@@ -111,7 +111,7 @@ function forgotten({ services, journal }: World): string[] {
 }
 
 /** Each event of a command tells something that the one before it did not: reads that show nothing are no news to anybody. */
-function repeated({ journal }: World): string[] {
+function repeated({ journal }: SimulatedWorld): string[] {
   const told = new Map<string, string>();
   return journal.events.flatMap(({ command }) => {
     const { commandId, version, state, presumedAbsent, seenPendingAt, orderId, reason, attempts } = command;
@@ -124,7 +124,7 @@ function repeated({ journal }: World): string[] {
 }
 
 /** The order of a place that a cancel-all named is cancelled as it lands, whoever holds the lane by then. */
-function landedAndLeft({ journal, database }: World): string[] {
+function landedAndLeft({ journal, database }: SimulatedWorld): string[] {
   // A fill that is taken back later opens an order again, long after its cancel was refused (seed 4869).
   const ended = new Set(
     database.log.filter(({ topic, payload }) => topic === 'updates' && showsEnd(payload)).map(({ key }) => key),
@@ -150,7 +150,7 @@ function showsEnd(payload: string): boolean {
 }
 
 /** A landing behind the presumption of absence halts its account, for a person to look. */
-function unhalted({ journal, commandWatch }: World): string[] {
+function unhalted({ journal, commandWatch }: SimulatedWorld): string[] {
   return commandWatch.lateLandings
     .filter(
       ({ request }) =>

@@ -1,8 +1,8 @@
 import type { SimulatedService } from './simulated-service.ts';
-import type { World } from './world.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
 
 /** Everything that was offered in this term has ended, and each as one outcome (docs/guarantees.md 4); queues are empty and within their bounds (23). */
-export function checkCounts({ services }: World): string[] {
+export function checkCounts({ services }: SimulatedWorld): string[] {
   return services.flatMap((service) => [...offersAddUp(service)]);
 }
 
@@ -14,7 +14,7 @@ function offersAddUp({ host, keeper, coverage, ingest }: SimulatedService): stri
 }
 
 /** Every frame that a process was handed is counted as what it was, also those of earlier terms. Once it has stopped: a running source counts a second at a time. */
-export async function checkFrames({ services, platform }: World): Promise<string[]> {
+export async function checkFrames({ services, platform }: SimulatedWorld): Promise<string[]> {
   const wrong: string[] = [];
   for (const { host, metrics, exitCode } of services) {
     if (exitCode === undefined) continue;

@@ -3,7 +3,7 @@ import type { Order } from '../../src/domain/order.ts';
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
 import { expectedOrder } from './expected-order.ts';
 import type { TopicName } from './memory-broker.ts';
-import type { World } from './world.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
 
 const most = 5;
 
@@ -11,7 +11,7 @@ const most = 5;
  * What must hold once the faults are over and some time has passed (docs/guarantees.md 1, 3, 7, 8, 10, 22): the topics, the log, the state and the platform's
  * truth tell the same story, nothing is pending, every account is live. Returns where they differ, a few sentences a hop.
  */
-export function disagreements(world: World): string[] {
+export function disagreements(world: SimulatedWorld): string[] {
   return [
     ...notLive(world),
     ...stateAgainstTruth(world).slice(0, most),
@@ -26,7 +26,7 @@ export function disagreements(world: World): string[] {
   ];
 }
 
-function notLive({ services, platform }: World): string[] {
+function notLive({ services, platform }: SimulatedWorld): string[] {
   const holders = services.filter(
     ({ keeper, exitCode, stopping }) => keeper.state === 'held' && exitCode === undefined && !stopping,
   );
@@ -41,7 +41,7 @@ function notLive({ services, platform }: World): string[] {
   );
 }
 
-function stateAgainstTruth({ platform, database }: World): string[] {
+function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
   const wrong: string[] = [];
   for (const truth of platform.exchange.orders.values()) {
     const key = `${truth.terms.stream}:${truth.terms.orderId}`;
@@ -83,7 +83,7 @@ function shown(order: Order, field: string): string | undefined {
   return order[field as keyof Order] as string | undefined;
 }
 
-function stateAgainstLog({ database }: World): string[] {
+function stateAgainstLog({ database }: SimulatedWorld): string[] {
   const newest = new Map(database.log.filter(({ topic }) => topic === 'updates').map((row) => [row.key, row]));
   const wrong: string[] = [];
   for (const [key, head] of database.heads) {
@@ -97,7 +97,10 @@ function stateAgainstLog({ database }: World): string[] {
 }
 
 /** The updates folded as a reader does, by the highest revision; the state topic as compaction leaves it, by the last record. */
-function topicAgainstState({ database, broker, watch }: World, topic: Exclude<TopicName, 'continuity' | 'outcomes'>): string[] {
+function topicAgainstState(
+  { database, broker, watch }: SimulatedWorld,
+  topic: Exclude<TopicName, 'continuity' | 'outcomes'>,
+): string[] {
   const newest = new Map<string, { generation: number; revision: number; payload: string }>();
   for (const { key, payload } of broker.records[topic]) {
     const { generation, revision } = JSON.parse(payload) as { generation: number; revision: number };
@@ -121,7 +124,7 @@ function topicAgainstState({ database, broker, watch }: World, topic: Exclude<To
   return wrong;
 }
 
-function pending({ database, settings }: World): string[] {
+function pending({ database, settings }: SimulatedWorld): string[] {
   const last = database.log.findLast(({ topic }) => topic === 'updates')?.seq ?? 0n;
   return (['log', 'state'] as const).flatMap((cursor) => {
     const at = database.positionOf(settings.ingest.lane, cursor);

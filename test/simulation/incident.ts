@@ -1,11 +1,11 @@
 import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import type { Incident } from './fault-plan.ts';
-import type { World } from './world.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
 
 const hourMs = 3_600_000;
 
 /** Makes one thing happen, now. What lasts ends by itself; `healWorld` ends it sooner. */
-export function happen(incident: Incident, world: World): void {
+export function happen(incident: Incident, world: SimulatedWorld): void {
   const { random, trace } = world;
   trace.add('world', incident);
   const slot = below(random, world.slots.length);
@@ -14,7 +14,7 @@ export function happen(incident: Incident, world: World): void {
   toNeighbours(incident, world);
 }
 
-function toProcess(incident: Incident, world: World, slot: number): void {
+function toProcess(incident: Incident, world: SimulatedWorld, slot: number): void {
   const { random, clock, trace } = world;
   const service = world.slots[slot];
   switch (incident) {
@@ -49,13 +49,13 @@ function toProcess(incident: Incident, world: World, slot: number): void {
   }
 }
 
-function endedBySignal(world: World, slot: number): void {
+function endedBySignal(world: SimulatedWorld, slot: number): void {
   const service = world.slots[slot];
   if (service?.exitCode === undefined) world.crash(slot);
   else world.leave(slot);
 }
 
-function toPlatform(incident: Incident, world: World): void {
+function toPlatform(incident: Incident, world: SimulatedWorld): void {
   const { random, clock, platform } = world;
   const { stream, http, entry, tokens } = platform;
   switch (incident) {
@@ -108,7 +108,7 @@ function toPlatform(incident: Incident, world: World): void {
   }
 }
 
-function toNeighbours(incident: Incident, world: World): void {
+function toNeighbours(incident: Incident, world: SimulatedWorld): void {
   const { random, clock, database, databaseHost, broker } = world;
   switch (incident) {
     case 'database_down': {

@@ -45,7 +45,7 @@ const lagKeptMs = 20_000;
 const againWithinMs = 20_000;
 
 /**
- * The platform's truth in memory. The sandbox's own exchange and market make it (versions beyond 2^53 and with gaps, partial fills, cancels, expiries,
+ * The platform's truth in memory, for the simulator and for `CommandWorld`. The sandbox's own exchange and market make it (versions beyond 2^53 and with gaps, partial fills, cancels, expiries,
  * rejects, replaces, sessions, corrections, uncertainty, a lost store); what the service sees of it goes through `stream` and `http`, which lie as told.
  */
 export class MemoryPlatform {

@@ -5,16 +5,16 @@ import { isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
 import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import type { Halt } from '../../src/store/command-journal.ts';
 import type { Reached } from './callers.ts';
-import type { World } from './world.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
 
 /** The people on call: they halt and resume, cancel everything of an account, look, and settle what they have found out by telephone. */
 export class OperatorDeeds {
-  private readonly world: World;
+  private readonly world: SimulatedWorld;
   private readonly random: Random;
   private readonly breach: (what: string) => void;
   private canceled: { readonly accountId: string; readonly key: string; orders: string | undefined } | undefined;
 
-  constructor(world: World, random: Random, breach: (what: string) => void) {
+  constructor(world: SimulatedWorld, random: Random, breach: (what: string) => void) {
     this.world = world;
     this.random = random;
     this.breach = breach;

@@ -1,5 +1,5 @@
 import type { SimulatedServiceDeps } from './simulated-service.ts';
-import type { World } from './world.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
 
 /** A mistake made on purpose, to see that the simulator would notice. */
 export interface PlantedBug {
@@ -11,7 +11,7 @@ export interface PlantedBug {
   /** It shows only in runs that last long enough for something to be presumed absent, mostly in those with many cancel-alls, or where the database loses commits. */
   readonly seeds?: 'patient' | 'sweeping' | 'losing';
   /** Other parts for each process. */
-  readonly deps?: (deps: SimulatedServiceDeps, world: World) => Partial<SimulatedServiceDeps>;
+  readonly deps?: (deps: SimulatedServiceDeps, world: SimulatedWorld) => Partial<SimulatedServiceDeps>;
   /** Changes the code itself, for the time of a run; returns the way back. */
   readonly plant?: () => () => void;
 }

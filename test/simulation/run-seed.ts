@@ -9,8 +9,8 @@ import { noDatabaseFaults } from './database-rows.ts';
 import { happen } from './incident.ts';
 import { noBrokerFaults } from './memory-broker.ts';
 import type { PlantedBug } from './planted-bug.ts';
+import { SimulatedWorld } from './simulated-world.ts';
 import { noReadFaults } from './stream-faults.ts';
-import { World } from './world.ts';
 
 interface RunOptions {
   readonly print?: (line: string) => void;
@@ -52,7 +52,7 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
   const { log = silentLog, print, bug, wishes } = options;
   const unplant = bug?.plant?.();
   try {
-    const world = new World({ seed, log, ...(print && { print }), ...(bug && { bug }), ...(wishes && { wishes }) });
+    const world = new SimulatedWorld({ seed, log, ...(print && { print }), ...(bug && { bug }), ...(wishes && { wishes }) });
     const failures = await live(world, wishes);
     return {
       seed,
@@ -73,7 +73,7 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
   }
 }
 
-async function live(world: World, wishes: CommandWishes | undefined): Promise<string[]> {
+async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): Promise<string[]> {
   const { clock, plan, random, platform, trace } = world;
   for (const slot of world.slots.keys()) clock.after(random.next() * 500, () => world.startIn(slot));
   world.spoil();
@@ -113,7 +113,7 @@ async function live(world: World, wishes: CommandWishes | undefined): Promise<st
 }
 
 /** Long enough for what never arrived to be presumed absent. Callers go on now and then. */
-async function bePatient(world: World): Promise<void> {
+async function bePatient(world: SimulatedWorld): Promise<void> {
   const { clock, commandPlan, callers, platform } = world;
   const untilMs = clock.monotonicMs() + (commandPlan?.patienceMs ?? 0);
   if (commandPlan?.blind === true) platform.http.faults = { ...noReadFaults, broken: 0.95 };
@@ -125,7 +125,7 @@ async function bePatient(world: World): Promise<void> {
   platform.http.faults = noReadFaults;
 }
 
-function heal(world: World): void {
+function heal(world: SimulatedWorld): void {
   const { platform, database, broker, random, clock } = world;
   platform.heal();
   database.faults = noDatabaseFaults;
@@ -137,7 +137,7 @@ function heal(world: World): void {
 }
 
 /** A second at a time. The platform calls itself certain again once the service has seen what it says of each lost store. */
-async function untilAgreed(world: World): Promise<string[]> {
+async function untilAgreed(world: SimulatedWorld): Promise<string[]> {
   const { clock, platform } = world;
   const deadlineMs = clock.monotonicMs() + healWithinMs;
   for (;;) {
@@ -156,7 +156,7 @@ async function untilAgreed(world: World): Promise<string[]> {
 }
 
 /** Every process stops cleanly: nothing of it is left, and what it committed is published. */
-async function end(world: World): Promise<string[]> {
+async function end(world: SimulatedWorld): Promise<string[]> {
   const { clock, services, platform } = world;
   world.end();
   for (const service of services) service.stop();

@@ -6,7 +6,7 @@ import type { Order, Stream } from '../../src/domain/order.ts';
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
 import type { MemoryPlatform } from '../simulation/memory-platform.ts';
 import type { SimulatedService } from '../simulation/simulated-service.ts';
-import { World } from '../simulation/world.ts';
+import { SimulatedWorld } from '../simulation/simulated-world.ts';
 import type { LedgerWrite } from '../simulation/write-ledger.ts';
 import { LyingReads } from './lying-reads.ts';
 import { ScriptedEntry, type WriteScript } from './scripted-entry.ts';
@@ -50,7 +50,7 @@ const never = { point: 'line_open', time: 1e9 } as const;
  * the sandbox's own exchange and order entry in memory. What the simulator holds against every run is held against every case at its end.
  */
 export class CommandWorld {
-  readonly world: World;
+  readonly world: SimulatedWorld;
   readonly entry: ScriptedEntry;
   readonly reads: LyingReads;
   private keys = 0;
@@ -69,7 +69,7 @@ export class CommandWorld {
       shows: /^$/,
       deps: () => ({ platform: this.platform }),
     };
-    this.world = new World({ seed: 1, log: silentLog, bug, wishes: { crash: never } });
+    this.world = new SimulatedWorld({ seed: 1, log: silentLog, bug, wishes: { crash: never } });
     const { platform, clock, settings } = this.world;
     Object.assign(settings.commands, commandDefaults, { haltAt: { account: 100, service: 100 } }, commands);
     Object.assign(settings.timings, { auditMs });

@@ -4,19 +4,19 @@ import type { Stream } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { MemoryPlatform } from './memory-platform.ts';
 import { MemoryRegistry } from './memory-registry.ts';
-import { MemorySink } from './memory-sink.ts';
+import { ScriptedPlatform } from './scripted-platform.ts';
+import { ScriptedSink } from './scripted-sink.ts';
 import { testLog } from './test-log.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** The real connectors on a virtual clock, between a platform, a registry and a sink in memory. */
 export function connectorsRig(options: Partial<ConnectorsOptions> = {}, budget = new ByteBudget({ maxBytes: 64_000_000 })) {
   const clock = new VirtualClock();
-  const platform = new MemoryPlatform(clock);
+  const platform = new ScriptedPlatform(clock);
   platform.accounts = [{ accountId: 'acct-1', isOpen: true, isSim: true }];
   const registry = new MemoryRegistry();
-  const sink = new MemorySink();
+  const sink = new ScriptedSink();
   const metrics = createMetrics().source;
   const connectors = new Connectors(
     {

@@ -13,11 +13,11 @@ import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import type { AuditEntry } from '../../src/store/command-journal.ts';
 import type { PrincipalStore } from '../../src/store/principals.ts';
-import { MemoryCommands } from './memory-commands.ts';
 import { MemoryQuarantine } from './memory-quarantine.ts';
 import { MemoryReads } from './memory-reads.ts';
 import { MemoryRepairs } from './memory-repairs.ts';
 import { MemoryService } from './memory-service.ts';
+import { ScriptedCommands } from './scripted-commands.ts';
 import { silentLog } from './silent-log.ts';
 
 export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream' | 'readGate'>> {
@@ -35,7 +35,7 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
 /** A REST server on a real port, over ports that live in memory. */
 export async function startRest(options: RestRigOptions = {}) {
   const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, withConsole, ...over } = options;
-  const commands = new MemoryCommands();
+  const commands = new ScriptedCommands();
   const reads = new MemoryReads();
   const service = new MemoryService();
   const quarantine = new MemoryQuarantine();

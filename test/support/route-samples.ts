@@ -1,6 +1,6 @@
 import type { Route } from '../../src/http/route.ts';
-import { approvalId, commandId } from './memory-commands.ts';
 import { jobId } from './memory-quarantine.ts';
+import { approvalId, commandId } from './scripted-commands.ts';
 
 const ids: Readonly<Record<string, string>> = {
   stream: 'account',

@@ -35,8 +35,8 @@ export const sampleApproval: Approval = {
   expiresAtMs: 3_600_000,
 };
 
-/** What REST asks of the command side, noted; what it answers, told beforehand. It judges nothing. */
-export class MemoryCommands implements Commands, OperatorActs {
+/** The command side for tests of REST: it notes what it is asked, and answers what the test says. It judges nothing; tests of the rules use the real desk (`CommandRig`). */
+export class ScriptedCommands implements Commands, OperatorActs {
   readonly operator: OperatorActs = this;
   readonly submissions: Submission[] = [];
   readonly words: { readonly what: string; readonly on: unknown; readonly word: OperatorWord }[] = [];

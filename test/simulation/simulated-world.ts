@@ -43,7 +43,7 @@ interface WorldOptions {
  * Everything of one run: a clock, a database, a broker, a platform, and up to two slots for processes of the service. Each part has a source of randomness of
  * its own, so that a change in one does not shuffle the draws of the others.
  */
-export class World {
+export class SimulatedWorld {
   readonly clock = new VirtualClock();
   readonly trace: Trace;
   readonly plan: FaultPlan;

@@ -2,8 +2,8 @@ import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import type { Doubt } from '../../src/domain/head.ts';
 import type { IngestItem, Observation, Outcome } from '../../src/domain/observation.ts';
 
-/** A sink that keeps what it is offered and settles everything at once, with the outcome that the test wants. */
-export class MemorySink implements ObservationSink {
+/** A sink for tests of one step of the connectors: it keeps what it is offered, and settles it at once with the outcome that the test says. */
+export class ScriptedSink implements ObservationSink {
   readonly items: IngestItem[] = [];
   full = false;
   outcome: (observation: Observation) => Outcome = () => 'applied';
