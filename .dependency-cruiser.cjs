@@ -51,7 +51,13 @@ module.exports = {
       name: 'the-console-imports-types-only',
       severity: 'error',
       from: { path: '^src/console/' },
-      to: { path: '^(src|types)/', pathNot: '^(src/console|types)/' },
+      to: { path: '^src/', pathNot: '^src/(console|schema)/' },
+    },
+    {
+      name: 'the-console-takes-only-types-from-shapes',
+      severity: 'error',
+      from: { path: '^src/console/' },
+      to: { path: '^src/schema/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'the-console-has-its-own-packages',

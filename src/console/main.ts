@@ -18,12 +18,19 @@ const ports: Ports = {
   },
   frame,
   random: () => Math.random(),
+  newId,
   tokenKeeper: {
     read: () => sessionStorage.getItem(tokenName) ?? undefined,
     write: (token) => sessionStorage.setItem(tokenName, token),
     forget: () => sessionStorage.removeItem(tokenName),
   },
 };
+
+/** As `crypto.randomUUID`, which a browser has only on a page from this machine or by TLS. */
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
 
 /** A hidden tab draws no frames, and must not let changes pile up: there it runs once a second. */
 function frame(run: () => void): void {

@@ -18,7 +18,7 @@ import {
 } from './routes/orders.ts';
 import { discardQuarantined, listQuarantine, retryQuarantined, showQuarantined } from './routes/quarantine.ts';
 import { cancelQuarantineJob, listQuarantineJobs, openQuarantineJob, showQuarantineJob } from './routes/quarantine-jobs.ts';
-import { listConsumers, showHistory, showStatus } from './routes/service.ts';
+import { listConsumers, showCaller, showHistory, showStatus } from './routes/service.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
@@ -55,6 +55,7 @@ export const routeTable: readonly Route[] = [
   listLimits,
   changeLimits,
   reconcile,
+  showCaller,
   showStatus,
   showHistory,
   listConsumers,

@@ -6,6 +6,8 @@ export type ConsumersAnswer = { readonly kind: 'read'; readonly consumers: Consu
 
 /** The knowledge of the service about itself, for operators: of this process alone. No call rejects. */
 export interface ServiceView {
+  /** Whether commands may be given (`TIDEMARK_COMMANDS`). */
+  readonly commands: 'on' | 'off';
   /** As a caller of this scope may see it; from memory. */
   status(scope: AccountScope): Promise<StatusDocument>;
   /** The samples after `sinceMs` (wall time), or all that are kept; from memory. They name no account. */

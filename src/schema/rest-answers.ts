@@ -250,6 +250,8 @@ export const haltEvent = z
   })
   .meta({ id: 'HaltEvent', title: 'A halt that was raised, or cleared' });
 
+export type HaltChange = z.infer<typeof haltEvent>;
+
 const sweptCancel = {
   commandId: z.string().optional(),
   outcome: z.enum(outcomes).optional(),

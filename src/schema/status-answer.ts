@@ -145,5 +145,16 @@ export const statusAnswer = z
   })
   .meta({ id: 'Status', title: 'The state of the service, and whether its data can be trusted' });
 
+export const callerAnswer = z
+  .object({
+    principal: z.string(),
+    signIn: z.boolean().describe('False: this port needs no token, and everybody who reaches it may do everything'),
+    scopes: z.array(z.string()),
+    accounts: z.array(z.string()).optional().describe('Left out: every account'),
+    commands: z.enum(['on', 'off']).describe('Off: orders cannot be placed, replaced or cancelled here'),
+  })
+  .meta({ id: 'Caller', title: 'The caller and the rights of its token' });
+
+export type CallerDocument = z.infer<typeof callerAnswer>;
 export type StatusDocument = z.infer<typeof statusAnswer>;
 export type Trust = StatusDocument['trust'];

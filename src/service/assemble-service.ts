@@ -133,7 +133,7 @@ export function assembleService(
       commands: desk,
       reads: store.reads,
       commandReads: store.commandReads,
-      service: serviceView({ status: () => statusParts, ring, consumers: kafka.consumers }),
+      service: serviceView({ commands: config.commands, status: () => statusParts, ring, consumers: kafka.consumers }),
       quarantine: store.quarantine,
       repairs: store.repairs,
       accountStates: () => followedAccounts(keeper.state === 'held', sources),

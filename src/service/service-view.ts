@@ -6,6 +6,7 @@ import type { PipelineRing } from './pipeline-ring.ts';
 import { type StatusParts, statusDocument } from './status-document.ts';
 
 interface ServiceViewDeps {
+  readonly commands: 'on' | 'off';
   /** Asked for at each call: they are made after REST. */
   readonly status: () => StatusParts;
   readonly ring: PipelineRing;
@@ -13,8 +14,9 @@ interface ServiceViewDeps {
 }
 
 /** The service as its operators see it over REST. */
-export function serviceView({ status, ring, consumers }: ServiceViewDeps): ServiceView {
+export function serviceView({ commands, status, ring, consumers }: ServiceViewDeps): ServiceView {
   return {
+    commands,
     status: (scope) => statusDocument(status(), scope),
     history: (sinceMs) => historyDocument(ring.kept, { everyMs: ring.everyMs, ...(sinceMs !== undefined && { sinceMs }) }),
     consumers: () => consumersOf(consumers),

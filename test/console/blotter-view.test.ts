@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressOf, placeOf } from '../../src/console/state/address.ts';
+import { orderAddress, placeOf } from '../../src/console/state/address.ts';
 import { defaultView, filterOf, queryOf, viewOf } from '../../src/console/state/blotter-view.ts';
 import { compareDecimals, thousandthsOf } from '../../src/console/state/decimal-text.ts';
 import { csvOf } from '../../src/console/state/order-csv.ts';
@@ -24,13 +24,13 @@ describe('the address of a view', () => {
 
   it('passes over words that it does not know', () => {
     expect(viewOf(new URLSearchParams('sort=__proto__&columns=evil&stream=x&origin=<img>'))).toEqual(defaultView);
-    expect(placeOf('/console/orders/account/%E0%A4%A', '')).toEqual({ screen: 'unknown' });
-    expect(placeOf('/console/nowhere', '')).toEqual({ screen: 'unknown' });
+    expect(placeOf('/console/orders/account/%E0%A4%A', '')).toMatchObject({ screen: 'unknown' });
+    expect(placeOf('/console/nowhere', '')).toMatchObject({ screen: 'unknown' });
   });
 
   it('carries an order id of any characters', () => {
-    const place = { screen: 'order', stream: 'account', orderId: '..<img>?#%' } as const;
-    expect(placeOf(new URL(addressOf(place), 'http://x').pathname, '')).toEqual(place);
+    const order = { stream: 'account', orderId: '..<img>?#%' } as const;
+    expect(placeOf(new URL(orderAddress(order), 'http://x').pathname, '')).toMatchObject({ screen: 'order', params: order });
   });
 });
 

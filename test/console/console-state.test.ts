@@ -14,7 +14,7 @@ const rowsOf = (rig: ConsoleRig) => [...rig.state.orders.rows.values()].map(({ o
 describe('the session', () => {
   it('opens at once where no token is needed', async () => {
     const rig = await started();
-    expect(rig.state.session.state.value).toEqual({ kind: 'open', withToken: false });
+    expect(rig.state.session.state.value).toEqual({ kind: 'open', rights: rig.rights });
     expect(rig.streams).toHaveLength(1);
   });
 
@@ -93,25 +93,41 @@ describe('the stream', () => {
 });
 
 describe('the doubts', () => {
-  it('name a halt, and an answer that is missing; a right that the token lacks is no doubt', async () => {
+  it('are those of the service; an answer that is missing is one, a right that the token lacks is none', async () => {
+    const doubt = { name: 'halted', detail: 'placing is halted', since: null, runbook: 'PlacingHalted', link: '/v1/halts' };
     const rig = await started((rig) => {
-      const halt = {
-        haltId: 'h',
-        scope: { kind: 'account', accountId: 'ACC-1' },
-        cause: 'operator',
-        reason: 'lunch',
-        by: 'ann',
-        since: 'now',
-      };
-      rig.answers.set('/v1/halts', { status: 200, body: { halts: [halt] } });
+      rig.answers.set('/v1/status', { status: 200, body: { trust: { trusted: false, doubts: [doubt] } } });
     });
-    const names = () => rig.state.trust.state.value.doubts?.map(({ name }) => name);
-    expect(names()).toEqual(['Halted: ACC-1']);
-    rig.answers.set('/v1/halts', { status: 403, body: {} });
-    await rig.pass(5_000);
-    expect(names()).toEqual([]);
-    rig.answers.set('/v1/halts', { status: 503, body: { code: 'STORE_UNAVAILABLE', detail: 'the database does not answer' } });
-    await rig.pass(5_000);
-    expect(names()).toEqual(['No halts']);
+    const shown = () => {
+      const { doubts, complete } = rig.state.status.state.value;
+      return [doubts?.map(({ name }) => name), complete];
+    };
+    expect(shown()).toEqual([['halted'], true]);
+    rig.answers.set('/v1/status', { status: 403, body: {} });
+    await rig.pass(2_000);
+    expect(shown()).toEqual([[], false]);
+    rig.answers.set('/v1/status', { status: 503, body: { code: 'STORE_UNAVAILABLE', detail: 'the database does not answer' } });
+    await rig.pass(2_000);
+    expect(shown()).toEqual([['service_silent'], false]);
+  });
+});
+
+describe('rights', () => {
+  it('decide which events are followed, and whether any are', async () => {
+    const streamOf = (rig: ConsoleRig) => rig.asked.find(({ path }) => path.startsWith('/v1/stream'))?.path;
+    expect(streamOf(await started())).toBe('/v1/stream?events=outcome,halt');
+    expect(streamOf(await started((rig) => rig.rights.scopes.splice(0, 4, 'orders:read')))).toBe('/v1/stream?events=outcome');
+    expect(streamOf(await started((rig) => rig.rights.scopes.splice(0, 4, 'ops:read')))).toBeUndefined();
+  });
+
+  it('bring steps of commands and changes of halts', async () => {
+    const rig = await started();
+    const seen: unknown[] = [];
+    rig.state.outcomes.add(({ commandId }) => seen.push(commandId));
+    rig.state.halts.add(({ haltId }) => seen.push(haltId));
+    await rig.streams[0]?.send(
+      'id: 1.2.3\nevent: outcome\ndata: {"commandId":"c-1"}\n\nid: 1.2.4\nevent: halt\ndata: {"haltId":"h-1"}\n\n',
+    );
+    expect(seen).toEqual(['c-1', 'h-1']);
   });
 });

@@ -42,7 +42,7 @@ describe('the console in Chromium', () => {
     const rest = await service.restAddress();
     await page.goto(`${rest}/`);
     expect(new URL(page.url()).pathname).toBe('/console');
-    await page.getByRole('group', { name: 'Trust' }).getByText('Live').waitFor();
+    await page.getByRole('group', { name: 'Trust' }).getByText('Trusted').waitFor();
     await page.locator('.rows .row').nth(5).waitFor();
     const first = () => page.locator('.rows .row').first().getAttribute('id');
     const before = await first();
@@ -133,7 +133,7 @@ describe('the console in Chromium', () => {
     expect(new URL(page.url()).search).toBe('?side=sell');
     // The service ends each stream after a second; the page connects again and goes on by its id.
     for (let cut = 1; cut <= 3; cut += 1) {
-      const connectedAgain = page.waitForRequest((request) => request.url().endsWith('/v1/stream'));
+      const connectedAgain = page.waitForRequest((request) => request.url().includes('/v1/stream'));
       for (let at = 0; at < 10; at += 1) add({ orderId: `cut-${cut}-${at}`, side: 'SELL' });
       await connectedAgain;
     }

@@ -11,8 +11,10 @@ interface OpenedStream {
 }
 
 interface Asked {
+  readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
 }
 
 /** The console's state without a browser: the test answers its requests, draws its frames and lets its time pass. */
@@ -20,21 +22,26 @@ export class ConsoleRig {
   readonly asked: Asked[] = [];
   readonly streams: OpenedStream[] = [];
   readonly state: ConsoleState;
-  /** Answers by path and query; one that is missing is 404. */
+  /** Of the token, or of every reader where none is needed. */
+  readonly rights: { principal: string; signIn: boolean; scopes: string[]; commands: 'on' | 'off' } = {
+    principal: 'desk',
+    signIn: false,
+    scopes: ['orders:read', 'orders:write', 'ops:read', 'ops:write'],
+    commands: 'on',
+  };
+  /** Answers by path and query, with the method before it where it is not GET; one that is missing is 404. */
   readonly answers = new Map<string, { status: number; body: unknown }>();
   /** Tokens that are accepted; undefined: none is needed. */
   tokens: string[] | undefined;
   kept: string | undefined;
   nowMs = 0;
+  private ids = 0;
   private timers: { atMs: number; run: () => void }[] = [];
   private frames: (() => void)[] = [];
 
   constructor() {
-    this.answers.set('/v1/accounts', {
-      status: 200,
-      body: { items: [{ stream: 'account', accountId: 'ACC-1', openOrders: 1 }] },
-    });
-    this.answers.set('/v1/halts', { status: 200, body: { halts: [] } });
+    this.answers.set('/v1/me', { status: 200, body: this.rights });
+    this.answers.set('/v1/status', { status: 200, body: { trust: { trusted: true, doubts: [] } } });
     this.answers.set('/v1/orders?open=true&limit=500', { status: 200, body: { items: [] } });
     this.state = new ConsoleState(this.ports());
   }
@@ -61,7 +68,7 @@ export class ConsoleRig {
 
   private ports(): Ports {
     return {
-      fetch: (path, { headers, signal }) => this.answer(path, headers, signal),
+      fetch: (path, request) => this.answer(path, request),
       nowMs: () => this.nowMs,
       monotonicMs: () => this.nowMs,
       after: (ms, run) => {
@@ -75,6 +82,10 @@ export class ConsoleRig {
       },
       frame: (run) => this.frames.push(run),
       random: () => 0.5,
+      newId: () => {
+        this.ids += 1;
+        return `id-${this.ids}`;
+      },
       tokenKeeper: {
         read: () => this.kept,
         write: (token) => {
@@ -87,14 +98,15 @@ export class ConsoleRig {
     };
   }
 
-  private async answer(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<HttpAnswer> {
-    this.asked.push({ path, headers });
+  private async answer(path: string, { method, headers, body, signal }: Parameters<Ports['fetch']>[1]): Promise<HttpAnswer> {
+    this.asked.push({ method, path, headers, body: body === undefined ? undefined : JSON.parse(body) });
     const token = headers['authorization']?.replace(/^Bearer /, '');
     if (this.tokens !== undefined && (token === undefined || !this.tokens.includes(token)))
       return plain(401, { code: 'INVALID_TOKEN', detail: 'no' });
-    if (path === '/v1/stream') return { ...plain(200, undefined), body: this.openStream(headers['last-event-id'], signal) };
-    const { status, body } = this.answers.get(path) ?? { status: 404, body: { code: 'NOT_FOUND', detail: 'no' } };
-    return plain(status, body);
+    if (path.startsWith('/v1/stream'))
+      return { ...plain(200, undefined), body: this.openStream(headers['last-event-id'], signal) };
+    const answer = this.answers.get(method === 'GET' ? path : `${method} ${path}`);
+    return plain(answer?.status ?? 404, answer?.body ?? { code: 'NOT_FOUND', detail: 'no' });
   }
 
   private openStream(lastEventId: string | undefined, signal: AbortSignal): ReadableStream<Uint8Array> {

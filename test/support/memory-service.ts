@@ -9,6 +9,7 @@ import { followedAccount, quietReading, type SampleStatus, sampledMs, sampleSour
 
 /** The view of a service with every kind of trouble; all of it is of account ACC-1 where it is of an account. */
 export class MemoryService implements ServiceView {
+  commands: 'on' | 'off' = 'on';
   sample: SampleStatus = {
     reading: { updatesTopic: { rows: 3, oldestMs: sampledMs - 31_000 } },
     sources: [

@@ -1,24 +1,83 @@
 import type { Stream } from '../../../types/records.d.ts';
-import { type BlotterView, queryOf, viewOf } from './blotter-view.ts';
+import { type BlotterView, defaultView, queryOf } from './blotter-view.ts';
 
-/** The screen that an address stands for. */
-export type Place =
-  | { readonly screen: 'blotter'; readonly view: BlotterView }
-  | { readonly screen: 'order'; readonly stream: Stream; readonly orderId: string }
-  | { readonly screen: 'unknown' };
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** From a path and the text from `?` on. */
-export function placeOf(path: string, query: string): Place {
-  if (/^\/console(?:\/|\/orders\/?)?$/.test(path)) return { screen: 'blotter', view: viewOf(new URLSearchParams(query)) };
-  const [, stream, orderId] = /^\/console\/orders\/(account|prediction)\/([^/]+)$/.exec(path) ?? [];
-  const id = orderId === undefined ? undefined : decoded(orderId);
-  if ((stream === 'account' || stream === 'prediction') && id !== undefined) return { screen: 'order', stream, orderId: id };
-  return { screen: 'unknown' };
+/** The grammar of each part of an address that is not fixed; one that does not fit names nothing. */
+const parts: Readonly<Record<string, RegExp>> = {
+  stream: /^(?:account|prediction)$/,
+  orderId: /^[^/]{1,512}$/,
+  commandId: uuid,
+  rowId: /^[1-9]\d{0,17}$/,
+};
+
+/** The address of each screen. */
+const paths = {
+  blotter: '/console',
+  order: '/console/orders/:stream/:orderId',
+  commands: '/console/commands',
+  command: '/console/commands/:commandId',
+  risk: '/console/risk',
+  ticket: '/console/place',
+  accounts: '/console/accounts',
+  pipeline: '/console/pipeline',
+  quarantine: '/console/quarantine',
+  quarantined: '/console/quarantine/:rowId',
+  breakIt: '/console/break-it',
+} as const;
+export type ScreenName = keyof typeof paths;
+
+/** The screen that an address stands for, with the parts of its path and the words after `?`. */
+export interface Place {
+  readonly screen: ScreenName | 'unknown';
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
 }
 
-export function addressOf(place: Exclude<Place, { screen: 'unknown' }>): string {
-  if (place.screen === 'blotter') return `/console${queryOf(place.view)}`;
-  return `/console/orders/${place.stream}/${encodeURIComponent(place.orderId)}`;
+/** From a path and the text from `?` on. */
+export function placeOf(path: string, queryText: string): Place {
+  const query = new URLSearchParams(queryText);
+  const given = path.replace(/\/$/, '').split('/');
+  for (const [screen, pattern] of Object.entries(paths)) {
+    const params = paramsOf(pattern.split('/'), given);
+    if (params !== undefined) return { screen: screen as ScreenName, params, query };
+  }
+  return { screen: 'unknown', params: {}, query };
+}
+
+function paramsOf(pattern: readonly string[], given: readonly string[]): Record<string, string> | undefined {
+  if (pattern.length !== given.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [at, word] of pattern.entries()) {
+    const text = given[at] ?? '';
+    if (!word.startsWith(':')) {
+      if (word !== text) return undefined;
+      continue;
+    }
+    const value = decoded(text);
+    if (value === undefined || parts[word.slice(1)]?.test(value) !== true) return undefined;
+    params[word.slice(1)] = value;
+  }
+  return params;
+}
+
+/** `query`: words that are undefined or empty are left out. */
+export function addressOf(
+  screen: ScreenName,
+  params: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const path = paths[screen].replace(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
+  const words = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
+  return words.length === 0 ? path : `${path}?${new URLSearchParams(words)}`;
+}
+
+export function blotterAddress(view: BlotterView = defaultView): string {
+  return `${paths.blotter}${queryOf(view)}`;
+}
+
+export function orderAddress({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
+  return addressOf('order', { stream, orderId });
 }
 
 function decoded(text: string): string | undefined {

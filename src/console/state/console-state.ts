@@ -1,12 +1,14 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { OrderUpdate } from '../../../types/records.d.ts';
+import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
+import type { HaltChange } from '../../schema/rest-answers.ts';
+import { Listeners } from './listeners.ts';
 import { type LoadEnd, loadOrders } from './load-orders.ts';
 import { OrderStore } from './order-store.ts';
 import type { Ports } from './ports.ts';
 import { Rest } from './rest.ts';
 import { Session } from './session.ts';
+import { StatusWatch } from './status-watch.ts';
 import { StreamClient } from './stream-client.ts';
-import { TrustWatch } from './trust-watch.ts';
 import { UpdateRate } from './update-rate.ts';
 
 export type LoadState = { readonly kind: 'reading' } | LoadEnd;
@@ -22,7 +24,7 @@ export class ConsoleState {
   readonly session: Session;
   readonly orders: OrderStore;
   readonly stream: StreamClient;
-  readonly trust: TrustWatch;
+  readonly status: StatusWatch;
   readonly openOrders: Signal<LoadState> = signal<LoadState>({ kind: 'reading' });
   /** Orders that are over: read once the blotter asks for them. */
   readonly otherOrders: Signal<LoadState | undefined> = signal<LoadState | undefined>(undefined);
@@ -37,8 +39,11 @@ export class ConsoleState {
     readonly rate: number | undefined;
     readonly silentMs: number | undefined;
   }>({ rate: undefined, silentMs: undefined });
+  /** Each update, step of a command and change of a halt, as it arrives. */
+  readonly updates = new Listeners<OrderUpdate>();
+  readonly outcomes = new Listeners<CommandOutcome>();
+  readonly halts = new Listeners<HaltChange>();
   private readonly rate = new UpdateRate();
-  private readonly updateListeners = new Set<(update: OrderUpdate) => void>();
   private signedIn = new AbortController();
   private reading = new AbortController();
 
@@ -47,12 +52,14 @@ export class ConsoleState {
     this.rest = new Rest(ports);
     this.session = new Session(ports, this.rest);
     this.orders = new OrderStore(ports);
-    this.trust = new TrustWatch(ports, this.rest);
+    this.status = new StatusWatch(ports, this.rest);
     this.stream = new StreamClient(
       { ports, rest: this.rest },
       {
         onReadOrders: () => void this.readOpen(),
         onUpdate: (update) => this.takeUpdate(update),
+        onOutcome: (outcome) => this.outcomes.call(outcome),
+        onHalt: (halt) => this.halts.call(halt),
         onReset: (reason) => this.wasReset(reason),
         onTokenEnd: (why) => this.session.signOut(why),
       },
@@ -65,12 +72,6 @@ export class ConsoleState {
       else if (kind === 'signed-out') this.close();
     });
     await this.session.start();
-  }
-
-  /** Calls `listener` with each update as it arrives. Returns a function that ends this. */
-  onUpdate(listener: (update: OrderUpdate) => void): () => void {
-    this.updateListeners.add(listener);
-    return () => this.updateListeners.delete(listener);
   }
 
   /** Reads orders that are over, once, up to a bound. */
@@ -86,9 +87,16 @@ export class ConsoleState {
     this.signedIn.abort();
     this.signedIn = new AbortController();
     const { signal } = this.signedIn;
-    void this.stream.follow(signal);
-    void this.trust.follow(signal);
+    const path = this.streamPath();
+    if (path !== undefined) void this.stream.follow(path, signal);
+    void this.status.follow(signal);
     this.beat(signal);
+  }
+
+  /** Halts are for tokens that may read the state of the service. Undefined: this token may read no orders. */
+  private streamPath(): string | undefined {
+    if (!this.session.may('orders:read')) return undefined;
+    return `/v1/stream?events=${this.session.may('ops:read') ? 'outcome,halt' : 'outcome'}`;
   }
 
   /** Nothing that the old token could see stays. */
@@ -100,7 +108,7 @@ export class ConsoleState {
     this.otherOrders.value = undefined;
     this.openOrders.value = { kind: 'reading' };
     this.reset.value = undefined;
-    this.trust.state.value = { doubts: undefined, complete: false };
+    this.status.forget();
   }
 
   private async readOpen(): Promise<void> {
@@ -115,7 +123,7 @@ export class ConsoleState {
 
   private takeUpdate(update: OrderUpdate): void {
     this.orders.takeUpdate(update);
-    for (const listener of this.updateListeners) listener(update);
+    this.updates.call(update);
   }
 
   private wasReset(reason: string): void {

@@ -2,7 +2,7 @@ import { type Signal, signal } from '@preact/signals-core';
 import type { OrderUpdate, Stream } from '../../../types/records.d.ts';
 import { parseExact } from './exact-json.ts';
 import type { ListedOrder } from './order-row.ts';
-import type { Answer, Rest } from './rest.ts';
+import { type Answer, type Rest, sentenceOf } from './rest.ts';
 
 type HistoryState =
   | { readonly kind: 'loading' }
@@ -86,9 +86,8 @@ export class OrderHistory {
 
   private fail(answer: Exclude<Answer<unknown>, { kind: 'ok' }>, signal: AbortSignal): void {
     if (signal.aborted) return;
-    if (answer.kind === 'away') this.state.value = { kind: 'failed', why: 'The service does not answer.' };
-    else if (answer.status === 404) this.state.value = { kind: 'missing' };
-    else this.state.value = { kind: 'failed', why: `The service answers ${answer.status}: ${answer.detail}.` };
+    const missing = answer.kind === 'problem' && answer.status === 404;
+    this.state.value = missing ? { kind: 'missing' } : { kind: 'failed', why: sentenceOf(answer) };
   }
 }
 

@@ -1,8 +1,9 @@
 // The things that the console needs from the browser. The state takes them from outside: tests run it in Node, with a clock and a network of their own.
 
 interface HttpRequest {
-  readonly method: 'GET';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
   readonly signal: AbortSignal;
 }
 
@@ -28,6 +29,8 @@ export interface Ports {
   readonly frame: (run: () => void) => void;
   /** From 0 up to 1. */
   readonly random: () => number;
+  /** A new id that cannot be guessed, for idempotency keys. */
+  readonly newId: () => string;
   /** Keeps the token for this tab only; another tab and a later start of the browser do not have it. */
   readonly tokenKeeper: { read(): string | undefined; write(token: string): void; forget(): void };
 }

@@ -2,17 +2,27 @@ import type { HttpAnswer, Ports } from './ports.ts';
 
 /** An answer of REST. `away`: there was none, or not in time. */
 export type Answer<T> =
-  | { readonly kind: 'ok'; readonly body: T }
+  | { readonly kind: 'ok'; readonly status: number; readonly body: T }
   | {
       readonly kind: 'problem';
       readonly status: number;
       readonly code: string;
       readonly detail: string;
       readonly retryAfterMs?: number;
+      /** Of a body that is not accepted: each field with its fault. */
+      readonly faults: readonly { readonly path: string; readonly message: string }[];
     }
   | { readonly kind: 'away' };
 
 const answerWithinMs = 20_000;
+
+interface AskOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Reads the body; JSON.parse when left out. */
+  readonly parse?: (text: string) => unknown;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /** REST of the service that served this page, with the token of its reader. */
 export class Rest {
@@ -24,21 +34,51 @@ export class Rest {
     this.ports = ports;
   }
 
-  /** Never rejects. `query`: parameters that are undefined are left out. `parse` reads the body. */
-  async get<T>(
+  /** Never rejects. `query`: parameters that are undefined are left out. */
+  get<T>(
     path: string,
     query: Readonly<Record<string, string | undefined>> = {},
     signal?: AbortSignal,
-    parse: (text: string) => unknown = JSON.parse,
+    parse?: (text: string) => unknown,
   ): Promise<Answer<T>> {
+    return this.whole<T>('GET', path + textOf(query), { signal, ...(parse !== undefined && { parse }) });
+  }
+
+  /** A request that changes something. Never rejects. `away`: it may have been done; only a request with an idempotency key may be sent again. */
+  send<T>(
+    method: 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    options: Pick<AskOptions, 'body' | 'headers'> = {},
+  ): Promise<Answer<T>> {
+    return this.whole<T>(method, path, options);
+  }
+
+  /** The head of a stream: its body goes on until `signal` aborts. Rejects when there is no answer. */
+  ask(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<HttpAnswer> {
+    return this.ports.fetch(path, { method: 'GET', headers: { ...headers, ...this.authorization() }, signal });
+  }
+
+  private async whole<T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, options: AskOptions): Promise<Answer<T>> {
+    const { signal, parse = JSON.parse, body, headers } = options;
     const abort = new AbortController();
-    const timer = this.ports.after(answerWithinMs, () => abort.abort());
     const leave = () => abort.abort();
+    const timer = this.ports.after(answerWithinMs, leave);
     signal?.addEventListener('abort', leave, { once: true });
     try {
-      const answer = await this.ask(path + textOf(query), { accept: 'application/json' }, abort.signal);
-      if (answer.status === 200) return { kind: 'ok', body: parse(await answer.text()) as T };
-      return await problemOf(answer);
+      const answer = await this.ports.fetch(path, {
+        method,
+        headers: {
+          accept: 'application/json',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+          ...this.authorization(),
+        },
+        signal: abort.signal,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      if (answer.status < 200 || answer.status > 299) return await problemOf(answer);
+      const text = await answer.text();
+      return { kind: 'ok', status: answer.status, body: (text === '' ? undefined : parse(text)) as T };
     } catch {
       return { kind: 'away' };
     } finally {
@@ -47,10 +87,8 @@ export class Rest {
     }
   }
 
-  /** The head of a stream: its body goes on until `signal` aborts. Rejects when there is no answer. */
-  ask(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<HttpAnswer> {
-    const authorization = this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
-    return this.ports.fetch(path, { method: 'GET', headers: { ...headers, ...authorization }, signal });
+  private authorization(): Readonly<Record<string, string>> {
+    return this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
   }
 }
 
@@ -59,13 +97,18 @@ export async function problemOf(answer: HttpAnswer): Promise<Extract<Answer<neve
   const body = (await answer
     .text()
     .then(JSON.parse)
-    .catch(() => ({}))) as { readonly code?: unknown; readonly detail?: unknown };
+    .catch(() => ({}))) as {
+    readonly code?: unknown;
+    readonly detail?: unknown;
+    readonly faults?: readonly { path: string; message: string }[];
+  };
   const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN);
   return {
     kind: 'problem',
     status: answer.status,
     code: typeof body.code === 'string' ? body.code : `HTTP_${answer.status}`,
     detail: typeof body.detail === 'string' ? body.detail : 'the service gave no reason',
+    faults: Array.isArray(body.faults) ? body.faults : [],
     ...(Number.isFinite(seconds) && { retryAfterMs: Math.min(60_000, seconds * 1000) }),
   };
 }
@@ -73,4 +116,11 @@ export async function problemOf(answer: HttpAnswer): Promise<Extract<Answer<neve
 function textOf(query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+/** An answer that is not what was asked for, in one sentence for people. */
+export function sentenceOf(answer: Exclude<Answer<unknown>, { kind: 'ok' }>): string {
+  if (answer.kind === 'away') return 'The service does not answer.';
+  const faults = answer.faults.map(({ path, message }) => `${path} ${message}`).join('; ');
+  return `The service answers ${answer.status} ${answer.code}: ${faults === '' ? answer.detail : faults}.`;
 }

@@ -1,13 +1,17 @@
 import { type Signal, signal } from '@preact/signals-core';
+import type { CallerDocument } from '../../schema/status-answer.ts';
 import type { Ports } from './ports.ts';
-import type { Answer, Rest } from './rest.ts';
+import { type Answer, type Rest, sentenceOf } from './rest.ts';
 
 type SessionState =
   | { readonly kind: 'checking' }
-  /** `withToken`: false where the service asks for none. */
-  | { readonly kind: 'open'; readonly withToken: boolean }
+  | { readonly kind: 'open'; readonly rights: Rights }
   | { readonly kind: 'signed-out'; readonly why?: string }
   | { readonly kind: 'away'; readonly why: string };
+
+/** The rights of the token. Where the service asks for none (`signIn` false), a reader has them all. */
+export type Rights = CallerDocument;
+export type Scope = 'orders:read' | 'orders:write' | 'ops:read' | 'ops:write';
 
 const tokenShape = /^[\x21-\x7e]{1,8192}$/;
 const askAgainMs = 2_000;
@@ -26,12 +30,18 @@ export class Session {
     this.rest = rest;
   }
 
+  /** Whether the token has this scope. A deed that it may not do has no button. */
+  may(scope: Scope): boolean {
+    const state = this.state.peek();
+    return state.kind === 'open' && state.rights.scopes.includes(scope);
+  }
+
   /** With the token that this tab kept, or with none: a service on loopback may ask for none. */
   async start(): Promise<void> {
     this.rest.token = this.ports.tokenKeeper.read();
     const given = this.rest.token !== undefined;
     const answer = await this.tryToken();
-    if (answer.kind === 'ok') this.state.value = { kind: 'open', withToken: given };
+    if (answer.kind === 'ok') this.state.value = { kind: 'open', rights: answer.body };
     else if (isRefusal(answer)) this.signOut(given ? 'The token of this tab is not accepted any more.' : undefined);
     else {
       this.state.value = { kind: 'away', why: reasonOf(answer) };
@@ -50,7 +60,7 @@ export class Session {
       return isRefusal(answer) ? 'The service does not accept this token.' : reasonOf(answer);
     }
     this.ports.tokenKeeper.write(token);
-    this.state.value = { kind: 'open', withToken: true };
+    this.state.value = { kind: 'open', rights: answer.body };
     return undefined;
   }
 
@@ -60,8 +70,8 @@ export class Session {
     this.state.value = { kind: 'signed-out', ...(why !== undefined && { why }) };
   }
 
-  private tryToken(): Promise<Answer<unknown>> {
-    return this.rest.get('/v1/accounts');
+  private tryToken(): Promise<Answer<Rights>> {
+    return this.rest.get('/v1/me');
   }
 }
 
@@ -69,8 +79,7 @@ function isRefusal(answer: Answer<unknown>): boolean {
   return answer.kind === 'problem' && answer.status === 401;
 }
 
-function reasonOf(answer: Answer<unknown>): string {
-  if (answer.kind !== 'problem') return 'The service does not answer.';
-  if (answer.status === 403) return 'This token may read neither orders nor the state of the service.';
-  return `The service answers ${answer.status}: ${answer.detail}.`;
+function reasonOf(answer: Exclude<Answer<unknown>, { kind: 'ok' }>): string {
+  if (answer.kind === 'problem' && answer.status === 403) return 'This token has no rights here.';
+  return sentenceOf(answer);
 }

@@ -1,5 +1,6 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { OrderUpdate } from '../../../types/records.d.ts';
+import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
+import type { HaltChange } from '../../schema/rest-answers.ts';
 import { type EventBlock, EventBlocks } from './event-blocks.ts';
 import { type Ports, pause } from './ports.ts';
 import { problemOf, type Rest } from './rest.ts';
@@ -15,6 +16,10 @@ interface StreamEvents {
   /** The stream is open for the first time, or skipped updates: orders have to be read now. Updates that come meanwhile are not lost. */
   readonly onReadOrders: () => void;
   readonly onUpdate: (update: OrderUpdate) => void;
+  /** A step of a command. */
+  readonly onOutcome: (outcome: CommandOutcome) => void;
+  /** A halt that was raised or cleared. */
+  readonly onHalt: (halt: HaltChange) => void;
   /** The service says that it skipped updates, or cut a reader that was too slow. */
   readonly onReset: (reason: string) => void;
   readonly onTokenEnd: (why: string) => void;
@@ -47,12 +52,12 @@ export class StreamClient {
     this.events = events;
   }
 
-  /** Follows the stream until `signal` aborts or the token ends. */
-  async follow(signal: AbortSignal): Promise<void> {
+  /** Follows the stream at `path` until `signal` aborts or the token ends. */
+  async follow(path: string, signal: AbortSignal): Promise<void> {
     let failures = 0;
     this.state.value = { kind: 'connecting' };
     while (!signal.aborted) {
-      const end = await this.connect(signal, () => {
+      const end = await this.connect(path, signal, () => {
         failures = 0;
       });
       if (end.kind === 'over' || signal.aborted) break;
@@ -72,7 +77,7 @@ export class StreamClient {
     this.heardMs = 0;
   }
 
-  private async connect(outer: AbortSignal, opened: () => void): Promise<End> {
+  private async connect(path: string, outer: AbortSignal, opened: () => void): Promise<End> {
     const abort = new AbortController();
     const leave = () => abort.abort();
     outer.addEventListener('abort', leave, { once: true });
@@ -84,7 +89,7 @@ export class StreamClient {
     };
     try {
       const from: Record<string, string> = this.lastId === undefined ? {} : { 'last-event-id': this.lastId };
-      const answer = await this.rest.ask('/v1/stream', { accept: 'text/event-stream', ...from }, abort.signal);
+      const answer = await this.rest.ask(path, { accept: 'text/event-stream', ...from }, abort.signal);
       if (answer.status !== 200) {
         const problem = await problemOf(answer);
         if (problem.status === 401) return this.tokenEnded('The token of this tab is not accepted any more.');
@@ -125,6 +130,8 @@ export class StreamClient {
     if (first) this.events.onReadOrders();
     if (data === undefined) return undefined;
     if (event === 'update') this.events.onUpdate(JSON.parse(data) as OrderUpdate);
+    else if (event === 'outcome') this.events.onOutcome(JSON.parse(data) as CommandOutcome);
+    else if (event === 'halt') this.events.onHalt(JSON.parse(data) as HaltChange);
     else if (event === 'reset') return this.reset(reasonIn(data));
     else if (event === 'shutdown') return this.shutdown(reasonIn(data));
     return undefined;

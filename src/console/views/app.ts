@@ -3,17 +3,15 @@ import { html } from '../parts/html.ts';
 import { isTyping } from '../parts/is-typing.ts';
 import { Go, Link } from '../parts/link.ts';
 import { useValue } from '../parts/use-value.ts';
-import { addressOf, type Place, placeOf } from '../state/address.ts';
-import { defaultView } from '../state/blotter-view.ts';
+import { blotterAddress, type Place, placeOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { Blotter } from './blotter.ts';
 import { KeysHelp } from './keys-help.ts';
-import { OrderPage } from './order-page.ts';
 import { ResetNote } from './reset-note.ts';
+import { navigation, screens } from './screens.ts';
 import { SignIn } from './sign-in.ts';
 import { TrustBar } from './trust-bar.ts';
 
-const home = addressOf({ screen: 'blotter', view: defaultView });
+const home = blotterAddress();
 
 /** The page: trust bar and navigation on top, one screen below. */
 export function App({ state }: { readonly state: ConsoleState }) {
@@ -37,11 +35,11 @@ export function App({ state }: { readonly state: ConsoleState }) {
   return html`<${Go.Provider} value=${go}>
     <header class="top">
       <${Link} to=${home} class="brand">Tidemark<//>
-      <nav aria-label="Screens"><${Link} class="screen-link" to=${home} current=${place.screen === 'blotter'}>Orders<//></nav>
+      <nav aria-label="Screens">${navigation(state.session).map(({ label, address, names }) => html`<${Link} class="screen-link" to=${address} current=${names.includes(place.screen)}>${label}<//>`)}</nav>
       <${TrustBar} state=${state} />
       <span class="top-end">
         <button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${() => setHelp(true)}>?</button>
-        ${session.withToken && html`<button class="quiet" onClick=${() => state.session.signOut()}>Sign out</button>`}
+        ${session.rights.signIn && html`<button class="quiet" title=${session.rights.principal} onClick=${() => state.session.signOut()}>Sign out</button>`}
       </span>
     </header>
     <${ResetNote} reset=${state.reset} />
@@ -50,13 +48,12 @@ export function App({ state }: { readonly state: ConsoleState }) {
   <//>`;
 }
 
-function screenOf(place: Place, state: ConsoleState) {
-  if (place.screen === 'blotter') return html`<${Blotter} state=${state} view=${place.view} />`;
-  if (place.screen === 'order') {
-    const { stream, orderId } = place;
-    return html`<${OrderPage} key=${`${stream}:${orderId}`} state=${state} stream=${stream} orderId=${orderId} />`;
-  }
-  return html`<p class="alone">There is nothing at this address. <${Link} to=${home}>To the orders<//></p>`;
+function screenOf({ screen, params, query }: Place, state: ConsoleState) {
+  const view = screen === 'unknown' ? undefined : screens[screen];
+  if (view === undefined)
+    return html`<p class="alone">There is nothing at this address. <${Link} to=${home}>To the orders<//></p>`;
+  // A new key: what one order has shown is not carried to the next.
+  return html`<${view} key=${[screen, ...Object.values(params)].join(' ')} state=${state} params=${params} query=${query} />`;
 }
 
 type GoTo = (address: string, options?: { readonly replace?: boolean }) => void;

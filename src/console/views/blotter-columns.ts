@@ -5,7 +5,7 @@ import { instrumentText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
-import { addressOf } from '../state/address.ts';
+import { orderAddress } from '../state/address.ts';
 import type { ColumnName } from '../state/blotter-view.ts';
 import { directionOf, type OrderRow } from '../state/order-row.ts';
 
@@ -33,7 +33,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
     fields: ['instrument'],
     cell: ({ stream, orderId, order }) => {
       const text = instrumentText(order.instrument);
-      return html`<${Link} to=${addressOf({ screen: 'order', stream, orderId })} tabIndex=${-1}><span title=${text}>${text}</span><//>`;
+      return html`<${Link} to=${orderAddress({ stream, orderId })} tabIndex=${-1}><span title=${text}>${text}</span><//>`;
     },
   },
   side: {

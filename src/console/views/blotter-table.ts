@@ -5,7 +5,7 @@ import { isTyping } from '../parts/is-typing.ts';
 import { Go } from '../parts/link.ts';
 import { useMedia } from '../parts/use-media.ts';
 import { useVirtualRows } from '../parts/use-virtual-rows.ts';
-import { addressOf } from '../state/address.ts';
+import { orderAddress } from '../state/address.ts';
 import type { BlotterView, ColumnName } from '../state/blotter-view.ts';
 import type { OrderRow } from '../state/order-row.ts';
 import type { Ports } from '../state/ports.ts';
@@ -139,8 +139,7 @@ function useActiveRow(rows: readonly OrderRow[], reveal: (index: number) => void
         reveal(next);
       }
       const row = rows[at];
-      if (event.key === 'Enter' && row !== undefined && !(event.target instanceof HTMLButtonElement))
-        go(addressOf({ screen: 'order', stream: row.stream, orderId: row.orderId }));
+      if (event.key === 'Enter' && row !== undefined && !(event.target instanceof HTMLButtonElement)) go(orderAddress(row));
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);

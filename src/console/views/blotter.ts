@@ -3,7 +3,7 @@ import { html } from '../parts/html.ts';
 import { isTyping } from '../parts/is-typing.ts';
 import { Go } from '../parts/link.ts';
 import { useValue } from '../parts/use-value.ts';
-import { addressOf } from '../state/address.ts';
+import { blotterAddress } from '../state/address.ts';
 import type { BlotterView } from '../state/blotter-view.ts';
 import type { ConsoleState, LoadState } from '../state/console-state.ts';
 import { csvOf } from '../state/order-csv.ts';
@@ -34,8 +34,7 @@ export function Blotter({ state, view }: BlotterProps) {
   useEffect(() => {
     if (!view.openOnly) void state.wantOthers();
   }, [state, view.openOnly, others === undefined]);
-  const change = (over: Partial<BlotterView>) =>
-    go(addressOf({ screen: 'blotter', view: { ...view, ...over } }), { replace: true });
+  const change = (over: Partial<BlotterView>) => go(blotterAddress({ ...view, ...over }), { replace: true });
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       if (isTyping(event)) return;

@@ -8,8 +8,7 @@ import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
-import { addressOf } from '../state/address.ts';
-import { defaultView } from '../state/blotter-view.ts';
+import { blotterAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { OrderHistory } from '../state/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/order-row.ts';
@@ -29,7 +28,7 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
   const beginning = useValue(state.beginnings);
   useEffect(() => {
     const abort = new AbortController();
-    const end = state.onUpdate((update) => history.takeUpdate(update));
+    const end = state.updates.add((update) => history.takeUpdate(update));
     void history.load(abort.signal);
     return () => {
       abort.abort();
@@ -47,7 +46,7 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
   </article>`;
 }
 
-const home = addressOf({ screen: 'blotter', view: defaultView });
+const home = blotterAddress();
 
 function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): VNode {
   const doubt = doubtText(order);

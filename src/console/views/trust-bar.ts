@@ -1,46 +1,51 @@
 import { html } from '../parts/html.ts';
+import { Link } from '../parts/link.ts';
 import { lengthText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import type { StreamState } from '../state/stream-client.ts';
-import type { Doubt } from '../state/trust-watch.ts';
+import { allDoubts, doubtAddress, doubtName } from '../state/doubts.ts';
+import type { Doubt, StatusState } from '../state/status-watch.ts';
 
 /** Whether the page can be trusted, or the doubts by name; and how fresh it is. */
 export function TrustBar({ state }: { readonly state: ConsoleState }) {
   const stream = useValue(state.stream.state);
-  const { doubts, complete } = useValue(state.trust.state);
+  const known = useValue(state.status.state);
   const pulse = useValue(state.pulse);
-  const all = [...streamDoubts(stream, pulse.silentMs), ...(doubts ?? [])];
+  const all = allDoubts(stream, pulse.silentMs, known);
   return html`<div class="trust" role="group" aria-label="Trust">
     <span class="verdict" role="status">
-      ${doubts === undefined && all.length === 0 ? html`<span class="badge">Checking …</span>` : verdict(all, complete)}
+      ${known.doubts === undefined && all.length === 0 ? html`<span class="badge">Checking …</span>` : verdict(all, known.complete)}
     </span>
-    <span class="facts">
-      <span title="Updates that arrived here, over the last five seconds"><b>${pulse.rate === undefined ? '–' : rateText(pulse.rate)}</b> updates/s</span>
-      <span class="wide-only" title="Since the stream last said anything; it does so at least every 15 s">
-        heard <b>${pulse.silentMs === undefined ? '–' : lengthText(pulse.silentMs)}</b> ago
-      </span>
-    </span>
+    ${factsOf(known, pulse, state.ports.nowMs())}
   </div>`;
 }
 
 function verdict(doubts: readonly Doubt[], complete: boolean) {
-  if (doubts.length > 0) return doubts.map(({ name, detail }) => html`<span class="badge warn" title=${detail}>${name}</span>`);
+  if (doubts.length > 0)
+    return doubts.map(
+      ({ name, detail }) => html`<${Link} class="badge warn" to=${doubtAddress(name)} title=${detail}>${doubtName(name)}<//>`,
+    );
   // It says no more than is known.
-  if (!complete) return html`<span class="badge good" title="The stream of updates is open, and nothing is halted">Live</span>`;
+  if (!complete) return html`<span class="badge good" title="The stream of updates is open">Live</span>`;
   return html`<span class="badge good" title="The service has no doubt about any account">Trusted</span>`;
 }
 
-/** Silence for longer than the service ever keeps: two heartbeats are missing. */
-const silentTooLongMs = 32_000;
-
-function streamDoubts(state: StreamState, silentMs: number | undefined): Doubt[] {
-  if (state.kind === 'connecting') return [{ name: 'Connecting', detail: 'The stream of updates is not open yet.' }];
-  if (state.kind !== 'live')
-    return [{ name: 'Stream cut', detail: `${state.kind === 'waiting' ? state.why : 'it ended'}; these orders may be old.` }];
-  if (silentMs !== undefined && silentMs > silentTooLongMs)
-    return [{ name: 'Stream silent', detail: 'The stream is open but says nothing; these orders may be old.' }];
-  return [];
+function factsOf({ status }: StatusState, { rate, silentMs }: ConsoleState['pulse']['value'], nowMs: number) {
+  const millis = (ms: number | null) => (ms === null ? '–' : lengthText(ms));
+  return html`<span class="facts">
+    <span title="Updates that arrived here, over the last five seconds"><b>${rate === undefined ? '–' : rateText(rate)}</b> updates/s</span>
+    ${
+      status === undefined
+        ? html`<span class="wide-only" title="Since the stream last said anything; it does so at least every 15 s">
+            heard <b>${silentMs === undefined ? '–' : lengthText(silentMs)}</b> ago
+          </span>`
+        : html`<span class="wide-only" title="From the platform’s socket to Kafka’s acknowledgement, over the last minute: half of the updates, and 99 of 100">
+            delay <b>${millis(status.latency.p50Ms)}</b> / <b>${millis(status.latency.p99Ms)}</b></span
+          ><span class="wide-only" title="Since a heartbeat last came back from Kafka">
+            heartbeat <b>${status.newestHeartbeat === null ? '–' : lengthText(nowMs - Date.parse(status.newestHeartbeat))}</b>
+          </span>`
+    }
+  </span>`;
 }
 
 function rateText(rate: number): string {

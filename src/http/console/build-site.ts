@@ -61,7 +61,10 @@ export function buildSite(folder: string): BuiltSite {
     }
   }
   const modules = [...files].filter(([, { type }]) => type.startsWith('text/javascript')).map(([path]) => path);
-  return { page: consolePage({ root, imports, modules }), files };
+  // The base comes first: a screen may say otherwise for itself.
+  const base = `${root}/styles/base.css`;
+  const styles = [...files.keys()].filter((path) => path.endsWith('.css') && path !== base);
+  return { page: consolePage({ root, imports, styles: [base, ...styles], modules }), files };
 }
 
 function siteFile(name: string, bytes: Buffer): SiteFile {

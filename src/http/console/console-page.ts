@@ -11,6 +11,8 @@ interface PageParts {
   readonly root: string;
   /** Addresses of the packages by the names that modules import. */
   readonly imports: Readonly<Record<string, string>>;
+  /** Addresses of the style sheets, in the order in which they hold. */
+  readonly styles: readonly string[];
   /** Addresses of every module: fetched side by side, instead of one after another as each names the next. */
   readonly modules: readonly string[];
 }
@@ -19,12 +21,13 @@ interface PageParts {
  * The page has no script and no style of its own, except the import map: browsers take no import map from an address, so it stands inline and the policy
  * allows exactly this text by its hash. The alternative, rewriting the names in modules and packages, would serve other code than the one that is checked.
  */
-export function consolePage({ root, imports, modules }: PageParts): PageText {
+export function consolePage({ root, imports, styles, modules }: PageParts): PageText {
   const map = JSON.stringify({ imports });
   const html = [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
-    `<title>Tidemark</title><link rel="icon" href="${root}/icon.svg"><link rel="stylesheet" href="${root}/console.css">`,
+    `<title>Tidemark</title><link rel="icon" href="${root}/icon.svg">`,
+    ...styles.map((path) => `<link rel="stylesheet" href="${path}">`),
     `<script type="importmap">${map}</script>`,
     ...modules.map((path) => `<link rel="modulepreload" href="${path}">`),
     `<script type="module" src="${root}/main.ts"></script></head>`,

@@ -2,9 +2,29 @@ import { z } from 'zod';
 import { parseInstant } from '../../domain/instant.ts';
 import { instant } from '../../schema/normalised-order.ts';
 import { consumersAnswer, historyAnswer } from '../../schema/pipeline-answers.ts';
-import { statusAnswer } from '../../schema/status-answer.ts';
+import { callerAnswer, statusAnswer } from '../../schema/status-answer.ts';
+import { scopes } from '../auth/principal.ts';
 import { type Route, route } from '../route.ts';
 import { sendJson, sendProblem } from '../send-answer.ts';
+
+export const showCaller: Route = {
+  method: 'GET',
+  path: '/v1/me',
+  operationId: 'showCaller',
+  summary: 'Read the rights of the token',
+  describe: 'For programs and pages that show only what their token may do.',
+  tag: 'operations',
+  scopes,
+  answers: { 200: { describe: 'The caller, its scopes and its accounts', schema: callerAnswer } },
+  handle: ({ service, authenticator }, { reply, principal: { name, scopes: granted, accounts } }) =>
+    sendJson(reply, 200, {
+      principal: name,
+      signIn: authenticator.required,
+      scopes: [...granted],
+      ...(accounts.kind === 'accounts' && { accounts: accounts.accountIds }),
+      commands: service.commands,
+    }),
+};
 
 export const showStatus: Route = {
   method: 'GET',

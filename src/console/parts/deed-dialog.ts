@@ -1,0 +1,64 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Answer, sentenceOf } from '../state/rest.ts';
+import { html } from './html.ts';
+
+interface DeedProps {
+  readonly title: string;
+  /** One or two sentences: the effect of the deed. */
+  readonly text: unknown;
+  /** The reader has to type it: the name of the thing that the deed is about. Left out: nothing has to be typed. */
+  readonly typed?: string;
+  /** Label of the button that does it. */
+  readonly label: string;
+  readonly danger?: boolean;
+  /** Further fields, between the text and the reason. */
+  readonly children?: unknown;
+  /** Does it, with the reason that was given. */
+  readonly run: (reason: string) => Promise<Answer<unknown>>;
+  /** After it was done: with its answer. */
+  readonly done: (answer: Extract<Answer<unknown>, { kind: 'ok' }>) => void;
+  readonly close: () => void;
+}
+
+/** Asks for a reason, and for the name of the thing where a slip would be costly; then does the deed once, and says why where it is refused. */
+export function DeedDialog({ title, text, typed, label, danger, children, run, done, close }: DeedProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<string | undefined>(undefined);
+  const [name, setName] = useState('');
+  const [reason, setReason] = useState('');
+  useEffect(() => dialog.current?.showModal(), []);
+  const ready = reason.trim() !== '' && (typed === undefined || name === typed) && !busy;
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!ready) return;
+    setBusy(true);
+    setFault(undefined);
+    const answer = await run(reason.trim());
+    setBusy(false);
+    if (answer.kind !== 'ok') return setFault(sentenceOf(answer));
+    done(answer);
+    dialog.current?.close();
+  };
+  return html`<dialog ref=${dialog} class="deed" aria-labelledby="deed-title" onClose=${close}>
+    <form class="form" onSubmit=${submit}>
+      <h2 id="deed-title">${title}</h2>
+      <p>${text}</p>
+      ${children}
+      ${
+        typed !== undefined &&
+        html`<label>Type ${typed} to confirm
+          <input value=${name} autocomplete="off" spellcheck=${false} onInput=${(event: InputEvent) => setName((event.target as HTMLInputElement).value)} />
+        </label>`
+      }
+      <label>Reason, for the record
+        <input value=${reason} maxlength="500" required onInput=${(event: InputEvent) => setReason((event.target as HTMLInputElement).value)} />
+      </label>
+      ${fault !== undefined && html`<p class="fault" role="alert">${fault}</p>`}
+      <div class="deeds">
+        <button type="submit" class=${danger === true ? 'danger' : 'main'} disabled=${!ready}>${busy ? 'Working …' : label}</button>
+        <button type="button" onClick=${() => dialog.current?.close()}>Not now</button>
+      </div>
+    </form>
+  </dialog>`;
+}

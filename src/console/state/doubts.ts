@@ -1,0 +1,60 @@
+import { addressOf, blotterAddress } from './address.ts';
+import type { Doubt, StatusState } from './status-watch.ts';
+import type { StreamState } from './stream-client.ts';
+
+/** Silence for longer than the service ever keeps: two heartbeats are missing. */
+const silentTooLongMs = 32_000;
+
+/** The doubts that the page sees by itself, before those that the service names. */
+export function allDoubts(stream: StreamState, silentMs: number | undefined, { doubts }: StatusState): readonly Doubt[] {
+  return [...streamDoubts(stream, silentMs), ...(doubts ?? [])];
+}
+
+function streamDoubts(state: StreamState, silentMs: number | undefined): Doubt[] {
+  if (state.kind === 'connecting') return [{ name: 'connecting', detail: 'The stream of updates is not open yet.' }];
+  if (state.kind !== 'live')
+    return [{ name: 'stream_cut', detail: `${state.kind === 'waiting' ? state.why : 'it ended'}; these orders may be old.` }];
+  if (silentMs !== undefined && silentMs > silentTooLongMs)
+    return [{ name: 'stream_silent', detail: 'The stream is open but says nothing; these orders may be old.' }];
+  return [];
+}
+
+const words: Readonly<Record<string, string>> = {
+  connecting: 'Connecting',
+  stream_cut: 'Stream cut',
+  stream_silent: 'Stream silent',
+  service_silent: 'Service silent',
+  no_holder: 'No process in charge',
+  standby: 'On standby',
+  account_not_live: 'Account not live',
+  canary_late: 'Heartbeat late',
+  rows_not_stored: 'Changes not stored',
+  rows_unsent: 'Changes not sent',
+  commands_unresolved: 'Outcomes unknown',
+  halted: 'Halted',
+  silent_losses: 'Silent losses',
+  quarantined: 'Quarantine',
+};
+
+/** The name of a doubt for people. */
+export function doubtName(name: string): string {
+  return words[name] ?? name.replaceAll('_', ' ');
+}
+
+const pages: Readonly<Record<string, string>> = {
+  no_holder: addressOf('pipeline'),
+  standby: addressOf('pipeline'),
+  canary_late: addressOf('pipeline'),
+  rows_not_stored: addressOf('pipeline'),
+  rows_unsent: addressOf('pipeline'),
+  account_not_live: addressOf('accounts'),
+  silent_losses: addressOf('accounts'),
+  commands_unresolved: addressOf('commands'),
+  halted: addressOf('risk'),
+  quarantined: addressOf('quarantine'),
+};
+
+/** The screen that shows what a doubt is about. */
+export function doubtAddress(name: string): string {
+  return pages[name] ?? blotterAddress();
+}

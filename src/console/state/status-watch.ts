@@ -1,0 +1,62 @@
+import { type Signal, signal } from '@preact/signals-core';
+import type { StatusDocument } from '../../schema/status-answer.ts';
+import { type Ports, pause } from './ports.ts';
+import { type Answer, type Rest, sentenceOf } from './rest.ts';
+
+/** One reason not to trust the page as it is. */
+export interface Doubt {
+  readonly name: string;
+  readonly detail: string;
+  readonly since?: string | undefined;
+  readonly runbook?: string;
+}
+
+export interface StatusState {
+  /** Undefined: not read yet, or this token may not read it. */
+  readonly status: StatusDocument | undefined;
+  /** Undefined: not asked yet. */
+  readonly doubts: readonly Doubt[] | undefined;
+  /** The service itself has looked at everything that it knows; without it, no doubt is no proof. */
+  readonly complete: boolean;
+}
+
+const everyMs = 2_000;
+const unknown: StatusState = { status: undefined, doubts: undefined, complete: false };
+
+/** The state of the service, asked for again and again; it answers from memory. */
+export class StatusWatch {
+  readonly state: Signal<StatusState> = signal<StatusState>(unknown);
+  private readonly ports: Ports;
+  private readonly rest: Rest;
+
+  constructor(ports: Ports, rest: Rest) {
+    this.ports = ports;
+    this.rest = rest;
+  }
+
+  async follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const answer = await this.rest.get<StatusDocument>('/v1/status', {}, signal);
+      if (!signal.aborted) this.state.value = stateOf(answer, this.state.peek().status);
+      await pause(this.ports, everyMs, signal);
+    }
+  }
+
+  /** Nothing that the old token could see stays. */
+  forget(): void {
+    this.state.value = unknown;
+  }
+}
+
+function stateOf(answer: Answer<StatusDocument>, last: StatusDocument | undefined): StatusState {
+  if (answer.kind === 'ok') {
+    const doubts = answer.body.trust.doubts.map(({ name, detail, since, runbook }) => ({
+      ...{ name, detail, runbook },
+      since: since ?? undefined,
+    }));
+    return { status: answer.body, doubts, complete: true };
+  }
+  // This token may not read it: the page says no more than the stream shows.
+  if (answer.kind === 'problem' && answer.status === 403) return { status: undefined, doubts: [], complete: false };
+  return { status: last, doubts: [{ name: 'service_silent', detail: sentenceOf(answer) }], complete: false };
+}

@@ -1,0 +1,39 @@
+import type { VNode } from 'preact';
+import { html } from '../parts/html.ts';
+import { blotterAddress, type ScreenName } from '../state/address.ts';
+import { viewOf } from '../state/blotter-view.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import type { Scope, Session } from '../state/session.ts';
+import { Blotter } from './blotter.ts';
+import { OrderPage } from './order-page.ts';
+
+export interface ScreenProps {
+  readonly state: ConsoleState;
+  /** The parts of the path, each of its grammar. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+}
+
+/** The view of each address. */
+export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) => VNode>>> = {
+  blotter: ({ state, query }) => html`<${Blotter} state=${state} view=${viewOf(query)} />`,
+  order: ({ state, params: { stream, orderId } }) => html`<${OrderPage} state=${state} stream=${stream} orderId=${orderId} />`,
+};
+
+interface NavigationEntry {
+  readonly label: string;
+  readonly address: string;
+  /** The screens for which it counts as the current one. */
+  readonly names: readonly (ScreenName | 'unknown')[];
+  /** Any one of them; a reader without sees no link. */
+  readonly needs: readonly Scope[];
+}
+
+const entries: readonly NavigationEntry[] = [
+  { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
+];
+
+/** The screens that this reader may open. */
+export function navigation(session: Session): readonly NavigationEntry[] {
+  return entries.filter(({ needs }) => needs.some((scope) => session.may(scope)));
+}
