@@ -74,7 +74,7 @@ CREATE TABLE public.order_updates (
   revision bigint NOT NULL,
   payload text NOT NULL,
   recorded_at timestamptz DEFAULT now() NOT NULL,
-  -- The lane first: a lane's rows are read at a cost of their own, however many another lane has written between them.
+  -- The lane comes first, so that reading one lane costs the same however many rows another lane has written in between.
   CONSTRAINT order_updates_lane_seq_pk PRIMARY KEY (lane, seq)
 ) PARTITION BY RANGE (seq);
 
@@ -115,8 +115,8 @@ CREATE TABLE public.order_bindings (
 
 CREATE INDEX order_bindings_by_command ON public.order_bindings (command_id);
 
--- One batch, whole or not at all. Volatile: each statement inside takes its own snapshot, so what follows enter_lane sees all that came before it.
--- Arrays run beside each other: h_* one newest state per order, u_* the log rows in order of acceptance, q_* what could not be taken.
+-- One batch, whole or not at all. Volatile: each statement inside takes its own snapshot, so the statements after enter_lane see every batch before this one.
+-- The arrays are parallel: h_* is one newest state for each order, u_* the log rows in order of acceptance, q_* the messages for the quarantine.
 -- Returns the seq of the last log row, null when there is none.
 CREATE FUNCTION public.apply_batch(
   p_lane integer, p_epoch bigint, p_number bigint,
@@ -141,8 +141,8 @@ BEGIN
     v_last := currval('public.order_updates_seq');
   END IF;
 
-  -- Compare and set on the revision that the head was reduced from, 0 of one that nobody had: where another one is stored the caller reduced against an old head,
-  -- or another lane follows the account as well. All of it is refused, and the heads are read again. The revision comes in a column, because ON CONFLICT sees no other
+  -- Compare and set on the revision that the new state was made from (0: a new order). If another revision is stored, the caller worked from an old state, or another
+  -- lane follows the account as well. Then the whole batch is refused, and the states are read again. The revision comes in a column, because ON CONFLICT sees no other
   -- value of the row that was to be inserted; a join of arrays and orders might be planned as a scan of all orders.
   IF cardinality(h_stream) > 0 THEN
     INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
@@ -171,8 +171,8 @@ BEGIN
 END
 $$;
 
--- A batch that brings orders with our own attempts' ids. A function beside `apply_batch`, not further parameters of it: batches without any, so nearly all,
--- cost what they did, and a service of the build before this one goes on during a deployment.
+-- A batch with orders that carry ids of our own attempts. It is a function beside `apply_batch`, not more parameters of it: nearly all batches have no such order
+-- and cost no more, and a service of the build before this one goes on during a deployment.
 CREATE FUNCTION public.apply_batch_with_bindings(
   p_lane integer, p_epoch bigint, p_number bigint,
   h_stream text[], h_order_id text[], h_account_id text[], h_symbol text[], h_status text[],
@@ -190,7 +190,7 @@ BEGIN
     h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state,
     u_stream, u_order_id, u_account_id, u_revision, u_payload,
     q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
-  -- An order is bound once: what was written first stays.
+  -- An order is bound once: the first row stays.
   INSERT INTO public.order_bindings (stream, order_id, attempt_id, command_id, matches)
   SELECT b.stream, b.order_id, b.attempt_id, b.command_id::uuid, b.matches <> 0
   FROM unnest(b_stream, b_order_id, b_attempt_id, b_command_id, b_matches) AS b(stream, order_id, attempt_id, command_id, matches)
@@ -201,7 +201,7 @@ $$;
 
 -- ----- The log's partitions -----
 
--- The log's partitions with their bounds [from_seq, until_seq), lowest first. The catalog is the only book that can't be wrong about them.
+-- The log's partitions with their bounds [from_seq, until_seq), lowest first, from the catalog: a table of our own could be wrong.
 CREATE FUNCTION public.log_partitions() RETURNS TABLE (name text, from_seq bigint, until_seq bigint)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT c.relname::text,
@@ -254,9 +254,9 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Drops the oldest partition when its newest row is older than p_retention and no lane has rows in it that one of its cursors has not passed. Returns its name, or null.
--- A lane that was tried once leaves its cursors where they are for good, so a cursor alone keeps nothing: rows do. The retention is asked first, since it is cheaper.
--- One partition a call. DROP shuts everything else out of the log, and every later statement queues behind it while it waits: so it waits shortly, and beside a transaction
--- that goes on (a backup holds all tables until its end) not at all, or each call would stall every batch.
+-- A cursor without rows keeps no partition, because a lane that was tried once leaves its cursors behind for good. The retention is asked first, since it is cheaper.
+-- One partition for each call. DROP locks the whole log, and every later statement waits behind it: so it waits for a short time only, and not at all beside a long
+-- transaction (a backup holds all tables until its end). Otherwise each call would stall every batch.
 CREATE FUNCTION public.drop_log_partition(p_retention interval) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '250ms' AS $$
 DECLARE
@@ -271,7 +271,7 @@ BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
   SELECT p.name, p.until_seq INTO v_name, v_until FROM public.log_partitions() p LIMIT 1;
   SELECT last_value INTO v_last FROM public.order_updates_seq;
-  -- What rows may still come into stays.
+  -- A partition that may still get rows stays.
   IF v_name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
     RETURN NULL;
   END IF;
@@ -472,7 +472,7 @@ CREATE UNIQUE INDEX command_events_versions ON public.command_events (command_id
 CREATE INDEX command_events_unpublished ON public.command_events (id) WHERE published_at is null;
 CREATE INDEX command_events_in_order ON public.command_events (tx_id, id);
 
--- Up to this transaction events were deleted: a reader of the stream that stands there can't go on. At most one row.
+-- Events up to this transaction were deleted: a reader of the stream that stands there cannot go on. At most one row.
 CREATE TABLE public.event_floor (
   one boolean PRIMARY KEY DEFAULT true NOT NULL,
   tx_id xid8 NOT NULL,
@@ -485,8 +485,8 @@ CREATE TABLE public.command_fence (
 );
 
 -- ----- The journal of commands -----
--- These functions run as their caller, who may write the tables: what no caller may do is refused by triggers and constraints, so it is refused to the owner and to
--- people as well.
+-- These functions run as their caller, who may write the tables. Triggers and constraints refuse all that no caller may do, so they refuse it to the owner and to people
+-- as well.
 
 -- These two are of a volatility that lets the planner put their text in their place. Everything longer is plpgsql, which keeps its plans: a function in SQL is
 -- planned again by each statement that calls it.
@@ -496,14 +496,14 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT to_timestamp(p_ms / 1000) $$;
 CREATE FUNCTION public.time_to_ms(p_at timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $$;
 
--- A command with its attempts, in the names of domain/command.ts. 64-bit numbers are text, what is absent is null at the top level of each object.
+-- A command with its attempts, in the names of domain/command.ts. 64-bit numbers are text, absent values are null at the top level of each object.
 CREATE FUNCTION public.command_json(c public.commands) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN json_build_object(
     'commandId', c.command_id, 'lane', c.lane, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
-    -- Of an order of another account nothing is told: a cancel may name any.
+    -- Only for an order of the same account: a cancel may name any order, and its answer must not show those of others.
     'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
     'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
     'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
@@ -560,9 +560,9 @@ BEGIN
 END
 $$;
 
--- Whether another command took the place of this one. `not_sent` and `refused` are final, nothing of them is ever sent again; anything else was sent, or may be.
--- A place that superseded another and came to nothing gives the release back. No unique index can hold that: of a successor that came to nothing an order may land
--- after all, which has to be written down whatever was placed since. So the rule is held where a command begins.
+-- Whether another command took the place of this one. `not_sent` and `refused` are final, and nothing of them is ever sent again; any other state was sent, or may be.
+-- A place that superseded another and placed nothing gives the right to supersede back. No unique index can hold this rule: an order of a successor that seemed to place
+-- nothing may land after all, and must be recorded whatever was placed since. So the rule is checked where a command begins.
 CREATE FUNCTION public.is_superseded(p_command_id uuid) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -570,7 +570,7 @@ BEGIN
 END
 $$;
 
--- ----- What needs a second principal -----
+-- ----- Deeds that need a second principal -----
 
 -- `deed` is a Deed (store/command-journal.ts), as it was asked for. `account_id` null: it concerns every account.
 CREATE TABLE public.approvals (
@@ -608,7 +608,7 @@ CREATE TRIGGER approvals_guard BEFORE UPDATE ON public.approvals FOR EACH ROW EX
 
 -- ----- Limits before a command is journaled -----
 
--- What holds in one scope; null is every principal, every account. `bounds` is Bounds of domain/limits.ts. A row without bounds is deleted; its history is in the audit trail.
+-- The bounds of one scope; null is every principal, every account. `bounds` is Bounds of domain/limits.ts. A row without bounds is deleted; its history is in the audit trail.
 CREATE TABLE public.limits (
   limits_id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   principal text,
@@ -623,7 +623,7 @@ CREATE TABLE public.limits (
 
 CREATE UNIQUE INDEX limits_one_per_scope ON public.limits (coalesce(principal, ''), coalesce(account_id, ''));
 
--- A LimitBreach of domain/limits.ts. Without a value: it can't be said.
+-- A LimitBreach of domain/limits.ts. Without a value: it can't be computed.
 CREATE FUNCTION public.limit_breach(p_limit text, p_bound text, p_value text, p_why text DEFAULT NULL, p_needs_quote boolean DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -631,8 +631,8 @@ BEGIN
 END
 $$;
 
--- Money at work in an account, or in one symbol of it: open orders and what may have been placed, both sides added up. One statement, so one snapshot: an order and the
--- command that placed it, which ingest binds in one transaction, are counted once. `unvalued` names one of which the value is not known.
+-- Money at work in an account, or in one symbol of it: open orders and commands that may have placed one, both sides added up. One statement, so one snapshot: an order
+-- and the command that placed it, which ingest binds in one transaction, are counted once. `unvalued` names one whose value is not known.
 CREATE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT amount numeric, OUT unvalued text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -668,8 +668,8 @@ BEGIN
 END
 $$;
 
--- The limit that a place or a replace breaks, or null. `p` is a NewCommand. Every row that matches holds, so of each bound the tightest. What counts commands and orders is
--- judged by one transaction of an account at a time, to its end: of any number at once none passes on what another is about to add.
+-- The limit that a place or a replace breaks, or null. `p` is a NewCommand. Every row that matches holds, so the tightest value of each bound counts. Limits that count
+-- commands and orders are judged by one transaction of an account at a time, to its end: so two commands at once cannot both use the last free place.
 CREATE FUNCTION public.judge_limits(p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -693,7 +693,7 @@ BEGIN
     min((l.bounds ->> 'collarPercent')::numeric) AS collar, coalesce(min((l.bounds ->> 'maxQuoteAgeMs')::bigint), 10000) AS quote_age,
     min((l.bounds ->> 'maxOpenOrders')::bigint) AS open_orders,
     min((l.bounds ->> 'maxSymbolExposure')::numeric) AS symbol_exposure, min((l.bounds ->> 'maxAccountExposure')::numeric) AS account_exposure,
-    -- A row that names a principal counts what that principal sends, another row what anyone sends.
+    -- A row that names a principal counts the commands of that principal; any other row counts those of all.
     min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NULL) AS rate,
     min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
     max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
@@ -766,7 +766,7 @@ BEGIN
       END IF;
     END IF;
   END IF;
-  -- The one that it supersedes is presumed absent, and one of which nothing was placed is no duplicate.
+  -- The command that it supersedes is presumed absent, and a command that placed nothing is no duplicate.
   IF v_kind = 'place' AND greatest(b.same_within, b.own_same_within) IS NOT NULL THEN
     SELECT c.command_id INTO v_same FROM public.commands c
     WHERE c.account_id = v_account AND c.kind = 'place' AND c.symbol = p -> 'request' -> 'terms' ->> 'symbol' AND c.state NOT IN ('not_sent', 'refused')
@@ -811,8 +811,8 @@ BEGIN
 END
 $$;
 
--- Sets the bounds of one scope, with its line of the audit trail, unless they are not any more what the change was decided on. `p` is a LimitsChange
--- (store/command-journal.ts). False: they are not, and nothing was written.
+-- Sets the bounds of one scope, with its line of the audit trail, unless they have changed since the change was decided. `p` is a LimitsChange
+-- (store/command-journal.ts). False: they have changed, and nothing was written.
 CREATE FUNCTION public.change_limits(p json) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -846,7 +846,7 @@ END
 $$;
 
 -- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (store/command-journal.ts) with place terms' symbol and side.
--- Of many with one key at once, one inserts, the others wait at the unique index and find it.
+-- If many come with one key at once, one inserts, and the others wait at the unique index and find it.
 CREATE FUNCTION public.open_command(p_lane integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -861,19 +861,19 @@ BEGIN
     RETURN json_build_object('kind', 'fenced');
   END IF;
   LOOP
-    -- Locked before the key is looked up, and looked at after: of two that want the same place, the one that waited here sees what the first one did.
+    -- Locked before the key is looked up, and looked at after: if two want to supersede the same place, the second waits here and then sees the result of the first.
     IF p ->> 'supersedes' IS NOT NULL THEN
       SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid FOR NO KEY UPDATE;
     END IF;
 
-    -- Likewise, for a reference that is used once. Not a unique index: whether it is used once is a setting, and counts for what was placed before it was turned on.
+    -- Likewise, for a reference that may be used once. No unique index: the rule is a setting, and holds also for commands from before it was turned on.
     IF (p ->> 'callerRefOnce')::boolean THEN
       PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
     END IF;
 
     SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
-      -- A command that is not final keeps its key, however old: who asks again must hear of it.
+      -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
       IF v.settled_at IS NULL OR v.created_at > v_at - interval '7 days' THEN
         IF v.request_hash = p ->> 'requestHash' THEN
           RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
@@ -922,7 +922,7 @@ BEGIN
 END
 $$;
 
--- PREPARED → SENDING. False: not this holder's any more, or not prepared any more; nothing was written.
+-- PREPARED → SENDING. False: another process holds the lane now, or the attempt is not prepared any more; nothing was written.
 CREATE FUNCTION public.mark_sending(p_lane integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -931,7 +931,7 @@ BEGIN
   IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
     RETURN false;
   END IF;
-  -- One table a statement, by its key: a join's plan made while the tables were empty would be kept.
+  -- One table in each statement, by its key: the plan of a join, made while the tables were empty, would be kept.
   SELECT command_id INTO v_command_id FROM public.attempts WHERE attempt_id = p_attempt_id;
   PERFORM FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -1020,8 +1020,8 @@ BEGIN
 END
 $$;
 
--- Raises the fence, which waits for every journal transaction of the former holder and shuts out the later ones; then sweeps what it left: an attempt that
--- was SENDING may have been written, one that was PREPARED was not. Returns how many commands it swept: as many as were in hand, so a few hundred at most.
+-- Raises the fence, which waits for every journal transaction of the former holder and shuts out the later ones. Then sweeps the attempts that it left: one that was
+-- SENDING may have been written, one that was PREPARED was not. Returns how many commands it swept: those that were under way, so a few hundred at most.
 -- Called again under the same epoch it sweeps nothing that this epoch prepared.
 CREATE FUNCTION public.take_over_commands(p_lane integer, p_epoch bigint, p_at_ms double precision) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1053,7 +1053,7 @@ BEGIN
       UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
       WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
     END IF;
-    -- One that was settled before its answer came keeps its outcome; only its attempt is told.
+    -- A command that was settled before its answer came keeps its outcome; only its attempt changes.
     UPDATE public.commands c SET
       state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
       reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
@@ -1071,7 +1071,7 @@ $$;
 
 -- ----- Cancel-all -----
 
--- What a cancel-all set out to cancel, under its key: asked again, it is about these orders and no others. In force until `ended_at`.
+-- The orders that a cancel-all is about, under its key: asked again, it is about these orders and no others. In force until `ended_at`.
 CREATE TABLE public.cancel_alls (
   cancel_all_id uuid PRIMARY KEY,
   lane integer NOT NULL,
@@ -1105,7 +1105,7 @@ BEGIN
 END
 $$;
 
--- One cancel-all with its list, unless the key is known: then the one of that key. `p` is a NewCancelAll (store/command-journal.ts).
+-- Writes a cancel-all with its list, or returns the one that has the key already. `p` is a NewCancelAll (store/command-journal.ts).
 CREATE FUNCTION public.open_cancel_all(p_lane integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1147,7 +1147,7 @@ BEGIN
 END
 $$;
 
--- It is in force no more. Once only; false: fenced.
+-- Ends it, once only. False: fenced.
 CREATE FUNCTION public.end_cancel_all(p_lane integer, p_epoch bigint, p_cancel_all_id uuid, p_at_ms double precision) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1161,8 +1161,8 @@ $$;
 
 -- ----- Dead man's switch -----
 
--- One timer for each principal and account of a lane. Run out and not ended: the holder of the lane cancels the account's orders. By the database's clock alone, so that
--- it does not matter which process is asked.
+-- One timer for each principal and account of a lane. When it has run out and was not ended, the holder of the lane cancels the account's orders. Only the database's
+-- clock counts, so it does not matter which process is asked.
 CREATE TABLE public.cancel_timers (
   lane integer NOT NULL,
   principal text NOT NULL,
@@ -1174,7 +1174,7 @@ CREATE TABLE public.cancel_timers (
   CONSTRAINT cancel_timers_account CHECK (account_id <> '')
 );
 
--- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. When they run out, in milliseconds; null: fenced.
+-- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. Returns when they run out, in milliseconds; null: fenced.
 CREATE FUNCTION public.set_cancel_timers(p_lane integer, p_epoch bigint, p json) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1196,7 +1196,7 @@ BEGIN
 END
 $$;
 
--- The timer has fired, and its cancel-all is written down. Nothing where it was renewed since; false: fenced.
+-- Ends a timer that has fired, with its cancel-all written down. No effect where it was renewed since; false: fenced.
 CREATE FUNCTION public.end_cancel_timer(p_lane integer, p_epoch bigint, p_timer_id uuid) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1235,7 +1235,7 @@ CREATE TABLE public.halt_events (
   CONSTRAINT halt_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
 );
 
--- As its owner: nothing but a change of a halt writes an event of it.
+-- Runs as its owner, so that only a change of a halt can write such an event.
 CREATE FUNCTION public.record_halt_event() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1248,7 +1248,7 @@ $$;
 
 CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.record_halt_event();
 
--- Adds a halt unless an active one has the same scope and cause; the active one, either way. Null: fenced.
+-- Adds a halt unless an active one has the same scope and cause. Returns the active one, either way; null: fenced.
 CREATE FUNCTION public.raise_halt(p_lane integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
 RETURNS SETOF public.halts
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1267,8 +1267,8 @@ BEGIN
 END
 $$;
 
--- Clears what is active in the scope; how many that were, or null: fenced. -1: none, since one of them is an operator's for every account, and the word that of a token that
--- names some (`p_of_some`).
+-- Clears the active halts of the scope. Returns their number; null: fenced; -1: none was cleared, since one of them was raised by an operator for every account, and the
+-- token that asks names only some accounts (`p_of_some`).
 CREATE FUNCTION public.clear_halts(
   p_lane integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean
 ) RETURNS integer
@@ -1282,7 +1282,7 @@ BEGIN
   IF p_of_some AND EXISTS (SELECT FROM public.halts WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND cause = 'operator') THEN
     RETURN -1;
   END IF;
-  -- One that is raised behind the question above stays.
+  -- A halt that was raised after the check above stays.
   UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
   WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND NOT (p_of_some AND cause = 'operator');
   GET DIAGNOSTICS v_rows = ROW_COUNT;
@@ -1292,7 +1292,7 @@ $$;
 
 -- ----- Principals and the audit trail -----
 
--- Static tokens of REST. A principal is a name: what is its own (keys, references) outlives each of its tokens.
+-- Static tokens of REST. A principal is a name: its idempotency keys and references outlive each of its tokens.
 CREATE TABLE public.principal_tokens (
   principal text NOT NULL,
   number integer NOT NULL,
@@ -1325,12 +1325,12 @@ CREATE INDEX audit_log_at ON public.audit_log (at);
 
 -- ----- After commits were lost -----
 
--- The database is an older copy of itself: consumers got everything since under revisions that will now be given again.
+-- The database is an older copy of itself. Consumers have the later updates, under revisions that will now be given again.
 -- * Every lane gets a generation above its own and at least p_least, which its next holder puts above every revision; its epoch rises, so that its holder now
 --   is fenced and begins a term under the new one. A lane that no row knows (the copy is empty) is founded.
 -- * The log's numbers jump: an id of the stream of updates that was given out and lost is never given again.
 -- * The state topic may be ahead of the copy, and cannot bear an older state: its writer goes on behind what the copy holds.
--- * An attempt that was only prepared when the copy was made may have been sent since: it counts as sent, so that the next holder finds out about it.
+-- * An attempt that was only prepared when the copy was made may have been sent since: it counts as sent, so that the next holder settles it.
 -- * Commands made since are not in the journal, nor their idempotency keys: nothing may be placed until a person has looked.
 CREATE FUNCTION public.begin_generation(p_lane integer, p_least integer, p_halt_id text, p_cause text, p_reason text, p_by text,
   OUT generation integer, OUT attempts integer)
@@ -1339,7 +1339,7 @@ DECLARE
   v_seq bigint;
 BEGIN
   INSERT INTO public.lanes (lane, holder, epoch, batch, renewed_at) VALUES (p_lane, NULL, 1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
-  -- Each row waits for the batch that has it, and shuts out the next.
+  -- Each row lock waits for the batch that has it, and keeps the next one out.
   PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
   SELECT greatest(max(l.generation) + 1, p_least) INTO begin_generation.generation FROM public.lanes l;
   UPDATE public.lanes l SET generation = begin_generation.generation, epoch = l.epoch + 1, holder = NULL;
@@ -1357,15 +1357,15 @@ BEGIN
 END
 $$;
 
--- A person says so. The owner's alone.
+-- Asked for by a person, as the owner of the tables only.
 CREATE FUNCTION public.after_restore(p_lane integer, p_least integer, p_halt_id text, p_by text, OUT generation integer, OUT attempts integer)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT * FROM public.begin_generation(p_lane, p_least, p_halt_id, 'operator',
     'the database was restored: commands made since the copy are not in the journal', p_by)
 $$;
 
--- True: the database lacks what a process knows to have been committed (p_seen, a `Witnessed` of runtime/lease.ts). Epochs, batch numbers and versions never
--- fall, and commands never go, so that each of them is a proof. Under a higher generation than the process knew the loss was noticed before.
+-- True: the database lacks commits that a process has seen (p_seen, a `Witnessed` of runtime/lease.ts). Epochs, batch numbers and versions never fall, and commands
+-- are never deleted, so each of them is a proof. A higher generation than the process knew means that the loss was noticed before.
 CREATE FUNCTION public.lacks_commits(p_lane integer, p_seen json) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT p_seen IS NOT NULL AND NOT EXISTS (
@@ -1380,8 +1380,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
           SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.state <> 'prepared')))))
 $$;
 
--- How many of these updates, which Kafka has, no commit of this database made: a generation above the lanes', a revision above the order's own, or another text under a
--- revision of the log. Those of a lower generation than the lanes' were given before a loss that is known.
+-- How many of these updates, which Kafka has, come from no commit of this database: with a generation above the lanes', a revision above the order's own, or another text
+-- under a revision of the log. Updates of a lower generation than the lanes' come from before a loss that is known.
 CREATE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[]) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT count(*)
@@ -1394,13 +1394,13 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
       WHERE l.stream = u.stream AND l.order_id = u.order_id AND l.revision = u.revision AND l.payload <> u.payload))
 $$;
 
--- Begins a generation where the database lacks commits, by what a process saw or by the newest updates on Kafka (null: not asked), in one transaction and once: the second
--- who notices finds it done. Returns the new generation; null: nothing is missing.
+-- Begins a generation where the database lacks commits that a process saw, or that the newest updates on Kafka show (null: not asked). In one transaction and once: a second
+-- process that notices finds it done. Returns the new generation; null: nothing is missing.
 CREATE FUNCTION public.notice_loss(p_lane integer, p_seen json,
   u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_halt_id text, p_by text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  -- A standby asks every second: the rows are locked only where something is missing, and looked at again then.
+  -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
     IF NOT public.lacks_commits(p_lane, p_seen)
       AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0 THEN
@@ -1413,10 +1413,10 @@ BEGIN
 END
 $$;
 
--- ----- What may never happen to a row -----
+-- ----- Changes that no row allows -----
 
--- A command begins open or refused, what it asks for never changes, and its states follow the table of domain/command-machine.ts (a test compares them cell by cell).
--- A complete read that missed an unknown command is evidence and a count, no step: it moves no version and makes no event.
+-- A command begins open or refused, its request never changes, and its states follow the table of domain/command-machine.ts (a test compares them cell by cell).
+-- A complete read that missed an unknown command is evidence and a count, not a step: it changes no version and makes no event.
 CREATE FUNCTION public.commands_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1425,7 +1425,7 @@ BEGIN
       RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
     END IF;
     IF NEW.supersedes IS NOT NULL THEN
-      -- Of two at once that want the same place, the one that waited here sees what the first one did.
+      -- If two want to supersede the same place at once, the second waits here and then sees the result of the first.
       PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
       IF public.is_superseded(NEW.supersedes) THEN
         RAISE EXCEPTION 'command % is superseded already', NEW.supersedes USING ERRCODE = 'TM010';
@@ -1482,7 +1482,7 @@ $$;
 
 CREATE TRIGGER commands_guard BEFORE INSERT OR UPDATE ON public.commands FOR EACH ROW EXECUTE FUNCTION public.commands_guard();
 
--- Prepared → sending once and never back; nothing leaves an end; a further attempt only behind one that came to nothing.
+-- Prepared → sending once and never back; a final state is final; a further attempt comes only after one that placed nothing.
 CREATE FUNCTION public.attempts_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1529,7 +1529,7 @@ $$;
 
 CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.halts_guard();
 
--- An event is told once, and goes only when it was.
+-- An event is published once, and may be deleted only after that.
 CREATE FUNCTION public.command_events_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1568,7 +1568,7 @@ $$;
 
 CREATE TRIGGER cancel_alls_guard BEFORE UPDATE ON public.cancel_alls FOR EACH ROW EXECUTE FUNCTION public.cancel_alls_guard();
 
--- Statement triggers, so that they cost the tables' own writes nothing.
+-- Triggers of statements, so that they add no cost to the writes of rows.
 CREATE FUNCTION public.principal_tokens_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1579,7 +1579,7 @@ BEGIN
   THEN
     RAISE EXCEPTION 'token % of % may only be ended earlier', OLD.number, OLD.principal USING ERRCODE = 'TM010';
   END IF;
-  -- Here and not in the program that does it, so that a token made by hand is on record too. Its maker is the login: REST has no say in this.
+  -- In a trigger and not in the program, so that a token made by hand is recorded too. Its maker is the database login: REST cannot make tokens.
   INSERT INTO public.audit_log (at, principal, action, detail)
   VALUES (clock_timestamp(), 'database:' || session_user, CASE TG_OP WHEN 'INSERT' THEN 'token_add' ELSE 'token_end' END,
     json_build_object('principal', NEW.principal, 'number', NEW.number, 'scopes', NEW.scopes, 'accounts', NEW.accounts, 'expiresAt', NEW.expires_at));
@@ -1607,7 +1607,7 @@ CREATE TRIGGER principal_tokens_stay BEFORE DELETE OR TRUNCATE ON public.princip
 CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 
--- ----- What each role may do -----
+-- ----- Rights of each role -----
 -- `tidemark_owner` owns everything (the runner of the migrations acts as it), `tidemark_app` is the service, `tidemark_reader` people and dashboards.
 -- Logins are granted membership by the people who run the database.
 GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
@@ -1630,7 +1630,7 @@ GRANT SELECT, INSERT, UPDATE (timer_id, fires_at, ended_at) ON public.cancel_tim
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
 GRANT SELECT, DELETE ON public.halt_events TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.event_floor TO tidemark_app;
--- Tokens are made and ended by people, as the owner: a service that was broken into can't let anybody in.
+-- Tokens are made and ended by people, as the owner: a service that was broken into cannot give access to others.
 GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
@@ -1639,7 +1639,7 @@ GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, publ
   public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
   public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
--- Not the hashes.
+-- Without the hashes.
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,

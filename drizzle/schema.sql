@@ -492,8 +492,8 @@ BEGIN
     v_last := currval('public.order_updates_seq');
   END IF;
 
-  -- Compare and set on the revision that the head was reduced from, 0 of one that nobody had: where another one is stored the caller reduced against an old head,
-  -- or another lane follows the account as well. All of it is refused, and the heads are read again. The revision comes in a column, because ON CONFLICT sees no other
+  -- Compare and set on the revision that the new state was made from (0: a new order). If another revision is stored, the caller worked from an old state, or another
+  -- lane follows the account as well. Then the whole batch is refused, and the states are read again. The revision comes in a column, because ON CONFLICT sees no other
   -- value of the row that was to be inserted; a join of arrays and orders might be planned as a scan of all orders.
   IF cardinality(h_stream) > 0 THEN
     INSERT INTO public.orders AS o (stream, order_id, lane, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
@@ -537,7 +537,7 @@ BEGIN
     h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state,
     u_stream, u_order_id, u_account_id, u_revision, u_payload,
     q_stream, q_account_id, q_order_id, q_reason, q_detail, q_raw, q_observed_ms);
-  -- An order is bound once: what was written first stays.
+  -- An order is bound once: the first row stays.
   INSERT INTO public.order_bindings (stream, order_id, attempt_id, command_id, matches)
   SELECT b.stream, b.order_id, b.attempt_id, b.command_id::uuid, b.matches <> 0
   FROM unnest(b_stream, b_order_id, b_attempt_id, b_command_id, b_matches) AS b(stream, order_id, attempt_id, command_id, matches)
@@ -606,7 +606,7 @@ DECLARE
   v_seq bigint;
 BEGIN
   INSERT INTO public.lanes (lane, holder, epoch, batch, renewed_at) VALUES (p_lane, NULL, 1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
-  -- Each row waits for the batch that has it, and shuts out the next.
+  -- Each row lock waits for the batch that has it, and keeps the next one out.
   PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
   SELECT greatest(max(l.generation) + 1, p_least) INTO begin_generation.generation FROM public.lanes l;
   UPDATE public.lanes l SET generation = begin_generation.generation, epoch = l.epoch + 1, holder = NULL;
@@ -722,7 +722,7 @@ BEGIN
   IF p_of_some AND EXISTS (SELECT FROM public.halts WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND cause = 'operator') THEN
     RETURN -1;
   END IF;
-  -- One that is raised behind the question above stays.
+  -- A halt that was raised after the check above stays.
   UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
   WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND NOT (p_of_some AND cause = 'operator');
   GET DIAGNOSTICS v_rows = ROW_COUNT;
@@ -761,7 +761,7 @@ BEGIN
   RETURN json_build_object(
     'commandId', c.command_id, 'lane', c.lane, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
-    -- Of an order of another account nothing is told: a cancel may name any.
+    -- Only for an order of the same account: a cancel may name any order, and its answer must not show those of others.
     'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
     'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
     'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
@@ -786,7 +786,7 @@ BEGIN
       RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
     END IF;
     IF NEW.supersedes IS NOT NULL THEN
-      -- Of two at once that want the same place, the one that waited here sees what the first one did.
+      -- If two want to supersede the same place at once, the second waits here and then sees the result of the first.
       PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
       IF public.is_superseded(NEW.supersedes) THEN
         RAISE EXCEPTION 'command % is superseded already', NEW.supersedes USING ERRCODE = 'TM010';
@@ -876,7 +876,7 @@ BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('tidemark'), hashtext('log_partitions'));
   SELECT p.name, p.until_seq INTO v_name, v_until FROM public.log_partitions() p LIMIT 1;
   SELECT last_value INTO v_last FROM public.order_updates_seq;
-  -- What rows may still come into stays.
+  -- A partition that may still get rows stays.
   IF v_name IS NULL OR v_until > v_last OR NOT EXISTS (SELECT FROM public.lanes) THEN
     RETURN NULL;
   END IF;
@@ -1100,7 +1100,7 @@ BEGIN
     min((l.bounds ->> 'collarPercent')::numeric) AS collar, coalesce(min((l.bounds ->> 'maxQuoteAgeMs')::bigint), 10000) AS quote_age,
     min((l.bounds ->> 'maxOpenOrders')::bigint) AS open_orders,
     min((l.bounds ->> 'maxSymbolExposure')::numeric) AS symbol_exposure, min((l.bounds ->> 'maxAccountExposure')::numeric) AS account_exposure,
-    -- A row that names a principal counts what that principal sends, another row what anyone sends.
+    -- A row that names a principal counts the commands of that principal; any other row counts those of all.
     min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NULL) AS rate,
     min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
     max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
@@ -1173,7 +1173,7 @@ BEGIN
       END IF;
     END IF;
   END IF;
-  -- The one that it supersedes is presumed absent, and one of which nothing was placed is no duplicate.
+  -- The command that it supersedes is presumed absent, and a command that placed nothing is no duplicate.
   IF v_kind = 'place' AND greatest(b.same_within, b.own_same_within) IS NOT NULL THEN
     SELECT c.command_id INTO v_same FROM public.commands c
     WHERE c.account_id = v_account AND c.kind = 'place' AND c.symbol = p -> 'request' -> 'terms' ->> 'symbol' AND c.state NOT IN ('not_sent', 'refused')
@@ -1285,7 +1285,7 @@ BEGIN
   IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
     RETURN false;
   END IF;
-  -- One table a statement, by its key: a join's plan made while the tables were empty would be kept.
+  -- One table in each statement, by its key: the plan of a join, made while the tables were empty, would be kept.
   SELECT command_id INTO v_command_id FROM public.attempts WHERE attempt_id = p_attempt_id;
   PERFORM FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -1343,7 +1343,7 @@ CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, u_str
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  -- A standby asks every second: the rows are locked only where something is missing, and looked at again then.
+  -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
     IF NOT public.lacks_commits(p_lane, p_seen)
       AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0 THEN
@@ -1410,19 +1410,19 @@ BEGIN
     RETURN json_build_object('kind', 'fenced');
   END IF;
   LOOP
-    -- Locked before the key is looked up, and looked at after: of two that want the same place, the one that waited here sees what the first one did.
+    -- Locked before the key is looked up, and looked at after: if two want to supersede the same place, the second waits here and then sees the result of the first.
     IF p ->> 'supersedes' IS NOT NULL THEN
       SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid FOR NO KEY UPDATE;
     END IF;
 
-    -- Likewise, for a reference that is used once. Not a unique index: whether it is used once is a setting, and counts for what was placed before it was turned on.
+    -- Likewise, for a reference that may be used once. No unique index: the rule is a setting, and holds also for commands from before it was turned on.
     IF (p ->> 'callerRefOnce')::boolean THEN
       PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
     END IF;
 
     SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
-      -- A command that is not final keeps its key, however old: who asks again must hear of it.
+      -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
       IF v.settled_at IS NULL OR v.created_at > v_at - interval '7 days' THEN
         IF v.request_hash = p ->> 'requestHash' THEN
           RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
@@ -1485,7 +1485,7 @@ BEGIN
   THEN
     RAISE EXCEPTION 'token % of % may only be ended earlier', OLD.number, OLD.principal USING ERRCODE = 'TM010';
   END IF;
-  -- Here and not in the program that does it, so that a token made by hand is on record too. Its maker is the login: REST has no say in this.
+  -- In a trigger and not in the program, so that a token made by hand is recorded too. Its maker is the database login: REST cannot make tokens.
   INSERT INTO public.audit_log (at, principal, action, detail)
   VALUES (clock_timestamp(), 'database:' || session_user, CASE TG_OP WHEN 'INSERT' THEN 'token_add' ELSE 'token_end' END,
     json_build_object('principal', NEW.principal, 'number', NEW.number, 'scopes', NEW.scopes, 'accounts', NEW.accounts, 'expiresAt', NEW.expires_at));
@@ -1648,7 +1648,7 @@ BEGIN
       UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
       WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
     END IF;
-    -- One that was settled before its answer came keeps its outcome; only its attempt is told.
+    -- A command that was settled before its answer came keeps its outcome; only its attempt changes.
     UPDATE public.commands c SET
       state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
       reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
