@@ -86,7 +86,7 @@ async function setLimits(pool: Pool, journal: CommandJournal): Promise<void> {
   await journal.changeLimits({ accountId: 'acct-3', before: {}, bounds: all, ...word });
   await pool.query(
     `insert into orders (stream, order_id, lane, account_id, symbol, status, revision, state, join_state)
-     select 'account', 'o-' || n, 0, 'acct-3', 'AAPL', 'new', 1, json_build_object('side', 'BUY', 'price', '187.5', 'leavesQty', '10', 'working',
+     select 'account', 'o-' || n, 0, 'acct-3', 'AAPL', 'new', 1, json_build_object('side', 'buy', 'price', '187.5', 'leavesQty', '10', 'working',
        json_build_object('quantity', '10', 'price', '187.5'), 'instrument', json_build_object('kind', 'equity', 'symbol', 'AAPL')), '{}'
      from generate_series(1, 100) as n`,
   );

@@ -27,7 +27,7 @@ function accountLife(order: number): Observation[] {
       orderId: `ord-${order}`,
       accountId: `acct-${order % 8}`,
       instrument: { kind: 'equity', symbol: 'AAPL' },
-      side: 'BUY',
+      side: 'buy',
       orderType: 'limit',
       timeInForce: 'day',
       status: word.toLowerCase() as OrderView['status'],

@@ -29,8 +29,10 @@ export type OrderStatus =
 export interface Leg {
   /** Compact OCC option symbol. */
   readonly symbol: string;
+  /** As the side of an order. */
   readonly side: string;
   readonly ratioQty: DecimalText;
+  /** `open` or `close`. */
   readonly positionEffect?: string;
 }
 
@@ -56,6 +58,7 @@ export interface NormalisedOrder {
   readonly orderId: string;
   readonly accountId: string;
   readonly instrument: Instrument;
+  /** `buy` or `sell`; on accounts also `sell_short` and `buy_to_cover`. Small letters on both streams. */
   readonly side: string;
   readonly orderType: string;
   readonly timeInForce: string;

@@ -1,6 +1,7 @@
 import type { Cause, Observation, Unreadable } from '../domain/observation.ts';
 import type { Instrument, Leg, OrderStatus, OrderView, Stream } from '../domain/order.ts';
 import { parseVersion } from '../domain/order.ts';
+import { orderWord } from '../domain/order-word.ts';
 import { storableText } from '../platform/parse-json.ts';
 import { accountOrderItem } from '../platform/wire/account-order.ts';
 import { predictionOrder, predictionStates } from '../platform/wire/prediction-order.ts';
@@ -47,16 +48,16 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
   const price = row.optionalDecimal('price');
   const stopPrice = row.optionalDecimal('stopPrice');
   const averagePrice = row.optionalDecimal('avgPrice');
-  const orderType = row.text('type').toLowerCase();
+  const orderType = orderWord(row.text('type'));
   const status = statusOf(raw, cumQty);
   const view: ViewUnderWay = {
     stream: 'account',
     orderId: row.id('ordId'),
     accountId: row.optionalId('accountId') ?? accountId,
     instrument: readInstrument(row),
-    side: row.text('side'),
+    side: orderWord(row.text('side')),
     orderType,
-    timeInForce: row.text('timeInForce').toLowerCase(),
+    timeInForce: orderWord(row.text('timeInForce')),
     status,
     statusRaw: raw,
     certainty: 'certain',
@@ -112,9 +113,9 @@ function readLegs(row: RowReader): Leg[] {
     const positionEffect = leg.optionalText('positionEffect');
     const decoded = {
       symbol: leg.text('symbol'),
-      side: leg.text('side'),
+      side: orderWord(leg.text('side')),
       ratioQty: leg.quantity('ratioQty'),
-      ...(positionEffect !== undefined && { positionEffect }),
+      ...(positionEffect !== undefined && { positionEffect: orderWord(positionEffect) }),
     };
     if (leg.fault !== undefined) row.fail('legs', leg.fault.reason, `legs with ${leg.fault.detail}`);
     return decoded;
@@ -151,15 +152,15 @@ function readView(row: RowReader): OrderView {
   const price = row.optionalDecimal('price');
   const stopPrice = row.optionalDecimal('stopPx');
   const workingPrice = row.optionalDecimal('workingPrice');
-  const workingOrderType = row.optionalText('workingOrderType')?.toLowerCase();
+  const workingOrderType = row.optionalText('workingOrderType');
   const view: ViewUnderWay = {
     stream: 'prediction',
     orderId: row.id('orderId'),
     accountId: row.id('accountId'),
     instrument: { kind: 'prediction', symbol: row.text('symbol'), outcome: row.text('outcome') },
-    side: row.text('side'),
-    orderType: row.text('orderType').toLowerCase(),
-    timeInForce: row.text('timeInForce').toLowerCase(),
+    side: orderWord(row.text('side')),
+    orderType: orderWord(row.text('orderType')),
+    timeInForce: orderWord(row.text('timeInForce')),
     status: predictionStatuses.has(state) ? (state as OrderStatus) : 'unknown',
     statusRaw: state,
     certainty: row.optionalText('certainty') ?? 'certain',
@@ -168,7 +169,7 @@ function readView(row: RowReader): OrderView {
     working: {
       quantity: row.quantity('workingQuantity'),
       ...(workingPrice !== undefined && { price: workingPrice }),
-      ...(workingOrderType !== undefined && { orderType: workingOrderType }),
+      ...(workingOrderType !== undefined && { orderType: orderWord(workingOrderType) }),
     },
     cumQty,
     leavesQty: row.quantity('leavesQty'),

@@ -1,6 +1,7 @@
 import { type Command, isFinal } from './command.ts';
 import { compareDecimals, type Decimal, subtractDecimals } from './decimal.ts';
 import type { Order, Stream } from './order.ts';
+import { orderWord } from './order-word.ts';
 
 /** The instruments that a limit can name. */
 export const instrumentKinds = ['equity', 'option', 'prediction'] as const;
@@ -126,6 +127,7 @@ interface Exposure {
   readonly symbol: string;
   /** Prediction markets only. */
   readonly outcome?: string;
+  /** As orders write it. */
   readonly side: string;
   readonly quantity: Decimal;
 }
@@ -143,7 +145,7 @@ export function commandExposure({ request, state, orderId }: Command, order?: Or
     if (orderId !== undefined) return undefined;
     if (request.stream === 'account') {
       const { symbol, side, qty: quantity } = request.terms;
-      return { accountId, stream: 'account', symbol, side, quantity };
+      return { accountId, stream: 'account', symbol, side: orderWord(side), quantity };
     }
     const { symbol, outcome, side, quantity } = request.terms;
     return { accountId, stream: 'prediction', symbol, outcome, side, quantity };

@@ -65,7 +65,7 @@ export interface WorkingTerms {
 
 /**
  * The content of one order as one source gave it, normalised. Decimals are canonical strings, instants the platform's own ISO 8601 text
- * (already proven to parse), enum-like strings lower case except `side`, `outcome` and `statusRaw`-like words kept as they came.
+ * (already proven to parse), words in lower case (order-word.ts). `outcome` names a contract, `statusRaw` is the platform's own word: both are kept as they came.
  * Optional means absent at the source: never zero, never empty.
  */
 export interface OrderView {

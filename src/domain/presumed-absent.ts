@@ -1,6 +1,7 @@
 import type { AccountPlaceTerms, Attempt, Command, PredictionPlaceTerms } from './command.ts';
 import { parseInstant } from './instant.ts';
 import type { Order } from './order.ts';
+import { orderWord } from './order-word.ts';
 
 /** A read of the account, or by reference, that was complete and reached its end. Failed and partial reads have no type here, so they can't count. */
 export interface CompleteRead {
@@ -82,10 +83,10 @@ function wasMadeMeanwhile(command: Command, { createdAt, updatedAt }: Order): bo
 function hasAccountTerms(order: Order, terms: AccountPlaceTerms): boolean {
   return (
     order.instrument.symbol === terms.symbol &&
-    order.side === terms.side &&
+    order.side === orderWord(terms.side) &&
     order.quantity === terms.qty &&
-    order.orderType === terms.type.toLowerCase() &&
-    order.timeInForce === terms.timeInForce.toLowerCase() &&
+    order.orderType === orderWord(terms.type) &&
+    order.timeInForce === orderWord(terms.timeInForce) &&
     order.price === terms.price &&
     order.stopPrice === terms.stopPrice &&
     (order.instrument.legs?.length ?? 0) === (terms.legs?.length ?? 0)

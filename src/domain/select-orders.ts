@@ -1,7 +1,9 @@
+import { orderWord } from './order-word.ts';
+
 /** The fields by which an order, or the place of one, is selected. */
 export interface Selectable {
   readonly symbol: string;
-  /** In the words of its stream. */
+  /** As an order writes it, or as a place asked for it. */
   readonly side: string;
   /** The principal that placed it; absent where it was not placed here. */
   readonly principal?: string;
@@ -28,7 +30,7 @@ export function isSelected(of: Selectable, { symbol, side, principal, reference 
   );
 }
 
-/** Each stream writes sides in its own case. A short sale sells, and a buy that covers one buys. */
+/** A short sale sells, and a buy that covers one buys. */
 function directionOf(side: string): string | undefined {
-  return /^(?:buy|sell)/.exec(side.toLowerCase())?.[0];
+  return /^(?:buy|sell)/.exec(orderWord(side))?.[0];
 }

@@ -2,6 +2,7 @@ import { recordedReason } from './above-baseline.ts';
 import { type AccountPlaceTerms, type Attempt, type Command, isFinal, type PredictionPlaceTerms } from './command.ts';
 import { compareInstants } from './instant.ts';
 import type { Order } from './order.ts';
+import { orderWord } from './order-word.ts';
 import {
   type BoundOrder,
   type Fact,
@@ -162,8 +163,8 @@ type Pair = readonly [name: string, asked: string | undefined, has: string | und
 function accountPairs(terms: AccountPlaceTerms, order: Order): Pair[] {
   return [
     ['quantity', terms.qty, order.quantity],
-    ['orderType', terms.type.toLowerCase(), order.orderType],
-    ['timeInForce', terms.timeInForce.toLowerCase(), order.timeInForce],
+    ['orderType', orderWord(terms.type), order.orderType],
+    ['timeInForce', orderWord(terms.timeInForce), order.timeInForce],
     ['price', terms.price, order.price],
     ['stopPrice', terms.stopPrice, order.stopPrice],
     ['legs', legsText(terms.legs), legsText(order.instrument.legs)],
@@ -185,7 +186,7 @@ function predictionPairs(terms: PredictionPlaceTerms, order: Order): Pair[] {
 }
 
 function legsText(legs: AccountPlaceTerms['legs']): string | undefined {
-  return legs?.map(({ symbol, side, ratioQty }) => `${symbol} ${side} ${ratioQty}`).join(', ');
+  return legs?.map(({ symbol, side, ratioQty }) => `${symbol} ${orderWord(side)} ${ratioQty}`).join(', ');
 }
 
 function byOrderId(a: BoundOrder, b: BoundOrder): number {

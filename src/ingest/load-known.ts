@@ -2,6 +2,7 @@ import { attemptPrefix } from '../domain/command.ts';
 import { firstSeen, type OwnFields } from '../domain/compose-order.ts';
 import type { Head } from '../domain/head.ts';
 import { type OrderView, orderKey } from '../domain/order.ts';
+import { orderWord } from '../domain/order-word.ts';
 import type { Binding, BindingRow, OrderStore } from '../store/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
@@ -43,7 +44,7 @@ export function bindOrder(
     binding.stream === view.stream &&
     binding.accountId === view.accountId &&
     binding.symbol === view.instrument.symbol &&
-    binding.side === view.side;
+    orderWord(binding.side) === view.side;
   const row: BindingRow = { stream: view.stream, orderId: view.orderId, attemptId, commandId, matches };
   if (!matches) return { row, own: firstSeen };
   return { row, own: { origin: 'tidemark', commandId, ...(callerRef !== undefined && { callerRef }) } };

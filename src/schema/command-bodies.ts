@@ -268,7 +268,7 @@ export const cancelAllBody = z
       .enum(['buy', 'sell'])
       .optional()
       .describe(
-        'Only orders of this side, on both streams; SELL_SHORT sells and BUY_TO_COVER buys, an order of several legs has the side of its first',
+        'Only orders of this side, on both streams; sell_short sells and buy_to_cover buys, an order of several legs has the side of its first',
       ),
     principal: plainText(1, 300).optional().describe('Only orders that this principal has placed here'),
     reference: plainText(1, 64)

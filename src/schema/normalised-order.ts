@@ -19,9 +19,9 @@ export const instant = z
 
 const leg = z.object({
   symbol: z.string().describe('Compact OCC option symbol'),
-  side: z.string(),
+  side: z.string().describe('As the side of an order'),
   ratioQty: decimal,
-  positionEffect: z.string().optional(),
+  positionEffect: z.string().optional().describe('open, close'),
 });
 
 const instrument = z.object({
@@ -45,7 +45,7 @@ export const normalisedOrder = z
     orderId: z.string(),
     accountId: z.string(),
     instrument,
-    side: z.string(),
+    side: z.string().describe('buy, sell; on accounts also sell_short, buy_to_cover'),
     orderType: z.string(),
     timeInForce: z.string(),
     status: z.enum(orderStatuses),

@@ -211,7 +211,7 @@ const exposureRow = z.object({
   stream,
   symbol: z.string(),
   outcome: z.string().optional().describe('Prediction markets only'),
-  side: z.string(),
+  side: z.string().describe('As orders write it'),
   openOrders: z.int(),
   openQuantity: decimal.describe('Sum of leavesQty of open orders'),
   unresolvedCommands: z.int(),

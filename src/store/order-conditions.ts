@@ -6,7 +6,7 @@ import type { OrderFilter } from './order-reads.ts';
  */
 export const orderConditions = `($6::text is null or o.symbol = $6) and ($7::text is null or o.status = $7)
   and o.updated_at >= $9::timestamptz and o.updated_at < $10::timestamptz
-  and ($11::text is null or starts_with(lower(o.state ->> 'side'), $11)) and ($12::text is null or o.state ->> 'origin' = $12)
+  and ($11::text is null or starts_with(o.state ->> 'side', $11)) and ($12::text is null or o.state ->> 'origin' = $12)
   and ($13::text is null or strpos(lower(concat_ws(E'\\n', o.order_id, o.state ->> 'clOrdId', o.state ->> 'clientOrderRef',
     o.state ->> 'venueOrderId', o.state ->> 'commandId', o.state ->> 'callerRef')), lower($13)) > 0)`;
 

@@ -3,6 +3,7 @@ import { type Command, isUnresolved } from '../domain/command.ts';
 import { addDecimals, parseDecimal } from '../domain/decimal.ts';
 import { commandExposure } from '../domain/limits.ts';
 import type { Order, Stream } from '../domain/order.ts';
+import { orderWord } from '../domain/order-word.ts';
 import { accountsOf } from './account-scope.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 import type { AccountScope, ExposureRow } from './order-reads.ts';
@@ -86,7 +87,7 @@ function placeOfCommand({ request }: Command, order: Order | null): Place {
   }
   const { terms } = request;
   const outcome = 'outcome' in terms ? terms.outcome : undefined;
-  return placeOf({ account_id, stream, symbol: terms.symbol, outcome, side: terms.side });
+  return placeOf({ account_id, stream, symbol: terms.symbol, outcome, side: orderWord(terms.side) });
 }
 
 interface PlaceRow extends Pick<OpenRow, 'account_id' | 'stream' | 'symbol' | 'side'> {

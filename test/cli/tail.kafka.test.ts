@@ -91,7 +91,7 @@ describe('tail', () => {
 
   it('prints one account only, a line for people each', async () => {
     const { out } = await run(['tail', '--from-beginning', '--account', 'A-2', '--count', '1']);
-    expect(out).toMatch(/^14:30:01\.250 {2}A-2 {2}account:o-2 {2}r1 .*BUY AAPL.*\n$/);
+    expect(out).toMatch(/^14:30:01\.250 {2}A-2 {2}account:o-2 {2}r1 .*buy AAPL.*\n$/);
   });
 
   it('follows what comes, and ends without fault when it is interrupted', async () => {

@@ -71,7 +71,7 @@ describe('a place', () => {
   it('whose order has another account, symbol or side is in conflict, and bound to nothing', async () => {
     const rig = await CommandRig.leading();
     const id = await unknownPlace(rig);
-    const { commandId: _, ...foreign } = rig.landed(id, { side: 'SELL', origin: 'external' });
+    const { commandId: _, ...foreign } = rig.landed(id, { side: 'sell', origin: 'external' });
     rig.commit(foreign, { commandId: id });
     await rig.clock.advance(10);
     expect(rig.command(id)).toMatchObject({ state: 'conflict', reason: { code: 'OTHER_IDENTITY' } });

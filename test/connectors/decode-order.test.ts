@@ -162,7 +162,7 @@ describe('an account order', () => {
       orderId: 'ord-1',
       accountId: 'acct-1',
       instrument: { kind: 'equity', symbol: 'AAPL' },
-      side: 'BUY',
+      side: 'buy',
       orderType: 'limit',
       timeInForce: 'day',
       status: 'new',
@@ -196,6 +196,15 @@ describe('an account order', () => {
     expect(view).toMatchObject({ status, pendingAction, statusRaw: ordStatus });
   });
 
+  it.each([
+    ['BUY', 'buy'],
+    ['SELL_SHORT', 'sell_short'],
+    ['BUY_TO_COVER', 'buy_to_cover'],
+    ['SELL_SHORT_EXEMPT', 'sell_short_exempt'],
+  ])('of side %s has the side %s, in the case of prediction orders', (side, written) => {
+    expect(readable(fromStream('account', { ...accountRow, side })).view.side).toBe(written);
+  });
+
   it('with legs is an option order', () => {
     const legs = [
       { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1.0', positionEffect: 'OPEN' },
@@ -206,8 +215,8 @@ describe('an account order', () => {
       kind: 'option',
       symbol: 'AAPL',
       legs: [
-        { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' },
-        { symbol: 'AAPL261218C00210000', side: 'SELL', ratioQty: '1' },
+        { symbol: 'AAPL261218C00200000', side: 'buy', ratioQty: '1', positionEffect: 'open' },
+        { symbol: 'AAPL261218C00210000', side: 'sell', ratioQty: '1' },
       ],
     });
   });

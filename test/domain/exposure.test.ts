@@ -9,7 +9,7 @@ describe('exposure', () => {
         accountId: 'acct-1',
         stream: 'account',
         symbol: 'AAPL',
-        side: 'BUY',
+        side: 'buy',
         quantity: '10',
       });
     }

@@ -99,7 +99,7 @@ describe('an account order', () => {
 
     it.each<[string, Partial<OrderView>]>([
       ['accountId', { accountId: 'acct-2' }],
-      ['side', { side: 'SELL' }],
+      ['side', { side: 'sell' }],
       ['instrument.symbol', { instrument: { kind: 'equity', symbol: 'MSFT' } }],
       ['instrument.kind', { instrument: { kind: 'option', symbol: 'AAPL' } }],
     ])('about its %s is a conflict that changes nothing', (field, over) => {
@@ -114,7 +114,7 @@ describe('an account order', () => {
   });
 
   describe('with legs', () => {
-    const leg = { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
+    const leg = { symbol: 'AAPL261218C00200000', side: 'buy', ratioQty: '1', positionEffect: 'open' };
     const option = at(0, { instrument: { kind: 'option', symbol: 'AAPL', legs: [leg] } });
 
     it('learns them from the source that has them, and keeps them', () => {

@@ -40,10 +40,10 @@ describe('an order of equal terms', () => {
     expect(resembles(unknown, order(over))).toBe(false);
   });
 
-  const leg = { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1' };
+  const leg = { symbol: 'AAPL261218C00200000', side: 'buy', ratioQty: '1' };
 
   it.each<Partial<Order>>([
-    { side: 'SELL' },
+    { side: 'sell' },
     { quantity: '11' },
     { price: '191.4' },
     { stopPrice: '190' },

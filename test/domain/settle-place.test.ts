@@ -99,7 +99,11 @@ describe('an unknown place', () => {
     },
   };
   const asAsked = {
-    account: { ...equityOrder, stopPrice: '190', instrument: { ...equityOrder.instrument, legs } },
+    account: {
+      ...equityOrder,
+      stopPrice: '190',
+      instrument: { ...equityOrder.instrument, legs: legs.map((leg) => ({ ...leg, side: 'buy' })) },
+    },
     prediction: { ...predictionOrder, stopPrice: '0.3', expireTime: '2026-12-01T01:00:00+01:00' },
   };
 

@@ -124,7 +124,7 @@ describe('the console in Chromium', () => {
     const { address, add } = await inMemory({
       stream: { pollEveryMs: 20, pollGapMs: 1, maxAgeMs: 1_000, heartbeatEveryMs: 200 },
     });
-    for (let at = 0; at < 30; at += 1) add({ orderId: `o-${at}`, side: at % 2 === 0 ? 'BUY' : 'SELL' });
+    for (let at = 0; at < 30; at += 1) add({ orderId: `o-${at}`, side: at % 2 === 0 ? 'buy' : 'sell' });
     const page = await openTab();
     await page.goto(`${address}/console`);
     await page.getByText('30 orders').waitFor();
@@ -134,7 +134,7 @@ describe('the console in Chromium', () => {
     // The service ends each stream after a second; the page connects again and goes on by its id.
     for (let cut = 1; cut <= 3; cut += 1) {
       const connectedAgain = page.waitForRequest((request) => request.url().includes('/v1/stream'));
-      for (let at = 0; at < 10; at += 1) add({ orderId: `cut-${cut}-${at}`, side: 'SELL' });
+      for (let at = 0; at < 10; at += 1) add({ orderId: `cut-${cut}-${at}`, side: 'sell' });
       await connectedAgain;
     }
     await page.getByText('45 orders').waitFor();

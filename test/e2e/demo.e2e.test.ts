@@ -113,7 +113,7 @@ it('the demo ends by itself after its seconds, proves that nothing was lost, and
     'lost      ⇒ rejected',
   ])
     expect(demo.err, verdict).toContain(verdict);
-  expect(demo.err, 'the order that landed late, as a consumer reads it').toMatch(/r1 .* 0 of 5 BUY KO limit at 1$/m);
+  expect(demo.err, 'the order that landed late, as a consumer reads it').toMatch(/r1 .* 0 of 5 buy KO limit at 1$/m);
   expect(demo.out.trimEnd(), 'stdout is for the proof alone').not.toContain('\n');
   expect(demo.err, 'updates as the consumer reads them').toMatch(/ {2}(prediction|account):\S+ {2}r\d+ /);
   expect(demo.err).toContain('Where to look next');

@@ -28,7 +28,7 @@ beforeAll(async () => {
   rig.reads.commands = [{ command: sampleCommand(), evidence: [] }];
   rig.reads.accountRows = [{ stream: 'account', accountId: 'ACC-1', isSim: true, openOrders: 1 }];
   const exposed = { openOrders: 1, openQuantity: '60', unresolvedCommands: 0, unresolvedQuantity: '0' };
-  rig.reads.exposureRows = [{ accountId: 'ACC-1', stream: 'account', symbol: 'AAPL', side: 'BUY', ...exposed }];
+  rig.reads.exposureRows = [{ accountId: 'ACC-1', stream: 'account', symbol: 'AAPL', side: 'buy', ...exposed }];
   rig.commands.inForce = [
     { haltId: 'h-1', scope: { kind: 'account', accountId: 'ACC-1' }, cause: 'operator', reason: 'a', by: 'b', sinceMs: 0 },
   ];

@@ -176,7 +176,7 @@ describe('GET /v1/orders/{stream}/{orderId}/updates', () => {
 describe('the other reads', () => {
   it('show accounts, exposure and halts', async () => {
     rig.reads.accountRows = [{ stream: 'account', accountId: 'ACC-1', isSim: true, openOrders: 2 }];
-    const row = { accountId: 'ACC-1', stream: 'account', symbol: 'AAPL', side: 'BUY', openOrders: 2 } as const;
+    const row = { accountId: 'ACC-1', stream: 'account', symbol: 'AAPL', side: 'buy', openOrders: 2 } as const;
     const sums = { openQuantity: '60.5', unresolvedCommands: 1, unresolvedQuantity: '10' };
     rig.reads.exposureRows = [{ ...row, ...sums }];
     expect((await get('/v1/accounts')).body).toEqual({ items: rig.reads.accountRows, statesKnown: false });

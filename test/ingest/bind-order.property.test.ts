@@ -49,7 +49,7 @@ function bindingOf(order: number, kind: Kind): Binding {
     stream: 'account',
     accountId: kind === 'other_account' ? 'somebody-else' : equityView.accountId,
     symbol: kind === 'other_symbol' ? 'OTHER' : equityView.instrument.symbol,
-    side: kind === 'other_side' ? 'SELL_SHORT' : equityView.side,
+    side: kind === 'other_side' ? 'sell_short' : equityView.side,
   };
 }
 

@@ -44,7 +44,7 @@ describe('binding an order', () => {
   it.each([
     ['account', { accountId: 'another' }],
     ['symbol', { symbol: 'OTHER' }],
-    ['side', { side: 'SELL_SHORT' }],
+    ['side', { side: 'sell_short' }],
     ['stream', { stream: 'prediction' as const }],
   ])('keeps an order with another %s external, with a row that says so', (_what, other) => {
     const bound = bindOrder(view, attemptId, { ...binding, ...other });

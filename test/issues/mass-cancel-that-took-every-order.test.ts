@@ -30,10 +30,10 @@ async function rigWithOrders() {
     ...equityView,
     ...elsewhere,
     orderId: 'short',
-    side: 'SELL_SHORT',
+    side: 'sell_short',
     instrument: { kind: 'equity', symbol: 'MSFT' },
   });
-  rig.commit({ ...equityView, ...elsewhere, orderId: 'cover', side: 'BUY_TO_COVER', clOrdId: 'theirs-9' });
+  rig.commit({ ...equityView, ...elsewhere, orderId: 'cover', side: 'buy_to_cover', clOrdId: 'theirs-9' });
   rig.commit({ ...predictionView, ...elsewhere, orderId: 'cut', side: 'buy' });
   rig.commit({ ...predictionView, ...elsewhere, orderId: 'cut-sold', side: 'sell', clientOrderRef: 'grid-7' });
   return rig;

@@ -12,7 +12,8 @@ export function expectedOrder(order: ExchangeOrder): ExpectedOrder {
   const shared = {
     accountId: terms.account.id,
     symbol: terms.symbol,
-    side: terms.side,
+    // The platform writes capitals on accounts; records write small letters on both streams.
+    side: terms.side.toLowerCase(),
     cumQty: formatFixed(order.cumQty),
     leavesQty: formatFixed(leavesOf(order)),
     avgPrice: order.cumQty === 0n ? undefined : formatFixed(averagePrice(order.notional, order.cumQty)),

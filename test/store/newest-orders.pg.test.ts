@@ -6,7 +6,7 @@ import { all, only, readRig } from '../support/read-rig.ts';
 import { rowsRead } from '../support/rows-read.ts';
 
 const statuses = ['new', 'filled', 'partially_filled', 'canceled'] as const;
-const sides = ['buy', 'SELL_SHORT', 'BUY_TO_COVER', 'sell'];
+const sides = ['buy', 'sell_short', 'buy_to_cover', 'sell'];
 const isOpen = (status: string) => status === 'new' || status === 'partially_filled';
 
 describe('orders by newest change', () => {

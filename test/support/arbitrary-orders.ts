@@ -18,7 +18,7 @@ export const equityView: OrderView = {
   orderId: 'ord-1',
   accountId: 'acct-1',
   instrument: { kind: 'equity', symbol: 'AAPL' },
-  side: 'BUY',
+  side: 'buy',
   orderType: 'limit',
   timeInForce: 'day',
   status: 'new',

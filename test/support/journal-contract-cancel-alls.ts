@@ -115,8 +115,8 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       await rig.show({ ...withoutReference, orderId: 'c' });
       await rig.show({ ...equityView, orderId: 'over', status: 'canceled' });
       expect(await rig.journal.openOrders('acct-1', undefined, 10)).toEqual([
-        { stream: 'account', orderId: 'a', symbol: 'AAPL', side: 'BUY', principal: 'robot', references: ['grid-7', 'client-1'] },
-        { stream: 'account', orderId: 'c', symbol: 'AAPL', side: 'BUY', principal: 'grid', references: ['grid-8'] },
+        { stream: 'account', orderId: 'a', symbol: 'AAPL', side: 'buy', principal: 'robot', references: ['grid-7', 'client-1'] },
+        { stream: 'account', orderId: 'c', symbol: 'AAPL', side: 'buy', principal: 'grid', references: ['grid-8'] },
         { stream: 'prediction', orderId: 'b', symbol: 'FED-CUT', side: 'sell', references: ['theirs'] },
       ]);
     });

@@ -188,7 +188,7 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       [
         'an option by a hundred shares',
         {
-          instrument: { kind: 'option', symbol: 'AAPL', legs: [{ symbol: 'X', side: 'BUY', ratioQty: '2' }] },
+          instrument: { kind: 'option', symbol: 'AAPL', legs: [{ symbol: 'X', side: 'buy', ratioQty: '2' }] },
           price: '1',
           working: { quantity: '10', price: '1' },
         },

@@ -247,8 +247,7 @@ function symbolOf({ request }: Command, { openOrders }: JournaledAccount): strin
 function orderValue(order: Order, account: JournaledAccount): Decimal | null {
   const { leavesQty, side, working, price = null, stopPrice = null, instrument } = order;
   if (leavesQty === '0') return '0';
-  if (order.stream === 'prediction')
-    return multiplyDecimals(leavesQty, side.toLowerCase() === 'buy' ? (working.price ?? price ?? '1') : '1');
+  if (order.stream === 'prediction') return multiplyDecimals(leavesQty, side === 'buy' ? (working.price ?? price ?? '1') : '1');
   const { legs = [] } = instrument;
   const shares =
     instrument.kind !== 'option' ? '1' : legs.length === 1 ? multiplyDecimals('100', legs[0]?.ratioQty ?? '1') : '100';

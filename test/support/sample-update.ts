@@ -7,7 +7,7 @@ const view: OrderView = {
   orderId: 'ord-1',
   accountId: 'ACC-1',
   instrument: { kind: 'equity', symbol: 'AAPL' },
-  side: 'BUY',
+  side: 'buy',
   orderType: 'limit',
   timeInForce: 'day',
   status: 'partially_filled',

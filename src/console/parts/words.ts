@@ -27,9 +27,9 @@ export function statusTone(status: string): 'live' | 'done' | 'over' | 'bad' | '
   return ['canceled', 'expired', 'replaced', 'done_for_day'].includes(status) ? 'over' : 'live';
 }
 
-/** `BUY_TO_COVER` as `buy to cover`. */
+/** `buy_to_cover` as `buy to cover`. */
 export function sideText(side: string): string {
-  return side.toLowerCase().replaceAll('_', ' ');
+  return side.replaceAll('_', ' ');
 }
 
 const fields: Readonly<Record<string, string>> = {

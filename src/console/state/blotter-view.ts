@@ -24,7 +24,7 @@ export interface BlotterView {
   readonly stream?: Stream;
   readonly account?: string;
   readonly symbol?: string;
-  /** A direction, as for a cancel-all: `buy` takes `BUY_TO_COVER` too. */
+  /** A direction, as for a cancel-all: `buy` takes `buy_to_cover` too. */
   readonly side?: 'buy' | 'sell';
   readonly status?: string;
   readonly origin?: 'tidemark' | 'external';

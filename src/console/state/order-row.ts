@@ -52,9 +52,9 @@ export function isNewer(candidate: OrderRow, known: OrderRow | undefined): boole
   return candidate.revision > known.revision;
 }
 
-/** `BUY` and `BUY_TO_COVER` buy; everything else sells. */
+/** `buy` and `buy_to_cover` buy; everything else sells. */
 export function directionOf(side: string): 'buy' | 'sell' {
-  return /^buy/i.test(side) ? 'buy' : 'sell';
+  return side.startsWith('buy') ? 'buy' : 'sell';
 }
 
 const over = new Set(['filled', 'replaced', 'canceled', 'expired', 'rejected']);
