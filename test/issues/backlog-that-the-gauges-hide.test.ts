@@ -6,14 +6,14 @@ import { relayDefaults } from '../../src/publish/relay-options.ts';
 import { StateWriter, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { LaneLog } from '../support/lane-log.ts';
 import { LossyPublisher } from '../support/lossy-publisher.ts';
-import { MemoryUpdateLog } from '../support/memory-update-log.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 function parts() {
   const clock = new VirtualClock();
-  const log = new MemoryUpdateLog(clock);
+  const log = new LaneLog(clock);
   const lease = new Lease(clock, 3_600_000);
   lease.confirm(1n, 0);
   const metrics = createMetrics();

@@ -4,7 +4,7 @@ import { PublishError, type StatePublisher } from '../../src/publish/publisher.t
 import { StateWriter, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { MemoryUpdateLog } from '../support/memory-update-log.ts';
+import { LaneLog } from '../support/lane-log.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -12,7 +12,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 // long, and the standby waits.
 it('ends at once when the state topic could not be written a moment ago', async () => {
   const clock = new VirtualClock();
-  const log = new MemoryUpdateLog(clock);
+  const log = new LaneLog(clock);
   const lease = new Lease(clock, 3_600_000);
   lease.confirm(1n, 0);
   let tries = 0;

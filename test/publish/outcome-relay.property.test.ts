@@ -54,6 +54,7 @@ describe('steps of commands on their way to Kafka, with everything failing now a
         relay.begin();
         await clock.advance(20_000);
 
+        expect(publisher.violations).toEqual([]);
         expect(log.published.size).toBe(log.rows.length);
         const firsts = new Map<string, Set<string>>();
         for (const { key, payload } of publisher.arrived) firsts.set(key, (firsts.get(key) ?? new Set()).add(payload));

@@ -25,6 +25,7 @@ async function relayOnVirtualTime(leaseMs = 1_000_000) {
     await clock.advance(5_000);
     await drained;
     expect(clock.armed).toBe(0);
+    expect(publisher.violations).toEqual([]);
   });
   const arrived = () => publisher.arrived.map(({ payload }) => payload);
   return { clock, log, lease, publisher, metrics, relay, arrived };

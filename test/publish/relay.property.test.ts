@@ -6,13 +6,20 @@ import type { PublishRow } from '../../src/publish/publisher.ts';
 import { Relay } from '../../src/publish/relay.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { type Fate, LossyPublisher } from '../support/lossy-publisher.ts';
-import { MemoryUpdateLog } from '../support/memory-update-log.ts';
+import type { RequestFate } from '../simulation/memory-broker.ts';
+import { LaneLog } from '../support/lane-log.ts';
+import { LossyPublisher } from '../support/lossy-publisher.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const row = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ topic: fc.constant('updates' as const), key: fc.constantFrom('a', 'b', 'c', 'd') }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      topic: fc.constant('updates' as const),
+      key: fc.constantFrom('prediction:a', 'prediction:b', 'prediction:c', 'prediction:d'),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ topic: fc.constant('continuity' as const), key: fc.constant('acc') }) },
 );
 
@@ -35,24 +42,24 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('kafka' as const),
-      fate: fc.constantFrom<Fate>('ok', 'refused', 'answer_lost', 'torn'),
+      fate: fc.constantFrom<RequestFate>('ok', 'refused', 'answer_lost', 'torn'),
       delayMs: fc.constantFrom(0, 1, 5, 40, 500),
     }),
   },
   {
     weight: 2,
-    arbitrary: fc.record({ do: fc.constant('database' as const), down: fc.boolean(), delayMs: fc.constantFrom(0, 1, 20, 300) }),
+    arbitrary: fc.record({ do: fc.constant('database' as const), down: fc.boolean(), answerMs: fc.constantFrom(0, 1, 20, 300) }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('reclaim' as const), answerMs: fc.nat(300) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('reclaim' as const), replyMs: fc.nat(300) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('freeze' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('next term' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('new process' as const) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-class World {
+class RelayWorld {
   readonly clock = new VirtualClock();
-  readonly log = new MemoryUpdateLog(this.clock);
+  readonly log = new LaneLog(this.clock);
   readonly lease = new Lease(this.clock, 3000);
   readonly publisher: LossyPublisher;
   private relay: Relay;
@@ -118,7 +125,7 @@ class World {
   async perform(now: Step): Promise<void> {
     if (now.do === 'wait') await this.clock.advance(now.ms);
     if (now.do === 'kafka') Object.assign(this.publisher, { fate: () => now.fate, delayMs: now.delayMs });
-    if (now.do === 'database') Object.assign(this.log, { down: now.down, delayMs: now.delayMs });
+    if (now.do === 'database') Object.assign(this.log, { down: now.down, answerMs: now.answerMs });
     if (now.do === 'commit') {
       const batch = this.log.commit(now.rows);
       if (now.hand === 'missed') this.relay.missedCommitted();
@@ -127,7 +134,7 @@ class World {
     if (now.do === 'reclaim') {
       this.log.epoch += 1n;
       const { epoch } = this.log;
-      this.clock.after(now.answerMs, () => {
+      this.clock.after(now.replyMs, () => {
         // Reclaims take turns, so an older answer never comes last.
         if (epoch > this.leaseEpoch) this.leaseEpoch = epoch;
         if (this.leaseHeld) this.lease.confirm(this.leaseEpoch, this.clock.monotonicMs());
@@ -150,7 +157,7 @@ class World {
 
   async heal(): Promise<void> {
     this.leaseHeld = true;
-    Object.assign(this.log, { down: false, delayMs: 0 });
+    Object.assign(this.log, { down: false, answerMs: 0 });
     Object.assign(this.publisher, { fate: () => 'ok', delayMs: 1 });
     await this.clock.advance(12_000);
     this.expectSafe();
@@ -163,7 +170,8 @@ class World {
   }
 
   private expectSafe(): void {
-    this.expectAllBefore(this.log.positions.get('log') ?? 0n);
+    expect(this.publisher.violations).toEqual([]);
+    this.expectAllBefore(this.log.position('log'));
     const firsts = new Map<string, bigint[]>();
     for (const { key, payload } of this.first()) firsts.set(key, [...(firsts.get(key) ?? []), BigInt(payload)]);
     for (const [key, seqs] of firsts) {
@@ -189,12 +197,12 @@ describe('the relay', () => {
   it('brings every committed row to Kafka, first occurrences in order per key, whatever fails on the way', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(), async (steps, seed) => {
-        const world = new World(seed);
+        const world = new RelayWorld(seed);
         for (const now of steps) await world.perform(now);
         await world.heal();
         expect(world.first().length).toBe(world.log.rows.length);
         await world.stop();
-        expect(world.log.positions.get('log') ?? 0n).toBe(world.log.rows.at(-1)?.seq ?? 0n);
+        expect(world.log.position('log')).toBe(world.log.rows.at(-1)?.seq ?? 0n);
         const marks = world.log.rows.filter(({ topic }) => topic === 'continuity').map(({ payload }) => payload);
         expect([...new Set(world.publisher.acknowledged('continuity'))]).toEqual(marks);
       }),
@@ -207,7 +215,7 @@ describe('the relay', () => {
       fc.asyncProperty(
         fc.array(fc.tuple(fc.array(row, { maxLength: 4 }), fc.integer({ min: 5, max: 50 })), { maxLength: 40 }),
         async (batches) => {
-          const world = new World(1);
+          const world = new RelayWorld(1);
           await world.clock.advance(10);
           for (const [rows, ms] of batches) {
             await world.perform({ do: 'commit', rows, hand: 0 });

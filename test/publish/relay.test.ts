@@ -1,19 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Relay } from '../../src/publish/relay.ts';
 import { relayDefaults } from '../../src/publish/relay-options.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { LaneLog } from '../support/lane-log.ts';
 import { LossyPublisher } from '../support/lossy-publisher.ts';
-import { MemoryUpdateLog } from '../support/memory-update-log.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 function relayOnVirtualTime() {
   const clock = new VirtualClock();
-  const log = new MemoryUpdateLog(clock);
+  const log = new LaneLog(clock);
   const lease = new Lease(clock, 3000);
   const publisher = new LossyPublisher(clock, seededRandom(1));
+  onTestFinished(() => expect(publisher.violations).toEqual([]));
   const metrics = createMetrics();
   lease.confirm(1n, 0);
   const relay = new Relay(
@@ -83,7 +84,7 @@ describe('the relay', () => {
     const drained = relay.drain(new AbortController().signal);
     await clock.advance(100);
     await drained;
-    expect(log.positions.get('log')).toBe(last.lastSeq);
+    expect(log.position('log')).toBe(last.lastSeq);
   });
 
   it('gives up draining with the first failure: the log keeps the rest', async () => {

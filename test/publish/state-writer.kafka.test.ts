@@ -5,14 +5,14 @@ import { TransactionalPublisher, transactionalPublisherDefaults } from '../../sr
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../support/kafka-fixture.ts';
-import { MemoryUpdateLog } from '../support/memory-update-log.ts';
+import { LaneLog } from '../support/lane-log.ts';
 import { eventually } from '../support/poll.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 const brokers = inject('kafkaBrokers');
 
 /** One process's state writer on a log that several share. */
-function writerOn(log: MemoryUpdateLog, topic: string): { writer: StateWriter; publisher: TransactionalPublisher } {
+function writerOn(log: LaneLog, topic: string): { writer: StateWriter; publisher: TransactionalPublisher } {
   const { relay } = createMetrics();
   const lease = new Lease(systemClock, 3_600_000);
   lease.confirm(log.epoch, systemClock.monotonicMs());
@@ -30,7 +30,7 @@ function writerOn(log: MemoryUpdateLog, topic: string): { writer: StateWriter; p
 describe('the state writer on a real broker', () => {
   it('keeps the newest state of each order on the topic, over a change of holder', async () => {
     const { state } = await freshTopics(brokers);
-    const log = new MemoryUpdateLog(systemClock);
+    const log = new LaneLog(systemClock);
     const commit = (writer: StateWriter, count: number) => {
       const batch = log.commit(Array.from({ length: count }, (_, i) => ({ topic: 'updates', key: `prediction:${i % 7}` })));
       writer.writeCommitted(batch);
@@ -42,7 +42,7 @@ describe('the state writer on a real broker', () => {
       commit(first.writer, 10);
       await systemClock.sleep(10);
     }
-    await eventually(() => expect(log.positions.get('state')).toBe(log.rows.at(-1)?.seq));
+    await eventually(() => expect(log.position('state')).toBe(log.rows.at(-1)?.seq));
 
     // The lane goes to another process; the first one believes that it still holds it.
     log.epoch += 1n;
@@ -54,7 +54,7 @@ describe('the state writer on a real broker', () => {
       commit(first.writer, 1);
       await systemClock.sleep(10);
     }
-    await eventually(() => expect(log.positions.get('state')).toBe(log.rows.at(-1)?.seq));
+    await eventually(() => expect(log.position('state')).toBe(log.rows.at(-1)?.seq));
     await Promise.all([first, second].map(({ writer }) => writer.drain(AbortSignal.timeout(5000))));
     await Promise.all([first, second].map(({ publisher }) => publisher.close()));
 

@@ -20,11 +20,16 @@ export interface BrokerFaults {
 
 export const noBrokerFaults: BrokerFaults = { refused: 0, lostAnswer: 0, torn: 0, late: 0, slowMs: 4 };
 
+/** What becomes of one request; see `BrokerFaults`. */
+export type RequestFate = 'ok' | 'refused' | 'answer_lost' | 'torn' | 'late';
+
 export type TopicName = PublishRow['topic'] | 'state';
 
 interface Producer {
   busy: boolean;
   cut: boolean;
+  /** Of its present request, by a script. */
+  fate?: RequestFate | undefined;
 }
 
 const partitions = 12;
@@ -39,6 +44,10 @@ export class MemoryBroker {
   faults: BrokerFaults = noBrokerFaults;
   /** Everything is refused while true. */
   down = false;
+  /** The fate of each request where a test says it, in place of the dice. */
+  script: (() => RequestFate) | undefined;
+  /** How long a part of the way takes that takes `mostMs` at most. */
+  passMs: (mostMs: number) => number = (mostMs) => this.random.next() * mostMs;
   /** What a correct client never does. */
   readonly violations: string[] = [];
   /** What a reader sees of each topic, in the order of arrival over all partitions. */
@@ -46,7 +55,8 @@ export class MemoryBroker {
   onAppend: (topic: TopicName, row: PublishRow, from: string) => void = () => {};
   /** Told when a process begins to send, by its name. */
   onSend: (from: string) => void = () => {};
-  private writers = 0;
+  /** How often a process has taken over the state topic: the last one may write. */
+  writers = 0;
   private readonly clock: Clock;
   private readonly random: Random;
 
@@ -120,43 +130,41 @@ export class MemoryBroker {
     producer.busy = true;
     try {
       await this.travel(producer, 'send');
-      await this.arrive(rows, from);
+      await this.arrive(rows, producer, from);
       await this.pass(2);
     } finally {
       producer.busy = false;
     }
   }
 
-  private async arrive(rows: readonly PublishRow[], from: string): Promise<void> {
-    const { lostAnswer, torn, late } = this.faults;
-    const dice = this.random.next();
-    if (dice < late) {
+  private async arrive(rows: readonly PublishRow[], producer: Producer, from: string): Promise<void> {
+    const fate = producer.fate ?? this.drawFate();
+    if (fate === 'late') {
       const laterMs = 50 + this.random.next() * 3000;
       this.clock.after(laterMs, () => this.append(rows, from));
       await this.pass(laterMs);
       throw new PublishError('timeout', 'no answer in time');
     }
-    if (dice < late + torn) {
+    if (fate === 'torn') {
       this.append(this.tear(rows), from);
       throw new PublishError('not_leader', 'a partition has another leader');
     }
     this.append(rows, from);
-    if (dice < late + torn + lostAnswer) throw new PublishError('connection', 'the connection broke behind the request');
+    if (fate === 'answer_lost') throw new PublishError('connection', 'the connection broke behind the request');
   }
 
   private async transact(rows: readonly LogRow[], producer: Producer, writer: number | undefined, from: string): Promise<void> {
-    const { lostAnswer, torn, late, slowMs } = this.faults;
     await this.travel(producer, 'begin');
-    await this.pass(slowMs * 3);
-    const dice = this.random.next();
-    if (dice < late) {
+    await this.pass(this.faults.slowMs * 3);
+    const fate = producer.fate ?? this.drawFate();
+    if (fate === 'late') {
       // The request lies somewhere; the writer gives up, and is a newer writer by the time it arrives.
       this.clock.after(this.random.next() * 5000, () => this.commit(rows, writer, from));
       throw new PublishError('timeout', 'no answer in time');
     }
-    if (dice < late + torn) throw new PublishError('not_leader', 'aborted');
+    if (fate === 'torn') throw new PublishError('not_leader', 'aborted');
     if (!this.commit(rows, writer, from)) throw new PublishError('fenced', 'a newer writer took over');
-    if (dice < late + torn + lostAnswer) throw new PublishError('timeout', 'the answer to the commit was lost');
+    if (fate === 'answer_lost') throw new PublishError('timeout', 'the answer to the commit was lost');
     await this.pass(2);
   }
 
@@ -167,14 +175,26 @@ export class MemoryBroker {
   }
 
   private async travel(producer: Producer, what: string): Promise<void> {
+    producer.fate = this.script?.();
     await this.pass(this.faults.slowMs);
-    if (this.down || producer.cut || this.random.next() < this.faults.refused) {
-      throw new PublishError('connection', `${what}: refused`);
-    }
+    if (this.down || producer.cut || this.refuses(producer)) throw new PublishError('connection', `${what}: refused`);
+  }
+
+  private refuses({ fate }: Producer): boolean {
+    return fate === undefined ? this.random.next() < this.faults.refused : fate === 'refused';
+  }
+
+  /** Of a request that was not refused. */
+  private drawFate(): RequestFate {
+    const { lostAnswer, torn, late } = this.faults;
+    const dice = this.random.next();
+    if (dice < late) return 'late';
+    if (dice < late + torn) return 'torn';
+    return dice < late + torn + lostAnswer ? 'answer_lost' : 'ok';
   }
 
   private pass(mostMs: number): Promise<void> {
-    return this.clock.sleep(this.random.next() * mostMs);
+    return this.clock.sleep(this.passMs(mostMs));
   }
 
   private append(rows: readonly PublishRow[], from: string): void {

@@ -46,6 +46,12 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
   readonly passedOver = new Set<string>();
   /** What a correct client never asks for. */
   readonly violations: string[] = [];
+  /** How long a call is on its way before it is looked at. */
+  callMs: () => number = () => this.random.next() * 3;
+  /** How long an answer about the log is on its way back: it says what was there when it was read. */
+  answerMs = 0;
+  /** From one row of the log to the next. Batches that are rolled back leave such holes. */
+  protected seqStep = 1n;
   /** Told in the same instant as each commit, with the rows of the log that it made. */
   onCommit: (batch: Batch, rows: readonly LogEntry[]) => void = () => {};
   private readonly lanes = new Map<number, LaneRow>();
@@ -58,8 +64,8 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
   /** Rises with each `restore`. */
   private incarnation = 0;
   private readonly onlySession = laneSession();
-  private nextSeq = 1n;
-  private readonly clock: Clock;
+  protected nextSeq = 1n;
+  protected readonly clock: Clock;
   private readonly random: Random;
 
   constructor(clock: Clock, random: Random) {
@@ -98,7 +104,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
       if (session.cut || this.down) return { kind: 'unknown', code: 'ECONNRESET' };
       if (dice < faults.retry) return { kind: 'retry', code: '40001' };
       if (dice < faults.retry + faults.lostBefore) return { kind: 'unknown', code: 'ECONNRESET' };
-      return this.locked(() => this.commit(batch));
+      return this.locked(() => this.transact(batch));
     })();
     const orphaned = dice >= 1 - faults.orphan;
     const answer = (async (): Promise<ApplyResult> => {
@@ -113,7 +119,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
     return answer;
   }
 
-  private async commit(batch: Batch): Promise<ApplyResult> {
+  private async transact(batch: Batch): Promise<ApplyResult> {
     const { incarnation } = this;
     const row = this.laneRow(batch.lane);
     if (row.epoch !== batch.epoch) return { kind: 'lane_lost' };
@@ -128,7 +134,13 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
       this.violations.push(`the log would hold ${twice.stream}:${twice.orderId} revision ${twice.revision} twice`);
       return { kind: 'poison', code: '23505', message: 'duplicate key' };
     }
+    return { kind: 'committed', lastSeq: this.write(batch) };
+  }
+
+  /** All that the transaction of a batch does, in one instant. Returns the seq of its last row in the log. */
+  protected write(batch: Batch): bigint | undefined {
     const nowMs = this.clock.nowMs();
+    const row = this.laneRow(batch.lane);
     row.batch = batch.number;
     this.renewed(row);
     for (const head of batch.heads) this.heads.set(orderKey(head.stream, head.orderId), { ...head, touchedMs: nowMs });
@@ -140,12 +152,13 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
       const topic = stream === 'continuity' ? 'continuity' : 'updates';
       const place = { lane: batch.lane, seq: this.nextSeq, batch: batch.number };
       this.log.push({ ...place, topic, key, payload, stream, orderId, revision, recordedMs: nowMs });
-      this.nextSeq += 1n;
+      this.nextSeq += this.seqStep;
     }
     this.quarantine.push(...batch.quarantine);
     for (const binding of batch.bindings ?? []) this.bindings.set(orderKey(binding.stream, binding.orderId), binding);
-    this.onCommit(batch, this.log.slice(first));
-    return { kind: 'committed', lastSeq: batch.updates.length > 0 ? this.nextSeq - 1n : undefined };
+    const rows = this.log.slice(first);
+    this.onCommit(batch, rows);
+    return rows.at(-1)?.seq;
   }
 
   async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
@@ -258,7 +271,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
 
   async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {
     await this.call();
-    return this.log.filter((row) => row.lane === lane && row.seq > afterSeq).slice(0, limit);
+    return this.answered(this.log.filter((row) => row.lane === lane && row.seq > afterSeq).slice(0, limit));
   }
 
   async readNewestAfter(lane: number, afterSeq: bigint, limit: number): Promise<{ rows: StoredLogRow[]; lastSeq: bigint }> {
@@ -274,23 +287,22 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
 
   async loadPosition(lane: number, cursor: RelayCursor): Promise<bigint> {
     await this.call();
-    return this.positions.get(`${lane} ${cursor}`) ?? 0n;
+    return this.answered(this.positionOf(lane, cursor));
   }
 
   async savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean> {
     await this.call();
-    if (this.laneRow(lane).epoch !== epoch) return false;
-    const saved = this.positions.get(`${lane} ${cursor}`) ?? 0n;
-    if (seq <= saved) return true;
-    if (seq > (this.log.findLast((row) => row.lane === lane)?.seq ?? 0n)) return false;
+    if (this.laneRow(lane).epoch !== epoch) return this.answered(false);
+    if (seq <= this.positionOf(lane, cursor)) return this.answered(true);
+    if (seq > (this.log.findLast((row) => row.lane === lane)?.seq ?? 0n)) return this.answered(false);
     this.positions.set(`${lane} ${cursor}`, seq);
-    return true;
+    return this.answered(true);
   }
 
   async pendingAfter(lane: number, afterSeq: bigint): Promise<{ rows: number; oldestMs: number | undefined }> {
     await this.call();
     const rows = this.log.filter((row) => row.lane === lane && row.seq > afterSeq);
-    return { rows: rows.length, oldestMs: rows[0]?.recordedMs };
+    return this.answered({ rows: rows.length, oldestMs: rows[0]?.recordedMs });
   }
 
   async load(): Promise<AccountRecord[]> {
@@ -333,7 +345,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
     this.renewals.set(row.epoch, this.clock.monotonicMs());
   }
 
-  private laneRow(lane: number): LaneRow {
+  protected laneRow(lane: number): LaneRow {
     const row = this.lanes.get(lane) ?? {
       holder: undefined,
       epoch: 0n,
@@ -346,8 +358,13 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
   }
 
   private async call(): Promise<void> {
-    await this.clock.sleep(this.random.next() * 3);
+    const ms = this.callMs();
+    if (ms > 0) await this.clock.sleep(ms);
     if (this.down || this.random.next() < this.faults.unreachable) throw new Error('the database cannot be reached');
+  }
+
+  private answered<T>(found: T): T | Promise<T> {
+    return this.answerMs > 0 ? this.clock.sleep(this.answerMs).then(() => found) : found;
   }
 
   private locked<T>(work: () => Promise<T>): Promise<T> {

@@ -1,42 +1,44 @@
-import { PublishError, type Publisher, type PublishRow } from '../../src/publish/publisher.ts';
+import type { Publisher, PublishRow } from '../../src/publish/publisher.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
+import { Host } from '../simulation/host.ts';
+import { MemoryBroker, type RequestFate } from '../simulation/memory-broker.ts';
 
-/** What becomes of a send: all arrives, nothing arrives, all arrives but the answer is lost, or each partition gets only the rows up to some point. */
-export type Fate = 'ok' | 'refused' | 'answer_lost' | 'torn';
-
-/** Kafka as the relay sees it. `arrived` is what a consumer would read, in the order of arrival. */
+/** The log topics of the simulator's broker as one relay sends to them, for tests of a relay: the test says the fate of each send and how long it takes. */
 export class LossyPublisher implements Publisher {
+  /** What a consumer would read, in the order of arrival. */
   readonly arrived: PublishRow[] = [];
-  private readonly answered: PublishRow[] = [];
   sends = 0;
   largestSend = 0;
+  /** Of a send that is answered. */
   delayMs = 1;
-  fate: () => Fate = () => 'ok';
+  fate: () => RequestFate = () => 'ok';
   /** Called before each send: for what must hold at that moment. */
   onSend: (rows: readonly PublishRow[]) => void = () => {};
-  private sending = false;
-  private readonly clock: Clock;
-  private readonly random: Random;
+  private readonly answered: PublishRow[] = [];
+  private readonly broker: MemoryBroker;
+  private readonly publisher: Publisher;
 
   constructor(clock: Clock, random: Random) {
-    this.clock = clock;
-    this.random = random;
+    this.broker = new MemoryBroker(clock, random);
+    this.broker.script = () => this.fate();
+    // The two parts of the way of a send take 4 and 2 ms at most.
+    this.broker.passMs = (mostMs) => (this.delayMs * mostMs) / 6;
+    this.broker.onAppend = (_topic, row) => this.arrived.push(row);
+    this.publisher = this.broker.publisher(new Host('relay', clock));
   }
 
   async publish(rows: readonly PublishRow[]): Promise<void> {
-    if (this.sending) throw new Error('two sends at once');
     this.onSend(rows);
-    this.sending = true;
     this.sends += 1;
     this.largestSend = Math.max(this.largestSend, rows.length);
-    const fate = this.fate();
-    if (fate === 'ok' || fate === 'answer_lost') this.arrived.push(...rows);
-    if (fate === 'torn') this.arrived.push(...this.tear(rows));
-    await this.clock.sleep(this.delayMs);
-    this.sending = false;
-    if (fate !== 'ok') throw new PublishError(fate, `the send was ${fate}`);
+    await this.publisher.publish(rows);
     this.answered.push(...rows);
+  }
+
+  /** What a correct relay never does: two sends at once, or two topics in one send. */
+  get violations(): readonly string[] {
+    return this.broker.violations;
   }
 
   /** The payloads of the rows of the topic whose send was answered, in the order of the answers. */
@@ -44,14 +46,7 @@ export class LossyPublisher implements Publisher {
     return this.answered.filter((row) => row.topic === topic).map(({ payload }) => payload);
   }
 
-  async close(): Promise<void> {}
-
-  /** A partition takes a send in order, so what arrives is a beginning of each key's rows. */
-  private tear(rows: readonly PublishRow[]): PublishRow[] {
-    const cut = new Set<string>();
-    return rows.filter((row) => {
-      if (this.random.next() < 0.3) cut.add(row.key);
-      return !cut.has(row.key);
-    });
+  close(): Promise<void> {
+    return this.publisher.close();
   }
 }

@@ -6,12 +6,12 @@ import { relayDefaults } from '../../src/publish/relay-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { MemoryUpdateLog } from './memory-update-log.ts';
+import { LaneLog } from './lane-log.ts';
 import { silentLog } from './silent-log.ts';
 
 /** A relay at work on the machine's clock, on a log in memory, with a source that commits as long as it is told to. */
 export class RunningRelay {
-  readonly log = new MemoryUpdateLog(systemClock);
+  readonly log = new LaneLog(systemClock);
   readonly metrics: Metrics = createMetrics();
   readonly relay: Relay;
   private committing = true;
@@ -66,7 +66,7 @@ export class RunningRelay {
 
   /** The last row that Kafka acknowledged, as far as it is saved. */
   get position(): bigint {
-    return this.log.positions.get('log') ?? 0n;
+    return this.log.position('log');
   }
 
   get lastSeq(): bigint {
