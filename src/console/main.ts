@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { html } from './parts/html.ts';
 import { ConsoleState } from './state/console-state.ts';
+import { FramePace } from './state/frame-pace.ts';
 import type { Ports, Timer } from './state/ports.ts';
 import { App } from './views/app.ts';
 
@@ -8,14 +9,20 @@ import { App } from './views/app.ts';
 
 const tokenName = 'tidemark.token';
 
+const monotonicMs = () => performance.now();
+
+function after(ms: number, run: () => void): Timer {
+  const timer = setTimeout(run, ms);
+  return { cancel: () => clearTimeout(timer) };
+}
+
+const pace = new FramePace({ monotonicMs, after, next: (run) => requestAnimationFrame(run) });
+
 const ports: Ports = {
   fetch: (path, request) => fetch(path, { ...request, credentials: 'omit', cache: 'no-store', redirect: 'error' }),
   nowMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
-  after: (ms, run): Timer => {
-    const timer = setTimeout(run, ms);
-    return { cancel: () => clearTimeout(timer) };
-  },
+  monotonicMs,
+  after,
   frame,
   random: () => Math.random(),
   newId,
@@ -35,7 +42,7 @@ function newId(): string {
 /** A hidden tab draws no frames, and must not let changes pile up: there it runs once a second. */
 function frame(run: () => void): void {
   if (document.hidden) setTimeout(run, 1000);
-  else requestAnimationFrame(run);
+  else pace.frame(run);
 }
 
 const root = document.getElementById('console');

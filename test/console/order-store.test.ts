@@ -98,6 +98,8 @@ describe('a list of orders', () => {
     store.takeUpdate(updateOf({ orderId: 'o5', revision: 2, quantity: '99999999999999999.5', cumQty: '0' }));
     draw();
     expect(list.rows.at(-1)?.orderId).toBe('o5');
+    for (const [at, { key }] of list.rows.entries()) expect(list.placeOf(key)).toBe(at);
+    expect(list.placeOf('account:none')).toBe(-1);
   });
 
   it('is empty after the store was cleared', () => {

@@ -2,7 +2,7 @@ import { type Signal, signal } from '@preact/signals-core';
 import { type BlotterView, filterOf, orderOf } from './blotter-view.ts';
 import type { OrderRow } from './order-row.ts';
 import type { OrderChanges, OrderStore } from './order-store.ts';
-import { exchangeRows } from './sorted-rows.ts';
+import { exchangeRows, placeIn } from './sorted-rows.ts';
 
 /**
  * The rows of one view, in its order. While it is paused the list stands still, and `waiting` counts the orders that changed meanwhile. Invariant: `shown` has
@@ -26,6 +26,12 @@ export class OrderList {
     this.end = store.listen((changes) => this.take(changes));
     this.rebuild();
   }
+
+  /** The index of an order in `rows`; -1 where it is not among them. */
+  readonly placeOf = (key: string): number => {
+    const row = this.shown.get(key);
+    return row === undefined ? -1 : placeIn(this.rows, row, this.rows.length, orderOf(this.view));
+  };
 
   show(view: BlotterView): void {
     this.view = view;

@@ -2,7 +2,7 @@
 type Compare<Row> = (a: Row, b: Row) => number;
 
 /** The place of `row` in sorted `rows`, or where it belongs. */
-function placeIn<Row>(rows: readonly Row[], row: Row, end: number, compare: Compare<Row>): number {
+export function placeIn<Row>(rows: readonly Row[], row: Row, end: number, compare: Compare<Row>): number {
   let [low, high] = [0, end];
   while (low < high) {
     const middle = (low + high) >>> 1;

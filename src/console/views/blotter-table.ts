@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import { isTyping } from '../parts/is-typing.ts';
@@ -11,9 +10,12 @@ import type { OrderRow } from '../state/order-row.ts';
 import type { Ports } from '../state/ports.ts';
 import { RowSlots } from '../state/row-slots.ts';
 import { columnsByName } from './blotter-columns.ts';
+import { BlotterRow, rowId } from './blotter-row.ts';
 
 interface TableProps {
   readonly rows: readonly OrderRow[];
+  /** The place of an order in `rows`; -1 where it is not among them. */
+  readonly placeOf: (key: string) => number;
   readonly view: BlotterView;
   readonly change: (over: Partial<BlotterView>) => void;
   readonly ports: Ports;
@@ -25,7 +27,7 @@ const phoneRowHeight = 62;
 const flashMs = 1_200;
 
 /** The table of orders: a grid of which only the rows in view exist. On a phone each row is a card of three lines, with the same cells. */
-export function BlotterTable({ rows, view, change, ports, empty }: TableProps) {
+export function BlotterTable({ rows, placeOf, view, change, ports, empty }: TableProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useMedia('(max-width: 760px)');
   const height = phone ? phoneRowHeight : rowHeight;
@@ -36,9 +38,13 @@ export function BlotterTable({ rows, view, change, ports, empty }: TableProps) {
     headHeight: phone ? 0 : rowHeight,
   });
   const [slots] = useState(() => new RowSlots<OrderRow>());
-  const [active, setActive] = useActiveRow(rows, reveal);
+  const [active, setActive] = useActiveRow({ rows, placeOf, reveal });
   const template = view.columns.map((name) => columnsByName[name].width).join(' ');
-  const [nowMs, monotonicMs] = [ports.nowMs(), ports.monotonicMs()];
+  const nowMs = ports.nowMs();
+  const shown = rows.slice(first, end);
+  const isNew = newRows(ports.monotonicMs());
+  // Where most rows flash, none stands out, and a flash that never ends costs a third of each frame.
+  const calm = shown.filter(isNew).length * 2 <= shown.length;
   return html`<div class="table" style=${{ '--columns': template }}>
     <div
       class="scroller"
@@ -52,19 +58,18 @@ export function BlotterTable({ rows, view, change, ports, empty }: TableProps) {
     >
       <div class="head row" role="row" aria-rowindex="1">${view.columns.map((name) => headCell(name, view, change))}</div>
       <div class="rows" role="rowgroup" style=${{ height: `${rows.length * height}px` }}>
-        ${slots.assign(rows.slice(first, end), first).map(
-          ({ slot, row, index }) => html`<div
+        ${slots.assign(shown, first).map(
+          ({ slot, row, index }) => html`<${BlotterRow}
             key=${slot}
-            id=${rowId(row.key)}
-            class=${`row${row.key === active ? ' active' : ''}`}
-            role="row"
-            aria-rowindex=${index + 2}
-            aria-selected=${row.key === active}
-            style=${{ height: `${height}px`, transform: `translateY(${index * height}px)` }}
-            onClick=${() => setActive(row.key)}
-          >
-            ${cellsOf(row, view.columns, { nowMs, monotonicMs })}
-          </div>`,
+            row=${row}
+            index=${index}
+            height=${height}
+            columns=${view.columns}
+            active=${row.key === active}
+            flashing=${calm && isNew(row)}
+            nowMs=${nowMs}
+            pick=${setActive}
+          />`,
         )}
       </div>
       ${rows.length === 0 && html`<p class="empty">${empty}</p>`}
@@ -72,8 +77,8 @@ export function BlotterTable({ rows, view, change, ports, empty }: TableProps) {
   </div>`;
 }
 
-function rowId(key: string): string {
-  return `row ${key}`.replace(/\s/g, '-');
+function newRows(monotonicMs: number): (row: OrderRow) => boolean {
+  return ({ arrivedMs }) => arrivedMs !== undefined && monotonicMs - arrivedMs < flashMs;
 }
 
 function headCell(name: ColumnName, { sort }: BlotterView, change: TableProps['change']) {
@@ -91,46 +96,21 @@ function headCell(name: ColumnName, { sort }: BlotterView, change: TableProps['c
   </div>`;
 }
 
-interface DrawnCells {
-  readonly columns: readonly ColumnName[];
-  readonly flashing: boolean;
-  readonly cells: readonly VNode[];
-}
-
-/** A row never changes, so its cells are made once: most rows of a frame are those of the frame before, and Preact passes equal views over. */
-const drawn = new WeakMap<OrderRow, DrawnCells>();
-
-function cellsOf(
-  row: OrderRow,
-  columns: readonly ColumnName[],
-  { nowMs, monotonicMs }: { readonly nowMs: number; readonly monotonicMs: number },
-): readonly VNode[] {
-  const flashing = row.arrivedMs !== undefined && monotonicMs - row.arrivedMs < flashMs;
-  const known = drawn.get(row);
-  if (known !== undefined && known.columns === columns && known.flashing === flashing) return known.cells;
-  // Two names in turn: an animation begins anew only when its name changes, also where another order takes the slot.
-  const flash = row.rank % 2 === 0 ? ' flash-even' : ' flash-odd';
-  const cells = columns.map((name) => {
-    const { cell, fields, number } = columnsByName[name];
-    // A new order changed in every field: one cell says so.
-    const flashes = flashing && (row.revision === 1 ? name === 'status' : fields.some((field) => row.changed.includes(field)));
-    return html`<div role="gridcell" class=${`cell col-${name}${number === true ? ' number' : ''}${flashes ? flash : ''}`}>${cell(row, nowMs)}</div>`;
-  });
-  drawn.set(row, { columns, flashing, cells });
-  return cells;
+interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf'> {
+  readonly reveal: (index: number) => void;
 }
 
 /** The row that the keys are on. It follows its order, not its place. */
-function useActiveRow(rows: readonly OrderRow[], reveal: (index: number) => void) {
+function useActiveRow({ rows, placeOf, reveal }: ActiveDeps) {
   const [active, setActive] = useState<string | undefined>(undefined);
   const go = useContext(Go);
-  const latest = useRef({ rows, active, reveal });
-  latest.current = { rows, active, reveal };
+  const latest = useRef({ rows, placeOf, active, reveal });
+  latest.current = { rows, placeOf, active, reveal };
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
-      const { rows, active, reveal } = latest.current;
-      const at = rows.findIndex((row) => row.key === active);
+      const { rows, placeOf, active, reveal } = latest.current;
+      const at = active === undefined ? -1 : placeOf(active);
       const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
       if (step !== undefined && rows.length > 0) {
         event.preventDefault();

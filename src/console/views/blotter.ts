@@ -56,7 +56,7 @@ export function Blotter({ state, view }: BlotterProps) {
         <button onClick=${() => saveCsv(csvOf(list.rows))}>CSV</button>
       </span>
     </div>
-    <${BlotterTable} rows=${rows} view=${view} change=${change} ports=${state.ports} empty=${emptyText(view, load)} />
+    <${BlotterTable} rows=${rows} placeOf=${list.placeOf} view=${view} change=${change} ports=${state.ports} empty=${emptyText(view, load)} />
   </section>`;
 }
 
