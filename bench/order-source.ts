@@ -135,7 +135,7 @@ export class OrderSource extends MemoryReads {
     const now = new Date().toISOString();
     const order = {
       ...this.template.order,
-      ...{ orderId, accountId, status, statusRaw: status.toUpperCase(), side: number % 2 === 0 ? 'BUY' : 'SELL', updatedAt: now },
+      ...{ orderId, accountId, status, statusRaw: status.toUpperCase(), side: number % 2 === 0 ? 'buy' : 'sell', updatedAt: now },
       ...{
         instrument: { ...this.template.order.instrument, symbol },
         quantity: '1000',
