@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sendRaw } from '../support/raw-socket.ts';
 import { ask, sha256, startRest } from '../support/rest-rig.ts';
@@ -42,8 +43,11 @@ describe('the console over HTTP', () => {
   });
 
   it('serves every file that it names, for good, plain or gzipped, without types', async () => {
-    const named = namedIn((await ask(`${rig.address}/console`)).text);
+    const { text } = await ask(`${rig.address}/console`);
+    const named = namedIn(text);
     expect(named.length).toBeGreaterThan(30);
+    // The import map also names packages that a later screen fetches.
+    const first = namedIn(text.replace(/<script type="importmap">.*?<\/script>/, ''));
     let bytes = 0;
     for (const path of named) {
       const plain = await ask(`${rig.address}${path}`, { headers: { 'accept-encoding': 'identity' } });
@@ -55,9 +59,32 @@ describe('the console over HTTP', () => {
         rig.address,
         `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`,
       );
-      bytes += Number(/content-length: (\d+)/i.exec(String(raw))?.[1]);
+      if (first.includes(path)) bytes += Number(/content-length: (\d+)/i.exec(String(raw))?.[1]);
     }
     expect(bytes).toBeLessThan(80_000);
+  });
+
+  it('fetches the modules of the first screen at once, and those of others when they are opened', async () => {
+    const { text } = await ask(`${rig.address}/console`);
+    const preloaded = namedIn(text.replace(/<script type="importmap">.*?<\/script>/, ''));
+    expect(preloaded.filter((path) => /\/views\/(?:blotter|runbook-page)\.ts$|uPlot\.esm/.test(path))).toEqual([
+      expect.stringMatching(/\/views\/blotter\.ts$/),
+    ]);
+    const [main = ''] = preloaded.filter((path) => path.endsWith('/main.ts'));
+    const later = await ask(`${rig.address}${main.replace('/main.ts', '/views/runbook-page.ts')}`);
+    expect([later.status, later.text.includes('RunbookPage')]).toEqual([200, true]);
+  });
+
+  it('serves the runbooks as they are written, as plain text', async () => {
+    const { status, headers, text } = await ask(`${rig.address}/console/runbooks/Quarantined.md`);
+    expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+      200,
+      'text/plain; charset=utf-8',
+      'private, no-cache',
+    ]);
+    expect(text).toBe(readFileSync('docs/runbooks/Quarantined.md', 'utf8'));
+    expect((await ask(`${rig.address}/console/runbooks/None.md`)).status).toBe(404);
+    expect((await ask(`${rig.address}/console/runbooks/Quarantined`)).text).toMatch(/^<!doctype html>/);
   });
 
   it('has nothing beside its files', async () => {

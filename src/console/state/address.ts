@@ -9,6 +9,7 @@ const parts: Readonly<Record<string, RegExp>> = {
   orderId: /^[^/]{1,512}$/,
   commandId: uuid,
   rowId: /^[1-9]\d{0,17}$/,
+  runbook: /^[A-Za-z-]{1,64}$/,
 };
 
 /** The address of each screen. */
@@ -23,6 +24,7 @@ const paths = {
   pipeline: '/console/pipeline',
   quarantine: '/console/quarantine',
   quarantined: '/console/quarantine/:rowId',
+  runbook: '/console/runbooks/:runbook',
   breakIt: '/console/break-it',
 } as const;
 export type ScreenName = keyof typeof paths;

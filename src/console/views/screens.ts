@@ -1,23 +1,18 @@
 import type { VNode } from 'preact';
 import { html } from '../parts/html.ts';
+import { lazyView } from '../parts/lazy-view.ts';
 import { blotterAddress, type ScreenName } from '../state/address.ts';
 import { viewOf } from '../state/blotter-view.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import type { Scope, Session } from '../state/session.ts';
 import { Blotter } from './blotter.ts';
 import { OrderPage } from './order-page.ts';
+import type { ScreenProps } from './screen-props.ts';
 
-export interface ScreenProps {
-  readonly state: ConsoleState;
-  /** The parts of the path, each of its grammar. */
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
-}
-
-/** The view of each address. */
+/** The view of each address. All but the first screens are fetched when they are opened. */
 export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) => VNode>>> = {
   blotter: ({ state, query }) => html`<${Blotter} state=${state} view=${viewOf(query)} />`,
   order: ({ state, params: { stream, orderId } }) => html`<${OrderPage} state=${state} stream=${stream} orderId=${orderId} />`,
+  runbook: lazyView(async () => (await import('./runbook-page.ts')).RunbookPage),
 };
 
 interface NavigationEntry {

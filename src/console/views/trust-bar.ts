@@ -2,6 +2,7 @@ import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
 import { lengthText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
+import { addressOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { allDoubts, doubtAddress, doubtName } from '../state/doubts.ts';
 import type { Doubt, StatusState } from '../state/status-watch.ts';
@@ -23,11 +24,20 @@ export function TrustBar({ state }: { readonly state: ConsoleState }) {
 function verdict(doubts: readonly Doubt[], complete: boolean) {
   if (doubts.length > 0)
     return doubts.map(
-      ({ name, detail }) => html`<${Link} class="badge warn" to=${doubtAddress(name)} title=${detail}>${doubtName(name)}<//>`,
+      ({ name, detail, runbook }) =>
+        html`<${Link} class="badge warn" to=${doubtAddress(name)} title=${detail}>${doubtName(name)}<//>${
+          runbook !== undefined && helpLink(runbook, doubtName(name))
+        }`,
     );
   // It says no more than is known.
   if (!complete) return html`<span class="badge good" title="The stream of updates is open">Live</span>`;
   return html`<span class="badge good" title="The service has no doubt about any account">Trusted</span>`;
+}
+
+/** To the page that says what to do. */
+function helpLink(runbook: string, doubt: string) {
+  const label = `What to do: ${doubt}`;
+  return html`<${Link} class="badge-help" to=${addressOf('runbook', { runbook })} title=${label} aria-label=${label}>?<//>`;
 }
 
 function factsOf({ status }: StatusState, { rate, silentMs }: ConsoleState['pulse']['value'], nowMs: number) {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { findPackageJSON, stripTypeScriptTypes } from 'node:module';
-import { dirname, extname, join, posix } from 'node:path';
+import { basename, dirname, extname, join, posix } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { consolePage, type PageText } from './console-page.ts';
 
@@ -17,13 +17,23 @@ export interface BuiltSite {
   readonly page: PageText;
   /** By address, from `/console/` on. */
   readonly files: ReadonlyMap<string, SiteFile>;
+  /** Runbooks by name, as they are written: plain text, which the page draws and `curl` can read. */
+  readonly runbooks: ReadonlyMap<string, SiteFile>;
 }
 
-/** The packages that the browser gets, as they are installed: `imports` names the file behind each name that our modules import. */
-const packages: readonly { readonly name: string; readonly imports: Readonly<Record<string, string>> }[] = [
+interface PackageFiles {
+  readonly name: string;
+  /** The file behind each name that our modules import. */
+  readonly imports: Readonly<Record<string, string>>;
+  readonly style?: string;
+}
+
+/** The packages that the browser gets, as they are installed. */
+const packages: readonly PackageFiles[] = [
   { name: 'preact', imports: { preact: 'dist/preact.mjs', 'preact/hooks': 'hooks/dist/hooks.mjs' } },
   { name: 'htm', imports: { htm: 'dist/htm.module.js' } },
   { name: '@preact/signals-core', imports: { '@preact/signals-core': 'dist/signals-core.module.js' } },
+  { name: 'uplot', imports: { uplot: 'dist/uPlot.esm.js' }, style: 'dist/uPlot.min.css' },
 ];
 
 const types: Readonly<Record<string, string>> = {
@@ -32,17 +42,21 @@ const types: Readonly<Record<string, string>> = {
   '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.md': 'text/plain; charset=utf-8',
 };
 
+interface SiteFolders {
+  /** The sources of the console. */
+  readonly console: string;
+  readonly runbooks: string;
+}
+
 /**
- * Makes the console from its sources in `folder`: types are stripped, nothing is bundled, every file keeps its name. Takes some hundred milliseconds of
+ * Makes the console from its sources: types are stripped, nothing is bundled, every file keeps its name. Takes some hundred milliseconds of
  * processor time, so the service does it in a worker. Throws when a source or a package is missing.
  */
-export function buildSite(folder: string): BuiltSite {
-  const own = globSync('**/*.{ts,css,svg}', { cwd: folder })
-    .sort()
-    .map((name) => [name.replaceAll('\\', '/'), readFileSync(join(folder, name))] as const);
-  if (own.length === 0) throw new Error(`no sources of the console in ${folder}`);
+export function buildSite(folders: SiteFolders): BuiltSite {
+  const own = filesIn(folders.console, '**/*.{ts,css,svg}');
   const build = hash('sha256', own.map(([name, bytes]) => `${name} ${hash('sha256', bytes)}`).join('\n')).slice(0, 12);
   const root = `/console/app/${build}`;
   const files = new Map<string, SiteFile>();
@@ -50,21 +64,62 @@ export function buildSite(folder: string): BuiltSite {
     const text = name.endsWith('.ts') ? stripTypeScriptTypes(bytes.toString()) : bytes;
     files.set(`${root}/${name}`, siteFile(name, Buffer.from(text)));
   }
+  const { imports, styles } = addPackages(files);
+  const isOwnStyle = (path: string) => path.startsWith(root) && path.endsWith('.css');
+  // The base comes first, then packages: a screen may say otherwise for itself.
+  const base = `${root}/styles/base.css`;
+  const screens = [...files.keys()].filter((path) => isOwnStyle(path) && path !== base);
+  const page = consolePage({
+    ...{ root, imports },
+    styles: [base, ...styles, ...screens],
+    modules: [...modulesFrom(`${root}/main.ts`, files, imports)],
+  });
+  const runbooks = filesIn(folders.runbooks, '*.md').map(
+    ([name, bytes]) => [basename(name, '.md'), siteFile(name, bytes)] as const,
+  );
+  return { page, files, runbooks: new Map(runbooks) };
+}
+
+function filesIn(folder: string, pattern: string): (readonly [name: string, bytes: Buffer])[] {
+  const names = globSync(pattern, { cwd: folder }).sort();
+  if (names.length === 0) throw new Error(`${folder} has no ${pattern}`);
+  return names.map((name) => [name.replaceAll('\\', '/'), readFileSync(join(folder, name))]);
+}
+
+function addPackages(files: Map<string, SiteFile>) {
   const imports: Record<string, string> = {};
-  for (const each of packages) {
-    const home = packageFolder(each.name);
+  const styles: string[] = [];
+  for (const { name, imports: named, style } of packages) {
+    const home = packageFolder(name);
     const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { readonly version: string };
-    const address = `/console/pkg/${each.name}@${version}`;
-    for (const [name, file] of Object.entries(each.imports)) {
-      imports[name] = `${address}/${file}`;
-      for (const path of filesFrom(home, file)) files.set(`${address}/${path}`, siteFile(path, readFileSync(join(home, path))));
+    const address = `/console/pkg/${name}@${version}`;
+    const add = (path: string) => files.set(`${address}/${path}`, siteFile(path, readFileSync(join(home, path))));
+    for (const [word, file] of Object.entries(named)) {
+      imports[word] = `${address}/${file}`;
+      for (const path of filesFrom(home, file)) add(path);
+    }
+    if (style === undefined) continue;
+    add(style);
+    styles.push(`${address}/${style}`);
+  }
+  return { imports, styles };
+}
+
+/** Addresses of a module and of every module that it needs before it can run. Those that it imports later, by `import()`, are not among them. */
+function modulesFrom(
+  first: string,
+  files: ReadonlyMap<string, SiteFile>,
+  imports: Readonly<Record<string, string>>,
+): ReadonlySet<string> {
+  const found = new Set<string>([first]);
+  for (const path of found) {
+    const text = Buffer.from(files.get(path)?.bytes ?? []).toString();
+    for (const [, name = ''] of text.matchAll(/\b(?:from|import)\s*["']([^"']+)["']/g)) {
+      const address = name.startsWith('.') ? posix.join(posix.dirname(path), name) : imports[name];
+      if (address !== undefined && files.has(address)) found.add(address);
     }
   }
-  const modules = [...files].filter(([, { type }]) => type.startsWith('text/javascript')).map(([path]) => path);
-  // The base comes first: a screen may say otherwise for itself.
-  const base = `${root}/styles/base.css`;
-  const styles = [...files.keys()].filter((path) => path.endsWith('.css') && path !== base);
-  return { page: consolePage({ root, imports, styles: [base, ...styles], modules }), files };
+  return found;
 }
 
 function siteFile(name: string, bytes: Buffer): SiteFile {

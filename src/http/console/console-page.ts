@@ -13,7 +13,7 @@ interface PageParts {
   readonly imports: Readonly<Record<string, string>>;
   /** Addresses of the style sheets, in the order in which they hold. */
   readonly styles: readonly string[];
-  /** Addresses of every module: fetched side by side, instead of one after another as each names the next. */
+  /** Addresses of the modules that the page needs at once: fetched side by side, instead of one after another as each names the next. */
   readonly modules: readonly string[];
 }
 

@@ -35,7 +35,10 @@ export class ConsoleSite {
     // As sources or as a package: the worker has the ending of this file. The warning says that Node may still change the function that strips types.
     const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const worker = new Worker(new URL(`./site-worker.${ending}`, import.meta.url), {
-      workerData: fileURLToPath(new URL('../../console', import.meta.url)),
+      workerData: {
+        console: fileURLToPath(new URL('../../console', import.meta.url)),
+        runbooks: fileURLToPath(new URL('../../../docs/runbooks', import.meta.url)),
+      },
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });
     // It must not keep a process alive that has been asked to stop.

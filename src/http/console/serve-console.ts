@@ -13,7 +13,9 @@ export function serveConsole(server: FastifyInstance, site: ConsoleSite): void {
   server.get('/console', (_request, reply) => sendPage(site, reply));
   server.get('/console/*', (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
-    return /^\/console\/(?:app|pkg)\//.test(path) ? sendFile(site, path, request, reply) : sendPage(site, reply);
+    if (/^\/console\/(?:app|pkg)\//.test(path)) return sendFile(site, path, request, reply);
+    const [, runbook] = /^\/console\/runbooks\/([\w-]+)\.md$/.exec(path) ?? [];
+    return runbook === undefined ? sendPage(site, reply) : sendRunbook(site, runbook, reply);
   });
 }
 
@@ -36,6 +38,15 @@ async function sendFile(site: ConsoleSite, path: string, request: FastifyRequest
   reply.header('content-type', file.type).header('cache-control', forGood).header('vary', varyWith(reply));
   if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(Buffer.from(file.bytes));
   return reply.header('content-encoding', 'gzip').send(Buffer.from(file.gzipped));
+}
+
+/** Not for good, as its address stays the same when its text changes. */
+async function sendRunbook(site: ConsoleSite, name: string, reply: FastifyReply): Promise<FastifyReply> {
+  const built = await site.site();
+  if (built === undefined) return notMade(reply);
+  const file = built.runbooks.get(name);
+  if (file === undefined) return sendMissing(reply, 'NOT_FOUND');
+  return reply.header('content-type', file.type).send(Buffer.from(file.bytes));
 }
 
 /** Beside the origin, which is there where other origins may use REST. */

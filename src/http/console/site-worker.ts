@@ -2,4 +2,4 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { buildSite } from './build-site.ts';
 
 // A worker: the compiler that strips the types takes memory and processor time that the service's own thread should not lose, and both end with the worker.
-parentPort?.postMessage(buildSite(String(workerData)));
+parentPort?.postMessage(buildSite(workerData));

@@ -1,0 +1,40 @@
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { html } from '../parts/html.ts';
+import { Link } from '../parts/link.ts';
+import { addressOf } from '../state/address.ts';
+import { type Answer, sentenceOf } from '../state/rest.ts';
+import { blocksOf, type RunbookBlock, type RunbookWord } from '../state/runbook-text.ts';
+import type { ScreenProps } from './screen-props.ts';
+
+/** The page of a doubt or an alert: its meaning, how to look, and what to do. */
+export function RunbookPage({ state, params: { runbook = '' } }: ScreenProps) {
+  const [answer, setAnswer] = useState<Answer<string> | undefined>(undefined);
+  useEffect(() => {
+    const abort = new AbortController();
+    void state.rest
+      .get<string>(`/console/runbooks/${encodeURIComponent(runbook)}.md`, {}, abort.signal, (text) => text)
+      .then((read) => abort.signal.aborted || setAnswer(read));
+    return () => abort.abort();
+  }, [state, runbook]);
+  if (answer === undefined) return html`<p class="alone" role="status">Reading the runbook …</p>`;
+  if (answer.kind === 'problem' && answer.status === 404) return html`<p class="alone">There is no runbook of this name.</p>`;
+  if (answer.kind !== 'ok') return html`<p class="alone" role="alert">${sentenceOf(answer)}</p>`;
+  return html`<article class="screen runbook">${blocksOf(answer.body).map(blockView)}</article>`;
+}
+
+function blockView(block: RunbookBlock): VNode {
+  if (block.kind === 'code') return html`<pre tabindex="0">${block.text}</pre>`;
+  if (block.kind === 'list') {
+    const items = block.items.map((item) => html`<li>${item.map(blockView)}</li>`);
+    return block.ordered ? html`<ol>${items}</ol>` : html`<ul>${items}</ul>`;
+  }
+  const words = block.words.map(wordView);
+  if (block.kind === 'title') return html`<p class="crumb">Runbook</p><h1>${words}</h1>`;
+  return block.kind === 'heading' ? html`<h2>${words}</h2>` : html`<p>${words}</p>`;
+}
+
+function wordView(word: RunbookWord): VNode | string {
+  if (word.kind === 'link') return html`<${Link} to=${addressOf('runbook', { runbook: word.name })}>${word.text}<//>`;
+  return word.kind === 'code' ? html`<code>${word.text}</code>` : word.text;
+}
