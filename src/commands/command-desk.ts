@@ -25,6 +25,7 @@ import type {
   CancelAllResult,
   CancelAllScope,
   Commands,
+  NextProbe,
   ReconcileResult,
   Submission,
   SubmitResult,
@@ -220,6 +221,10 @@ export class CommandDesk implements Commands, Service {
   /** Its figures are those of the accounts of the scope alone. */
   status(scope: AccountScope = { kind: 'all' }): DeskStatus {
     return { enabled: this.options.enabled, leading: this.leading !== undefined, ...this.book.sentAndUnresolved(scope) };
+  }
+
+  nextProbe(commandId: string): NextProbe | undefined {
+    return this.leading === undefined ? undefined : this.reconciler.nextProbe(commandId);
   }
 
   cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {

@@ -206,12 +206,22 @@ export interface OperatorActs {
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult>;
 }
 
+/** When the platform is asked about a command next, and how. In the past while the question is under way. */
+export interface NextProbe {
+  /** Wall time. */
+  readonly atMs: number;
+  /** `reference`: for an order with the reference of its attempt; `order`: for its order; `account`: by a complete read. */
+  readonly by: 'reference' | 'order' | 'account';
+}
+
 /** The command side as REST and the assembly see it. No call rejects. */
 export interface Commands {
   readonly operator: OperatorActs;
   submit(submission: Submission): Promise<SubmitResult>;
   /** Resolves with the command once it is final, or as it stands after `waitMs`. Undefined: there is no such command. */
   wait(commandId: string, waitMs: number): Promise<Command | undefined>;
+  /** Undefined: the platform is not asked about it, or another process does that. */
+  nextProbe(commandId: string): NextProbe | undefined;
   /**
    * Cancels every open order that the scope selects, with one command for each, and stays in force until the unresolved places are settled. The same key again
    * covers the same orders, and none that came later.

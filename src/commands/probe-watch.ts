@@ -6,6 +6,7 @@ import type { CommandJournal } from '../store/command-journal.ts';
 import type { AccountRead, AccountReads } from './account-reads.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { NextProbe } from './commands.ts';
 import { isFollowed, type Watched } from './watched.ts';
 
 /** A complete read, with which commands are judged. */
@@ -32,6 +33,8 @@ interface Wait {
   timer: Timer | undefined;
   /** Its probe is under way, and arms the next one when it ends. */
   probing: boolean;
+  /** The probe that is next, or under way. */
+  plan: ProbePlan;
   /** Ends the read that runs for this command alone. */
   readonly stop: AbortController;
 }
@@ -66,6 +69,16 @@ export class ProbeWatch {
     wait?.stop.abort();
   }
 
+  /** Undefined: the platform is not asked about it. */
+  nextProbe(entry: Watched): NextProbe | undefined {
+    const plan = this.waits.get(entry)?.plan;
+    if (plan === undefined) return undefined;
+    const { clock } = this.deps;
+    const direct = entry.command.request.kind === 'place' ? 'reference' : 'order';
+    const atMs = clock.nowMs() + Math.round(entry.sentAtMs + plan.atMs - clock.monotonicMs());
+    return { atMs, by: plan.kind === 'account' ? 'account' : direct };
+  }
+
   /** The term is over. */
   end(): void {
     for (const entry of [...this.waits.keys()]) this.forget(entry);
@@ -89,7 +102,8 @@ export class ProbeWatch {
     const probe = nextProbe(ageMs);
     const steps = [this.options.warnAfterMs, this.options.alarmAfterMs].filter((at) => at > ageMs);
     const dueMs = Math.min(probe.atMs, ...steps);
-    const wait = this.waits.get(entry) ?? { timer: undefined, probing: false, stop: new AbortController() };
+    const wait = this.waits.get(entry) ?? { timer: undefined, probing: false, plan: probe, stop: new AbortController() };
+    wait.plan = probe;
     this.waits.set(entry, wait);
     wait.timer?.cancel();
     wait.timer = clock.after(dueMs - ageMs, () => {

@@ -14,7 +14,7 @@ import { AccountReads } from './account-reads.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
-import type { ReconcileReport } from './commands.ts';
+import type { NextProbe, ReconcileReport } from './commands.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
 import { JournalSweep, LandingSweep } from './journal-sweep.ts';
 import { lookAfterRefusal, lookForSuccessor } from './look-at-order.ts';
@@ -139,6 +139,11 @@ export class Reconciler {
   /** Reads every account with commands that are followed, within the budget, and reports the result. */
   reconcile(scope: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileReport> {
     return reconcileNow({ ...this.deps, watch: this.watch }, scope);
+  }
+
+  nextProbe(commandId: string): NextProbe | undefined {
+    const entry = this.deps.book.get(commandId);
+    return entry === undefined ? undefined : this.watch.nextProbe(entry);
   }
 
   private look(row: LogRow, term: Term): void {

@@ -47,6 +47,12 @@ export const cursorField = z.string().min(1).max(longestCursor).exactOptional().
 export const accountField = z.string().regex(idKinds.accountId, 'must be 1 to 50 visible ASCII characters');
 export const streamField = z.enum(['account', 'prediction']);
 
+/** An id or a reference that a reader looks for. */
+export const searchField = z
+  .string()
+  .regex(/^[^\p{Cc}]{1,128}$/u, 'must be 1 to 128 characters without line breaks')
+  .exactOptional();
+
 /** The last microsecond that Postgres and ISO 8601 write with four digits of a year. */
 const lastMicros = 253_402_300_799_999_999n;
 const notAnInstant = 'must be a time in ISO 8601 with its zone, from 1970 on';

@@ -137,6 +137,20 @@ const timelineEntry = z.discriminatedUnion('what', [
   z.object({ what: z.literal('evidence'), ...evidence.shape }),
 ]);
 
+const recomputed = z
+  .object({
+    state: z.enum(commandStates),
+    because: z.string().describe('Short and stable: the rule of settling, `person`, `answer` or `refused_here`'),
+    rule: z.string().describe('The same for people'),
+    agrees: z
+      .boolean()
+      .describe(
+        'False: it is not the state that is stored. For a moment that is so between an update and the step that follows from it',
+      ),
+    complete: z.boolean().describe('False: some updates of the order were not at hand, so a difference proves nothing'),
+  })
+  .meta({ id: 'RecomputedVerdict', title: 'The verdict computed again, from the evidence and the updates of the order alone' });
+
 export const commandHistory = commandFields
   .extend({
     evidence: z.array(evidence),
@@ -146,6 +160,14 @@ export const commandHistory = commandFields
       .describe(
         'Unknown places: ids of orders with the same terms and no reference that explains them. Never a verdict: another caller may have placed the same',
       ),
+    recomputed,
+    nextProbe: z
+      .object({
+        at: instant.describe('In the past while it is under way'),
+        by: z.enum(['reference', 'order', 'account']).describe('`account`: a complete read of the account'),
+      })
+      .optional()
+      .describe('When the platform is asked about it next. Left out: it is not asked, or another process holds the lane'),
     timeline: z.array(timelineEntry).describe('Attempts and evidence in one order of time'),
   })
   .meta({ id: 'CommandHistory', title: 'A command with everything that is known about it' });

@@ -48,6 +48,8 @@ export interface CommandFilter {
   readonly idempotencyKey?: string;
   /** Exact match. */
   readonly callerRef?: string;
+  /** The command's id, or that of one of its attempts, its order's id, its key or its caller's reference: exact match. */
+  readonly q?: string;
 }
 
 /** A page, and where the next one begins; `next` is absent on the last. Cursors are opaque to callers; http encodes them. */

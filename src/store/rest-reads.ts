@@ -182,6 +182,10 @@ async function listCommands(
   if (filter.state !== undefined) add((place) => `c.state = ${place}`, filter.state);
   if (filter.idempotencyKey !== undefined) add((place) => `c.idempotency_key = ${place}`, filter.idempotencyKey);
   if (filter.callerRef !== undefined) add((place) => `c.caller_ref = ${place}`, filter.callerRef);
+  if (filter.q !== undefined) {
+    const id = `$${values.push(isCommandId(filter.q) ? filter.q : null)}::uuid`;
+    add((place) => `c.command_id in (${namedBy(id, place)})`, filter.q);
+  }
   if (filter.unresolved !== undefined) where.push(filter.unresolved ? unresolved : `not (${unresolved})`);
   if (after !== undefined) {
     const made = `timestamptz 'epoch' + $${values.push(after[0])}::bigint * interval '1 microsecond'`;
@@ -195,6 +199,19 @@ async function listCommands(
   const items = rows.slice(0, limit).map(({ command }) => decodeCommand(command));
   const last = rows[limit - 1];
   return rows.length > limit && last !== undefined ? { items, next: [last.made, last.command.commandId] } : { items };
+}
+
+/** Ids of the commands that a text names to the letter; each arm has an index of its own. `id`: the text where it may be the id of a command. */
+function namedBy(id: string, text: string): string {
+  const ofOrder = `select command_id from public.commands where stream in ('account', 'prediction') and order_id = ${text}`;
+  return [
+    `select ${id}`,
+    `select command_id from public.attempts where attempt_id = ${text}`,
+    `select command_id from public.commands where idempotency_key = ${text}`,
+    `select command_id from public.commands where caller_ref = ${text}`,
+    `${ofOrder} and kind = 'place'`,
+    `${ofOrder} and kind <> 'place'`,
+  ].join(' union all ');
 }
 
 /** One command with everything known about it, in one snapshot. */

@@ -109,6 +109,26 @@ describe('a place', () => {
     expect(rig.state(other)).toBe('applied');
   });
 
+  it('says when it is asked about next, and how, until it is settled', async () => {
+    const rig = await CommandRig.leading();
+    const id = await unknownPlace(rig);
+    const next = () => {
+      const probe = rig.desk.nextProbe(id);
+      return probe && [probe.by, Math.round((probe.atMs - rig.clock.nowMs()) / 50) / 20];
+    };
+    expect(next()).toEqual(['reference', 0.25]);
+    await rig.clock.advance(3_000);
+    expect(next()).toEqual(['account', 1]);
+    await rig.clock.advance(10 * minute);
+    const probe = rig.desk.nextProbe(id);
+    const asked = rig.probes.asked.length;
+    await rig.clock.advance((probe?.atMs ?? 0) - rig.clock.nowMs() + 10);
+    expect(rig.probes.asked.length).toBe(asked + 1);
+    rig.land(id);
+    await rig.clock.advance(10);
+    expect(next()).toBeUndefined();
+  });
+
   it('is asked about by reference four times, then through the account, then at a tenth of its age', async () => {
     const rig = await CommandRig.leading();
     await unknownPlace(rig);

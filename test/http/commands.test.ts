@@ -271,6 +271,60 @@ describe('GET /v1/commands/{commandId}', () => {
     expect(body['evidence']).toHaveLength(3);
   });
 
+  describe('the verdict computed again', () => {
+    const landed = {
+      number: 1,
+      kind: 'update',
+      code: 'landed',
+      attemptId: sampleCommand().attempts[0]?.attemptId ?? '',
+      detail: { stream: 'account', orderId: 'o-9', matches: true, revision: 1 },
+      atMs: 1_700_000_000_900,
+    } as const;
+    const applied = sampleCommand({ state: 'applied', orderId: 'o-9' });
+    const order = { orderId: 'o-9', clOrdId: landed.attemptId, quantity: '10', side: 'BUY' } as const;
+
+    it('rests on the evidence and the updates of its order, and says by which rule', async () => {
+      rig.reads.commands = [{ command: applied, evidence: [landed] }];
+      rig.reads.addUpdate(order);
+      const { body } = await show();
+      expect(body['recomputed']).toEqual({
+        ...{ state: 'applied', because: 'landed', agrees: true, complete: true },
+        rule: 'an order that carries the reference of this command is there, and the venue has taken it',
+      });
+    });
+
+    it('differs from a state that does not follow from the facts', async () => {
+      rig.reads.commands = [{ command: { ...applied, state: 'rejected' }, evidence: [landed] }];
+      rig.reads.addUpdate(order);
+      expect((await show()).body).toMatchObject({
+        state: 'rejected',
+        recomputed: { state: 'applied', agrees: false, complete: true },
+      });
+    });
+
+    it('is not complete where the log does not have the first updates any more, or has too many', async () => {
+      rig.reads.commands = [{ command: applied, evidence: [landed] }];
+      rig.reads.addUpdate({ ...order, revision: 7 });
+      expect((await show()).body['recomputed']).toMatchObject({ state: 'applied', complete: false });
+      rig.reads.updates = [];
+      for (let revision = 1; revision <= 2_100; revision += 1) rig.reads.addUpdate({ ...order, revision });
+      expect((await show()).body['recomputed']).toMatchObject({ state: 'applied', complete: false });
+    });
+
+    it('takes nothing from an order that the token may not see', async () => {
+      rig.reads.commands = [{ command: { ...applied, state: 'unknown' }, evidence: [{ ...landed, code: 'other_identity' }] }];
+      rig.reads.addUpdate({ ...order, accountId: 'ACC-2', orderId: 'o-8' });
+      expect((await show()).body['recomputed']).toMatchObject({ state: 'conflict', because: 'other_identity' });
+    });
+  });
+
+  it('says when and how the platform is asked next, where this process asks it', async () => {
+    rig.reads.commands = [{ command: unknown, evidence: [] }];
+    expect((await show()).body['nextProbe']).toBeUndefined();
+    rig.commands.probe = { atMs: 1_700_000_015_000, by: 'account' };
+    expect((await show()).body['nextProbe']).toEqual({ at: '2023-11-14T22:13:35.000Z', by: 'account' });
+  });
+
   it('answers 202 while nobody knows its outcome', async () => {
     rig.reads.commands = [{ command: unknown, evidence: [] }];
     const { status, headers, body } = await show();

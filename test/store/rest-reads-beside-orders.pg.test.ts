@@ -92,6 +92,21 @@ describe('commands', () => {
     expect(await ids(only('acct-2'), { callerRef: 'ref-0' })).toEqual([]);
   });
 
+  it('are found by each text that names them whole, within the scope', async () => {
+    await using rig = await readRig();
+    const place = await unknown(rig.journal, newPlace({ atMs, idempotencyKey: 'k-1', callerRef: 'mine' }));
+    const replace = await unknown(rig.journal, newReplace('p-1', { atMs: atMs + 1, idempotencyKey: 'mine' }));
+    const found = async (q: string, scope: AccountScope = all) =>
+      (await rig.reads.listCommands(scope, { q }, undefined, 10)).items.map(({ commandId }) => commandId);
+    expect(await found('mine')).toEqual([replace.commandId, place.commandId]);
+    expect(await found('mine', only('acct-2'))).toEqual([]);
+    expect(await found(place.commandId)).toEqual([place.commandId]);
+    expect(await found(place.attempts[0]?.attemptId ?? '')).toEqual([place.commandId]);
+    expect(await found('k-1')).toEqual([place.commandId]);
+    expect(await found('p-1')).toEqual([replace.commandId]);
+    for (const other of ['min', 'MINE', 'k-2', '{}', "'"]) expect(await found(other)).toEqual([]);
+  });
+
   it('are found with their evidence, and not by a foreign scope', async () => {
     await using rig = await readRig();
     const command = await unknown(rig.journal, newReplace('p-1'));

@@ -126,6 +126,7 @@ export class MemoryReads implements OrderReads {
       .filter(({ request }) => sees(scope, request.accountId))
       .filter(({ state }) => (filter.state ?? state) === state)
       .filter(({ callerRef }) => (filter.callerRef ?? callerRef) === callerRef)
+      .filter((command) => filter.q === undefined || namesOf(command).includes(filter.q))
       .filter(({ commandId }) => after === undefined || commandId > (after[1] ?? ''));
     return pageOf(found, limit, (last) => [String(last.createdAtMs * 1_000), last.commandId]);
   }
@@ -183,4 +184,9 @@ function pageOf<T>(found: readonly T[], limit: number, position: (last: T) => re
   const items = found.slice(0, limit);
   const last = items.at(-1);
   return found.length > limit && last !== undefined ? { items, next: position(last) } : { items };
+}
+
+/** The texts that name a command whole. */
+function namesOf({ commandId, idempotencyKey, callerRef, orderId, attempts }: Command): (string | undefined)[] {
+  return [commandId, idempotencyKey, callerRef, orderId, ...attempts.map(({ attemptId }) => attemptId)];
 }

@@ -7,6 +7,7 @@ import type {
   Commands,
   HaltResult,
   LimitsResult,
+  NextProbe,
   OperatorActs,
   OperatorWord,
   ReconcileResult,
@@ -43,6 +44,7 @@ export class ScriptedCommands implements Commands, OperatorActs {
   readonly reconciled: { readonly accountId?: string; readonly dryRun: boolean }[] = [];
   readonly waits: { readonly commandId: string; readonly waitMs: number }[] = [];
   inForce: readonly Halt[] = [];
+  probe: NextProbe | undefined;
   submitAnswer: (submission: Submission) => SubmitResult | Promise<SubmitResult> = (submission) => ({
     kind: 'journaled',
     command: commandOf(submission),
@@ -79,6 +81,10 @@ export class ScriptedCommands implements Commands, OperatorActs {
   async wait(id: string, waitMs: number): Promise<Command | undefined> {
     this.waits.push({ commandId: id, waitMs });
     return this.waitAnswer();
+  }
+
+  nextProbe() {
+    return this.probe;
   }
 
   async settle(on: string, outcome: string, word: OperatorWord): Promise<SettleResult> {

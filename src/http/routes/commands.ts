@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Command, commandStates, isUnresolved } from '../../domain/command.ts';
+import { type Command, type CommandWithEvidence, commandStates, isUnresolved } from '../../domain/command.ts';
+import { formatInstant } from '../../domain/instant.ts';
 import type { Order } from '../../domain/order.ts';
 import { resembles } from '../../domain/presumed-absent.ts';
 import { plainText } from '../../schema/body-fields.ts';
@@ -9,7 +10,17 @@ import type { AccountScope, OrderReads } from '../../store/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
 import { readStore } from '../problem.ts';
-import { accountField, cursorField, idKinds, limitField, optionalFlag, pageDefault, positionField } from '../request-fields.ts';
+import { recomputedVerdict } from '../recomputed-verdict.ts';
+import {
+  accountField,
+  cursorField,
+  idKinds,
+  limitField,
+  optionalFlag,
+  pageDefault,
+  positionField,
+  searchField,
+} from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Route, type RouteParts, route } from '../route.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
@@ -37,6 +48,9 @@ export const listCommands = route({
       .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
       .exactOptional(),
     callerRef: plainText(1, 64).exactOptional().describe('The reference that the caller gave it, to the letter'),
+    q: searchField.describe(
+      'A command id, the id of an attempt, an order id, an idempotency key or the caller’s reference, each to the letter',
+    ),
     limit: limitField,
     cursor: cursorField,
   }),
@@ -87,16 +101,25 @@ export const showCommand: Route = {
         found = (await readStore(reads.findCommand(principal.accounts, commandId))) ?? found;
       }
     }
-    const { command, evidence } = found;
-    const hints = await readStore(findHints(reads, principal.accounts, command));
-    const body = {
-      ...commandAnswer(command, evidence),
-      ...(hints.length === 0 ? {} : { hints }),
-      timeline: commandTimeline(command, evidence),
-    };
-    return sendCommandState(reply, command, body);
+    return sendCommandState(reply, found.command, await historyBody(parts, principal.accounts, found));
   },
 };
+
+async function historyBody({ reads, commands }: RouteParts, scope: AccountScope, found: CommandWithEvidence) {
+  const { command, evidence } = found;
+  const [hints, recomputed] = await Promise.all([
+    readStore(findHints(reads, scope, command)),
+    readStore(recomputedVerdict(reads, scope, found)),
+  ]);
+  const probe = commands.nextProbe(command.commandId);
+  return {
+    ...commandAnswer(command, evidence),
+    ...(hints.length === 0 ? {} : { hints }),
+    recomputed,
+    ...(probe === undefined ? {} : { nextProbe: { at: formatInstant(probe.atMs), by: probe.by } }),
+    timeline: commandTimeline(command, evidence),
+  };
+}
 
 /** Resolves when the command is final, after `waitMs`, or when the server drains. */
 async function news({ commands, draining }: RouteParts, commandId: string, waitMs: number): Promise<void> {

@@ -12,6 +12,7 @@ import {
   limitField,
   optionalFlag,
   pageDefault,
+  searchField,
   streamField,
 } from '../request-fields.ts';
 import { route } from '../route.ts';
@@ -45,13 +46,9 @@ export const listOrders = route({
     origin: z.enum(['tidemark', 'external']).exactOptional().describe('Placed here, or elsewhere'),
     since: instantField.exactOptional().describe('Only orders whose newest change was stored at this time or later'),
     until: instantField.exactOptional().describe('Only orders whose newest change was stored before this time'),
-    q: z
-      .string()
-      .regex(/^[^\p{Cc}]{1,128}$/u, 'must be 1 to 128 characters without line breaks')
-      .exactOptional()
-      .describe(
-        'An order id, a command id, the platform’s or the caller’s reference: the orders that it names whole, of any age; without one, those that have it as a part, in any case',
-      ),
+    q: searchField.describe(
+      'An order id, a command id, the platform’s or the caller’s reference: the orders that it names whole, of any age; without one, those that have it as a part, in any case',
+    ),
     sort: z
       .enum(['orderId', '-updatedAt'])
       .exactOptional()
