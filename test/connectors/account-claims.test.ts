@@ -3,7 +3,7 @@ import { AccountClaims, AccountsFollower } from '../../src/connectors/accounts-f
 import type { Stream } from '../../src/domain/order.ts';
 import type { AccountsResult, OrderReads } from '../../src/platform/order-reads.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { MemoryRegistry } from '../support/memory-registry.ts';
+import { ScriptedRegistry } from '../support/scripted-registry.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -17,7 +17,7 @@ const unlisted: AccountsResult = {
 };
 
 /** The follower of one credential, which is told what the platform lists to it. */
-function credential(shared: { claims: AccountClaims; registry: MemoryRegistry; clock: VirtualClock }) {
+function credential(shared: { claims: AccountClaims; registry: ScriptedRegistry; clock: VirtualClock }) {
   const followed = new Set<string>();
   const source = {
     stream: 'account' as Stream,
@@ -35,7 +35,7 @@ function credential(shared: { claims: AccountClaims; registry: MemoryRegistry; c
 
 describe('two credentials that see the same account', () => {
   const rig = () => {
-    const shared = { claims: new AccountClaims(), registry: new MemoryRegistry(), clock: new VirtualClock() };
+    const shared = { claims: new AccountClaims(), registry: new ScriptedRegistry(), clock: new VirtualClock() };
     return { ...shared, one: credential(shared), two: credential(shared) };
   };
 

@@ -8,10 +8,10 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { MemoryRegistry } from '../support/memory-registry.ts';
 import { accountRow, eventText } from '../support/platform-rows.ts';
 import { eventually } from '../support/poll.ts';
 import { ScriptedPlatform } from '../support/scripted-platform.ts';
+import { ScriptedRegistry } from '../support/scripted-registry.ts';
 import { ScriptedSink } from '../support/scripted-sink.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { acknowledge, type StreamScript, streamServer } from '../support/stream-server.ts';
@@ -48,7 +48,7 @@ async function following(
       clock: systemClock,
       random: seededRandom(3),
       reads: platform,
-      registry: new MemoryRegistry(),
+      registry: new ScriptedRegistry(),
       sink,
       metrics,
       log: silentLog,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Halts, service } from '../../src/commands/halts.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { ToldOrders } from '../support/journaled-orders.ts';
+import { ScriptedOrders } from '../support/journaled-orders.ts';
 import { MemoryJournal } from '../support/memory-journal.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -14,7 +14,7 @@ const landed = (order: string) => ({ by: 'tidemark', reason: `order ${order} lan
 /** Halts over a journal whose `clearHalts` waits, before it does anything or after. */
 async function rigOf(slow: 'before' | 'after') {
   const clock = new VirtualClock();
-  const journal = new MemoryJournal(new ToldOrders());
+  const journal = new MemoryJournal(new ScriptedOrders());
   const term = { fence: { lane: 0, epoch: 1n }, over: new AbortController().signal };
   await journal.takeOver(term.fence, 0, 0);
   const deps = { journal, clock, random: seededRandom(1), log: silentLog, metrics: createMetrics().commands };

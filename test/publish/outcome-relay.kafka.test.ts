@@ -9,14 +9,14 @@ import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { AnswerSwallower } from '../support/answer-swallower.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../support/kafka-fixture.ts';
-import { MemoryOutcomeLog } from '../support/memory-outcome-log.ts';
 import { eventually } from '../support/poll.ts';
+import { ScriptedOutcomeLog } from '../support/scripted-outcome-log.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 const brokers = inject('kafkaBrokers');
 
 async function relayTo(topics: TopicNames) {
-  const log = new MemoryOutcomeLog(systemClock);
+  const log = new ScriptedOutcomeLog(systemClock);
   const lease = new Lease(systemClock, 3_600_000);
   lease.confirm(1n, systemClock.monotonicMs());
   const { relay: metrics } = createMetrics();

@@ -5,7 +5,7 @@ import { OutcomeRelay, outcomeRelayDefaults } from '../../src/publish/outcome-re
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { LossyPublisher } from '../support/lossy-publisher.ts';
-import { MemoryOutcomeLog } from '../support/memory-outcome-log.ts';
+import { ScriptedOutcomeLog } from '../support/scripted-outcome-log.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -28,7 +28,7 @@ describe('steps of commands on their way to Kafka, with everything failing now a
     await fc.assert(
       fc.asyncProperty(fc.array(act, { maxLength: 60 }), fc.nat(1000), async (acts, seed) => {
         const clock = new VirtualClock();
-        const log = new MemoryOutcomeLog(clock);
+        const log = new ScriptedOutcomeLog(clock);
         const lease = new Lease(clock, 1_000_000_000);
         lease.confirm(1n, 0);
         const publisher = new LossyPublisher(clock, seededRandom(seed));

@@ -4,13 +4,13 @@ import { OutcomeRelay, outcomeRelayDefaults } from '../../src/publish/outcome-re
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { LossyPublisher } from '../support/lossy-publisher.ts';
-import { MemoryOutcomeLog } from '../support/memory-outcome-log.ts';
+import { ScriptedOutcomeLog } from '../support/scripted-outcome-log.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 async function relayOnVirtualTime(leaseMs = 1_000_000) {
   const clock = new VirtualClock();
-  const log = new MemoryOutcomeLog(clock);
+  const log = new ScriptedOutcomeLog(clock);
   const lease = new Lease(clock, leaseMs);
   lease.confirm(1n, 0);
   const publisher = new LossyPublisher(clock, seededRandom(1));

@@ -10,9 +10,9 @@ import { Secret } from '../../src/runtime/secret.ts';
 import type { StoredCredential } from '../../src/runtime/token-store.ts';
 import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
 import { CredentialSources } from '../../src/service/credential-sources.ts';
-import { MemoryRegistry } from '../support/memory-registry.ts';
 import { accountRow } from '../support/platform-rows.ts';
 import { ScriptedPlatform } from '../support/scripted-platform.ts';
+import { ScriptedRegistry } from '../support/scripted-registry.ts';
 import { ScriptedSink } from '../support/scripted-sink.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -41,7 +41,7 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
     clock,
     random,
     log: silentLog,
-    registry: new MemoryRegistry(),
+    registry: new ScriptedRegistry(),
     sink,
     budget: new ByteBudget({ maxBytes: 64_000_000 }),
   };

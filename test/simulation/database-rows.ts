@@ -1,4 +1,6 @@
-import type { AccountRecord } from '../../src/store/account-registry.ts';
+import type { Head } from '../../src/domain/head.ts';
+import { isTerminal } from '../../src/domain/order.ts';
+import type { AccountRecord, OpenOrder } from '../../src/store/account-registry.ts';
 import type { LaneHold, Takeover } from '../../src/store/lane-store.ts';
 import type { BindingRow, HeadRow, QuarantineRow } from '../../src/store/order-store.ts';
 import type { StoredLogRow } from '../../src/store/update-log.ts';
@@ -51,6 +53,23 @@ export interface LaneRow {
 }
 
 export type StoredHead = HeadRow & { readonly touchedMs: number };
+
+type HeldOrder = Head & { readonly touchedMs: number };
+
+interface OpenOrdersAsked {
+  readonly touchedBeforeMs: number;
+  readonly afterOrderId: string;
+  readonly limit: number;
+}
+
+/** As `AccountRegistry.openOrders`, from the orders of one account on one stream. */
+export function openOrdersOf(held: readonly HeldOrder[], { touchedBeforeMs, afterOrderId, limit }: OpenOrdersAsked): OpenOrder[] {
+  return held
+    .filter(({ order, touchedMs }) => touchedMs < touchedBeforeMs && order.orderId > afterOrderId && !isTerminal(order.status))
+    .sort((a, b) => (a.order.orderId < b.order.orderId ? -1 : 1))
+    .slice(0, limit)
+    .map(({ order: { orderId, status, updatedAt }, sourceVersion }) => ({ orderId, status, sourceVersion, updatedAt }));
+}
 
 /** A copy of the database, as a standby has it that is behind. */
 export interface DatabaseCopy {

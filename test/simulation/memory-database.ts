@@ -1,6 +1,6 @@
 import type { Head } from '../../src/domain/head.ts';
 import { decodeHead } from '../../src/domain/head.ts';
-import { isTerminal, orderKey, type Stream } from '../../src/domain/order.ts';
+import { orderKey, type Stream } from '../../src/domain/order.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Witnessed } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
@@ -17,6 +17,7 @@ import {
   type LogEntry,
   laneSession,
   noDatabaseFaults,
+  openOrdersOf,
   type PublishedRow,
   replace,
   revisionKey,
@@ -324,15 +325,9 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
     limit: number,
   ): Promise<OpenOrder[]> {
     await this.call();
-    return [...this.heads.values()]
-      .filter((row) => row.stream === stream && row.accountId === accountId && row.touchedMs < touchedBeforeMs)
-      .filter((row) => row.orderId > afterOrderId && !isTerminal(decodeHead(row).order.status))
-      .sort((a, b) => (a.orderId < b.orderId ? -1 : 1))
-      .slice(0, limit)
-      .map((row) => {
-        const { order, sourceVersion } = decodeHead(row);
-        return { orderId: row.orderId, status: order.status, sourceVersion, updatedAt: order.updatedAt };
-      });
+    const rows = [...this.heads.values()].filter((row) => row.stream === stream && row.accountId === accountId);
+    const held = rows.map((row) => ({ ...decodeHead(row), touchedMs: row.touchedMs }));
+    return openOrdersOf(held, { touchedBeforeMs, afterOrderId, limit });
   }
 
   /** The lane's row as it stands, for whoever looks from outside. */

@@ -15,7 +15,7 @@ import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import type { BoundOrder, SettlingUpdate } from '../../src/store/command-journal.ts';
 import { equityView, instantAt, predictionView } from './arbitrary-orders.ts';
-import { ToldOrders } from './journaled-orders.ts';
+import { ScriptedOrders } from './journaled-orders.ts';
 import { MemoryJournal } from './memory-journal.ts';
 import { silentLog } from './silent-log.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -52,7 +52,7 @@ export const refused = (status: number, staleToken?: true): WriteResult => ({
   ...(staleToken && { staleToken }),
 });
 
-/** Order entry by a script, one entry an attempt; beyond it every attempt is accepted. Nothing is written that `mayWrite` did not allow. */
+/** The port of order entry by a script (`ScriptedEntry` scripts the platform behind it), one entry an attempt; beyond it every attempt is accepted. Nothing is written that `mayWrite` did not allow. */
 export class RigEntry implements OrderEntry {
   readonly scripts: EntryScript[] = [];
   /** What becomes of this one whatever the scripts say; undefined: they say. */
@@ -192,7 +192,7 @@ export const word = { by: 'olga', reason: 'looked it up at the venue', requestId
 export class CommandRig {
   readonly clock: VirtualClock;
   readonly journal: MemoryJournal;
-  readonly orders: ToldOrders;
+  readonly orders: ScriptedOrders;
   readonly entry: RigEntry;
   readonly probes: RigProbes;
   readonly quotes: RigQuotes;
@@ -208,7 +208,7 @@ export class CommandRig {
   constructor(options: Partial<CommandOptions> = {}, beside?: CommandRig, seed = (beside?.seed ?? 0) + 1) {
     this.seed = seed;
     this.clock = beside?.clock ?? new VirtualClock(Date.parse('2026-11-21T12:00:00Z'));
-    this.orders = beside?.orders ?? new ToldOrders();
+    this.orders = beside?.orders ?? new ScriptedOrders();
     this.journal = beside?.journal ?? new MemoryJournal(this.orders);
     this.journal.nowMs = () => this.clock.nowMs();
     this.entry = new RigEntry(this.clock);

@@ -4,8 +4,8 @@ import type { Stream } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { MemoryRegistry } from './memory-registry.ts';
 import { ScriptedPlatform } from './scripted-platform.ts';
+import { ScriptedRegistry } from './scripted-registry.ts';
 import { ScriptedSink } from './scripted-sink.ts';
 import { testLog } from './test-log.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -15,7 +15,7 @@ export function connectorsRig(options: Partial<ConnectorsOptions> = {}, budget =
   const clock = new VirtualClock();
   const platform = new ScriptedPlatform(clock);
   platform.accounts = [{ accountId: 'acct-1', isOpen: true, isSim: true }];
-  const registry = new MemoryRegistry();
+  const registry = new ScriptedRegistry();
   const sink = new ScriptedSink();
   const metrics = createMetrics().source;
   const connectors = new Connectors(

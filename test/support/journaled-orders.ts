@@ -18,8 +18,8 @@ export function pageOf(orders: readonly Order[], after: OpenOrder | undefined, l
     .slice(0, limit);
 }
 
-/** Orders as a test tells them. */
-export class ToldOrders implements JournaledOrders {
+/** Orders as a test gives them, for the journal of a `CommandRig`. In the simulator they are those that ingest has committed. */
+export class ScriptedOrders implements JournaledOrders {
   private readonly updates = new Map<string, SettlingUpdate[]>();
   private readonly bound: BoundOrder[] = [];
 
@@ -45,6 +45,7 @@ export class ToldOrders implements JournaledOrders {
   readOrder(stream: Stream, orderId: string): SettlingUpdate | undefined {
     return this.updates.get(orderKey(stream, orderId))?.at(-1);
   }
+
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Order[] {
     const newest = [...this.updates.values()].flatMap((updates) => updates.at(-1)?.order ?? []);
     const open = newest.filter((order) => order.accountId === accountId && !isTerminal(order.status));

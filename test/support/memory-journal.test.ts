@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { journalContract } from './journal-contract.ts';
 import { fence, newPlace, sending } from './journal-fixtures.ts';
 import { JournalViolation } from './journal-rules.ts';
-import { ToldOrders } from './journaled-orders.ts';
+import { ScriptedOrders } from './journaled-orders.ts';
 import { MemoryJournal } from './memory-journal.ts';
 
-async function held(orders = new ToldOrders()): Promise<MemoryJournal> {
+async function held(orders = new ScriptedOrders()): Promise<MemoryJournal> {
   const journal = new MemoryJournal(orders);
   await journal.takeOver(fence, 0, 0);
   return journal;
@@ -13,7 +13,7 @@ async function held(orders = new ToldOrders()): Promise<MemoryJournal> {
 
 describe('the journal in memory', () => {
   journalContract(async () => {
-    const orders = new ToldOrders();
+    const orders = new ScriptedOrders();
     const journal = await held(orders);
     return {
       show: async (order, place) => {

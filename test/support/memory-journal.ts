@@ -33,7 +33,7 @@ import {
 import { MemoryLimits } from './journal-limits.ts';
 import { must, mustBeWellFormed, mustHoldAttempts, mustMoveAttempt, mustMoveCommand } from './journal-rules.ts';
 import { changed, opened, stepped } from './journaled-command.ts';
-import { type JournaledOrders, ToldOrders } from './journaled-orders.ts';
+import { type JournaledOrders, ScriptedOrders } from './journaled-orders.ts';
 
 export type JournalOperation = keyof CommandJournal;
 
@@ -87,7 +87,7 @@ export class MemoryJournal implements CommandJournal {
   private readonly byKey = new Map<string, string>();
   private readonly byAttempt = new Map<string, string>();
 
-  constructor(orders: JournaledOrders = new ToldOrders()) {
+  constructor(orders: JournaledOrders = new ScriptedOrders()) {
     this.orders = orders;
   }
 

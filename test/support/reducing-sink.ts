@@ -1,23 +1,28 @@
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import type { Head } from '../../src/domain/head.ts';
 import type { ContinuityMark, IngestItem, Unreadable } from '../../src/domain/observation.ts';
-import { isTerminal, orderKey, type Stream } from '../../src/domain/order.ts';
+import { orderKey, type Stream } from '../../src/domain/order.ts';
 import { reduce } from '../../src/domain/reduce.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/account-registry.ts';
+import type { OpenOrder } from '../../src/store/account-registry.ts';
+import { openOrdersOf } from '../simulation/database-rows.ts';
+import { ScriptedRegistry } from './scripted-registry.ts';
 
-/** Ingest and store in one, in memory: the real reducers, settled at once. What connectors bring can be compared with the truth. */
-export class ReducingSink implements ObservationSink, AccountRegistry {
+/**
+ * Ingest and store in one, for tests of whole connectors: the real reducers, settled at once, so that what connectors bring can be compared with the truth.
+ * Tests of ingest itself use it as it is, over `MemoryDatabase` (`ingestRig`).
+ */
+export class ReducingSink extends ScriptedRegistry implements ObservationSink {
   readonly heads = new Map<string, Head>();
   readonly unreadable: Unreadable[] = [];
   readonly marks: ContinuityMark[] = [];
   readonly conflicts: string[] = [];
   readonly full = false;
-  private readonly records = new Map<string, AccountRecord>();
   private readonly touchedMs = new Map<string, number>();
   private readonly clock: Clock;
 
   constructor(clock: Clock) {
+    super();
     this.clock = clock;
   }
 
@@ -40,28 +45,15 @@ export class ReducingSink implements ObservationSink, AccountRegistry {
 
   async settled(): Promise<void> {}
 
-  async load(): Promise<AccountRecord[]> {
-    return [...this.records.values()];
-  }
-
-  async save(record: AccountRecord): Promise<void> {
-    this.records.set(`${record.stream}:${record.accountId}`, record);
-  }
-
-  async openOrders(stream: Stream, accountId: string, beforeMs: number, after: string, limit: number): Promise<OpenOrder[]> {
-    return [...this.heads.entries()]
-      .filter(
-        ([key, { order }]) =>
-          order.stream === stream && order.accountId === accountId && (this.touchedMs.get(key) ?? 0) < beforeMs,
-      )
-      .filter(([, { order }]) => !isTerminal(order.status) && order.orderId > after)
-      .map(([, { order, sourceVersion }]) => ({
-        orderId: order.orderId,
-        status: order.status,
-        sourceVersion,
-        updatedAt: order.updatedAt,
-      }))
-      .sort((a, b) => (a.orderId < b.orderId ? -1 : 1))
-      .slice(0, limit);
+  override async openOrders(
+    stream: Stream,
+    accountId: string,
+    touchedBeforeMs: number,
+    afterOrderId: string,
+    limit: number,
+  ): Promise<OpenOrder[]> {
+    const heads = [...this.heads].filter(([, { order }]) => order.stream === stream && order.accountId === accountId);
+    const held = heads.map(([key, head]) => ({ ...head, touchedMs: this.touchedMs.get(key) ?? 0 }));
+    return openOrdersOf(held, { touchedBeforeMs, afterOrderId, limit });
   }
 }

@@ -1,8 +1,8 @@
 import type { Stream } from '../../src/domain/order.ts';
 import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/account-registry.ts';
 
-/** The accounts in memory; what is open is what the test says. */
-export class MemoryRegistry implements AccountRegistry {
+/** The accounts for tests of one step of the connectors: which orders are open is what the test says. `ReducingSink` and `MemoryDatabase` find it out. */
+export class ScriptedRegistry implements AccountRegistry {
   readonly records = new Map<string, AccountRecord>();
   readonly open = new Map<string, OpenOrder[]>();
   /** Every record as it was saved, oldest first. */
