@@ -210,6 +210,7 @@ export const accountList = z
     statesKnown: z.boolean().describe('False: this process stands by, and only the holder of the lane knows the states'),
   })
   .meta({ id: 'AccountList', title: 'Accounts that are followed' });
+export type AccountListDocument = z.infer<typeof accountList>;
 
 const accountRepair = z.object({
   requestId: int64,
@@ -227,6 +228,7 @@ const accountRepair = z.object({
 export const accountRepairList = z
   .object({ items: z.array(accountRepair) })
   .meta({ id: 'AccountRepairs', title: 'Reads of an account that people asked for' });
+export type AccountRepairDocument = z.infer<typeof accountRepair>;
 
 const exposureRow = z.object({
   accountId: z.string(),

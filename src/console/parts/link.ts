@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 import { html } from './html.ts';
 
 /** Goes to an address of the console without loading the page anew. */
-export const Go = createContext<(address: string) => void>(() => undefined);
+export const Go = createContext<(address: string, options?: { readonly replace?: boolean }) => void>(() => undefined);
 
 interface LinkProps {
   readonly to: string;

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { html } from '../parts/html.ts';
 import { lazyView } from '../parts/lazy-view.ts';
-import { blotterAddress, type ScreenName } from '../state/address.ts';
+import { addressOf, blotterAddress, type ScreenName } from '../state/address.ts';
 import { viewOf } from '../state/blotter-view.ts';
 import type { Scope, Session } from '../state/session.ts';
 import { Blotter } from './blotter.ts';
@@ -12,6 +12,7 @@ import type { ScreenProps } from './screen-props.ts';
 export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) => VNode>>> = {
   blotter: ({ state, query }) => html`<${Blotter} state=${state} view=${viewOf(query)} />`,
   order: ({ state, params: { stream, orderId } }) => html`<${OrderPage} state=${state} stream=${stream} orderId=${orderId} />`,
+  accounts: lazyView(async () => (await import('./accounts-page.ts')).AccountsPage),
   runbook: lazyView(async () => (await import('./runbook-page.ts')).RunbookPage),
 };
 
@@ -26,6 +27,7 @@ interface NavigationEntry {
 
 const entries: readonly NavigationEntry[] = [
   { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
+  { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
 ];
 
 /** The screens that this reader may open. */

@@ -1,0 +1,90 @@
+import type { AccountListDocument } from '../../schema/rest-answers.ts';
+
+export type AccountRow = AccountListDocument['items'][number];
+
+interface StateWords {
+  readonly words: string;
+  readonly hint: string;
+  readonly tone: 'good' | 'warn' | 'quiet';
+  /** The lower, the sooner a person is needed. */
+  readonly rank: number;
+}
+
+const states: Readonly<Record<string, StateWords>> = {
+  login_required: {
+    words: 'sign-in needed',
+    hint: 'The platform refuses the login until a person signs in',
+    tone: 'warn',
+    rank: 0,
+  },
+  down: { words: 'no connection', hint: 'The connection is down; it is opened again', tone: 'warn', rank: 1 },
+  unanswered: {
+    words: 'no answer',
+    hint: 'The platform does not answer for this account; it is asked again',
+    tone: 'warn',
+    rank: 1,
+  },
+  frozen: {
+    words: 'store lost',
+    hint: 'The platform lost its store; the orders wait until it was read whole',
+    tone: 'warn',
+    rank: 1,
+  },
+  not_followed: { words: 'not followed', hint: 'No login sees this account now', tone: 'warn', rank: 2 },
+  resyncing: { words: 'being read', hint: 'Connected; all orders are read now', tone: 'warn', rank: 3 },
+  connecting: { words: 'connecting', hint: 'The connection is being opened', tone: 'warn', rank: 3 },
+  live: { words: 'live', hint: 'Connected, and every order was read', tone: 'good', rank: 6 },
+  not_enrolled: {
+    words: 'not enrolled',
+    hint: 'The platform does not offer this market for the account',
+    tone: 'quiet',
+    rank: 7,
+  },
+};
+const unknown: StateWords = { words: 'not known here', hint: 'Only the instance in charge knows', tone: 'quiet', rank: 6 };
+
+/** The state of an account in words. A state that is not known here is shown as it came. */
+export function stateWords(state: string | undefined): StateWords {
+  if (state === undefined) return unknown;
+  return states[state] ?? { words: state.replaceAll('_', ' '), hint: state, tone: 'warn', rank: 2 };
+}
+
+/** A token is renewed five minutes before its end: one that is nearer to it could not be renewed. */
+const tokenLateSeconds = 120;
+
+export function isTokenLate({ tokenSecondsLeft }: AccountRow): boolean {
+  return tokenSecondsLeft !== undefined && tokenSecondsLeft < tokenLateSeconds;
+}
+
+function rankOf(row: AccountRow): number {
+  const { rank } = stateWords(row.state);
+  if (rank < 4 || (!isTokenLate(row) && (row.silentLosses ?? 0) === 0)) return rank;
+  return isTokenLate(row) ? 4 : 5;
+}
+
+/** Those that need a person first, then by account. Of those whose text has `wanted`, in any case of letters. */
+export function sortedAccounts(rows: readonly AccountRow[], wanted = ''): AccountRow[] {
+  const text = wanted.trim().toLowerCase();
+  return rows
+    .filter(({ accountId }) => accountId.toLowerCase().includes(text))
+    .sort(
+      (one, other) => rankOf(one) - rankOf(other) || compare(one.accountId, other.accountId) || compare(one.stream, other.stream),
+    );
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** The finding of an audit: `240 orders, 3 changes, 1 of them lost by the stream`. */
+export function auditText({ orders, changes, silentLosses }: NonNullable<AccountRow['lastAudit']>): string {
+  const read = countText(orders, 'order');
+  if (changes === 0) return `${read}, all as known`;
+  const lost = silentLosses === 0 ? '' : `, ${silentLosses} of them lost by the stream`;
+  return `${read}, ${countText(changes, 'change')}${lost}`;
+}
+
+/** `1 order`, `2 orders`. */
+export function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,51 @@
+import { type Signal, signal } from '@preact/signals-core';
+import { type Ports, pause } from './ports.ts';
+import { type Answer, sentenceOf } from './rest.ts';
+
+export interface PolledState<T> {
+  /** The newest answer; undefined: there was none yet. */
+  readonly value: T | undefined;
+  /** Why the newest read brought nothing: `value` is older than that. */
+  readonly fault: string | undefined;
+}
+
+interface PolledOptions<T> {
+  readonly read: (signal: AbortSignal) => Promise<Answer<T>>;
+  /** Between an answer and the next read; the value may ask for a quicker one. */
+  readonly everyMs: (value: T | undefined) => number;
+}
+
+/** Something that REST shows and no event announces: read again and again while a screen shows it. */
+export class Polled<T> {
+  readonly state: Signal<PolledState<T>> = signal<PolledState<T>>({ value: undefined, fault: undefined });
+  private readonly ports: Ports;
+  private readonly options: PolledOptions<T>;
+  private resting = new AbortController();
+
+  constructor(ports: Ports, options: PolledOptions<T>) {
+    this.ports = ports;
+    this.options = options;
+  }
+
+  /** Until `signal` aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const leave = () => this.resting.abort();
+    signal.addEventListener('abort', leave);
+    while (!signal.aborted) {
+      // Before the read: a wish for another one that comes while it is under way is not lost.
+      this.resting = new AbortController();
+      const { signal: rest } = this.resting;
+      const answer = await this.options.read(signal);
+      if (signal.aborted) break;
+      const { value } = this.state.peek();
+      this.state.value = answer.kind === 'ok' ? { value: answer.body, fault: undefined } : { value, fault: sentenceOf(answer) };
+      await pause(this.ports, this.options.everyMs(this.state.peek().value), rest);
+    }
+    signal.removeEventListener('abort', leave);
+  }
+
+  /** Reads again at once, after a deed that changes the answer. */
+  again(): void {
+    this.resting.abort();
+  }
+}
