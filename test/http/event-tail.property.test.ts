@@ -10,12 +10,12 @@ import { MemoryReads } from '../support/memory-reads.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** A reader that keeps the payloads and the last id, and that may be cut off after any write. */
+/** A reader that keeps the payloads and the last id, and that may be cut off after any block. */
 class CutSink implements EventSink {
   readonly bufferedBytes = 0;
   lastId = '';
   cut = false;
-  /** Writes that still arrive. */
+  /** Blocks that still arrive. */
   private left: number;
   private readonly heard: string[];
   private gone = () => {};
@@ -25,7 +25,11 @@ class CutSink implements EventSink {
     this.left = left;
   }
 
-  write(text: string): void {
+  write(text: string | Uint8Array): void {
+    for (const block of String(typeof text === 'string' ? text : Buffer.from(text)).split(/(?<=\n\n)/)) this.take(block);
+  }
+
+  private take(text: string): void {
     if (this.cut) return;
     this.lastId = /^id: (\S+)/.exec(text)?.[1] ?? this.lastId;
     const [, payload] = /^event: (?:update|outcome|halt)\ndata: (.*)$/m.exec(text) ?? [];

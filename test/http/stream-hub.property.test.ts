@@ -20,7 +20,12 @@ class HeardSink implements EventSink {
   ended = false;
   private gone = () => {};
 
-  write(text: string): void {
+  write(text: string | Uint8Array): void {
+    const blocks = String(typeof text === 'string' ? text : Buffer.from(text)).split(/(?<=\n\n)/);
+    for (const block of blocks) this.take(block);
+  }
+
+  private take(text: string): void {
     if (text.includes('event: reset')) this.resets += 1;
     const id = Number(/^id: (\d+)/.exec(text)?.[1]);
     if (text.includes('event: update')) {

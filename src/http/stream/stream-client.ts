@@ -1,5 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { AccountScope, EventPosition, StreamedEvent, StreamedUpdate } from '../../store/order-reads.ts';
+import type { Piece } from './page-pieces.ts';
 import type { EventSink } from './stream-event.ts';
 import {
   greeting,
@@ -51,6 +52,8 @@ export class StreamClient {
   position: bigint;
   /** The same for outcomes and halts; undefined where it wants none. */
   events: EventPosition | undefined;
+  /** Readers with the same text want the same updates. */
+  readonly selection: string;
   private readonly accountIds: ReadonlySet<string> | undefined;
   private readonly clock: Clock;
   private readonly sink: EventSink;
@@ -70,6 +73,7 @@ export class StreamClient {
     this.options = options;
     this.openedAtMs = deps.clock.monotonicMs();
     this.accountIds = reader.accounts.kind === 'all' ? undefined : new Set(reader.accounts.accountIds);
+    this.selection = JSON.stringify([reader.stream ?? '', this.accountIds === undefined ? '' : [...this.accountIds].sort()]);
   }
 
   wants({ stream, accountId }: StreamedUpdate): boolean {
@@ -77,15 +81,17 @@ export class StreamClient {
     return this.accountIds === undefined || this.accountIds.has(accountId);
   }
 
-  /** Live only: `text` is the update's event, made once for all readers without events. False: the reader was too slow and has ended. */
-  offer(update: StreamedUpdate, text: string): boolean {
-    if (this.state !== 'live' || update.seq <= this.position) return true;
-    if (this.sink.bufferedBytes + text.length > this.options.maxBufferedBytes) {
-      this.end(resetEvent('slow_reader'));
-      return false;
+  /** Live only: the events of the next updates, all above its position. False: the reader was too slow and has ended. */
+  offer(pieces: readonly Piece[]): boolean {
+    for (const { bytes, lastSeq } of pieces) {
+      if (this.state !== 'live') return true;
+      if (this.sink.bufferedBytes + bytes.length > this.options.maxBufferedBytes) {
+        this.end(resetEvent('slow_reader'));
+        return false;
+      }
+      this.position = lastSeq;
+      this.sink.write(bytes);
     }
-    this.position = update.seq;
-    this.sink.write(this.events === undefined ? text : updateEvent(update, this.id));
     return true;
   }
 

@@ -3,7 +3,7 @@ import type { EventPosition, StreamedEvent, StreamedUpdate } from '../../store/o
 
 /** The destination of one reader's events. */
 export interface EventSink {
-  write(text: string): void;
+  write(text: string | Uint8Array): void;
   /** Bytes that were written and that the socket has not taken. */
   readonly bufferedBytes: number;
   /** Calls `done` once, when the socket has taken what was buffered, or is gone. */
@@ -25,7 +25,7 @@ export class ResponseSink implements EventSink {
     return this.response.writableLength;
   }
 
-  write(text: string): void {
+  write(text: string | Uint8Array): void {
     this.response.write(text);
   }
 

@@ -3,9 +3,9 @@ import type { RestMetrics } from '../../observability/metrics.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { Wakeup } from '../../runtime/waiting.ts';
 import type { AccountScope, OrderReads, StreamedUpdate } from '../../store/order-reads.ts';
+import { PagePieces } from './page-pieces.ts';
 import { StreamClient, type StreamReader, type TokenVerdict } from './stream-client.ts';
 import type { EventSink } from './stream-event.ts';
-import { updateEvent } from './stream-event.ts';
 
 interface StreamHubDeps {
   readonly clock: Clock;
@@ -194,13 +194,13 @@ export class StreamHub {
   }
 
   private handOut(page: { readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint }): void {
-    for (const update of page.updates) {
-      let text: string | undefined;
-      for (const client of this.clients) {
-        if (client.state !== 'live' || !client.wants(update)) continue;
-        text ??= updateEvent(update);
-        if (!client.offer(update, text)) this.deps.metrics.streamResets.inc({ reason: 'slow_reader' });
-      }
+    const pieces = new PagePieces(page.updates);
+    const first = page.updates[0]?.seq ?? 0n;
+    for (const client of this.clients) {
+      if (client.state !== 'live') continue;
+      // A reader that came from its own pages may have a part of this one.
+      const own = client.position < first ? pieces : new PagePieces(page.updates.filter(({ seq }) => seq > client.position));
+      if (!client.offer(own.piecesFor(client))) this.deps.metrics.streamResets.inc({ reason: 'slow_reader' });
     }
     for (const client of this.clients) if (client.state === 'live') client.passed(page.lastSeq);
     if (this.tailPosition !== undefined && page.lastSeq > this.tailPosition) this.tailPosition = page.lastSeq;
