@@ -10,6 +10,7 @@ export const parts = [
   'rest',
   'pressure',
   'reconcile',
+  'consoles',
   'profile',
 ] as const;
 export type Part = (typeof parts)[number];

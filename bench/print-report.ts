@@ -21,6 +21,7 @@ export function printReport(report: Report): string {
     reads(report),
     pressure(report),
     reconciled(report),
+    opened(report),
     profile(report),
     verdicts(report),
   ];
@@ -147,6 +148,16 @@ function reconciled({ reconcile: found }: Report): string {
     ['ms from acceptance to settlement: p50, p99, highest', `${settleMs.p50}, ${settleMs.p99}, ${settleMs.highest}`],
     ['probes: by reference, of an account, of an order', `${probes}: ${reference}, ${account}, ${order}`],
     ['above the budget at most', `${overBudget}`],
+  ]);
+}
+
+function opened({ consoles: found }: Report): string {
+  if (found === undefined) return '';
+  const { consoles, rate, withoutMicros, withMicros, share, ended } = found;
+  return formatTable([
+    [`the service at ${rate} updates/s`, 'CPU us/update', ''],
+    ['no console', withoutMicros.join(', '), ''],
+    [`${consoles} open consoles`, withMicros.join(', '), `${share} of the rate; ${ended} cut`],
   ]);
 }
 

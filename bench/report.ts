@@ -1,6 +1,7 @@
 import type { MachineFigures } from './machine.ts';
 import { type BareFigures, meanRate } from './measure-bare.ts';
 import type { CommandFigures } from './measure-commands.ts';
+import type { ConsolesFigures } from './measure-consoles.ts';
 import type { KnownOrdersFigures } from './measure-known-orders.ts';
 import type { LatencyFigures } from './measure-latency.ts';
 import type { NaiveFigures } from './measure-naive.ts';
@@ -31,6 +32,7 @@ export interface Report {
   readonly pressure?: PressureFigures;
   readonly reconcile?: ReconcileFigures;
   readonly streamCost?: StreamCostFigures;
+  readonly consoles?: ConsolesFigures;
 }
 
 export interface Ratio {
@@ -62,8 +64,8 @@ export function judge(report: Report): Ratio[] {
   return ratios.filter((ratio) => ratio !== undefined);
 }
 
-/** The figures of the command side (docs/performance.md). */
-function judgeCommands({ commands, rest, pressure, reconcile, streamCost }: Report): Ratio[] {
+/** The figures of the command side and of open consoles (docs/performance.md). */
+function judgeCommands({ commands, rest, pressure, reconcile, streamCost, consoles }: Report): Ratio[] {
   return [
     ...(commands === undefined
       ? []
@@ -90,6 +92,7 @@ function judgeCommands({ commands, rest, pressure, reconcile, streamCost }: Repo
     ...(streamCost === undefined
       ? []
       : [atLeast('% change of the stream by journal and reconciler', streamCost.changePercent, -10)]),
+    ...(consoles === undefined ? [] : [atLeast(`of the rate with ${consoles.consoles} open consoles`, consoles.share, 0.9)]),
   ];
 }
 

@@ -8,6 +8,7 @@ import { Cleanup } from './cleanup.ts';
 import { describeMachine } from './machine.ts';
 import { type BareFigures, measureBare } from './measure-bare.ts';
 import { measureCommands } from './measure-commands.ts';
+import { measureConsoles } from './measure-consoles.ts';
 import { measureKnownOrders } from './measure-known-orders.ts';
 import { type LatencyFigures, measureLatency } from './measure-latency.ts';
 import { measureNaive } from './measure-naive.ts';
@@ -56,6 +57,8 @@ async function measure(args: Arguments): Promise<Report> {
   if (many !== undefined) say(`known orders: 1,000 and ${many}`);
   const knownOrders = many === undefined ? undefined : await measureKnownOrders(cleanup, stack, real, { many, seconds: 20 });
   const commandSide = await measureCommandSide(stack, args, say);
+  if (args.only.has('consoles')) say('open consoles');
+  const consoles = args.only.has('consoles') ? await measureConsoles(cleanup, stack, probeSeconds) : undefined;
   if (args.only.has('profile')) say('profile');
   const profile = args.only.has('profile') ? await measureProfile(cleanup, stack, 20) : undefined;
   return {
@@ -70,6 +73,7 @@ async function measure(args: Arguments): Promise<Report> {
     ...(naive === undefined ? {} : { naive }),
     ...(knownOrders === undefined ? {} : { knownOrders }),
     ...(profile === undefined ? {} : { profile }),
+    ...(consoles === undefined ? {} : { consoles }),
     ...commandSide,
   };
 }

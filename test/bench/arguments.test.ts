@@ -14,6 +14,7 @@ test('without arguments every part but the profile runs, the highest rate for a 
     'rest',
     'pressure',
     'reconcile',
+    'consoles',
   ]);
 });
 
