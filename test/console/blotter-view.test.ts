@@ -18,12 +18,18 @@ describe('the address of a view', () => {
     );
     expect(view).toMatchObject({ account: 'A-1', text: 'x&y', openOnly: false, sort: { column: 'price', descending: false } });
     expect(viewOf(new URLSearchParams(queryOf(view)))).toEqual(view);
+    const resized = viewOf(new URLSearchParams('widths=price:120,account:80'));
+    expect([resized.widths, queryOf(resized)]).toEqual([{ price: 120, account: 80 }, '?widths=price:120,account:80']);
     const columns = viewOf(new URLSearchParams('columns=order,side,order'));
     expect([columns.columns, queryOf(columns)]).toEqual([['order', 'side'], '?columns=order,side']);
   });
 
   it('passes over words that it does not know', () => {
-    expect(viewOf(new URLSearchParams('sort=__proto__&columns=evil&stream=x&origin=<img>'))).toEqual(defaultView);
+    expect(
+      viewOf(
+        new URLSearchParams('sort=__proto__&columns=evil&stream=x&origin=<img>&widths=price:9,side:99999,evil:80,order:1e2'),
+      ),
+    ).toEqual(defaultView);
     expect(placeOf('/console/orders/account/%E0%A4%A', '')).toMatchObject({ screen: 'unknown' });
     expect(placeOf('/console/nowhere', '')).toMatchObject({ screen: 'unknown' });
   });

@@ -48,6 +48,23 @@ describe('the session', () => {
   });
 });
 
+describe('orders that are over', () => {
+  it('are read once, those that changed last first', async () => {
+    const rig = await started((rig) =>
+      rig.answers.set('/v1/orders?open=false&sort=-updatedAt&limit=500', {
+        status: 200,
+        body: { items: [listedOf(updateOf({ orderId: 'over', status: 'canceled', leavesQty: '0' }))] },
+      }),
+    );
+    await rig.streams[0]?.send('id: 1\n\n');
+    expect(rowsOf(rig)).toEqual([]);
+    await rig.state.wantOthers();
+    await rig.state.wantOthers();
+    expect([rowsOf(rig), rig.state.otherOrders.value]).toEqual([['over:1'], { kind: 'all' }]);
+    expect(rig.asked.filter(({ path }) => path.includes('open=false'))).toHaveLength(1);
+  });
+});
+
 describe('the stream', () => {
   it('reads the open orders once the stream has a place, and resumes after a cut by its id', async () => {
     const rig = await started((rig) =>

@@ -33,12 +33,18 @@ export interface BlotterView {
   readonly openOnly: boolean;
   readonly sort: { readonly column: ColumnName; readonly descending: boolean };
   readonly columns: readonly ColumnName[];
+  /** In pixels, of columns that the reader resized. */
+  readonly widths: Readonly<Partial<Record<ColumnName, number>>>;
 }
+
+/** Narrower, a heading can't be found again; wider, it hides the others. */
+export const widthBounds = { least: 40, most: 900 } as const;
 
 export const defaultView: BlotterView = {
   openOnly: true,
   sort: { column: 'updated', descending: true },
   columns: columnNames.filter((name) => name !== 'average'),
+  widths: {},
 };
 
 /** Reads the view from the words after `?`. Unknown words count as left out: an address that a person wrote never breaks the page. */
@@ -58,7 +64,20 @@ export function viewOf(query: URLSearchParams): BlotterView {
     openOnly: query.get('open') !== 'any',
     sort: column === undefined ? defaultView.sort : { column, descending: sort.startsWith('-') },
     columns: columns.length === 0 ? defaultView.columns : [...new Set(columns)],
+    widths: widthsIn(text('widths') ?? ''),
   };
+}
+
+/** `account:120,price:80` */
+function widthsIn(text: string): BlotterView['widths'] {
+  const widths: { [name in ColumnName]?: number } = {};
+  for (const word of text.split(',')) {
+    const [, column, digits] = /^([a-z]+):(\d{1,4})$/.exec(word) ?? [];
+    const name = columnNames.find((known) => known === column);
+    const width = Number(digits);
+    if (name !== undefined && width >= widthBounds.least && width <= widthBounds.most) widths[name] = width;
+  }
+  return widths;
 }
 
 /** The words for the address: only those that differ from the default. */
@@ -73,8 +92,22 @@ export function queryOf(view: BlotterView): string {
   if (sort !== '-updated') query.set('sort', sort);
   const columns = view.columns.join(',');
   if (columns !== defaultView.columns.join(',')) query.set('columns', columns);
-  const text = query.toString().replaceAll('%2C', ',');
+  const widths = Object.entries(view.widths).map(([name, width]) => `${name}:${width}`);
+  if (widths.length > 0) query.set('widths', widths.join(','));
+  const text = query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':');
   return text === '' ? '' : `?${text}`;
+}
+
+/** The same text for views that have the same rows in the same order. */
+export function selectionOf(view: BlotterView): string {
+  return queryOf({ ...view, columns: defaultView.columns, widths: {} });
+}
+
+/** One column more, at its usual place among those that are there; their own order stays. */
+export function withColumn(columns: readonly ColumnName[], name: ColumnName): readonly ColumnName[] {
+  const rank = columnNames.indexOf(name);
+  const next = columns.findIndex((other) => columnNames.indexOf(other) > rank);
+  return next < 0 ? [...columns, name] : [...columns.slice(0, next), name, ...columns.slice(next)];
 }
 
 /** Whether a row belongs into the view. */

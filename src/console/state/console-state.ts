@@ -79,7 +79,7 @@ export class ConsoleState {
     if (this.otherOrders.peek() !== undefined) return;
     this.otherOrders.value = { kind: 'reading' };
     const { signal } = this.signedIn;
-    const end = await loadOrders(this, { openOnly: false, most: mostOver }, (items) => this.orders.takeListed(items), signal);
+    const end = await loadOrders(this, { which: 'over', most: mostOver }, (items) => this.orders.takeListed(items), signal);
     if (!signal.aborted) this.otherOrders.value = end.kind === 'failed' ? undefined : end;
   }
 
@@ -117,7 +117,7 @@ export class ConsoleState {
     const { signal } = this.reading;
     this.openOrders.value = { kind: 'reading' };
     this.beginnings.value += 1;
-    const end = await loadOrders(this, { openOnly: true, most: mostOpen }, (items) => this.orders.takeListed(items), signal);
+    const end = await loadOrders(this, { which: 'open', most: mostOpen }, (items) => this.orders.takeListed(items), signal);
     if (!signal.aborted) this.openOrders.value = end;
   }
 

@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import { type BlotterView, filterOf, orderOf } from './blotter-view.ts';
+import { type BlotterView, filterOf, orderOf, selectionOf } from './blotter-view.ts';
 import type { OrderRow } from './order-row.ts';
 import type { OrderChanges, OrderStore } from './order-store.ts';
 import { exchangeRows, placeIn } from './sorted-rows.ts';
@@ -34,8 +34,10 @@ export class OrderList {
   };
 
   show(view: BlotterView): void {
+    const same = selectionOf(view) === selectionOf(this.view);
     this.view = view;
-    this.rebuild();
+    // Other columns change no row, and sorting 100,000 rows takes longer than a frame.
+    if (!same) this.rebuild();
   }
 
   setPaused(paused: boolean): void {

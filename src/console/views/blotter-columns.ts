@@ -6,7 +6,7 @@ import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { orderAddress } from '../state/address.ts';
-import type { ColumnName } from '../state/blotter-view.ts';
+import type { BlotterView, ColumnName } from '../state/blotter-view.ts';
 import { directionOf, type OrderRow } from '../state/order-row.ts';
 
 interface Column {
@@ -109,6 +109,16 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
     cell: ({ orderId }) => html`<span class="id" title=${orderId}>${orderId}</span>`,
   },
 };
+
+/** Tracks of the grid. Columns that were not resized share the room that is left. */
+export function tracksOf(columns: readonly ColumnName[], widths: BlotterView['widths']): string {
+  return columns
+    .map((name) => {
+      const width = widths[name];
+      return width === undefined ? columnsByName[name].width : `${width}px`;
+    })
+    .join(' ');
+}
 
 /** Quantity at price as the venue works on them; quiet where they are the submitted terms. */
 function workingText({ working, quantity, price }: OrderRow['order']): VNode {

@@ -1,6 +1,6 @@
 import { html } from '../parts/html.ts';
 import { statusWords } from '../parts/words.ts';
-import { type BlotterView, type ColumnName, columnNames } from '../state/blotter-view.ts';
+import { type BlotterView, type ColumnName, columnNames, defaultView, withColumn } from '../state/blotter-view.ts';
 import { columnsByName } from './blotter-columns.ts';
 
 interface FilterProps {
@@ -50,7 +50,14 @@ export function BlotterFilters({ view, change }: FilterProps) {
     <label class="check"><input type="checkbox" checked=${view.openOnly} onChange=${() => change({ openOnly: !view.openOnly })} /> Open only</label>
     <details class="columns">
       <summary>Columns</summary>
-      <div>${columnNames.map((name) => columnChoice(name, view, change))}</div>
+      <div>
+        ${columnNames.map((name) => columnChoice(name, view, change))}
+        <button
+          class="quiet"
+          disabled=${view.columns === defaultView.columns && Object.keys(view.widths).length === 0}
+          onClick=${() => change({ columns: defaultView.columns, widths: {} })}
+        >Usual columns</button>
+      </div>
     </details>
   </search>`;
 }
@@ -58,7 +65,7 @@ export function BlotterFilters({ view, change }: FilterProps) {
 function columnChoice(name: ColumnName, { columns }: BlotterView, change: FilterProps['change']) {
   const shown = columns.includes(name);
   const toggle = () => {
-    const wanted = columnNames.filter((other) => (other === name ? !shown : columns.includes(other)));
+    const wanted = shown ? columns.filter((other) => other !== name) : withColumn(columns, name);
     if (wanted.length > 0) change({ columns: wanted });
   };
   return html`<label class="check"><input type="checkbox" checked=${shown} onChange=${toggle} /> ${columnsByName[name].label}</label>`;

@@ -5,11 +5,12 @@ import { Go } from '../parts/link.ts';
 import { useMedia } from '../parts/use-media.ts';
 import { useVirtualRows } from '../parts/use-virtual-rows.ts';
 import { orderAddress } from '../state/address.ts';
-import type { BlotterView, ColumnName } from '../state/blotter-view.ts';
+import type { BlotterView } from '../state/blotter-view.ts';
 import type { OrderRow } from '../state/order-row.ts';
 import type { Ports } from '../state/ports.ts';
 import { RowSlots } from '../state/row-slots.ts';
-import { columnsByName } from './blotter-columns.ts';
+import { tracksOf } from './blotter-columns.ts';
+import { BlotterHead } from './blotter-head.ts';
 import { BlotterRow, rowId } from './blotter-row.ts';
 
 interface TableProps {
@@ -39,13 +40,13 @@ export function BlotterTable({ rows, placeOf, view, change, ports, empty }: Tabl
   });
   const [slots] = useState(() => new RowSlots<OrderRow>());
   const [active, setActive] = useActiveRow({ rows, placeOf, reveal });
-  const template = view.columns.map((name) => columnsByName[name].width).join(' ');
+  const [dragged, setDragged] = useState<BlotterView['widths'] | undefined>(undefined);
   const nowMs = ports.nowMs();
   const shown = rows.slice(first, end);
   const isNew = newRows(ports.monotonicMs());
   // Where most rows flash, none stands out, and a flash that never ends costs a third of each frame.
   const calm = shown.filter(isNew).length * 2 <= shown.length;
-  return html`<div class="table" style=${{ '--columns': template }}>
+  return html`<div class="table" style=${{ '--columns': tracksOf(view.columns, dragged ?? view.widths) }}>
     <div
       class="scroller"
       ref=${scroller}
@@ -56,7 +57,7 @@ export function BlotterTable({ rows, placeOf, view, change, ports, empty }: Tabl
       aria-colcount=${view.columns.length}
       aria-activedescendant=${active === undefined ? undefined : rowId(active)}
     >
-      <div class="head row" role="row" aria-rowindex="1">${view.columns.map((name) => headCell(name, view, change))}</div>
+      <${BlotterHead} view=${view} change=${change} preview=${setDragged} />
       <div class="rows" role="rowgroup" style=${{ height: `${rows.length * height}px` }}>
         ${slots.assign(shown, first).map(
           ({ slot, row, index }) => html`<${BlotterRow}
@@ -79,21 +80,6 @@ export function BlotterTable({ rows, placeOf, view, change, ports, empty }: Tabl
 
 function newRows(monotonicMs: number): (row: OrderRow) => boolean {
   return ({ arrivedMs }) => arrivedMs !== undefined && monotonicMs - arrivedMs < flashMs;
-}
-
-function headCell(name: ColumnName, { sort }: BlotterView, change: TableProps['change']) {
-  const { label, number } = columnsByName[name];
-  const sorted = sort.column === name;
-  const pick = () =>
-    change({ sort: { column: name, descending: sorted ? !sort.descending : name === 'updated' || number === true } });
-  const mark = sorted ? (sort.descending ? ' ↓' : ' ↑') : '';
-  return html`<div
-    role="columnheader"
-    class=${`cell col-${name}${number === true ? ' number' : ''}`}
-    aria-sort=${sorted ? (sort.descending ? 'descending' : 'ascending') : 'none'}
-  >
-    <button class="sort" onClick=${pick}>${label}${mark}</button>
-  </div>`;
 }
 
 interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf'> {

@@ -8,6 +8,7 @@ const keys: readonly (readonly [key: string, does: string])[] = [
   ['Esc', 'back'],
   ['p', 'pause, and go on'],
   ['o', 'open orders only, or all'],
+  ['Shift ← →', 'on a heading: narrower, wider'],
   ['?', 'this list'],
 ];
 
