@@ -1,32 +1,156 @@
-import { expect, it } from 'vitest';
-import { formatStatus } from '../../src/cli/status.ts';
+import { describe, expect, it } from 'vitest';
+import { showStatus } from '../../src/cli/format-status.ts';
+import { statusDocument } from '../../src/service/status-document.ts';
+import { followedAccount, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from '../support/status-parts.ts';
 
-const nowMs = Date.parse('2026-01-05T12:00:00Z');
-const body = (status: unknown) => formatStatus({ health: { status: 'ready', checks: [] }, status }, nowMs);
+const ready = { status: 'ready', checks: [] };
 
-it.each([
-  ['2026-01-05T11:59:59.500Z', '1 s ago'],
-  ['2026-01-05T11:55:00Z', '5 min ago'],
-  ['2026-01-05T06:00:00Z', '6 h ago'],
-  ['2026-01-01T12:00:00Z', '4 days ago'],
-])('tells the age of the instant %s', (instant, age) => {
-  expect(body({ since: instant })).toContain(`since  ${instant} (${age})`);
+async function shown(over: SampleStatus = {}, health: unknown = ready) {
+  const status = await statusDocument(sampleStatusParts(over), { kind: 'all' });
+  return showStatus({ health, status: JSON.parse(JSON.stringify(status)) }, sampledMs);
+}
+
+const trouble: SampleStatus = {
+  reading: { updatesTopic: { rows: 3, oldestMs: sampledMs - 31_000 } },
+  sources: [
+    sampleSource([
+      followedAccount('ACC-1', {
+        state: 'down',
+        absent: [{ cause: 'forgotten', orders: 1, orderIds: ['ord-1'] }],
+        silentLosses: { events: 22, firstMs: sampledMs - 100_000 },
+        lastError: `\u001b[2Jthe connection was reset ${'again and '.repeat(30)}again`,
+      }),
+    ]),
+  ],
+  unresolvedIn: ['ACC-1'],
+  halts: [
+    { haltId: 'h-1', scope: { kind: 'service' }, cause: 'operator', reason: 'lunch', by: 'ann', sinceMs: sampledMs - 300_000 },
+  ],
+  quarantined: [{ stream: 'account', reason: 'not_json', accountId: null, rows: 2, oldest: new Date(sampledMs - 50_000) }],
+};
+
+describe('the first line', () => {
+  it.each<[string, SampleStatus, unknown, string, boolean]>([
+    ['well', {}, ready, 'trusted', true],
+    ['doubts', { unresolvedIn: ['ACC-1'] }, ready, 'in doubt: commands unresolved', false],
+    ['standby', { state: 'standby', holder: 'two' }, ready, 'standby for two, which knows more: ask it', false],
+    [
+      'not ready',
+      {},
+      { status: 'unready', checks: [{ name: 'database', ok: false, effect: 'unready', detail: 'is down' }] },
+      'not ready: database',
+      false,
+    ],
+    [
+      'degraded',
+      {},
+      { status: 'degraded', checks: [{ name: 'sources', ok: false, effect: 'degraded', detail: '1 of 2 down' }] },
+      'degraded: sources',
+      false,
+    ],
+    ['no answer about its health', {}, null, 'unknown: its health is not known', false],
+  ])('is the verdict: %s', async (_name, over, health, line, isWell) => {
+    const status = await shown(over, health);
+    expect([status.text.split('\n')[0], status.isWell]).toEqual([line, isWell]);
+  });
+
+  it('says that the state is of another version, and keeps the checks', () => {
+    const checks = [{ name: 'database', ok: false, effect: 'unready', detail: 'is down' }];
+    const { text, isWell } = showStatus({ health: { status: 'unready', checks }, status: { version: '9' } }, sampledMs);
+    expect([text, isWell]).toEqual([
+      'unready; its state is that of another version of Tidemark: --json shows it\n\nchecks that fail\n  database  not ready  is down\n',
+      false,
+    ]);
+  });
 });
 
-it('leaves instants of the future, and what only looks like one, as they are', () => {
-  expect(body({ expires: '2026-01-05T12:10:00Z', name: '2026-01-05' })).toContain(
-    'expires  2026-01-05T12:10:00Z\nname     2026-01-05\n',
-  );
+it('shows a quiet service in few lines, with ages', async () => {
+  expect((await shown()).text).toMatchInlineSnapshot(`
+    "trusted
+    12.5 updates/s; p50 4.2 ms, p99 9.7 ms to Kafka; heartbeat 5 s ago; commands on; version 1.2.3
+
+    accounts
+      ACCOUNT  STREAM   STATE  FOR   EVENT  READ  AUDIT  LOST  LAST ERROR
+      ACC-1    account  live   60 s  -      -     -      0     -
+
+    way of the data
+      HOP                          WAITING  OLDEST
+      socket to Postgres           0 rows   -
+      Postgres to Kafka, updates   0 rows   -
+      Postgres to Kafka, state     0 rows   -
+      Postgres to Kafka, outcomes  0 rows   -
+
+    lane
+      lane 1, held by one (this process) for 90 s
+      epoch 3, 1 takeover by this process, which may act now
+
+    connections
+      CREDENTIAL  STREAM   NOW   FRAME  EVENT  LAST END
+      client      account  open  -      -      -
+
+    logins
+      CREDENTIAL  STATE  TOKEN ENDS IN  LAST ERROR
+      client      held   -              -
+    "
+  `);
 });
 
-it('names a block inside a block by its path', () => {
-  expect(body({ relay: { log: { position: '1' } } })).toContain('relay log\n  position  1\n');
-});
+it('shows every trouble in at most 100 columns, and nothing that a terminal obeys', async () => {
+  const { text, isWell } = await shown(trouble);
+  expect(isWell).toBe(false);
+  expect(text).toMatchInlineSnapshot(`
+    "in doubt: account not live, rows unsent, commands unresolved, halted, silent losses, quarantined
+    12.5 updates/s; p50 4.2 ms, p99 9.7 ms to Kafka; heartbeat 5 s ago; commands on; version 1.2.3
 
-it('shows what a table row lacks as a dash, and empty lists as they are', () => {
-  expect(body({ rows: [{ a: 1 }, { b: false }], none: [] })).toContain('none  []\n\nrows\n  A  B\n  1  -\n  -  false\n');
-});
+    doubts
+      account not live, for 60 s: 1 of 1 account stream not live; account ACC-1 is down
+        docs/runbooks/SourceNeverLive.md
+      rows unsent, for 31 s: the oldest of 3 committed rows has waited 31 s for Kafka
+        docs/runbooks/RelayStuck.md
+      commands unresolved, for 7 s: 1 command with an outcome that is not known
+        docs/runbooks/CommandUnknown.md
+      halted, for 5 min: placing is halted by 1 halt (operator)
+        docs/runbooks/PlacingHalted.md
+      silent losses, for 100 s: the stream lost 22 changes in the last hour, found by audits
+        docs/runbooks/SilentLosses.md
+      quarantined, for 50 s: 2 rows in quarantine for a person to look at
+        docs/runbooks/Quarantined.md
 
-it('bears documents that are no objects', () => {
-  expect(formatStatus({ health: null, status: 'text' }, nowMs)).toBe('unknown\n');
+    accounts
+      ACCOUNT  STREAM   STATE  FOR   EVENT  READ  AUDIT  LOST  LAST ERROR
+      ACC-1    account  down   60 s  -      -     -      22    ?[2Jthe connection was reset again and a…
+
+    way of the data
+      HOP                          WAITING  OLDEST
+      socket to Postgres           0 rows   -
+      Postgres to Kafka, updates   3 rows   31 s
+      Postgres to Kafka, state     0 rows   -
+      Postgres to Kafka, outcomes  0 rows   -
+
+    lane
+      lane 1, held by one (this process) for 90 s
+      epoch 3, 1 takeover by this process, which may act now
+
+    unresolved commands
+      1  oldest 7 s
+
+    halts
+      service  operator  5 min  ann  lunch
+
+    quarantine
+      account  not_json  2 rows
+
+    orders that the platform does not know
+      ACC-1  account  forgotten by the platform  1  ord-1
+
+    connections
+      CREDENTIAL  STREAM   NOW   FRAME  EVENT  LAST END
+      client      account  open  -      -      -
+
+    logins
+      CREDENTIAL  STATE  TOKEN ENDS IN  LAST ERROR
+      client      held   -              -
+    "
+  `);
+  for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });

@@ -8,9 +8,12 @@ import { EventLoopWatch } from '../../src/observability/event-loop-watch.ts';
 import { HealthRegistry } from '../../src/observability/health.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { statusDocument } from '../../src/service/status-document.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { json } from '../support/http-server.ts';
+import { eventually } from '../support/poll.ts';
 import { problemBody, restServer } from '../support/rest-answers.ts';
+import { sampleStatusParts } from '../support/status-parts.ts';
 
 let database: boolean;
 let server: AdminServer;
@@ -24,14 +27,7 @@ beforeEach(async () => {
     check: async () => ({ ok: database, detail: database ? 'answers' : 'is down' }),
   });
   const eventLoop = new EventLoopWatch({ clock: systemClock }, { sampleEveryMs: 500, lateMs: 60_000, lateInARow: 10 });
-  const status = () => ({
-    version: '1.2.3',
-    relay: { position: '42', backlog: 0 },
-    sources: [
-      { source: 'account', state: 'live' },
-      { source: 'prediction', state: 'down', lastError: 'reset' },
-    ],
-  });
+  const status = () => statusDocument(sampleStatusParts(), { kind: 'all' });
   const deps = { clock: systemClock, log: pino({ level: 'silent' }), metrics: createMetrics(), health, eventLoop, status };
   server = new AdminServer(deps, { host: '127.0.0.1', port: 0 });
   await server.start();
@@ -46,38 +42,33 @@ async function run(argv: string[], env: Record<string, string> = {}) {
 }
 
 describe('status', () => {
-  it('finds the service by the settings, and shows verdict, checks and what the service tells, as tables', async () => {
+  it('finds the service by the settings, and says first whether its data can be trusted', async () => {
     const { code, out } = await run([], { TIDEMARK_ADMIN_PORT: new URL(server.address ?? '').port });
-    expect(code).toBe(0);
-    expect(out.split('\n')).toEqual([
-      'ready',
-      'ok  database  answers',
-      '',
-      'version  1.2.3',
-      '',
-      'relay',
-      '  position  42',
-      '  backlog   0',
-      '',
-      'sources',
-      '  SOURCE      STATE  LASTERROR',
-      '  account     live   -',
-      '  prediction  down   reset',
-      '',
-    ]);
+    expect([code, out.split('\n')[0]]).toEqual([0, 'trusted']);
   });
 
   it('is JSON for a script', async () => {
     const { out } = await run(['--json', '--url', `${server.address}/`]);
-    expect(JSON.parse(out)).toMatchObject({ health: { status: 'ready' }, status: { relay: { position: '42' } } });
+    expect(JSON.parse(out)).toMatchObject({ health: { status: 'ready' }, status: { relay: { acknowledgedSeq: '484' } } });
   });
 
   it('ends with 1 when the service is not ready', async () => {
     database = false;
     const { code, out } = await run(['--url', `${server.address}`]);
     expect(code).toBe(1);
-    expect(out).toMatch(/^unready\nunready {2}database {2}is down\n/);
+    expect(out).toMatch(/^not ready: database\n.*\n {2}database {2}not ready {2}is down\n/s);
   });
+
+  it('shows it again until it is interrupted, also while nothing answers, and ends with the last verdict', async () => {
+    const io = cliIo({});
+    const running = runProgram(io, ['status', '--watch', '--url', `${server.address}`]);
+    await eventually(() => expect(io.out()).toMatch(/^trusted\n.*\n\ntrusted\n/s));
+    await server.drain();
+    await eventually(() => expect(io.out()).toMatch(/no service answers at .*\n\n$/s));
+    io.signal('SIGINT');
+    await running;
+    expect(io.code()).toBe(1);
+  }, 30_000);
 
   it('says in one sentence that nothing answers, and ends with 69', async () => {
     const address = server.address;

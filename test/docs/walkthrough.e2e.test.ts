@@ -25,6 +25,12 @@ function steady(text: string, topicPrefix: string): string {
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2026-11-21T15:00:00.000Z')
       .replace(/(?<=^|\s)\d\d:\d\d:\d\d\.\d{3}/gm, '15:00:00.000')
       .replace(/\b\d+ replicas?\b/g, '1 replica')
+      // A quiet minute has no delays to show.
+      .replace(
+        /^[\d.]+ updates\/s; p50 \S+(?: ms)?, p99 \S+(?: ms)? to Kafka; (?:no heartbeat yet|heartbeat \d+ s ago)/gm,
+        '0.4 updates/s; p50 4 ms, p99 9 ms to Kafka; heartbeat 3 s ago',
+      )
+      .replace(/\b\d+ rows? +(?:-|\d+ s)$/gm, '0 rows -')
       .replace(/\d+ orders and \d+ records/g, '10 orders and 29 records')
       .replace(/\d+ orders? read/g, '9 orders read')
       .replace(/\d+ updates? written/g, '3 updates written')

@@ -10,7 +10,7 @@ type SessionState =
   | { readonly kind: 'away'; readonly why: string };
 
 /** The rights of the token. Where the service asks for none (`signIn` false), a reader has them all. */
-export type Rights = CallerDocument;
+type Rights = CallerDocument;
 export type Scope = 'orders:read' | 'orders:write' | 'ops:read' | 'ops:write';
 
 const tokenShape = /^[\x21-\x7e]{1,8192}$/;

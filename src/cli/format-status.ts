@@ -1,0 +1,152 @@
+import { plural } from '../runtime/plural.ts';
+import { type StatusDocument, statusAnswer } from '../schema/status-answer.ts';
+import { age, ageOf, formatTable, printable } from './format-text.ts';
+
+/** As a service answers `/readyz?verbose` and `/status`. */
+export interface StatusAnswers {
+  readonly health: unknown;
+  readonly status: unknown;
+}
+
+interface ShownStatus {
+  readonly text: string;
+  /** The service is ready, and has no doubt about its data. */
+  readonly isWell: boolean;
+}
+
+/** A terminal has at least so many columns, and so does a ticket. */
+const width = 100;
+
+interface Health {
+  readonly status?: unknown;
+  readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly effect: string; readonly detail: string }[];
+}
+
+/** The state of a service for people: the verdict in the first line, then a block for each subject that has something to show. Ages instead of instants. */
+export function showStatus({ health, status }: StatusAnswers, nowMs: number): ShownStatus {
+  const { status: readiness, checks = [] } = (health ?? {}) as Health;
+  const failing = checks.filter(({ ok, effect }) => !ok && effect !== 'leader');
+  const parsed = statusAnswer.safeParse(status);
+  const checkBlock = block('checks that fail', [
+    ...failing.map(({ name, effect, detail }) => [name, effect === 'unready' ? 'not ready' : effect, detail]),
+  ]);
+  if (!parsed.success) {
+    const first = `${String(readiness ?? 'unknown')}; its state is that of another version of Tidemark: --json shows it`;
+    return { text: joined([first, ...checkBlock]), isWell: false };
+  }
+  const { data } = parsed;
+  const isWell = readiness === 'ready' && data.trust.trusted;
+  const lines = [verdict(data, failing, isWell), facts(data, nowMs)];
+  return { text: joined([...lines, ...doubts(data, nowMs), ...checkBlock, ...subjects(data, nowMs)]), isWell };
+}
+
+function joined(lines: readonly string[]): string {
+  return `${lines.map((line) => clip(printable(line))).join('\n')}\n`;
+}
+
+function clip(line: string): string {
+  return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
+}
+
+function verdict({ trust, lane }: StatusDocument, failing: readonly { name: string; effect: string }[], isWell: boolean): string {
+  if (isWell) return 'trusted';
+  const stopping = failing.filter(({ effect }) => effect === 'unready').map(({ name }) => name);
+  if (stopping.length > 0) return `not ready: ${stopping.join(', ')}`;
+  const names = trust.doubts.map(({ name }) => name.replaceAll('_', ' '));
+  if (lane.role === 'standby' && lane.holder !== null) return `standby for ${lane.holder}, which knows more: ask it`;
+  if (names.length > 0) return `in doubt: ${names.join(', ')}`;
+  return failing.length === 0 ? 'unknown: its health is not known' : `degraded: ${failing.map(({ name }) => name).join(', ')}`;
+}
+
+function facts({ version, updatesPerSecond, latency, newestHeartbeat, commands }: StatusDocument, nowMs: number): string {
+  const millis = (ms: number | null) => (ms === null ? '-' : `${ms} ms`);
+  const heartbeat = newestHeartbeat === null ? 'no heartbeat yet' : `heartbeat ${ageOf(newestHeartbeat, nowMs)} ago`;
+  const delay = `p50 ${millis(latency.p50Ms)}, p99 ${millis(latency.p99Ms)} to Kafka`;
+  return `${updatesPerSecond} updates/s; ${delay}; ${heartbeat}; commands ${commands.commands}; version ${version}`;
+}
+
+function doubts({ trust }: StatusDocument, nowMs: number): string[] {
+  return trust.doubts.flatMap(({ name, detail, since, runbook }, at) => [
+    ...(at === 0 ? ['', 'doubts'] : []),
+    `  ${name.replaceAll('_', ' ')}${since === null ? '' : `, for ${ageOf(since, nowMs)}`}: ${detail}`,
+    `    docs/runbooks/${runbook}.md`,
+  ]);
+}
+
+function subjects(data: StatusDocument, nowMs: number): string[] {
+  const old = (at: string | null) => (at === null ? '-' : ageOf(at, nowMs));
+  const { lag, lane, commands } = data;
+  const holder = lane.holder === null ? 'held by no process' : `held by ${lane.holder}`;
+  return [
+    ...block(
+      'accounts',
+      [
+        ...data.accounts.map((row) => [
+          ...[row.account, row.stream, row.state, old(row.since), old(row.lastEvent), old(row.lastResync), old(row.lastAudit)],
+          ...[String(row.silentLosses), row.lastError ?? '-'],
+        ]),
+      ],
+      ['ACCOUNT', 'STREAM', 'STATE', 'FOR', 'EVENT', 'READ', 'AUDIT', 'LOST', 'LAST ERROR'],
+    ),
+    ...block(
+      'way of the data',
+      [
+        ['socket to Postgres', plural(lag.ingestQueued, 'row'), old(lag.unsettledOldest)],
+        ['Postgres to Kafka, updates', plural(lag.relayRows, 'row'), old(lag.relayOldest)],
+        ['Postgres to Kafka, state', plural(lag.stateRows, 'row'), '-'],
+        ['Postgres to Kafka, outcomes', plural(lag.outcomeRows, 'row'), '-'],
+      ],
+      ['HOP', 'WAITING', 'OLDEST'],
+    ),
+    ...block('lane', [
+      [`lane ${lane.lane}, ${holder}${lane.holder === lane.instance ? ' (this process)' : ''} for ${old(lane.since)}`],
+      [
+        `epoch ${lane.epoch}, ${plural(lane.takeovers, 'takeover')} by this process, which ${lane.mayAct ? 'may' : 'may not'} act now`,
+      ],
+    ]),
+    ...block(
+      'unresolved commands',
+      commands.unresolved ? [[String(commands.unresolved), `oldest ${old(commands.oldestUnresolved)}`]] : [],
+    ),
+    ...block(
+      'halts',
+      data.halts.map(({ scope, cause, since, by, reason }) => [scope, cause, old(since), by, reason]),
+    ),
+    ...block(
+      'quarantine',
+      (data.quarantine ?? []).map(({ stream, reason, rows }) => [stream, reason, plural(rows, 'row')]),
+    ),
+    ...block('orders that the platform does not know', [
+      ...data.absentOrders.map(({ account, stream, what, orders, first }) => [account, stream, what, String(orders), first]),
+    ]),
+    ...block(
+      'connections',
+      [
+        ...data.sources.map(({ credential, stream, connected, lastFrame, lastEvent, lastEnd, lastEndAt }) => [
+          ...[credential, stream, connected ? 'open' : 'cut', old(lastFrame), old(lastEvent)],
+          lastEnd === null ? '-' : `${old(lastEndAt)} ago: ${lastEnd}`,
+        ]),
+      ],
+      ['CREDENTIAL', 'STREAM', 'NOW', 'FRAME', 'EVENT', 'LAST END'],
+    ),
+    ...block(
+      'logins',
+      [
+        ...data.credentials.map(({ credential, state, expires, lastError }) => [
+          ...[credential, state, expires === null ? '-' : age(Math.max(0, Math.round((Date.parse(expires) - nowMs) / 1000)))],
+          lastError ?? '-',
+        ]),
+      ],
+      ['CREDENTIAL', 'STATE', 'TOKEN ENDS IN', 'LAST ERROR'],
+    ),
+  ];
+}
+
+/** A title with its rows below their heading, if they have one; nothing where there is no row. */
+function block(title: string, rows: readonly (readonly string[])[], heading?: readonly string[]): string[] {
+  if (rows.length === 0) return [];
+  const lines = formatTable(heading === undefined ? rows : [heading, ...rows])
+    .trimEnd()
+    .split('\n');
+  return ['', title, ...lines.map((line) => `  ${line}`)];
+}
