@@ -1,17 +1,10 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Stream } from '../../src/domain/order.ts';
-import { connectorsRig } from '../support/connectors-rig.ts';
+import { liveConnectors } from '../support/connectors-rig.ts';
 import { accountRow, predictionRow, type Row } from '../support/platform-rows.ts';
 
 async function live() {
-  const rig = connectorsRig();
-  await rig.connectors.begin();
-  onTestFinished(async () => {
-    await rig.connectors.end();
-    expect(rig.clock.armed).toBe(0);
-  });
-  await rig.until('account', 'live');
-  await rig.until('prediction', 'live');
+  const rig = await liveConnectors();
   rig.platform.lists.length = 0;
   const account = (stream: Stream = 'account') => {
     const found = rig.connectors.account(stream, 'acct-1');

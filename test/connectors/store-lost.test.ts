@@ -8,11 +8,7 @@ const restored: Row = { ...lost, orderId: 'restored-1', certainty: 'certain' };
 async function live() {
   const rig = connectorsRig();
   rig.platform.rows.set('prediction:acct-1', [{ ...predictionRow, version: '100', updatedAt: '2026-01-05T14:00:00Z' }]);
-  await rig.connectors.begin();
-  onTestFinished(async () => {
-    await rig.connectors.end();
-    expect(rig.clock.armed).toBe(0);
-  });
+  await rig.begin();
   await rig.until('prediction', 'live');
   await rig.until('account', 'live');
   return rig;

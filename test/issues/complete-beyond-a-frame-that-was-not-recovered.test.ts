@@ -1,16 +1,9 @@
-import { expect, it, onTestFinished } from 'vitest';
-import { connectorsRig } from '../support/connectors-rig.ts';
+import { expect, it } from 'vitest';
+import { liveConnectors } from '../support/connectors-rig.ts';
 import { accountRow, predictionRow, type Row } from '../support/platform-rows.ts';
 
 async function live() {
-  const rig = connectorsRig();
-  await rig.connectors.begin();
-  onTestFinished(async () => {
-    await rig.connectors.end();
-    expect(rig.clock.armed).toBe(0);
-  });
-  await rig.until('account', 'live');
-  await rig.until('prediction', 'live');
+  const rig = await liveConnectors();
   await rig.clock.advance(1_000);
   /** The furthest that a mark of the stream has called complete since `from`. */
   const completeUpTo = (stream: 'account' | 'prediction', from: number) =>

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { connectorsRig } from '../support/connectors-rig.ts';
 import { accountRow, type Row } from '../support/platform-rows.ts';
 import { ReducingSink } from '../support/reducing-sink.ts';
@@ -7,11 +7,7 @@ async function live() {
   const rig = connectorsRig();
   const store = new ReducingSink(rig.clock);
   rig.sink.offer = (item) => store.offer(item);
-  await rig.connectors.begin();
-  onTestFinished(async () => {
-    await rig.connectors.end();
-    expect(rig.clock.armed).toBe(0);
-  });
+  await rig.begin();
   await rig.until('account', 'live');
   const row = (ordStatus: string, cumQty: string): Row => {
     const updatedAt = new Date(rig.clock.nowMs()).toISOString();

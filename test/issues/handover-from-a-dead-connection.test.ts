@@ -1,14 +1,10 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { connectorsRig } from '../support/connectors-rig.ts';
 import { accountRow } from '../support/platform-rows.ts';
 
 async function live() {
   const rig = connectorsRig();
-  await rig.connectors.begin();
-  onTestFinished(async () => {
-    await rig.connectors.end();
-    expect(rig.clock.armed).toBe(0);
-  });
+  await rig.begin();
   await rig.until('account', 'live');
   await rig.clock.advance(6_000);
   return rig;

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { connectorsRig } from '../support/connectors-rig.ts';
 import { accountRow, type Row } from '../support/platform-rows.ts';
 import { ReducingSink } from '../support/reducing-sink.ts';
@@ -18,11 +18,7 @@ async function filled(count: number) {
     });
   const put = (shown: Row[]) => rig.platform.rows.set('account:acct-1', shown);
   put(rows('100', 'FILLED'));
-  await rig.connectors.begin();
-  onTestFinished(async () => {
-    await rig.connectors.end();
-    expect(rig.clock.armed).toBe(0);
-  });
+  await rig.begin();
   await rig.until('account', 'live');
   await rig.clock.advance(600_000);
   const withCumQty = (cumQty: string) => [...store.heads.values()].filter(({ order }) => order.cumQty === cumQty).length;

@@ -12,11 +12,7 @@ const gone = (count: number) =>
 
 async function holding(count: number) {
   const rig = connectorsRig();
-  await rig.connectors.begin();
-  onTestFinished(async () => {
-    await rig.connectors.end();
-    expect(rig.clock.armed).toBe(0);
-  });
+  await rig.begin();
   await rig.until('account', 'live');
   rig.registry.open.set('account:acct-1', gone(count));
   rig.platform.gets.length = 0;

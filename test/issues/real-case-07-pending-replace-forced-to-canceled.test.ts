@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
-import type { CommandRequest } from '../../src/domain/command.ts';
 import { acceptPending } from '../../src/sandbox/exchange/venue-steps.ts';
-import { account, CommandWorld } from '../support/command-world.ts';
-import { outcomeUnknown } from '../support/scripted-entry.ts';
+import { CommandWorld } from '../support/command-world.ts';
 
 const minute = 60_000;
 
@@ -11,17 +9,7 @@ const minute = 60_000;
 it('a replace that stays pending for an hour is made canceled by no timer, and nothing is sent in its place', async () => {
   const desk = await CommandWorld.start();
   const { order } = await desk.working();
-  desk.world.platform.entered.venue.set({ answerMs: 'manual' });
-  desk.script({ applied: 'yes', answer: outcomeUnknown });
-  const { orderId } = order.terms;
-  const replace: CommandRequest = {
-    kind: 'replace',
-    stream: 'prediction',
-    accountId: account,
-    orderId,
-    terms: { price: '0.45' },
-  };
-  const { commandId } = await desk.send(replace);
+  const { commandId, replace } = await desk.sendPendingReplace(order, { price: '0.45' });
   await desk.pass(60 * minute);
 
   expect(desk.stored(order)).toMatchObject({ status: 'new', pendingAction: 'replace', leavesQty: '10' });

@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest';
-import type { CommandRequest } from '../../src/domain/command.ts';
 import { acceptPending, fillOrder } from '../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
-import { account, CommandWorld, equity } from '../support/command-world.ts';
-import { outcomeUnknown } from '../support/scripted-entry.ts';
+import { CommandWorld, equity } from '../support/command-world.ts';
 
 // A bounded cache dropped the least recently used order, which was open; its next report made a new order out of nothing.
 // What protects: `loadKnown` (ingest/load-known.ts) reads back what the cache has dropped.
@@ -12,17 +10,7 @@ it('an open order that many others have driven out of the cache goes on where it
   Object.assign(desk.world.settings.ingest, { headCacheCount: 1 });
   await desk.restart();
   const { command, order } = await desk.working();
-  desk.world.platform.entered.venue.set({ answerMs: 'manual' });
-  desk.script({ applied: 'yes', answer: outcomeUnknown });
-  const { orderId } = order.terms;
-  const replace: CommandRequest = {
-    kind: 'replace',
-    stream: 'prediction',
-    accountId: account,
-    orderId,
-    terms: { quantity: '20' },
-  };
-  const { commandId } = await desk.send(replace);
+  const { commandId } = await desk.sendPendingReplace(order, { quantity: '20' });
   desk.world.platform.entered.venue.set({ answerMs: 5 });
   for (let i = 1; i <= 20; i += 1) {
     await desk.working({ ...equity, terms: { ...equity.terms, qty: String(i) } });

@@ -17,11 +17,7 @@ async function tenAccounts() {
     if (platform.answerMs !== undefined) return { afterMs: platform.answerMs };
     return platform.answers ? 'acknowledge' : 'silent';
   };
-  await rig.connectors.begin();
-  onTestFinished(async () => {
-    await rig.connectors.end();
-    expect(rig.clock.armed).toBe(0);
-  });
+  await rig.begin();
   const sockets = () => rig.platform.sockets.filter(({ url }) => url === 'ws://account').length;
   return { ...rig, asked, mutePlatform: platform, sockets };
 }

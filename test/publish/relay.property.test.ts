@@ -8,35 +8,14 @@ import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import type { RequestFate } from '../simulation/memory-broker.ts';
 import { LaneLog } from '../support/lane-log.ts';
+import { arbitraryCommit, arbitraryDatabase } from '../support/log-steps.ts';
 import { LossyPublisher } from '../support/lossy-publisher.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const row = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      topic: fc.constant('updates' as const),
-      key: fc.constantFrom('prediction:a', 'prediction:b', 'prediction:c', 'prediction:d'),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ topic: fc.constant('continuity' as const), key: fc.constant('acc') }) },
-);
-
 /** What can happen to the relay from outside, in any order. */
 const step = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      do: fc.constant('commit' as const),
-      rows: fc.array(row, { maxLength: 6 }),
-      // Handed over so much later (behind the ones before it), never, or never but with a word that it was missed.
-      hand: fc.oneof(
-        { weight: 8, arbitrary: fc.nat(30) },
-        { weight: 1, arbitrary: fc.constantFrom('lost' as const, 'missed' as const) },
-      ),
-    }),
-  },
+  { weight: 12, arbitrary: arbitraryCommit({ orders: 4, maxRows: 6, maxLateMs: 30 }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(400) }) },
   {
     weight: 3,
@@ -46,10 +25,7 @@ const step = fc.oneof(
       delayMs: fc.constantFrom(0, 1, 5, 40, 500),
     }),
   },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('database' as const), down: fc.boolean(), answerMs: fc.constantFrom(0, 1, 20, 300) }),
-  },
+  { weight: 2, arbitrary: arbitraryDatabase(0, 1, 20, 300) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('reclaim' as const), replyMs: fc.nat(300) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('freeze' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('next term' as const) }) },
@@ -213,12 +189,12 @@ describe('the relay', () => {
   it('reads the log once at the start and then not again, as long as every batch is handed over and acknowledged', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.tuple(fc.array(row, { maxLength: 4 }), fc.integer({ min: 5, max: 50 })), { maxLength: 40 }),
+        fc.array(fc.tuple(arbitraryCommit({ orders: 4, maxRows: 4, maxLateMs: 0 }), fc.integer({ min: 5, max: 50 })), { maxLength: 40 }),
         async (batches) => {
           const world = new RelayWorld(1);
           await world.clock.advance(10);
-          for (const [rows, ms] of batches) {
-            await world.perform({ do: 'commit', rows, hand: 0 });
+          for (const [commit, ms] of batches) {
+            await world.perform({ ...commit, hand: 0 });
             await world.clock.advance(ms);
           }
           await world.clock.advance(50);

@@ -9,32 +9,12 @@ import { seededRandom } from '../../src/runtime/random.ts';
 import { Host } from '../simulation/host.ts';
 import { MemoryBroker, type RequestFate } from '../simulation/memory-broker.ts';
 import { LaneLog } from '../support/lane-log.ts';
+import { arbitraryCommit, arbitraryDatabase } from '../support/log-steps.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const row = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      topic: fc.constant('updates' as const),
-      key: fc.constantFrom('prediction:a', 'prediction:b', 'prediction:c', 'prediction:d', 'prediction:e'),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ topic: fc.constant('continuity' as const), key: fc.constant('acc') }) },
-);
-
 const step = fc.oneof(
-  {
-    weight: 10,
-    arbitrary: fc.record({
-      do: fc.constant('commit' as const),
-      rows: fc.array(row, { maxLength: 5 }),
-      hand: fc.oneof(
-        { weight: 8, arbitrary: fc.nat(40) },
-        { weight: 1, arbitrary: fc.constantFrom('lost' as const, 'missed' as const) },
-      ),
-    }),
-  },
+  { weight: 10, arbitrary: arbitraryCommit({ orders: 5, maxRows: 5, maxLateMs: 40 }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(1500) }) },
   {
     weight: 2,
@@ -44,10 +24,7 @@ const step = fc.oneof(
       delayMs: fc.constantFrom(1, 30, 400, 1500),
     }),
   },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('database' as const), down: fc.boolean(), answerMs: fc.constantFrom(0, 20, 300) }),
-  },
+  { weight: 2, arbitrary: arbitraryDatabase(0, 20, 300) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('takeover' as const), freezeMs: fc.nat(8000) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;

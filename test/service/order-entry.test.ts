@@ -7,6 +7,7 @@ import type { EntryAccounts } from '../../src/service/platform-parts.ts';
 import { writeDeps } from '../support/order-writes.ts';
 import { accountRow, predictionRow, rowText } from '../support/platform-rows.ts';
 import { httpAnswer, scriptedWire, wholeRequest } from '../support/scripted-wire.ts';
+import { placePrediction } from '../support/settling.ts';
 
 const attemptId = 'tm-0b0e7a52-5b3f-4d0e-9a53-6a2f0d3c1b11';
 const orderId = String(predictionRow['orderId']);
@@ -18,20 +19,7 @@ const requests = {
     terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '100', timeInForce: 'DAY', price: '191.5' },
   },
   cancel: { kind: 'cancel', stream: 'account', accountId: 'acct-1', orderId: 'ord-1' },
-  placePrediction: {
-    kind: 'place',
-    stream: 'prediction',
-    accountId: 'acct-1',
-    terms: {
-      symbol: 'FED-CUT',
-      outcome: 'YES',
-      side: 'buy',
-      orderType: 'limit',
-      timeInForce: 'gtc',
-      quantity: '10',
-      price: '0.4',
-    },
-  },
+  placePrediction,
   replace: { kind: 'replace', stream: 'prediction', accountId: 'acct-1', orderId, terms: { price: '0.45' } },
   cancelPrediction: { kind: 'cancel', stream: 'prediction', accountId: 'acct-1', orderId },
 } as const satisfies Record<string, CommandRequest>;

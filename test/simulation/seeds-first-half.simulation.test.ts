@@ -1,17 +1,4 @@
-import { describe, expect, it } from 'vitest';
-import { failuresOf, range } from './failures-of.ts';
+import { keepsEveryPromise } from './keeps-every-promise.ts';
 
-// Two files, so that both workers have one of them. More seeds: npm run simulate -- --from 1001 --count 1000, and npm run test:deep
-const from = 1;
-const perTest = 100;
-const limitMs = 300_000;
-
-describe('the service, whatever goes wrong around it,', () => {
-  it.each(range(0, 5).map((i) => [from + i * perTest, from + (i + 1) * perTest - 1]))(
-    'keeps every promise and agrees with the platform once it is healed, seeds %i to %i',
-    async (first) => {
-      expect(await failuresOf(range(first, perTest))).toEqual([]);
-    },
-    limitMs,
-  );
-});
+// Two files, so that both workers have one of them.
+keepsEveryPromise(1);

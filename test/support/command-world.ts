@@ -9,7 +9,7 @@ import type { SimulatedService } from '../simulation/simulated-service.ts';
 import { SimulatedWorld } from '../simulation/simulated-world.ts';
 import type { LedgerWrite } from '../simulation/write-ledger.ts';
 import { LyingReads } from './lying-reads.ts';
-import { ScriptedEntry, type WriteScript } from './scripted-entry.ts';
+import { outcomeUnknown, ScriptedEntry, type WriteScript } from './scripted-entry.ts';
 import { silentLog } from './silent-log.ts';
 
 export const account = 'acct-1';
@@ -35,6 +35,8 @@ export const prediction = {
     price: '0.4',
   },
 } as const satisfies CommandRequest;
+
+type PredictionReplace = Extract<CommandRequest, { kind: 'replace'; stream: 'prediction' }>;
 
 interface CommandWorldOptions {
   readonly commands?: Partial<CommandOptions>;
@@ -161,6 +163,15 @@ export class CommandWorld {
     const order = this.landed(commandId);
     await this.until(() => order.state === 'new' && this.stored(order).status === 'new');
     return { command: this.command(commandId), order };
+  }
+
+  /** A replace whose answer is lost, and which the venue leaves pending. */
+  async sendPendingReplace({ terms: { orderId } }: ExchangeOrder, terms: PredictionReplace['terms']) {
+    this.world.platform.entered.venue.set({ answerMs: 'manual' });
+    this.script({ applied: 'yes', answer: outcomeUnknown });
+    const replace: PredictionReplace = { kind: 'replace', stream: 'prediction', accountId: account, orderId, terms };
+    const { commandId } = await this.send(replace);
+    return { commandId, replace };
   }
 
   /** As the journal has it now. */

@@ -1,3 +1,4 @@
+import { expect, onTestFinished } from 'vitest';
 import { Connectors, type ConnectorsOptions } from '../../src/connectors/connectors.ts';
 import type { AccountState } from '../../src/connectors/source-status.ts';
 import type { Stream } from '../../src/domain/order.ts';
@@ -51,5 +52,22 @@ export function connectorsRig(options: Partial<ConnectorsOptions> = {}, budget =
     if (found === undefined) throw new Error(`no open socket of ${stream}`);
     return found;
   };
-  return { clock, platform, registry, sink, metrics, connectors, account, state, until, socket };
+  /** Begins; the connectors end with the test, and nothing of them may run on. */
+  const begin = async () => {
+    await connectors.begin();
+    onTestFinished(async () => {
+      await connectors.end();
+      expect(clock.armed).toBe(0);
+    });
+  };
+  return { clock, platform, registry, sink, metrics, connectors, begin, account, state, until, socket };
+}
+
+/** The rig at work, with its account live on both streams. */
+export async function liveConnectors() {
+  const rig = connectorsRig();
+  await rig.begin();
+  await rig.until('account', 'live');
+  await rig.until('prediction', 'live');
+  return rig;
 }
