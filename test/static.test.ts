@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => ({ file: `src/${file}`, text: readFileSync(`src/${file}`, 'utf8') }));
+const sourcesIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => ({ file: `${folder}/${file}`, text: readFileSync(`${folder}/${file}`, 'utf8') }));
+
+const sources = sourcesIn('src');
 
 /** Classes of bugs that became rules. */
 describe('the sources', () => {
@@ -24,5 +27,15 @@ describe('the sources', () => {
 
   it('stay below 400 lines each', () => {
     expect(sources.filter(({ text }) => text.split('\n').length > 400).map(({ file }) => file)).toEqual([]);
+  });
+});
+
+describe('the parts of the tests', () => {
+  it('have names of their own, so that a reader knows which fake a test uses', () => {
+    const classesIn = (files: typeof sources) =>
+      files.flatMap(({ text }) => [...text.matchAll(/^export class (\w+)/gm)].map(([, name]) => name));
+    const ours = new Set(classesIn(sources));
+    const theirs = classesIn(sourcesIn('test'));
+    expect(theirs.filter((name, i) => ours.has(name) || theirs.indexOf(name) !== i)).toEqual([]);
   });
 });

@@ -189,7 +189,9 @@ describe('the relay', () => {
   it('reads the log once at the start and then not again, as long as every batch is handed over and acknowledged', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.tuple(arbitraryCommit({ orders: 4, maxRows: 4, maxLateMs: 0 }), fc.integer({ min: 5, max: 50 })), { maxLength: 40 }),
+        fc.array(fc.tuple(arbitraryCommit({ orders: 4, maxRows: 4, maxLateMs: 0 }), fc.integer({ min: 5, max: 50 })), {
+          maxLength: 40,
+        }),
         async (batches) => {
           const world = new RelayWorld(1);
           await world.clock.advance(10);

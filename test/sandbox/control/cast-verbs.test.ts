@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
+import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
 import { ask, control, runningSandbox, signedIn } from '../../support/sandbox.ts';
 import { accountsOf, authorization, exchange, postJson } from '../../support/sign-in.ts';
-import { StreamClient } from '../../support/stream-client.ts';
 
 describe('the client center of the control port', () => {
   it('registers an app and a user, who can sign in at once', async () => {
@@ -75,7 +75,7 @@ describe('accounts of the control port', () => {
     const url = `${sandbox.staging}/v1/predictions/orders?accountId=SIM-1001`;
     const status = async () => (await ask(url, { headers: await signedIn(sandbox) })).status;
     expect(await status()).toBe(200);
-    const client = await StreamClient.open(sandbox.stagingStream, await signedIn(sandbox));
+    const client = await PlatformStreamClient.open(sandbox.stagingStream, await signedIn(sandbox));
     await client.ask('subscribe', 'prediction', 'account:SIM-1001');
     await control(sandbox, '/accounts/SIM-1001', { predictions: false });
     expect(await status()).toBe(403);

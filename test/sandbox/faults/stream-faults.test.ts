@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { cutWays, garbageKinds } from '../../../src/sandbox/faults/fault-shapes.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
 import { eventually } from '../../support/poll.ts';
 import { control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';
-import { StreamClient } from '../../support/stream-client.ts';
 
 const accountId = 'SIM-1001';
 
@@ -11,7 +11,7 @@ const accountId = 'SIM-1001';
 async function following(input: Parameters<typeof runningSandbox>[0] = {}) {
   const sandbox = await runningSandbox(input);
   const at = sandbox.description;
-  const client = await StreamClient.open(at.stream, await signedIn(at));
+  const client = await PlatformStreamClient.open(at.stream, await signedIn(at));
   for (const topic of ['account', 'prediction']) await client.ask('subscribe', topic, `account:${accountId}`);
   return { sandbox, at, client };
 }
@@ -124,7 +124,7 @@ describe('a connection', () => {
 
   it('is met alone by an action that names its account', async () => {
     const { at, client } = await following();
-    const other = await StreamClient.open(at.stream, await signedIn(at));
+    const other = await PlatformStreamClient.open(at.stream, await signedIn(at));
     await other.ask('subscribe', 'account', 'account:SIM-1002');
     await control(at, '/faults', { now: [{ action: 'cut', accountId: 'SIM-1002' }] });
     await other.ended();
@@ -152,14 +152,14 @@ describe('the upgrade and the subscription', () => {
   it.each(['status_401', 'status_403', 'status_500', 'html', 'reset'])('an upgrade meets %s once', async (fault) => {
     const { description: at } = await runningSandbox();
     await control(at, '/faults', { rules: [{ on: 'upgrade', fault }] });
-    await expect(StreamClient.open(at.stream, await signedIn(at))).rejects.toThrow();
-    await StreamClient.open(at.stream, await signedIn(at));
+    await expect(PlatformStreamClient.open(at.stream, await signedIn(at))).rejects.toThrow();
+    await PlatformStreamClient.open(at.stream, await signedIn(at));
   });
 
   it('is never acknowledged, acknowledged late, refused, or overtaken by an event', async () => {
     const { description: at } = await runningSandbox();
     const on = (fault: string) => control(at, '/faults', { rules: [{ on: 'subscribe', fault, accountId }] });
-    const client = await StreamClient.open(at.stream, await signedIn(at));
+    const client = await PlatformStreamClient.open(at.stream, await signedIn(at));
     await on('early_event');
     await client.ask('subscribe', 'account', `account:${accountId}`);
     expect(client.messages.map(({ json }) => json.type)).toEqual(['event', 'subscribed']);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { enrolled, orderDesk } from '../../support/order-entry.ts';
+import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, control, controlLines } from '../../support/sandbox.ts';
-import { StreamClient } from '../../support/stream-client.ts';
 
 type Desk = Awaited<ReturnType<typeof orderDesk>>;
 
@@ -36,7 +36,7 @@ async function statusOf(desk: Desk, { stream }: Case, orderId: string): Promise<
 }
 
 async function follow(desk: Desk, { stream }: Case) {
-  const client = await StreamClient.open(desk.at[stream === 'account' ? 'stream' : 'stagingStream'], {
+  const client = await PlatformStreamClient.open(desk.at[stream === 'account' ? 'stream' : 'stagingStream'], {
     authorization: desk.headers.authorization,
   });
   await client.ask('subscribe', stream, `account:${enrolled}`);

@@ -8,15 +8,15 @@ import {
   streamErrorMessage,
   subscribedMessage,
 } from '../../../src/platform/wire/stream-messages.ts';
+import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';
-import { StreamClient } from '../../support/stream-client.ts';
 
 const mine = 'account:SIM-1001';
 
 async function connected(input: Parameters<typeof runningSandbox>[0] = {}) {
   const sandbox = await runningSandbox(input);
-  const client = await StreamClient.open(sandbox.description.stream, await signedIn(sandbox.description));
+  const client = await PlatformStreamClient.open(sandbox.description.stream, await signedIn(sandbox.description));
   return { sandbox, client, at: sandbox.description };
 }
 
@@ -77,7 +77,7 @@ describe('a subscription', () => {
 
   it('works on both listeners', async () => {
     const { description: it } = await runningSandbox({ market: { rate: 500 } });
-    const client = await StreamClient.open(it.stagingStream, await signedIn(it));
+    const client = await PlatformStreamClient.open(it.stagingStream, await signedIn(it));
     await client.ask('subscribe', 'prediction', mine);
     await client.ask('subscribe', 'account', mine);
     await eventually(() => expect(new Set(client.messages.map(({ json }) => json.payload.topic)).size).toBe(2));
@@ -105,7 +105,7 @@ describe('a subscription', () => {
 
   it('several connections each get every event', async () => {
     const { sandbox, client, at } = await connected();
-    const second = await StreamClient.open(at.stream, await signedIn(sandbox.description));
+    const second = await PlatformStreamClient.open(at.stream, await signedIn(sandbox.description));
     for (const it of [client, second]) await it.ask('subscribe', 'account', mine);
     await control(at, '/orders', { stream: 'account', accountId: 'SIM-1001' });
     await eventually(() => expect([client.events().length, second.events().length]).toEqual([2, 2]));

@@ -3,9 +3,9 @@ import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
 import { orderDesk } from '../../support/order-entry.ts';
+import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, control, runningSandbox, signedIn } from '../../support/sandbox.ts';
-import { StreamClient } from '../../support/stream-client.ts';
 
 describe('POST /venue of the control port', () => {
   it('changes what it names, keeps the rest, and answers with all of it', async () => {
@@ -117,7 +117,7 @@ describe('the venue', () => {
 
   it('tells every follower of the account of each change that an order goes through', async () => {
     const desk = await orderDesk();
-    const stream = await StreamClient.open(desk.at.stagingStream, { authorization: desk.headers.authorization });
+    const stream = await PlatformStreamClient.open(desk.at.stagingStream, { authorization: desk.headers.authorization });
     await stream.ask('subscribe', 'prediction', 'account:SIM-1001');
     const id = await desk.working({ price: '0.70', quantity: '1' });
     await eventually(() => {

@@ -11,7 +11,7 @@ interface StreamMessage {
 }
 
 /** A stranger's client of the order stream. Closed with the test. */
-export class StreamClient {
+export class PlatformStreamClient {
   readonly messages: StreamMessage[] = [];
   readonly unreadable: Buffer[] = [];
   readonly errors: Error[] = [];
@@ -21,8 +21,8 @@ export class StreamClient {
   private asked = 0;
 
   /** Resolves once the upgrade was accepted. */
-  static async open(url: string, headers: Record<string, string>): Promise<StreamClient> {
-    const client = new StreamClient(url, headers);
+  static async open(url: string, headers: Record<string, string>): Promise<PlatformStreamClient> {
+    const client = new PlatformStreamClient(url, headers);
     onTestFinished(() => client.socket.terminate());
     await once(client.socket, 'open');
     return client;
