@@ -6,6 +6,9 @@ import { instant } from './normalised-order.ts';
 const stream = z.enum(['account', 'prediction']);
 const outcome = z.enum(['done', 'failed', 'withdrawn']);
 
+/** Rows that a job may name one by one. */
+const mostChosen = 200;
+
 /** `POST /v1/quarantine/jobs`. */
 export const quarantineJobBody = z
   .strictObject({
@@ -15,6 +18,12 @@ export const quarantineJobBody = z
         stream: stream.optional(),
         accountId: accountIdText.optional().describe('Left out: every account of the token'),
         reason: plainText(1, 100).optional().describe('Why a row is in quarantine: bad_decimal, poison …'),
+        rowIds: z
+          .array(z.string().regex(/^[1-9]\d{0,17}$/, 'must be the id of a row'))
+          .min(1)
+          .max(mostChosen)
+          .optional()
+          .describe('Only these rows'),
       })
       .describe('Which rows, of those that have not been dealt with; a field that is left out is any'),
     reason: reasonText,
@@ -24,7 +33,12 @@ export const quarantineJobBody = z
 
 interface QuarantineJobRequest {
   readonly action: 'retry' | 'discard';
-  readonly filter: { readonly stream?: 'account' | 'prediction'; readonly accountId?: string; readonly reason?: string };
+  readonly filter: {
+    readonly stream?: 'account' | 'prediction';
+    readonly accountId?: string;
+    readonly reason?: string;
+    readonly rowIds?: readonly string[];
+  };
   readonly reason: string;
   readonly dryRun: boolean;
 }
@@ -36,6 +50,7 @@ export function parseQuarantineJob(body: unknown): BodyResult<QuarantineJobReque
       ...(filter.stream !== undefined && { stream: filter.stream }),
       ...(filter.accountId !== undefined && { accountId: filter.accountId }),
       ...(filter.reason !== undefined && { reason: filter.reason }),
+      ...(filter.rowIds !== undefined && { rowIds: filter.rowIds }),
     },
     reason: reason.trim(),
     dryRun,
@@ -59,6 +74,7 @@ const entry = z.object({
 export const quarantinePage = z
   .object({ items: z.array(entry), next: z.string().optional().describe('Cursor of the next page; absent on the last') })
   .meta({ id: 'QuarantinePage', title: 'Rows in quarantine, without their text' });
+export type QuarantinePageDocument = z.infer<typeof quarantinePage>;
 
 export const quarantineAnswer = entry
   .extend({
@@ -74,11 +90,17 @@ export const quarantineAnswer = entry
       .describe('The newest request to read its order again'),
   })
   .meta({ id: 'QuarantineRow', title: 'A row in quarantine, with the message as it came' });
+export type QuarantineRowDocument = z.infer<typeof quarantineAnswer>;
 
 const job = z.object({
   jobId: z.string(),
   action: z.enum(['retry', 'discard']),
-  filter: z.looseObject({ stream: stream.optional(), accountId: z.string().optional(), reason: z.string().optional() }),
+  filter: z.looseObject({
+    stream: stream.optional(),
+    accountId: z.string().optional(),
+    reason: z.string().optional(),
+    rowIds: z.array(z.string()).optional(),
+  }),
   reason: z.string(),
   by: z.string().describe('The principal that asked for it'),
   state: z.enum(['running', 'ended', 'cancelled']),
@@ -101,6 +123,7 @@ export const quarantineJobAnswer = z
 export const quarantineJobList = z
   .object({ items: z.array(job) })
   .meta({ id: 'QuarantineJobs', title: 'The newest jobs over the quarantine' });
+export type QuarantineJobDocument = z.infer<typeof job>;
 
 export const quarantineJobSize = z
   .object({
@@ -108,3 +131,4 @@ export const quarantineJobSize = z
     nameless: z.int().describe('Rows that name no order to read again: a retry would fail for them. 0 for a discard'),
   })
   .meta({ id: 'QuarantineJobSize', title: 'Rows that a job would have' });
+export type QuarantineJobSizeDocument = z.infer<typeof quarantineJobSize>;

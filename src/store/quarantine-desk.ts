@@ -7,6 +7,8 @@ export interface QuarantineFilter {
   readonly accountId?: string;
   /** Why a row is in quarantine: `bad_decimal`, `poison` … */
   readonly reason?: string;
+  /** Only these rows: ids of int64 as text. */
+  readonly rowIds?: readonly string[];
 }
 
 export type QuarantineAction = 'retry' | 'discard';

@@ -20,12 +20,13 @@ interface Condition {
 }
 
 /** SQL: rows `q` of the quarantine that have not been dealt with, are in the scope, and match. The scope is parameter 1. */
-export function rowsThatMatch(scope: AccountScope, { stream, accountId, reason }: QuarantineFilter): Condition {
+export function rowsThatMatch(scope: AccountScope, { stream, accountId, reason, rowIds }: QuarantineFilter): Condition {
   const values: unknown[] = [scopeParameter(scope)];
   const where = ['q.dealt_at is null', inScope('q.account_id', 1)];
   if (stream !== undefined) where.push(`q.stream = $${values.push(stream)}`);
   if (accountId !== undefined) where.push(`q.account_id = $${values.push(accountId)}`);
   if (reason !== undefined) where.push(`q.reason = $${values.push(storableText(reason))}`);
+  if (rowIds !== undefined) where.push(`q.id = any($${values.push(rowIds)}::bigint[])`);
   return { text: where.join(' and '), values };
 }
 

@@ -123,6 +123,17 @@ describe('a job', () => {
     expect((await send('GET', path)).body).toEqual(made.body);
   });
 
+  it('may name its rows one by one', async () => {
+    const { send, quarantine } = await start();
+    const filter = { rowIds: ['17', '999'] };
+    expect((await send('POST', '/v1/quarantine/jobs', { ...job, filter })).body).toMatchObject({ job: { total: 1, filter } });
+    expect(quarantine.deeds).toMatchObject([{ filter }]);
+    const counted = { action: 'discard', filter, reason, dryRun: true };
+    expect((await send('POST', '/v1/quarantine/jobs', counted, 'account-two')).body).toEqual({ total: 0, nameless: 0 });
+    for (const rowIds of [[], ['x'], [17], ['9223372036854775808'], Array.from({ length: 201 }, (_, at) => String(at + 1))])
+      expect((await send('POST', '/v1/quarantine/jobs', { ...job, filter: { rowIds } })).body['code']).toBe('INVALID_BODY');
+  });
+
   it('that is only counted writes nothing', async () => {
     const { send, quarantine } = await start();
     const all = { action: 'retry', filter: {}, reason, dryRun: true };

@@ -63,6 +63,22 @@ async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
 
 const ofA = (orderId: string, over: Partial<QuarantineRow> = {}) => ({ accountId: 'A', orderId, ...over });
 
+it('a job of named rows has those of them that are in its scope and have not been dealt with', async () => {
+  await using rig = await rigWith([ofA('o-1'), ofA('o-2'), ofA('o-3'), { accountId: 'B', orderId: 'o-4' }]);
+  const [one = 0, two = 0, three = 0, ofB = 0] = await rig.left();
+  const rowIds = [one, two, ofB, 999_999].map(String);
+  expect(await rig.desk.measureJob(everything, 'discard', { rowIds })).toEqual({ total: 3, nameless: 0 });
+  const onlyA = { kind: 'accounts', accountIds: ['A'] } as const;
+  const jobId = await rig.open('discard', { rowIds }, onlyA);
+  const process = rig.holder(async () => lookShows());
+  await process.round.run(live);
+  expect([await rig.left(), await rig.progress(jobId)]).toEqual([
+    [three, ofB],
+    expect.objectContaining({ total: 2, done: 2, over: true }),
+  ]);
+  expect((await rig.desk.findJob(everything, jobId))?.filter).toEqual({ rowIds });
+});
+
 it('a retry reads each order once, deals with its rows, and fails for those that name no order', async () => {
   await using rig = await rigWith([
     ofA('o-1'),

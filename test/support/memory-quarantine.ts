@@ -79,14 +79,15 @@ export class MemoryQuarantine implements QuarantineDesk {
     );
   }
 
-  private matching(scope: AccountScope, { stream, accountId, reason }: QuarantineFilter): QuarantineMessage[] {
+  private matching(scope: AccountScope, { stream, accountId, reason, rowIds }: QuarantineFilter): QuarantineMessage[] {
     return this.rows.filter(
       (row) =>
         row.dealtAt === undefined &&
         sees(scope, row.accountId) &&
         (stream ?? row.stream) === row.stream &&
         (accountId ?? row.accountId) === row.accountId &&
-        (reason ?? row.reason) === row.reason,
+        (reason ?? row.reason) === row.reason &&
+        (rowIds ?? [row.id]).includes(row.id),
     );
   }
 }

@@ -13,6 +13,8 @@ export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) =
   blotter: ({ state, query }) => html`<${Blotter} state=${state} view=${viewOf(query)} />`,
   order: ({ state, params: { stream, orderId } }) => html`<${OrderPage} state=${state} stream=${stream} orderId=${orderId} />`,
   accounts: lazyView(async () => (await import('./accounts-page.ts')).AccountsPage),
+  quarantine: lazyView(async () => (await import('./quarantine-page.ts')).QuarantinePage),
+  quarantined: lazyView(async () => (await import('./quarantined-page.ts')).QuarantinedPage),
   runbook: lazyView(async () => (await import('./runbook-page.ts')).RunbookPage),
 };
 
@@ -28,6 +30,7 @@ interface NavigationEntry {
 const entries: readonly NavigationEntry[] = [
   { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
   { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
+  { label: 'Quarantine', address: addressOf('quarantine'), names: ['quarantine', 'quarantined'], needs: ['ops:read'] },
 ];
 
 /** The screens that this reader may open. */

@@ -1,0 +1,125 @@
+import { type Signal, signal } from '@preact/signals-core';
+import type { QuarantineJobDocument, QuarantinePageDocument } from '../../schema/quarantine-bodies.ts';
+import { type Rest, sentenceOf } from './rest.ts';
+
+export type QuarantineEntry = QuarantinePageDocument['items'][number];
+
+/** Which rows; a word that is left out is any. */
+export interface QuarantineFilter {
+  readonly stream?: 'account' | 'prediction';
+  readonly accountId?: string;
+  readonly reason?: string;
+}
+
+interface ListState {
+  /** Undefined: not read yet. */
+  readonly items: readonly QuarantineEntry[] | undefined;
+  /** There are more at the service. */
+  readonly more: boolean;
+  readonly reading: boolean;
+  readonly fault: string | undefined;
+}
+
+const pageSize = 100;
+/** Drawn at most: a person who has to look at more needs a filter, or a job. */
+const mostRows = 1_000;
+
+/** From the words of an address. */
+export function filterOf(query: URLSearchParams): QuarantineFilter {
+  const [stream, accountId, reason] = [query.get('stream'), query.get('account'), query.get('reason')];
+  return {
+    ...((stream === 'account' || stream === 'prediction') && { stream }),
+    ...(accountId !== null && accountId !== '' && { accountId }),
+    ...(reason !== null && reason !== '' && { reason }),
+  };
+}
+
+/** The rows that match, oldest first, page after page; and those of them that the reader has chosen. */
+export class QuarantineList {
+  readonly state: Signal<ListState> = signal<ListState>({ items: undefined, more: false, reading: false, fault: undefined });
+  readonly chosen: Signal<ReadonlySet<string>> = signal<ReadonlySet<string>>(new Set());
+  private readonly rest: Rest;
+  private readonly filter: QuarantineFilter;
+  private cursor: string | undefined;
+  private reads = 0;
+
+  constructor(rest: Rest, filter: QuarantineFilter) {
+    this.rest = rest;
+    this.filter = filter;
+  }
+
+  /** Reads again as many rows as are shown, or the first page. Rows that are gone are not chosen any more. */
+  async read(signal: AbortSignal): Promise<void> {
+    await this.readUpTo(Math.max(pageSize, this.state.peek().items?.length ?? 0), [], undefined, signal);
+  }
+
+  /** Reads the next page. */
+  async readMore(signal: AbortSignal): Promise<void> {
+    const { items = [], reading } = this.state.peek();
+    if (!reading && this.cursor !== undefined) await this.readUpTo(items.length + 1, items, this.cursor, signal);
+  }
+
+  choose(id: string, wanted: boolean): void {
+    const chosen = new Set(this.chosen.peek());
+    if (wanted) chosen.add(id);
+    else chosen.delete(id);
+    this.chosen.value = chosen;
+  }
+
+  /** All rows that are shown, at most as many as one job may name; or none. */
+  chooseAll(wanted: boolean): void {
+    const ids = (this.state.peek().items ?? []).map(({ id }) => id);
+    this.chosen.value = new Set(wanted ? ids.slice(0, mostChosen) : []);
+  }
+
+  private async readUpTo(least: number, known: readonly QuarantineEntry[], from: string | undefined, signal: AbortSignal) {
+    this.reads += 1;
+    const own = this.reads;
+    this.state.value = { ...this.state.peek(), reading: true };
+    const items = [...known];
+    let cursor = from;
+    do {
+      const query = { ...this.filter, limit: String(pageSize), cursor };
+      const page = await this.rest.get<QuarantinePageDocument>('/v1/quarantine', query, signal);
+      // A newer read has begun: it has the say.
+      if (signal.aborted || own !== this.reads) return;
+      if (page.kind !== 'ok') {
+        this.state.value = { ...this.state.peek(), reading: false, fault: sentenceOf(page) };
+        return;
+      }
+      items.push(...page.body.items);
+      cursor = page.body.next;
+    } while (cursor !== undefined && items.length < least && items.length < mostRows);
+    this.cursor = items.length < mostRows ? cursor : undefined;
+    this.state.value = { items, more: cursor !== undefined, reading: false, fault: undefined };
+    const there = new Set(items.map(({ id }) => id));
+    this.chosen.value = new Set([...this.chosen.peek()].filter((id) => there.has(id)));
+  }
+}
+
+/** Rows that one job may name. */
+export const mostChosen = 200;
+
+/** The rows of a job that have an answer, of all that it has: from 0 to 1. */
+export function progressOf({ total, done, failed, withdrawn }: QuarantineJobDocument): number {
+  return total === 0 ? 1 : (done + failed + withdrawn) / total;
+}
+
+interface JobFilter {
+  readonly stream: string | undefined;
+  readonly accountId: string | undefined;
+  readonly reason: string | undefined;
+  readonly rowIds: readonly string[] | undefined;
+}
+
+/** A filter in words: `stream account, reason bad_decimal`; `all rows`. */
+export function filterText(filter: Readonly<Partial<JobFilter>>): string {
+  const { stream, accountId, reason, rowIds } = filter;
+  const words = [
+    ...(rowIds === undefined ? [] : [`${rowIds.length} chosen`]),
+    ...(stream === undefined ? [] : [`stream ${stream}`]),
+    ...(accountId === undefined ? [] : [`account ${accountId}`]),
+    ...(reason === undefined ? [] : [`reason ${reason}`]),
+  ];
+  return words.length === 0 ? 'all rows' : words.join(', ');
+}
