@@ -1,11 +1,12 @@
 import { expect } from 'vitest';
+import { readCommandTruth } from '../../src/cli/proof/command-truth.ts';
+import { type JournaledCommand, judgeCommands } from '../../src/cli/proof/judge-commands.ts';
+import { journaledCommands } from '../../src/cli/proof/prove-commands.ts';
 import { freePort } from '../../src/devstack/free-port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { FaultOrder } from '../../src/sandbox/faults/fault-shapes.ts';
 import { CommandLoad } from './command-load.ts';
-import { readCommandTruth } from './command-truth.ts';
-import { type JournaledCommand, judgeCommands } from './judge-commands.ts';
 import { readAll } from './kafka-fixture.ts';
 import { eventually } from './poll.ts';
 import { RestCaller } from './rest-caller.ts';
@@ -120,7 +121,7 @@ export async function commandsUnderKillNine({
   const journaled = await eventually(
     async () => {
       const rows = await readJournal(world);
-      const faults = judgeCommands(rows, await readCommandTruth(description));
+      const faults = judgeCommands(rows, await readCommandTruth(fetch, description.control));
       if (faults.length > 0) throw new Error(`${faults.length} faults:\n${faults.slice(0, 20).join('\n')}`);
       return rows;
     },
@@ -170,13 +171,7 @@ async function killByTurns({ random, slots, startIn, load, kills, at }: Killing,
 }
 
 async function readJournal(world: World): Promise<JournaledCommand[]> {
-  return world.query<JournaledCommand>(
-    `select c.command_id as "commandId", c.kind, c.state, c.order_id as "orderId",
-       coalesce(c.request #>> '{terms,quantity}', c.request #>> '{terms,qty}') as quantity,
-       (select json_agg(json_build_object('attemptId', a.attempt_id, 'state', a.state,
-          'sendingAtMs', extract(epoch from a.sending_at) * 1000) order by a.number) from attempts a where a.command_id = c.command_id) as attempts
-     from commands c`,
-  );
+  return world.query<JournaledCommand>(journaledCommands);
 }
 
 /** What a caller was told once stays true: each acknowledged key is one command, each command one key. */

@@ -3,12 +3,11 @@ import { kafkaDefaults } from '../../publish/kafka-options.ts';
 import { readTopic } from '../../publish/read-topic.ts';
 import { plural } from '../../runtime/plural.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
-import { createPool } from '../../store/pool.ts';
 import type { CliIo } from '../io.ts';
-import { proveRun, type RunProof, visibleAccounts } from '../proof/prove-run.ts';
 import { TopicTally } from '../proof/topic-tally.ts';
 import { commandLog, readConfig } from '../read-config.ts';
 import { formatUpdate, parseUpdate } from '../tail/tail-records.ts';
+import { type DemoProof, settleAndProve } from './settle-and-prove.ts';
 import { type CommandsShown, showCommands } from './show-commands.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
 
@@ -24,7 +23,6 @@ export interface DemoFlags {
 
 /** Lines printed a second at most: the rest is only counted. */
 const shownPerSecond = 10;
-const settleMs = 30_000;
 /** Long enough to see updates come, short enough that the commands are shown within a demo of 20 s. */
 const marketFirstMs = 2500;
 
@@ -51,13 +49,13 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
       ended = code;
       interrupted.abort();
     });
-    const [commands] = await Promise.all([
+    const [shown] = await Promise.all([
       showOnStage(io, stack, { stage, say, signal: interrupted.signal }),
       io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, interrupted.signal),
     ]);
     if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
-    const proof = await settleAndProve(io, log, stack, tally);
-    report(io, flags, stack, { proof, commands }, say);
+    const proof = await settleAndProve({ io, log, stack, tally });
+    report(io, flags, stack, { proof, shown }, say);
     reading.abort();
     await consumer;
   } finally {
@@ -132,58 +130,27 @@ async function consume(io: CliIo, log: Log, stack: DemoStack, { tally, say, stag
   }
 }
 
-/** Stops the market, waits until the service has nothing left to do, and compares. The proof then shows anything that never settles. */
-async function settleAndProve(io: CliIo, log: Log, stack: DemoStack, tally: TopicTally): Promise<RunProof> {
-  const { control } = stack.sandbox;
-  const post = (path: string, body: unknown) =>
-    io.fetch(`${control}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  await post('/rate', { rate: 0 });
-  await post('/heal', {});
-  const accounts = await visibleAccounts(io.fetch, stack.sandbox);
-  const pool = createPool({ log }, { url: stack.databaseUrl, applicationName: 'tidemark-demo', maxConnections: 2 });
-  const taken = stack.brokers === undefined ? undefined : tally;
-  try {
-    const deadline = io.clock.monotonicMs() + settleMs;
-    for (;;) {
-      await io.clock.sleep(1000);
-      const proof = await proveRun({ pool, fetch: io.fetch, tally: taken }, { control, accounts });
-      const settled = proof.lost === 0 && (taken === undefined || proof.consumed === proof.updates);
-      if (settled || io.clock.monotonicMs() > deadline) return proof;
-    }
-  } finally {
-    await pool.end();
-  }
-}
-
-interface Results {
-  readonly proof: RunProof;
-  readonly commands: CommandsShown;
-}
-
 function report(
   io: CliIo,
   flags: DemoFlags,
   stack: DemoStack,
-  { proof, commands: shown }: Results,
+  { proof, shown }: { readonly proof: DemoProof; readonly shown: CommandsShown },
   say: (line: string) => void,
 ): void {
-  const { faults, ...figures } = proof;
-  const { commands, settled, unresolved } = shown;
-  const { observations, updates, consumed, orders, lost, doubled, outOfOrder } = proof;
+  const { faults: orderFaults, ...figures } = proof.run;
+  const { commands, settled, unresolved } = proof.commands;
+  const commandFaults = [...proof.commands.faults, ...shown.faults];
+  const { observations, updates, consumed, orders, lost, doubled, outOfOrder } = figures;
   const kept = stack.brokers === undefined ? 'all kept in the log for Kafka' : `${consumed} read back from Kafka`;
   const witnesses = stack.brokers === undefined ? 'ledger and database' : 'ledger, database and topic';
   say(`\n${plural(observations, 'event')} sent, ${plural(updates, 'change')} of ${plural(orders, 'order')} accepted, ${kept}.`);
   say(`By ${witnesses}: ${lost} lost, ${doubled} doubled, ${outOfOrder} out of order.`);
-  const agrees = shown.faults.length === 0 ? '; every verdict agrees with the ledger, and none was sent twice' : '';
+  const agrees = commandFaults.length === 0 ? '; every verdict agrees with the ledger, and none was sent twice' : '';
   say(`${plural(commands, 'command')}, ${settled} settled, ${unresolved} unresolved${agrees}.`);
-  for (const fault of [...faults, ...shown.faults].slice(0, 5)) say(`  ${fault}`);
+  for (const fault of [...commandFaults, ...orderFaults].slice(0, 5)) say(`  ${fault}`);
   const { kafka, postgres } = stack;
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...figures, commands, settled, unresolved, kafka, postgres })}\n`);
-  if (lost + doubled + outOfOrder + shown.faults.length > 0) io.exit(1);
+  if (lost + doubled + outOfOrder + commandFaults.length > 0) io.exit(1);
 }
 
 const limitMs = 20_000;

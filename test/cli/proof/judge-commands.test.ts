@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CommandTruth, LedgerWrite, TrueOrder } from './command-truth.ts';
-import { type JournaledCommand, judgeCommands } from './judge-commands.ts';
+import type { CommandTruth, LedgerWrite, TrueOrder } from '../../../src/cli/proof/command-truth.ts';
+import { type JournaledCommand, judgeCommands } from '../../../src/cli/proof/judge-commands.ts';
 
 const attempt = { attemptId: 'tm-1', state: 'unknown', sendingAtMs: 100 };
 const place: JournaledCommand = {

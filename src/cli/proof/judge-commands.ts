@@ -1,4 +1,4 @@
-import { type CommandState, isFinal } from '../../src/domain/command.ts';
+import { type CommandState, isFinal } from '../../domain/command.ts';
 import type { CommandTruth, LedgerWrite, TrueOrder } from './command-truth.ts';
 
 /** A command as the database holds it, with its attempts. */

@@ -1,5 +1,4 @@
-import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
-import { controlLines } from './sandbox.ts';
+import { readLines } from './prove-run.ts';
 
 /** One write as the platform's ledger has it. */
 export interface LedgerWrite {
@@ -31,12 +30,35 @@ export interface CommandTruth {
 
 const kinds = { POST: 'place', PATCH: 'replace', DELETE: 'cancel' } as const;
 
-/** Every write that reached the platform, and what became of every order, by the platform's own ledger. */
-export async function readCommandTruth(sandbox: SandboxDescription): Promise<CommandTruth> {
-  const lines = await controlLines(sandbox, '/ledger?kind=request,decision,change');
+/** A line of the ledger, with the members that are read here. */
+interface LedgerLine {
+  readonly seq: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly method: string;
+  readonly url: string;
+  readonly body: string;
+  readonly request: number;
+  readonly decision: string;
+  readonly orderId: string;
+  readonly step: string;
+  readonly closed: boolean;
+  readonly order: {
+    readonly state?: string;
+    readonly ordStatus?: string;
+    readonly workingQuantity?: string;
+    readonly qty: string;
+  };
+}
+
+/** Every write that reached the platform, and what became of every order, by the platform's own ledger. `control`: the sandbox's control port. */
+export async function readCommandTruth(fetchUrl: typeof fetch, control: string): Promise<CommandTruth> {
   const decisions = new Map<number, string[]>();
+  const requests: LedgerLine[] = [];
   const orders = new Map<string, { steps: Set<string>; amendedTo: Set<string>; closed: boolean; state: string }>();
-  for (const line of lines) {
+  for await (const text of readLines(fetchUrl, `${control}/ledger?kind=request,decision,change`)) {
+    const line = JSON.parse(text) as LedgerLine;
+    if (line.kind === 'request' && line.method in kinds) requests.push(line);
     if (line.kind === 'decision') decisions.set(line.request, [...(decisions.get(line.request) ?? []), line.decision]);
     if (line.kind !== 'change') continue;
     const order = orders.get(line.orderId) ?? { steps: new Set(), amendedTo: new Set(), closed: false, state: '' };
@@ -46,16 +68,15 @@ export async function readCommandTruth(sandbox: SandboxDescription): Promise<Com
     order.state = line.order.state ?? String(line.order.ordStatus).toLowerCase();
     if (line.step === 'replace_accepted') order.amendedTo.add(line.order.workingQuantity ?? line.order.qty);
   }
-  return { writes: lines.flatMap((line) => (line.kind === 'request' ? writeOf(line, decisions) : [])), orders };
+  return { writes: requests.flatMap((line) => writeOf(line, decisions)), orders };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a line of the ledger
-function writeOf(line: any, decisions: ReadonlyMap<number, readonly string[]>): LedgerWrite[] {
+function writeOf(line: LedgerLine, decisions: ReadonlyMap<number, readonly string[]>): LedgerWrite[] {
   const kind = kinds[line.method as keyof typeof kinds];
   const match = /^\/v1\/(?:predictions\/)?orders(?:\/([^/?]+))?(?:\?|$)/.exec(line.url);
-  if (kind === undefined || match === null) return [];
-  const body = line.body === '' ? {} : JSON.parse(line.body);
-  const reference = body.clientId ?? body.clientOrderRef;
+  if (match === null) return [];
+  const body = (line.body === '' ? {} : JSON.parse(line.body)) as Readonly<Record<string, string | undefined>>;
+  const reference = body['clientId'] ?? body['clientOrderRef'];
   const orderId = match[1] === undefined ? undefined : decodeURIComponent(match[1]);
   return [
     {
@@ -64,7 +85,7 @@ function writeOf(line: any, decisions: ReadonlyMap<number, readonly string[]>): 
       decisions: decisions.get(line.seq) ?? [],
       ...(kind === 'place' && reference !== undefined ? { reference } : {}),
       ...(orderId === undefined ? {} : { orderId }),
-      ...(kind === 'replace' && body.quantity !== undefined ? { quantity: body.quantity } : {}),
+      ...(kind === 'replace' && body['quantity'] !== undefined ? { quantity: body['quantity'] } : {}),
     },
   ];
 }
