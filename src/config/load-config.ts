@@ -157,6 +157,10 @@ const rules: readonly Rule[] = [
           'fourEyes',
           `(on) needs sign-in: without ${optionTable.authIssuer.env}, ${optionTable.authTokens.env} or ${optionTable.authPrincipals.env} there is one principal`,
         ),
+  (config) =>
+    config.consoleDemoUrl === undefined || (isLoopback(new URL(config.consoleDemoUrl).hostname) && !signsIn(config))
+      ? undefined
+      : fault('consoleDemoUrl', 'is for the demo: it must be a loopback address, of a service without sign-in'),
   encrypted('authIssuer'),
   encrypted('authJwksUrl'),
   encrypted('restUrl'),

@@ -87,6 +87,13 @@ export const restOptions = {
     describe:
       'Serves the console, a web page, under `/console` on the port of REST. It holds no data: it asks REST with the token of its reader.',
   }),
+  consoleDemoUrl: baseUrl({
+    env: 'TIDEMARK_CONSOLE_DEMO_URL',
+    group: 'REST',
+    schemes: ['http'],
+    describe:
+      'Set by `tidemark demo` for the service that it starts: where its desk answers, which the console\'s page "Break it" asks through this service. Loopback only, and only without sign-in.',
+  }),
   restUrl: baseUrl({
     env: 'TIDEMARK_URL',
     group: 'Command line',

@@ -26,6 +26,7 @@ const ports: Ports = {
   frame,
   random: () => Math.random(),
   newId,
+  inDemo: 'demo' in document.documentElement.dataset,
   tokenKeeper: {
     read: () => sessionStorage.getItem(tokenName) ?? undefined,
     write: (token) => sessionStorage.setItem(tokenName, token),

@@ -16,6 +16,7 @@ import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
 import { isChangeByForeignPage, isLoopbackHost, namesThisHost, securityHeaders } from './browser-guard.ts';
 import type { ConsoleSite } from './console/console-site.ts';
+import type { DemoPass } from './console/demo-pass.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { allowOrigin, answerPreflight } from './cross-origin.ts';
 import { DeniedWrites } from './denied-writes.ts';
@@ -54,6 +55,8 @@ export interface RestServerDeps {
   readonly principals?: PrincipalStore;
   /** Left out: there is no console, and its addresses do not exist. */
   readonly console?: ConsoleSite;
+  /** Only in the demo: the way to its desk. */
+  readonly demo?: DemoPass;
 }
 
 export interface RestServerOptions {
@@ -234,6 +237,7 @@ export class RestServer implements Service {
     const { commandReads } = this.deps;
     serveRoutes(server, routeTable, { metrics: metrics.rest, gate, parts, commandReads });
     if (this.deps.console !== undefined) serveConsole(server, this.deps.console);
+    this.deps.demo?.serve(server);
     return server;
   }
 

@@ -3,6 +3,7 @@ import type { Commands } from '../commands/commands.ts';
 import type { Config } from '../config/config.ts';
 import type { AccountStates } from '../http/account-states.ts';
 import { ConsoleSite } from '../http/console/console-site.ts';
+import { DemoPass } from '../http/console/demo-pass.ts';
 import { readGateDefaults } from '../http/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../http/rest-server.ts';
 import type { ServiceView } from '../http/service-view.ts';
@@ -41,12 +42,14 @@ const takeAnswerMs = 30_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
 export function restParts({ principals, journal, ...deps }: RestPartsDeps, config: Config, version: string): RestServer {
+  const { console, consoleDemoUrl: url } = config;
   return new RestServer(
     {
       ...deps,
       auditTrail: new AuditTrail({ journal, log: deps.log }),
       ...(config.authPrincipals === 'on' && { principals }),
-      ...(config.console === 'on' && { console: new ConsoleSite(deps) }),
+      ...(console === 'on' && { console: new ConsoleSite({ ...deps, demo: url !== undefined }) }),
+      ...(url !== undefined && { demo: new DemoPass({ ...deps, url }) }),
     },
     {
       host: config.httpHost,

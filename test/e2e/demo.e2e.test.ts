@@ -79,7 +79,7 @@ function lastLine(text: string): Record<string, unknown> {
 
 /** What the README shows of a demo, without what depends on the machine and on chance. */
 function readmeLines(): string[] {
-  const shown = /```\n(Postgres [\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))?.[1]?.split('\n') ?? [];
+  const shown = /```\n(Open [\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))?.[1]?.split('\n') ?? [];
   const lines = shown.filter((line) => /^(Sandbox|Service|REST|Updates|\d\. |By ledger|\d+ commands)/.test(line));
   expect(lines.length).toBeGreaterThan(6);
   return lines;

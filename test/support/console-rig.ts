@@ -86,6 +86,7 @@ export class ConsoleRig {
         this.ids += 1;
         return `id-${this.ids}`;
       },
+      inDemo: true,
       tokenKeeper: {
         read: () => this.kept,
         write: (token) => {

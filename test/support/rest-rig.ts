@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { FollowedAccount } from '../../src/http/account-states.ts';
 import { ConsoleSite } from '../../src/http/console/console-site.ts';
+import { DemoPass } from '../../src/http/console/demo-pass.ts';
 import { readGateDefaults } from '../../src/http/read-gate.ts';
 import { RestServer, type RestServerDeps, type RestServerOptions } from '../../src/http/rest-server.ts';
 import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
@@ -28,13 +29,15 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly principals?: PrincipalStore;
   /** Serves the console as well. */
   readonly withConsole?: boolean;
+  /** The desk of a demo, by its address. */
+  readonly demoUrl?: string;
   /** Instead of those that live in memory. */
   readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads' | 'quarantine'>>;
 }
 
 /** A REST server on a real port, over ports that live in memory. */
 export async function startRest(options: RestRigOptions = {}) {
-  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, withConsole, ...over } = options;
+  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, withConsole, demoUrl, ...over } = options;
   const commands = new ScriptedCommands();
   const reads = new MemoryReads();
   const service = new MemoryService();
@@ -63,7 +66,8 @@ export async function startRest(options: RestRigOptions = {}) {
       },
       accountStates: () => followed.accounts,
       ...(principals !== undefined && { principals }),
-      ...(withConsole === true && { console: new ConsoleSite({ clock, log }) }),
+      ...(withConsole === true && { console: new ConsoleSite({ clock, log, demo: demoUrl !== undefined }) }),
+      ...(demoUrl !== undefined && { demo: new DemoPass({ fetch, clock, url: demoUrl }) }),
     },
     {
       host: '127.0.0.1',

@@ -7,6 +7,9 @@ import type { CliIo } from '../io.ts';
 import { TopicTally } from '../proof/topic-tally.ts';
 import { commandLog, readConfig } from '../read-config.ts';
 import { formatUpdate, parseUpdate } from '../tail/tail-records.ts';
+import { awaitLive } from './await-live.ts';
+import { DemoDesk } from './desk/demo-desk.ts';
+import { DeskServer } from './desk/desk-server.ts';
 import { type DemoProof, settleAndProve } from './settle-and-prove.ts';
 import { type CommandsShown, showCommands } from './show-commands.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
@@ -25,6 +28,7 @@ export interface DemoFlags {
 const shownPerSecond = 10;
 /** Long enough to see updates come, short enough that the commands are shown within a demo of 20 s. */
 const marketFirstMs = 2500;
+const liveWithinMs = 20_000;
 
 /** Starts everything, shows updates as a consumer reads them back from Kafka, and at the end compares ledger, database and topic. */
 export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
@@ -33,9 +37,17 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const say = (line: string) => out.write(`${line}\n`);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
-  const stack = await startStack(io, log, { rate: flags.rate, seed: flags.seed, say });
+  const desk = new DeskServer();
+  const deskUrl = await desk.open();
+  const { rate, seed } = flags;
+  const stack = await startStack(io, log, { rate, seed, deskUrl, say }).catch(async (error: unknown) => {
+    await desk.close();
+    throw error;
+  });
   const reading = new AbortController();
   const tally = new TopicTally();
+  const watched = new DemoDesk({ io, log, stack, tally }, { rate });
+  desk.attach(watched);
   try {
     say(
       stack.brokers === undefined
@@ -50,10 +62,11 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
       interrupted.abort();
     });
     const [shown] = await Promise.all([
-      showOnStage(io, stack, { stage, say, signal: interrupted.signal }),
+      showOnStage(io, stack, { stage, say, signal: interrupted.signal }, () => watched.presses > 0),
       io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, interrupted.signal),
     ]);
     if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
+    await desk.close();
     const proof = await settleAndProve({ io, log, stack, tally });
     report(io, flags, stack, { proof, shown }, say);
     reading.abort();
@@ -61,6 +74,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   } finally {
     reading.abort();
     unsubscribe();
+    await desk.close();
     await stack.stop();
   }
 }
@@ -76,13 +90,19 @@ interface StageOptions {
   readonly signal: AbortSignal;
 }
 
-/** Shows some of the market first, then the commands, once their account is live. */
-async function showOnStage(io: CliIo, stack: DemoStack, { stage, say, signal }: StageOptions): Promise<CommandsShown> {
+/** Shows some of the market first, then the commands, once their account is live. Steps that a user disturbed may end otherwise than announced: the proof judges them. */
+async function showOnStage(
+  io: CliIo,
+  stack: DemoStack,
+  { stage, say, signal }: StageOptions,
+  disturbed: () => boolean,
+): Promise<CommandsShown> {
   await io.clock.sleep(marketFirstMs, signal);
-  await awaitLive(io, stack.adminAddress, signal);
+  await awaitLive(io, stack.adminAddress, io.clock.monotonicMs() + liveWithinMs, signal);
   stage.ours = true;
   try {
-    return await showCommands(io, stack, say, signal);
+    const shown = await showCommands(io, stack, say, signal);
+    return disturbed() ? { faults: [] } : shown;
   } finally {
     stage.ours = false;
     if (!signal.aborted) say('\nThe market again:\n');
@@ -151,19 +171,6 @@ function report(
   const { kafka, postgres } = stack;
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...figures, commands, settled, unresolved, kafka, postgres })}\n`);
   if (lost + doubled + outOfOrder + commandFaults.length > 0) io.exit(1);
-}
-
-const limitMs = 20_000;
-
-/** Waits until every account that the service follows is live: before that it would decline to place. Gives up without a message; the answer then says why. */
-async function awaitLive(io: Pick<CliIo, 'fetch' | 'clock'>, adminAddress: string, signal: AbortSignal): Promise<void> {
-  const deadline = io.clock.monotonicMs() + limitMs;
-  while (!signal.aborted && io.clock.monotonicMs() < deadline) {
-    const { accounts } = (await (await io.fetch(`${adminAddress}/status`)).json()) as { accounts?: { state: string }[] };
-    const followed = (accounts ?? []).filter(({ state }) => state !== 'not_enrolled');
-    if (followed.length > 0 && followed.every(({ state }) => state === 'live')) return;
-    await io.clock.sleep(100, signal);
-  }
 }
 
 /** Next steps to try, with the addresses of this run. */

@@ -14,7 +14,7 @@ export interface DemoProof {
 }
 
 /** How far a proof is. */
-export type ProofStep = 'quiet' | 'arriving' | 'comparing';
+type ProofStep = 'quiet' | 'arriving' | 'comparing';
 
 interface ProveDeps {
   readonly io: Pick<CliIo, 'fetch' | 'clock'>;

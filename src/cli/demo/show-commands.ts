@@ -1,7 +1,7 @@
 import { printable } from '../format-text.ts';
 import type { CliIo } from '../io.ts';
-import { readLines } from '../proof/prove-run.ts';
 import { askSandbox } from './ask-sandbox.ts';
+import { decisionsOn } from './decisions-on.ts';
 import { type ShownAnswer, ShownRest } from './shown-rest.ts';
 import type { DemoStack } from './start-stack.ts';
 
@@ -163,14 +163,15 @@ async function lateAndLost(show: Show): Promise<void> {
 /** Absence alone is never a verdict: after ten minutes it becomes the label "presumed absent". A person who knows more settles it. */
 async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
   const { rest, say, io, stack, signal } = show;
-  const commandId = String(answer.body['commandId']);
+  const { commandId } = answer.body;
+  if (typeof commandId !== 'string') return declined(show, 'lost', answer);
   const enough = ({ misses }: FollowedCommand) => misses >= enoughMisses;
   const state = await followCommand(io, rest, commandId, { name: 'lost    ', say, limitMs: followMs, enough, signal });
   if (settled(state.outcome)) {
     show.faults.push(`${commandId} is ${state.outcome}, and that could not be known`);
     return;
   }
-  const decisions = await decisionsOn(io, stack, state.references);
+  const decisions = await decisionsOn(io.fetch, stack.sandbox.control, state.references);
   say(
     `  lost      ${state.misses} complete reads did not show it, which proves nothing yet: after 10 minutes it is labelled "presumed absent".`,
   );
@@ -185,12 +186,13 @@ async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
   await judged(show, 'lost    ', commandId, ['rejected'], state.known);
 }
 
+function declined({ faults }: Show, name: string, { status, body }: ShownAnswer): void {
+  faults.push(`${name}: answered ${status} ${String(body['code'])}`);
+}
+
 async function expectOutcome(show: Show, name: string, answer: ShownAnswer, wanted: readonly string[]): Promise<void> {
   const { commandId } = answer.body;
-  if (typeof commandId !== 'string') {
-    show.faults.push(`${name.trim()}: answered ${answer.status} ${String(answer.body['code'])}`);
-    return;
-  }
+  if (typeof commandId !== 'string') return declined(show, name.trim(), answer);
   await judged(show, name, commandId, wanted);
 }
 
@@ -211,14 +213,4 @@ function placeEquity({ rest, io }: Show, symbol: string): Promise<ShownAnswer> {
 async function nextWrite({ io, stack }: Show, how: { readonly applied: string; readonly delayMs?: number }): Promise<void> {
   const rule = { on: 'write', fault: 'outcome_unknown', write: 'place', accountId, ...how };
   await askSandbox(io, stack.sandbox.control, '/faults', { rules: [rule] });
-}
-
-/** The platform's own decisions on our references, from its ledger: `accepted`, `refused`, `not_applied`, `deferred`, `lapsed`. */
-async function decisionsOn(io: CliIo, stack: DemoStack, references: readonly string[]): Promise<string[]> {
-  const decisions: string[] = [];
-  for await (const line of readLines(io.fetch, `${stack.sandbox.control}/ledger?kind=decision`)) {
-    const { reference, decision } = JSON.parse(line) as { reference?: string; decision?: string };
-    if (decision !== undefined && reference !== undefined && references.includes(reference)) decisions.push(decision);
-  }
-  return decisions;
 }

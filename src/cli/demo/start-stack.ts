@@ -14,6 +14,7 @@ import { withDeadline } from '../../runtime/waiting.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import { migrate } from '../../store/migrate.ts';
 import type { CliIo } from '../io.ts';
+import { awaitLive } from './await-live.ts';
 
 export interface DemoStack {
   readonly databaseUrl: string;
@@ -37,8 +38,12 @@ export interface DemoStack {
 interface DemoOptions {
   readonly rate: number;
   readonly seed: number;
+  /** Where the demo's own desk answers: the console's page "Break it" reaches it through the service. */
+  readonly deskUrl: string;
   readonly say: (line: string) => void;
 }
+
+const liveWithinMs = 5_000;
 
 /** Nothing listens on the discard port: the relay tries and waits, and the log fills. */
 const closedPort = '127.0.0.1:9';
@@ -52,12 +57,13 @@ export async function startStack(io: CliIo, log: Log, options: DemoOptions): Pro
   try {
     const given = io.env['DATABASE_URL'];
     const { clock, cacheDir } = io;
+    options.say('Starting Postgres …');
     const postgres = await startPostgres({ clock, log, cacheDir, ...(given === undefined ? {} : { givenUrl: given }) });
     stops.push(() => postgres.stop());
-    options.say(`Postgres  ${postgres.describe}`);
+    options.say('Starting Kafka …');
     const kafka = await kafkaOrReason(io, log);
     stops.push(() => kafka.stop());
-    options.say(`Kafka     ${kafka.describe}`);
+    options.say('Starting the platform and the service …');
     await migrate({ url: postgres.url, log, clock });
     // A given cluster may hold other topics, also of an earlier demo: the proof at the end must cover this run alone.
     const topicPrefix = kafka.given ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
@@ -65,14 +71,22 @@ export async function startStack(io: CliIo, log: Log, options: DemoOptions): Pro
     const sandbox = await startSandboxChild(io, options);
     stops.push(() => sandbox.stop());
     const description = sandbox.answer as SandboxDescription;
-    options.say(`Sandbox   ${description.platform}, ${options.rate} changes a second, control port ${description.control}`);
-    const env = serviceEnv(io, postgres.url, kafka.brokers ?? [closedPort], topicPrefix, description);
+    const env = serviceEnv(
+      io,
+      { databaseUrl: postgres.url, brokers: kafka.brokers ?? [closedPort], topicPrefix, deskUrl: options.deskUrl },
+      description,
+    );
     const service = await startChild(io, { name: 'service', args: ['serve'], env, pick: addressPicker(), startMs: 60_000 });
     stops.push(() => service.stop());
     const { adminAddress, restAddress } = service.answer as Addresses;
+    // A page that is opened before would be empty for a moment.
+    await awaitLive(io, adminAddress, io.clock.monotonicMs() + liveWithinMs);
+    options.say(`\nOpen      ${restAddress}/console\n`);
+    options.say(`Postgres  ${postgres.describe}`);
+    options.say(`Kafka     ${kafka.describe}`);
+    options.say(`Sandbox   ${description.platform}, ${options.rate} changes a second, control port ${description.control}`);
     options.say(`Service   ${adminAddress}/status  /metrics  /readyz`);
     options.say(`REST      ${restAddress}/docs  /v1/orders  /v1/commands  /v1/stream`);
-    options.say(`Console   ${restAddress}/console`);
     const topic = topicNames(topicPrefix).updates;
     const { url: databaseUrl, describe } = postgres;
     return {
@@ -125,11 +139,16 @@ function startSandboxChild(io: CliIo, options: DemoOptions): Promise<ChildProgra
   return startChild(io, { name: 'sandbox', args, env: inherited(io), pick: jsonObject, startMs: 30_000 });
 }
 
+interface ServiceParts {
+  readonly databaseUrl: string;
+  readonly brokers: readonly string[];
+  readonly topicPrefix: string;
+  readonly deskUrl: string;
+}
+
 function serviceEnv(
   io: CliIo,
-  databaseUrl: string,
-  brokers: readonly string[],
-  topicPrefix: string,
+  { databaseUrl, brokers, topicPrefix, deskUrl }: ServiceParts,
   sandbox: SandboxDescription,
 ): Record<string, string> {
   return {
@@ -147,6 +166,9 @@ function serviceEnv(
     TIDEMARK_ADMIN_PORT: io.env['TIDEMARK_ADMIN_PORT'] ?? '0',
     TIDEMARK_HTTP_PORT: io.env['TIDEMARK_HTTP_PORT'] ?? '0',
     TIDEMARK_COMMANDS: 'on',
+    TIDEMARK_CONSOLE_DEMO_URL: deskUrl,
+    // Quicker than usual, so that a silent loss is found while a reader watches.
+    TIDEMARK_AUDIT_INTERVAL_MS: '10000',
   };
 }
 

@@ -31,6 +31,8 @@ export interface Ports {
   readonly random: () => number;
   /** A new id that cannot be guessed, for idempotency keys. */
   readonly newId: () => string;
+  /** The service was started by `tidemark demo`, which has a screen of its own. */
+  readonly inDemo: boolean;
   /** Keeps the token for this tab only; another tab and a later start of the browser do not have it. */
   readonly tokenKeeper: { read(): string | undefined; write(token: string): void; forget(): void };
 }

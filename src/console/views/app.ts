@@ -35,7 +35,7 @@ export function App({ state }: { readonly state: ConsoleState }) {
   return html`<${Go.Provider} value=${go}>
     <header class="top">
       <${Link} to=${home} class="brand">Tidemark<//>
-      <nav aria-label="Screens">${navigation(state.session).map(({ label, address, names }) => html`<${Link} class="screen-link" to=${address} current=${names.includes(place.screen)}>${label}<//>`)}</nav>
+      <nav aria-label="Screens">${navigation(state.session, state.ports.inDemo).map(({ label, address, names }) => html`<${Link} class="screen-link" to=${address} current=${names.includes(place.screen)}>${label}<//>`)}</nav>
       <${TrustBar} state=${state} />
       <span class="top-end">
         <button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${() => setHelp(true)}>?</button>

@@ -15,6 +15,7 @@ export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) =
   accounts: lazyView(async () => (await import('./accounts-page.ts')).AccountsPage),
   quarantine: lazyView(async () => (await import('./quarantine-page.ts')).QuarantinePage),
   quarantined: lazyView(async () => (await import('./quarantined-page.ts')).QuarantinedPage),
+  breakIt: lazyView(async () => (await import('./break-it.ts')).BreakIt),
   runbook: lazyView(async () => (await import('./runbook-page.ts')).RunbookPage),
 };
 
@@ -25,15 +26,18 @@ interface NavigationEntry {
   readonly names: readonly (ScreenName | 'unknown')[];
   /** Any one of them; a reader without sees no link. */
   readonly needs: readonly Scope[];
+  /** There only in the demo. */
+  readonly demo?: true;
 }
 
 const entries: readonly NavigationEntry[] = [
   { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
   { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
   { label: 'Quarantine', address: addressOf('quarantine'), names: ['quarantine', 'quarantined'], needs: ['ops:read'] },
+  { label: 'Break it', address: addressOf('breakIt'), names: ['breakIt'], needs: ['ops:write'], demo: true },
 ];
 
 /** The screens that this reader may open. */
-export function navigation(session: Session): readonly NavigationEntry[] {
-  return entries.filter(({ needs }) => needs.some((scope) => session.may(scope)));
+export function navigation(session: Session, inDemo: boolean): readonly NavigationEntry[] {
+  return entries.filter(({ needs, demo }) => needs.some((scope) => session.may(scope)) && (demo !== true || inDemo));
 }

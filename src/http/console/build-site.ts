@@ -45,17 +45,19 @@ const types: Readonly<Record<string, string>> = {
   '.md': 'text/plain; charset=utf-8',
 };
 
-interface SiteFolders {
+interface SiteSource {
   /** The sources of the console. */
   readonly console: string;
   readonly runbooks: string;
+  /** Made for the demo: the page has its screen "Break it". */
+  readonly demo: boolean;
 }
 
 /**
  * Makes the console from its sources: types are stripped, nothing is bundled, every file keeps its name. Takes some hundred milliseconds of
  * processor time, so the service does it in a worker. Throws when a source or a package is missing.
  */
-export function buildSite(folders: SiteFolders): BuiltSite {
+export function buildSite({ demo, ...folders }: SiteSource): BuiltSite {
   const own = filesIn(folders.console, '**/*.{ts,css,svg}');
   const build = hash('sha256', own.map(([name, bytes]) => `${name} ${hash('sha256', bytes)}`).join('\n')).slice(0, 12);
   const root = `/console/app/${build}`;
@@ -70,7 +72,7 @@ export function buildSite(folders: SiteFolders): BuiltSite {
   const base = `${root}/styles/base.css`;
   const screens = [...files.keys()].filter((path) => isOwnStyle(path) && path !== base);
   const page = consolePage({
-    ...{ root, imports },
+    ...{ root, imports, demo },
     styles: [base, ...styles, ...screens],
     modules: [...modulesFrom(`${root}/main.ts`, files, imports)],
   });

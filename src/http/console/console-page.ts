@@ -15,16 +15,18 @@ interface PageParts {
   readonly styles: readonly string[];
   /** Addresses of the modules that the page needs at once: fetched side by side, instead of one after another as each names the next. */
   readonly modules: readonly string[];
+  /** Served by the demo: the page has its screen "Break it". */
+  readonly demo: boolean;
 }
 
 /**
  * The page has no script and no style of its own, except the import map: browsers take no import map from an address, so it stands inline and the policy
  * allows exactly this text by its hash. The alternative, rewriting the names in modules and packages, would serve other code than the one that is checked.
  */
-export function consolePage({ root, imports, styles, modules }: PageParts): PageText {
+export function consolePage({ root, imports, styles, modules, demo }: PageParts): PageText {
   const map = JSON.stringify({ imports });
   const html = [
-    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    `<!doctype html><html lang="en"${demo ? ' data-demo' : ''}><head><meta charset="utf-8">`,
     '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
     `<title>Tidemark</title><link rel="icon" href="${root}/icon.svg">`,
     ...styles.map((path) => `<link rel="stylesheet" href="${path}">`),

@@ -14,11 +14,13 @@ const buildWithinMs = 60_000;
 export class ConsoleSite {
   private readonly clock: Clock;
   private readonly log: Log;
+  private readonly demo: boolean;
   private built: Promise<BuiltSite | undefined> | undefined;
 
-  constructor({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+  constructor({ clock, log, demo = false }: { readonly clock: Clock; readonly log: Log; readonly demo?: boolean }) {
     this.clock = clock;
     this.log = log;
+    this.demo = demo;
   }
 
   start(): void {
@@ -38,6 +40,7 @@ export class ConsoleSite {
       workerData: {
         console: fileURLToPath(new URL('../../console', import.meta.url)),
         runbooks: fileURLToPath(new URL('../../../docs/runbooks', import.meta.url)),
+        demo: this.demo,
       },
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });

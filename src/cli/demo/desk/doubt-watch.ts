@@ -1,0 +1,40 @@
+import type { Incident } from './incident.ts';
+
+interface Doubt {
+  readonly name: string;
+  readonly detail: string;
+}
+
+/** They stay after the fault has healed: a loss for an hour, the others until a person acts. */
+const lasting = new Set(['silent_losses', 'halted', 'quarantined']);
+
+/** A fault of the stream leaves commands as they are; the demo shows some of its own meanwhile. */
+const ofCommands = 'commands_unresolved';
+
+/** Writes into an incident which doubts of the service appeared and went. Those that were there before it are left out. */
+export class DoubtWatch {
+  private known: ReadonlyMap<string, string>;
+  private readonly before: ReadonlySet<string>;
+
+  constructor(before: readonly Doubt[], { commands }: { readonly commands: boolean }) {
+    this.before = new Set([...before.map(({ name }) => name), ...(commands ? [] : [ofCommands])]);
+    this.known = new Map();
+  }
+
+  /** Whether every doubt that appeared has gone, or is of a kind that stays. */
+  get clear(): boolean {
+    return [...this.known.keys()].every((name) => lasting.has(name));
+  }
+
+  take(doubts: readonly Doubt[], incident: Incident): void {
+    const now = new Map(doubts.filter(({ name }) => !this.before.has(name)).map(({ name, detail }) => [name, detail]));
+    for (const [name, detail] of now) if (!this.known.has(name)) incident.add('doubt', sentence(detail));
+    for (const [name, detail] of this.known) if (!now.has(name)) incident.add('doubt_gone', `No longer: ${detail}.`);
+    // The words of the first time, so that the line that ends a doubt is like the one that began it.
+    this.known = new Map([...now].map(([name, detail]) => [name, this.known.get(name) ?? detail]));
+  }
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

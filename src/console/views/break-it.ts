@@ -1,0 +1,63 @@
+import type { VNode } from 'preact';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { FaultName } from '../../schema/demo-desk.ts';
+import { faultGroups } from '../parts/fault-words.ts';
+import { html } from '../parts/html.ts';
+import { useValue } from '../parts/use-value.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { DemoWatch, isBusy } from '../state/demo-watch.ts';
+import { DemoProof } from './demo-proof.ts';
+import { IncidentStory } from './incident-story.ts';
+
+/** In the demo only: buttons for the sandbox's faults, the story of each, and the comparison of ledger, database and topic. */
+export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
+  const watch = useMemo(() => new DemoWatch(state.ports, state.rest), [state]);
+  const { document, note } = useValue(watch.state);
+  useEffect(() => {
+    const abort = new AbortController();
+    void watch.follow(abort.signal);
+    return () => abort.abort();
+  }, [watch]);
+  const busy = document === undefined || isBusy(document);
+  const stories = useRef<HTMLDivElement>(null);
+  const press = (fault: FaultName) =>
+    // On a phone the story is below the buttons.
+    void watch.breakIt(fault).then(() => stories.current?.scrollIntoView({ block: 'nearest' }));
+  const [latest, ...earlier] = document?.incidents ?? [];
+  const nowMs = state.ports.nowMs();
+  return html`<section class="screen break-it">
+    <header class="screen-head">
+      <h1>Break it</h1>
+      <p class="soft">The platform of this demo is a sandbox. Break something, and watch the service heal.</p>
+    </header>
+    ${note !== undefined && html`<p class="note" role="alert">${note}</p>`}
+    <div class="break-columns">
+      <div class="fault-groups">
+        ${faultGroups.map(
+          ({ title, faults }) => html`<section class="panel fault-group" aria-label=${title}>
+            <h2>${title}</h2>
+            <ul>${faults.map(
+              ({ name, label, text }) => html`<li>
+                <button disabled=${busy} onClick=${() => press(name)} aria-describedby=${`fault-${name}`}>${label}</button>
+                <p class="fault-text" id=${`fault-${name}`}>${text}</p>
+              </li>`,
+            )}</ul>
+          </section>`,
+        )}
+      </div>
+      <div class="break-stories" ref=${stories}>
+        ${
+          latest === undefined
+            ? html`<p class="panel panel-body soft">${document === undefined ? 'Reading …' : 'Nothing was broken yet. Press a button: each step of the healing is shown here.'}</p>`
+            : html`<${IncidentStory} key=${latest.id} incident=${latest} nowMs=${nowMs} settle=${(id: string) => void watch.settleAsRejected(id)} />`
+        }
+        <${DemoProof} proof=${document?.proof ?? { state: 'none' }} busy=${busy} nowMs=${nowMs} prove=${() => void watch.prove()} />
+        ${earlier.length > 0 && html`<h2>Before</h2>`}
+        ${earlier.map(
+          (incident) =>
+            html`<${IncidentStory} key=${incident.id} incident=${incident} nowMs=${nowMs} folded=${incident.state !== 'waits'} settle=${(id: string) => void watch.settleAsRejected(id)} />`,
+        )}
+      </div>
+    </div>
+  </section>`;
+}

@@ -1,0 +1,62 @@
+import type { VNode } from 'preact';
+import type { ProofDocument, ProofFigures } from '../../schema/demo-desk.ts';
+import { html } from '../parts/html.ts';
+import { lengthText, timeText } from '../parts/time-text.ts';
+
+interface ProofProps {
+  readonly proof: ProofDocument;
+  readonly busy: boolean;
+  readonly nowMs: number;
+  readonly prove: () => void;
+}
+
+/** "How do you know?": the platform's own ledger, the database and the topic, compared row by row. */
+export function DemoProof({ proof, busy, nowMs, prove }: ProofProps): VNode {
+  return html`<section class="panel proof" aria-labelledby="proof-title">
+    <header>
+      <h2 id="proof-title">How do you know?</h2>
+      <button class="main" disabled=${busy} onClick=${prove}>Compare now</button>
+    </header>
+    <div aria-live="polite">${bodyOf(proof, nowMs)}</div>
+  </section>`;
+}
+
+const steps = {
+  quiet: 'The market stops for a moment …',
+  arriving: 'Waiting until everything has arrived …',
+  comparing: 'Comparing row by row …',
+} as const;
+
+function bodyOf(proof: ProofDocument, nowMs: number): VNode {
+  if (proof.state === 'none')
+    return html`<p class="soft">The sandbox writes down every message that it sent and every order that it took. This stops the market for a moment, and compares that ledger with the database and with the topic, row by row.</p>`;
+  if (proof.state === 'running')
+    return html`<p class="proof-step"><progress aria-label="Comparing"></progress> ${steps[proof.step]}</p>`;
+  if (proof.state === 'failed') return html`<p class="fault">It could not be compared: ${proof.why}.</p>`;
+  const { figures, holds, at } = proof;
+  return html`<p class="proof-verdict"><span class=${`badge ${holds ? 'good' : 'warn'}`}>${holds ? 'It holds' : 'It does not hold'}</span>
+      <span class="soft">${timeText(at, nowMs)}, took ${lengthText(figures.tookMs)}</span></p>
+    <dl class="proof-figures">${figuresOf(figures).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>
+    <p class="proof-commands">${commandText(figures.commands)}</p>
+    ${figures.faults.length > 0 && html`<ul class="fault">${figures.faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}`;
+}
+
+function figuresOf(figures: ProofFigures): readonly (readonly [label: string, value: number])[] {
+  return [
+    ['Lost', figures.lost],
+    ['Doubled', figures.doubled],
+    ['Out of order', figures.outOfOrder],
+    ['Messages', figures.observations],
+    ['Changes', figures.updates],
+    ...(figures.consumed === undefined ? [] : [['On the topic', figures.consumed] as const]),
+    ['Orders', figures.orders],
+  ];
+}
+
+/** Every command of the journal, by its verdict. */
+function commandText(commands: Readonly<Record<string, number>>): string {
+  const given = Object.entries(commands);
+  if (given.length === 0) return 'No order was placed here yet.';
+  const all = given.reduce((sum, [, count]) => sum + count, 0);
+  return `${all === 1 ? 'One command' : `${all} commands`} held against the ledger: ${given.map(([state, count]) => `${count} ${state.replaceAll('_', ' ')}`).join(', ')}.`;
+}

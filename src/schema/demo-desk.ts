@@ -1,0 +1,70 @@
+// The demo's own desk, which is no part of REST: its shapes are here because the console's page "Break it" and the demo share them.
+
+/** The faults that the page has a button for. */
+export const faultNames = [
+  'duplicate',
+  'reorder',
+  'drop',
+  'silent_loss',
+  'cut',
+  'half_open',
+  'landed',
+  'not_landed',
+  'late_landing',
+  'lost_store',
+] as const;
+
+export type FaultName = (typeof faultNames)[number];
+
+export interface IncidentLine {
+  /** Since the button was pressed. */
+  readonly afterMs: number;
+  readonly kind: 'deed' | 'harm' | 'doubt' | 'doubt_gone' | 'evidence' | 'wait' | 'end';
+  readonly text: string;
+  /** The order that it is about. */
+  readonly order?: { readonly stream: string; readonly orderId: string };
+}
+
+/** One press of a button, and all that followed. */
+export interface IncidentDocument {
+  readonly id: number;
+  readonly fault: FaultName;
+  /** ISO 8601. */
+  readonly at: string;
+  /** `waits`: only a person can settle it. `stuck`: it did not heal in time. */
+  readonly state: 'under_way' | 'waits' | 'healed' | 'stuck';
+  readonly endedAfterMs?: number;
+  readonly lines: readonly IncidentLine[];
+  /** Changes of orders that met the fault, and those of them that the service has by now. */
+  readonly harmed: number;
+  readonly recovered: number;
+  readonly commandId?: string;
+}
+
+export interface ProofFigures {
+  readonly tookMs: number;
+  readonly observations: number;
+  readonly updates: number;
+  /** Absent without Kafka. */
+  readonly consumed?: number;
+  readonly orders: number;
+  readonly lost: number;
+  readonly doubled: number;
+  readonly outOfOrder: number;
+  readonly repeats: number;
+  readonly commands: Readonly<Record<string, number>>;
+  /** Sentences, the first few. */
+  readonly faults: readonly string[];
+}
+
+export type ProofDocument =
+  | { readonly state: 'none' }
+  | { readonly state: 'running'; readonly step: 'quiet' | 'arriving' | 'comparing' }
+  | { readonly state: 'done'; readonly at: string; readonly holds: boolean; readonly figures: ProofFigures }
+  | { readonly state: 'failed'; readonly why: string };
+
+export interface DemoDocument {
+  /** Newest first. */
+  readonly incidents: readonly IncidentDocument[];
+  readonly proof: ProofDocument;
+}
