@@ -125,11 +125,15 @@ export function integer<const S extends OptionText & Range>(spec: S): Built<S, n
   return { ...spec, kind: `whole number${unit}, ${spec.min} to ${spec.max}`, secret: false, refusesBlank: false, parse };
 }
 
+/** A person who writes the one means the other; no list has these words beside `on` and `off`. */
+const switchWords: Readonly<Record<string, string>> = { true: 'on', false: 'off' };
+
 /** One word of a list. */
 export function oneOf<const S extends OptionText & { readonly words: readonly string[] }>(spec: S): Built<S, S['words'][number]> {
   const list = spec.words.join(', ');
   const parse = (text: string): Parsed<S['words'][number]> => {
-    const word = spec.words.find((candidate) => candidate === text.toLowerCase());
+    const given = text.toLowerCase();
+    const word = spec.words.find((candidate) => candidate === (switchWords[given] ?? given));
     return word === undefined ? refused(`must be one of ${list}`) : accepted(word, word);
   };
   return { ...spec, kind: `one of ${list}`, secret: false, refusesBlank: false, parse };

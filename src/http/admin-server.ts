@@ -4,6 +4,7 @@ import type { HealthRegistry } from '../observability/health.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { portFault } from '../runtime/program-error.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { withDeadline } from '../runtime/waiting.ts';
 import { namesThisHost } from './browser-guard.ts';
@@ -59,7 +60,10 @@ export class AdminServer implements Service {
 
   async start(): Promise<void> {
     this.deps.eventLoop.start();
-    await this.server.listen({ host: this.options.host, port: this.options.port });
+    const { host, port } = this.options;
+    await this.server.listen({ host, port }).catch((error: unknown) => {
+      throw portFault(error, { host, port, setting: 'TIDEMARK_ADMIN_PORT' });
+    });
     this.deps.log.info({ address: this.address }, 'admin port open');
   }
 

@@ -4,6 +4,7 @@ import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { portFault } from '../runtime/program-error.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { AccountRepairs } from '../store/account-repairs.ts';
@@ -168,7 +169,9 @@ export class RestServer implements Service {
     this.hub.start();
     this.eventTail.start();
     this.deps.console?.start();
-    await this.server.listen({ host, port });
+    await this.server.listen({ host, port }).catch((error: unknown) => {
+      throw portFault(error, { host, port, setting: 'TIDEMARK_HTTP_PORT' });
+    });
     this.deps.log.info({ address: this.address, signIn: this.authenticator.required }, 'REST port open');
   }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RestMetrics } from '../observability/metrics.ts';
+import { mostFaults, nameToShow } from '../schema/body-fields.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, type Principal } from './auth/principal.ts';
@@ -176,16 +177,20 @@ const noQuery: Query = { value: {} };
 function readQuery({ query: shape }: Route, request: FastifyRequest): Query {
   const given = request.query as Record<string, unknown>;
   if (shape === undefined) {
-    for (const _name in given) return { faults: [{ path: '', message: 'this route takes no parameters' }] };
-    return noQuery;
+    const faults = unknownParameters(Object.keys(given));
+    return faults.length === 0 ? noQuery : { faults };
   }
   const parsed = shape.safeParse({ ...given });
   if (parsed.success) return { value: parsed.data };
   return {
-    faults: parsed.error.issues.map(({ code, path, message }) => ({
-      path: path.join('.'),
-      // zod's message names the parameters that it does not know, which are the caller's text.
-      message: code === 'unrecognized_keys' ? 'there is a parameter that this route does not take' : message,
-    })),
+    faults: parsed.error.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? unknownParameters(issue.keys)
+        : [{ path: issue.path.join('.'), message: issue.message }],
+    ),
   };
+}
+
+function unknownParameters(names: readonly string[]) {
+  return names.slice(0, mostFaults).map((name) => ({ path: nameToShow(name), message: 'is not a parameter of this route' }));
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import pino, { type DestinationStream, type Logger } from 'pino';
+import { ProgramError } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 
 /** Structured logging: one line per state change, not per event. Field names: `stream`, `orderId`, `accountId`, `commandId`, `err`. */
@@ -76,6 +77,7 @@ interface ErrorDescription {
   readonly message: string;
   readonly code?: string;
   readonly retryable?: boolean;
+  readonly fix?: string;
   readonly stack?: string;
   readonly cause?: ErrorDescription;
 }
@@ -84,7 +86,7 @@ const deepest = 5;
 
 /**
  * An error as it is logged: type, message, code, stack and causes. Every other property stays out, since errors of clients carry
- * requests, headers and parameters with them.
+ * requests, headers and parameters with them. An error that names its remedy has that instead of a stack: a person can act on it.
  */
 function describeError(error: unknown, depth = 0): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
@@ -97,9 +99,14 @@ function describeError(error: unknown, depth = 0): ErrorDescription {
     message: error.message,
     ...(code === undefined ? {} : { code }),
     ...(retryable === undefined ? {} : { retryable }),
-    ...(error.stack === undefined ? {} : { stack: error.stack }),
+    ...stackOrFix(error),
     ...(cause === undefined || depth >= deepest ? {} : { cause: describeError(cause, depth + 1) }),
   };
+}
+
+function stackOrFix(error: Error): { readonly fix?: string; readonly stack?: string } {
+  if (error instanceof ProgramError) return error.fix === undefined ? {} : { fix: error.fix };
+  return error.stack === undefined ? {} : { stack: error.stack };
 }
 
 /**

@@ -39,6 +39,20 @@ export class ProgramError extends Error {
   }
 }
 
+/** For people, where a server could not be bound because its port is taken; any other error as it is. `setting` names the port. */
+export function portFault(
+  error: unknown,
+  { host, port, setting }: { readonly host: string; readonly port: number; readonly setting: string },
+) {
+  if (codeOf(error) !== 'EADDRINUSE') return error;
+  return new ProgramError(`port ${port} of ${host} is in use by another program`, {
+    code: 'PORT_TAKEN',
+    exitCode: exitCodes.config,
+    fix: `Set ${setting} to a port that is free (0 takes any), or stop the program that uses this one.`,
+    cause: error,
+  });
+}
+
 /**
  * Shows people an error that ended a command: one sentence and the remedy, and the stack only when
  * TIDEMARK_LOG_LEVEL is `debug` or `trace`. Returns the exit code.

@@ -85,7 +85,7 @@ export class Supervisor {
 
   /** A part can't go on and can't recover by itself: begins the drain and makes the process end with `exitCode`. */
   fatal(part: string, error: unknown, exitCode = 1): void {
-    this.deps.log.error({ service: part, err: error }, 'a part cannot go on');
+    this.deps.log.error({ part, err: error }, 'a part cannot go on');
     this.begin(exitCode);
   }
 
@@ -104,7 +104,7 @@ export class Supervisor {
         // A start that hangs must not delay a drain: when a stop is asked for, the start is no longer waited for.
         const done = await Promise.race([callStart(service).then(() => true), this.stopAsked().then(() => false)]);
         if (!done) return;
-        this.deps.log.info({ service: service.name, ms: Math.round(this.deps.clock.monotonicMs() - beganMs) }, 'part started');
+        this.deps.log.info({ part: service.name, ms: Math.round(this.deps.clock.monotonicMs() - beganMs) }, 'part started');
       } catch (error) {
         this.fatal(service.name, error, exitCodeOf(error));
       }
@@ -169,7 +169,7 @@ async function drainInOrder(services: readonly Service[], deadlineMs: number, de
     const nowMs = clock.monotonicMs();
     const shareMs = (beganMs + deadlineMs - Math.max(nowMs, giveUpAtMs)) / (services.length - index);
     const step = await drainOne(service, giveUp.signal, Math.max(0, giveUpAtMs - nowMs) + Math.max(0, shareMs), deps);
-    log[step.outcome === 'drained' ? 'info' : 'warn']({ service: step.name, ms: step.ms, outcome: step.outcome }, 'drain step');
+    log[step.outcome === 'drained' ? 'info' : 'warn']({ part: step.name, ms: step.ms, outcome: step.outcome }, 'drain step');
     steps.push(step);
   }
   timer.cancel();
@@ -183,7 +183,7 @@ async function drainOne(service: Service, signal: AbortSignal, limitMs: number, 
   const finished = callDrain(service, signal).then(
     () => (signal.aborted ? 'gave_up' : 'drained'),
     (error: unknown) => {
-      log.error({ service: name, err: error }, 'a part failed while it drained');
+      log.error({ part: name, err: error }, 'a part failed while it drained');
       return 'failed' as const;
     },
   );

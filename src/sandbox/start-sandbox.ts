@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Log } from '../observability/log.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
+import { portFault } from '../runtime/program-error.ts';
 import { type Random, seededRandom } from '../runtime/random.ts';
 import { AccessTokens } from './auth/access-tokens.ts';
 import { AuthorizationCodes } from './auth/authorization-codes.ts';
@@ -192,11 +193,16 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   return { parts, cast, controls, pacer, streams, uncertainty };
 }
 
+const portFlags = { platform: '--port', staging: '--staging-port', auth: '--auth-port', control: '--control-port' } as const;
+
 async function listen(
   apps: Readonly<Record<keyof Addresses, FastifyInstance>>,
   { host, ports }: Pick<SandboxOptions, 'host' | 'ports'>,
 ): Promise<Addresses> {
-  const bind = (name: keyof Addresses) => apps[name].listen({ host, port: ports[name] });
+  const bind = (name: keyof Addresses) =>
+    apps[name].listen({ host, port: ports[name] }).catch((error: unknown) => {
+      throw portFault(error, { host, port: ports[name], setting: portFlags[name] });
+    });
   const [platform, staging, auth, control] = await Promise.all([
     bind('platform'),
     bind('staging'),

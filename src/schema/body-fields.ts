@@ -13,7 +13,7 @@ export type BodyResult<T> =
   | { readonly ok: false; readonly faults: readonly [BodyFault, ...BodyFault[]] };
 
 /** More would not help a reader, and a body may have thousands. */
-const mostFaults = 20;
+export const mostFaults = 20;
 
 /** Parses `body` by its shape; all faults at once, one a field, in the order of the shape. Values of the body are never repeated in a fault. */
 export function parseBody<S extends z.ZodType, T extends object>(
@@ -38,7 +38,7 @@ function faultsOf(issue: z.core.$ZodIssue): BodyFault[] {
   const path = pathText(issue.path);
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   return issue.keys.map((key) => ({
-    path: path === '' ? shown(key) : `${path}.${shown(key)}`,
+    path: path === '' ? nameToShow(key) : `${path}.${nameToShow(key)}`,
     message: 'is not a field of this body',
   }));
 }
@@ -50,7 +50,7 @@ function pathText(path: readonly PropertyKey[]): string {
 }
 
 /** An unknown name is the caller's text: cut, and safe to print. */
-function shown(key: string): string {
+export function nameToShow(key: string): string {
   return JSON.stringify(key.toWellFormed().slice(0, 50)).slice(1, -1);
 }
 

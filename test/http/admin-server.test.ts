@@ -196,7 +196,10 @@ describe('the admin port', () => {
       { clock: systemClock, log: pino({ level: 'silent' }), metrics: createMetrics(), health, eventLoop, status: () => ({}) },
       { host: '127.0.0.1', port: Number(new URL(server.address ?? '').port) },
     );
-    await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(second.start()).rejects.toMatchObject({
+      code: 'PORT_TAKEN',
+      message: expect.stringMatching(/^port \d+ of 127\.0\.0\.1 is in use/),
+    });
     await second.drain();
   });
 });

@@ -303,7 +303,19 @@ describe('a parameter', () => {
   ])('%s is refused', async (query) => {
     const { status, body, text } = await ask(`${rig.address}/v1/orders?${query}`);
     expect([status, body['status']]).toEqual([400, 400]);
-    expect(text).not.toMatch(/select|price|constructor/);
+    expect(text).not.toMatch(/select|price|function/);
+  });
+
+  it('is named where the route does not know it, cut and safe to print', async () => {
+    const faultsOf = async (query: string) => (await ask(`${rig.address}/v1/orders?${query}`)).body['faults'];
+    const message = 'is not a parameter of this route';
+    expect(await faultsOf('foo=secret&constructor=1')).toEqual([
+      { path: 'foo', message },
+      { path: 'constructor', message },
+    ]);
+    expect(await faultsOf(`${'%1b'.repeat(60)}=1`)).toEqual([{ path: '\\u001b'.repeat(50), message }]);
+    const many = Array.from({ length: 40 }, (_none, at) => `p${at}=1`).join('&');
+    expect(await faultsOf(many)).toHaveLength(20);
   });
 
   it('is refused where none is taken', async () => {

@@ -67,8 +67,8 @@ describe('the supervisor', () => {
     await clock.advance(1200);
     const steps = logged.filter(({ message }) => message === 'drain step').map(({ fields }) => fields);
     expect(steps).toEqual([
-      { service: 'slow', ms: 1200, outcome: 'drained' },
-      { service: 'quick', ms: 0, outcome: 'drained' },
+      { part: 'slow', ms: 1200, outcome: 'drained' },
+      { part: 'quick', ms: 0, outcome: 'drained' },
     ]);
   });
 

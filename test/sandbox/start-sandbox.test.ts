@@ -69,7 +69,10 @@ describe('a sandbox', () => {
     onTestFinished(() => void taken.close());
     const ports = { control: (taken.address() as AddressInfo).port };
     const own = ownTemporaryFolder();
-    await expect(startSandbox({ ports }, deps)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(startSandbox({ ports }, deps)).rejects.toMatchObject({
+      code: 'PORT_TAKEN',
+      fix: expect.stringMatching(/^Set --control-port /),
+    });
     expect(readdirSync(own)).toEqual([]);
   });
 
