@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { orderAddress, placeOf } from '../../src/console/state/address.ts';
-import { defaultView, filterOf, queryOf, viewOf } from '../../src/console/state/blotter-view.ts';
+import {
+  defaultView,
+  filterOf,
+  isFiltered,
+  queryOf,
+  viewOf,
+  withColumn,
+  withoutFilters,
+} from '../../src/console/state/blotter-view.ts';
 import { compareDecimals, thousandthsOf } from '../../src/console/state/decimal-text.ts';
 import { csvOf } from '../../src/console/state/order-csv.ts';
 import { rowOfUpdate } from '../../src/console/state/order-row.ts';
@@ -22,6 +30,18 @@ describe('the address of a view', () => {
     expect([resized.widths, queryOf(resized)]).toEqual([{ price: 120, account: 80 }, '?widths=price:120,account:80']);
     const columns = viewOf(new URLSearchParams('columns=order,side,order'));
     expect([columns.columns, queryOf(columns)]).toEqual([['order', 'side'], '?columns=order,side']);
+  });
+
+  it('loses its filters alone when they are cleared', () => {
+    const view = viewOf(new URLSearchParams('account=A-1&text=x&open=any&sort=price&widths=price:120'));
+    expect([isFiltered(view), isFiltered(defaultView)]).toEqual([true, false]);
+    expect(queryOf({ ...view, ...withoutFilters() })).toBe('?open=any&sort=price&widths=price:120');
+  });
+
+  it('takes one column more at its usual place, and leaves the others in their own order', () => {
+    expect(withColumn(['price', 'side'], 'order')).toEqual(['price', 'side', 'order']);
+    expect(withColumn(['price', 'side'], 'updated')).toEqual(['updated', 'price', 'side']);
+    expect(withColumn(['account', 'order', 'side'], 'price')).toEqual(['account', 'price', 'order', 'side']);
   });
 
   it('passes over words that it does not know', () => {

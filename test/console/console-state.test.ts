@@ -66,6 +66,17 @@ describe('orders that are over', () => {
 });
 
 describe('the stream', () => {
+  it('lets keys and frames have their turn while much of it waits, and takes every update', async () => {
+    const rig = await started();
+    await rig.streams[0]?.send('id: 1\n\n');
+    const before = rig.turns;
+    for (let id = 2; id < 12; id += 1) {
+      rig.nowMs += 9;
+      await rig.streams[0]?.send(eventOf(id, { orderId: `o-${id}` }));
+    }
+    expect([rig.turns - before, rowsOf(rig).length]).toEqual([10, 10]);
+  });
+
   it('reads the open orders once the stream has a place, and resumes after a cut by its id', async () => {
     const rig = await started((rig) =>
       rig.answers.set('/v1/orders?open=true&limit=500', {

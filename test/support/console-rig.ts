@@ -35,6 +35,8 @@ export class ConsoleRig {
   tokens: string[] | undefined;
   kept: string | undefined;
   nowMs = 0;
+  /** How often the state let others have their turn. */
+  turns = 0;
   private ids = 0;
   private timers: { atMs: number; run: () => void }[] = [];
   private frames: (() => void)[] = [];
@@ -81,6 +83,10 @@ export class ConsoleRig {
         };
       },
       frame: (run) => this.frames.push(run),
+      turn: () => {
+        this.turns += 1;
+        return new Promise((resolve) => setImmediate(resolve));
+      },
       random: () => 0.5,
       newId: () => {
         this.ids += 1;

@@ -83,7 +83,7 @@ function widthsIn(text: string): BlotterView['widths'] {
 /** The words for the address: only those that differ from the default. */
 export function queryOf(view: BlotterView): string {
   const query = new URLSearchParams();
-  for (const name of ['stream', 'account', 'symbol', 'side', 'status', 'origin', 'text'] as const) {
+  for (const name of filterNames) {
     const value = view[name];
     if (value !== undefined && value !== '') query.set(name, value);
   }
@@ -101,6 +101,17 @@ export function queryOf(view: BlotterView): string {
 /** The same text for views that have the same rows in the same order. */
 export function selectionOf(view: BlotterView): string {
   return queryOf({ ...view, columns: defaultView.columns, widths: {} });
+}
+
+/** `openOnly` is a choice of its own. */
+const filterNames = ['stream', 'account', 'symbol', 'side', 'status', 'origin', 'text'] as const;
+
+export function isFiltered(view: BlotterView): boolean {
+  return filterNames.some((name) => view[name] !== undefined);
+}
+
+export function withoutFilters(): Partial<BlotterView> {
+  return Object.fromEntries(filterNames.map((name) => [name, undefined]));
 }
 
 /** One column more, at its usual place among those that are there; their own order stays. */

@@ -28,6 +28,8 @@ export class ConsoleState {
   readonly openOrders: Signal<LoadState> = signal<LoadState>({ kind: 'reading' });
   /** Orders that are over: read once the blotter asks for them. */
   readonly otherOrders: Signal<LoadState | undefined> = signal<LoadState | undefined>(undefined);
+  /** The order that the reader is on in the blotter: it is still chosen after a look at another screen. */
+  readonly chosenOrder: Signal<string | undefined> = signal<string | undefined>(undefined);
   /** Rises each time the stream begins anew: whatever was read before may miss an update. */
   readonly beginnings: Signal<number> = signal(0);
   /** The last `reset` of the stream, until the reader dismisses it. */
@@ -106,6 +108,7 @@ export class ConsoleState {
     this.orders.clear();
     this.stream.forget();
     this.otherOrders.value = undefined;
+    this.chosenOrder.value = undefined;
     this.openOrders.value = { kind: 'reading' };
     this.reset.value = undefined;
     this.status.forget();

@@ -27,6 +27,8 @@ export interface Ports {
   readonly after: (ms: number, run: () => void) => Timer;
   /** Runs once before the next frame is drawn. */
   readonly frame: (run: () => void) => void;
+  /** Resolves after keys, clicks and frames that wait have had their turn. */
+  readonly turn: () => Promise<void>;
   /** From 0 up to 1. */
   readonly random: () => number;
   /** A new id that cannot be guessed, for idempotency keys. */

@@ -27,6 +27,8 @@ interface StreamEvents {
 
 /** The service sends something at least every 15 s. */
 const silenceMs = 40_000;
+/** Reading goes on for so long at a time: half of a frame, so that a key is answered in the next one also while a second of updates waits. */
+const readForMs = 8;
 const firstWaitMs = 500;
 const longestWaitMs = 15_000;
 
@@ -111,6 +113,7 @@ export class StreamClient {
     if (reader === undefined) return { kind: 'again', at: 'later', why: 'the stream has no body' };
     const decoder = new TextDecoder();
     const blocks = new EventBlocks();
+    let sinceMs = this.ports.monotonicMs();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return { kind: 'again', at: 'later', why: 'the stream ended' };
@@ -119,6 +122,9 @@ export class StreamClient {
         const end = this.take(block);
         if (end !== undefined) return end;
       }
+      if (this.ports.monotonicMs() - sinceMs < readForMs) continue;
+      await this.ports.turn();
+      sinceMs = this.ports.monotonicMs();
     }
   }
 

@@ -1,15 +1,19 @@
+import { useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import { statusWords } from '../parts/words.ts';
-import { type BlotterView, type ColumnName, columnNames, defaultView, withColumn } from '../state/blotter-view.ts';
-import { columnsByName } from './blotter-columns.ts';
+import { type BlotterView, isFiltered, withoutFilters } from '../state/blotter-view.ts';
+import { ColumnMenu } from './column-menu.ts';
 
 interface FilterProps {
   readonly view: BlotterView;
   readonly change: (over: Partial<BlotterView>) => void;
+  /** To choose from, beside typing. */
+  readonly accounts: () => readonly string[];
 }
 
 /** The filters of the blotter. Each change is a new address. */
-export function BlotterFilters({ view, change }: FilterProps) {
+export function BlotterFilters({ view, change, accounts }: FilterProps) {
+  const [known, setKnown] = useState<readonly string[]>([]);
   const text = (name: 'text' | 'account' | 'symbol', label: string, id: string) => html`<input
     id=${id}
     type="search"
@@ -19,6 +23,8 @@ export function BlotterFilters({ view, change }: FilterProps) {
     maxlength="128"
     spellcheck=${false}
     autocomplete="off"
+    list=${name === 'account' ? 'accounts' : undefined}
+    onFocus=${name === 'account' ? () => setKnown(accounts()) : undefined}
     onInput=${(event: InputEvent) => change({ [name]: (event.target as HTMLInputElement).value || undefined })}
     onKeyDown=${(event: KeyboardEvent) => event.key === 'Escape' && (event.target as HTMLInputElement).blur()}
   />`;
@@ -34,6 +40,7 @@ export function BlotterFilters({ view, change }: FilterProps) {
     </select>`;
   return html`<search class="filters">
     ${text('text', 'Search', 'search')} ${text('account', 'Account', 'account')} ${text('symbol', 'Symbol', 'symbol')}
+    <datalist id="accounts">${known.map((account) => html`<option value=${account}></option>`)}</datalist>
     ${pick('stream', 'Stream', [
       ['account', 'account'],
       ['prediction', 'prediction'],
@@ -48,25 +55,7 @@ export function BlotterFilters({ view, change }: FilterProps) {
       ['external', 'elsewhere'],
     ])}
     <label class="check"><input type="checkbox" checked=${view.openOnly} onChange=${() => change({ openOnly: !view.openOnly })} /> Open only</label>
-    <details class="columns">
-      <summary>Columns</summary>
-      <div>
-        ${columnNames.map((name) => columnChoice(name, view, change))}
-        <button
-          class="quiet"
-          disabled=${view.columns === defaultView.columns && Object.keys(view.widths).length === 0}
-          onClick=${() => change({ columns: defaultView.columns, widths: {} })}
-        >Usual columns</button>
-      </div>
-    </details>
+    <${ColumnMenu} view=${view} change=${change} />
+    ${isFiltered(view) && html`<button class="quiet" onClick=${() => change(withoutFilters())}>Clear filters</button>`}
   </search>`;
-}
-
-function columnChoice(name: ColumnName, { columns }: BlotterView, change: FilterProps['change']) {
-  const shown = columns.includes(name);
-  const toggle = () => {
-    const wanted = shown ? columns.filter((other) => other !== name) : withColumn(columns, name);
-    if (wanted.length > 0) change({ columns: wanted });
-  };
-  return html`<label class="check"><input type="checkbox" checked=${shown} onChange=${toggle} /> ${columnsByName[name].label}</label>`;
 }

@@ -1,8 +1,10 @@
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import type { Signal } from '@preact/signals-core';
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import { isTyping } from '../parts/is-typing.ts';
 import { Go } from '../parts/link.ts';
 import { useMedia } from '../parts/use-media.ts';
+import { useValue } from '../parts/use-value.ts';
 import { useVirtualRows } from '../parts/use-virtual-rows.ts';
 import { orderAddress } from '../state/address.ts';
 import type { BlotterView } from '../state/blotter-view.ts';
@@ -20,15 +22,19 @@ interface TableProps {
   readonly view: BlotterView;
   readonly change: (over: Partial<BlotterView>) => void;
   readonly ports: Ports;
+  /** The key of the chosen order, also while another screen is open. */
+  readonly chosen: Signal<string | undefined>;
   readonly empty: string;
 }
 
 const rowHeight = 30;
 const phoneRowHeight = 62;
 const flashMs = 1_200;
+/** Rows that may begin to flash in one frame. Where every row flashes none stands out, and flashes without end cost a third of each frame. */
+const mostFlashes = 8;
 
 /** The table of orders: a grid of which only the rows in view exist. On a phone each row is a card of three lines, with the same cells. */
-export function BlotterTable({ rows, placeOf, view, change, ports, empty }: TableProps) {
+export function BlotterTable({ rows, placeOf, view, change, ports, chosen, empty }: TableProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useMedia('(max-width: 760px)');
   const height = phone ? phoneRowHeight : rowHeight;
@@ -39,13 +45,14 @@ export function BlotterTable({ rows, placeOf, view, change, ports, empty }: Tabl
     headHeight: phone ? 0 : rowHeight,
   });
   const [slots] = useState(() => new RowSlots<OrderRow>());
-  const [active, setActive] = useActiveRow({ rows, placeOf, reveal });
+  const [active, setActive] = useActiveRow({ rows, placeOf, chosen, reveal });
   const [dragged, setDragged] = useState<BlotterView['widths'] | undefined>(undefined);
   const nowMs = ports.nowMs();
   const shown = rows.slice(first, end);
-  const isNew = newRows(ports.monotonicMs());
-  // Where most rows flash, none stands out, and a flash that never ends costs a third of each frame.
-  const calm = shown.filter(isNew).length * 2 <= shown.length;
+  const monotonicMs = ports.monotonicMs();
+  const drawnMs = useRef(0);
+  const calm = shown.filter(({ arrivedMs = 0 }) => arrivedMs > drawnMs.current).length <= mostFlashes;
+  drawnMs.current = monotonicMs;
   return html`<div class="table" style=${{ '--columns': tracksOf(view.columns, dragged ?? view.widths) }}>
     <div
       class="scroller"
@@ -55,7 +62,7 @@ export function BlotterTable({ rows, placeOf, view, change, ports, empty }: Tabl
       aria-label="Orders"
       aria-rowcount=${rows.length + 1}
       aria-colcount=${view.columns.length}
-      aria-activedescendant=${active === undefined ? undefined : rowId(active)}
+      aria-activedescendant=${shown.some(({ key }) => key === active) ? rowId(active ?? '') : undefined}
     >
       <${BlotterHead} view=${view} change=${change} preview=${setDragged} />
       <div class="rows" role="rowgroup" style=${{ height: `${rows.length * height}px` }}>
@@ -67,7 +74,7 @@ export function BlotterTable({ rows, placeOf, view, change, ports, empty }: Tabl
             height=${height}
             columns=${view.columns}
             active=${row.key === active}
-            flashing=${calm && isNew(row)}
+            flashing=${calm && row.arrivedMs !== undefined && monotonicMs - row.arrivedMs < flashMs}
             nowMs=${nowMs}
             pick=${setActive}
           />`,
@@ -78,17 +85,20 @@ export function BlotterTable({ rows, placeOf, view, change, ports, empty }: Tabl
   </div>`;
 }
 
-function newRows(monotonicMs: number): (row: OrderRow) => boolean {
-  return ({ arrivedMs }) => arrivedMs !== undefined && monotonicMs - arrivedMs < flashMs;
-}
-
-interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf'> {
+interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'chosen'> {
   readonly reveal: (index: number) => void;
 }
 
 /** The row that the keys are on. It follows its order, not its place. */
-function useActiveRow({ rows, placeOf, reveal }: ActiveDeps) {
-  const [active, setActive] = useState<string | undefined>(undefined);
+function useActiveRow({ rows, placeOf, chosen, reveal }: ActiveDeps) {
+  const active = useValue(chosen);
+  const setActive = useCallback((key: string | undefined) => {
+    chosen.value = key;
+  }, []);
+  useEffect(() => {
+    const at = active === undefined ? -1 : placeOf(active);
+    if (at >= 0) reveal(at);
+  }, []);
   const go = useContext(Go);
   const latest = useRef({ rows, placeOf, active, reveal });
   latest.current = { rows, placeOf, active, reveal };

@@ -8,6 +8,8 @@ import type { BlotterView } from '../state/blotter-view.ts';
 import type { ConsoleState, LoadState } from '../state/console-state.ts';
 import { csvOf } from '../state/order-csv.ts';
 import { OrderList } from '../state/order-list.ts';
+import type { OrderStore } from '../state/order-store.ts';
+import type { Ports } from '../state/ports.ts';
 import { BlotterFilters } from './blotter-filters.ts';
 import { BlotterTable } from './blotter-table.ts';
 
@@ -47,16 +49,16 @@ export function Blotter({ state, view }: BlotterProps) {
   return html`<section class="blotter" aria-label="Orders">
     <h1 class="unseen">Orders</h1>
     <div class="bar">
-      <${BlotterFilters} view=${view} change=${change} />
+      <${BlotterFilters} view=${view} change=${change} accounts=${() => accountsIn(state.orders)} />
       <span class="bar-end">
         <span class="count">${countText(rows.length, load, view.openOnly ? undefined : others)}</span>
         <button aria-pressed=${paused} title="Pause (p)" onClick=${() => setHeld(!held)}>
           ${paused ? `Paused, ${waiting} changed` : 'Pause'}
         </button>
-        <button onClick=${() => saveCsv(csvOf(list.rows))}>CSV</button>
+        <button onClick=${() => saveCsv(csvOf(list.rows), state.ports)} title="Save the rows of this view">CSV</button>
       </span>
     </div>
-    <${BlotterTable} rows=${rows} placeOf=${list.placeOf} view=${view} change=${change} ports=${state.ports} empty=${emptyText(view, load)} />
+    <${BlotterTable} rows=${rows} placeOf=${list.placeOf} view=${view} change=${change} ports=${state.ports} chosen=${state.chosenOrder} empty=${emptyText(view, load)} />
   </section>`;
 }
 
@@ -90,11 +92,18 @@ function emptyText(view: BlotterView, load: LoadState): string {
   return view.openOnly ? 'No open order matches.' : 'No order matches.';
 }
 
-function saveCsv(text: string): void {
+function accountsIn({ rows }: OrderStore): string[] {
+  const accounts = new Set<string>();
+  for (const { accountId } of rows.values()) accounts.add(accountId);
+  return [...accounts].sort().slice(0, 500);
+}
+
+function saveCsv(text: string, { nowMs, after }: Ports): void {
   const address = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
   const link = document.createElement('a');
   link.href = address;
-  link.download = 'orders.csv';
+  link.download = `orders-${new Date(nowMs()).toISOString().slice(0, 19).replaceAll(':', '')}Z.csv`;
   link.click();
-  URL.revokeObjectURL(address);
+  // Not every browser has read it by now.
+  after(30_000, () => URL.revokeObjectURL(address));
 }
