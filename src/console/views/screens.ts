@@ -13,6 +13,7 @@ export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) =
   blotter: ({ state, query }) => html`<${Blotter} state=${state} view=${viewOf(query)} />`,
   order: ({ state, params: { stream, orderId } }) => html`<${OrderPage} state=${state} stream=${stream} orderId=${orderId} />`,
   accounts: lazyView(async () => (await import('./accounts-page.ts')).AccountsPage),
+  pipeline: lazyView(async () => (await import('./pipeline-page.ts')).PipelinePage),
   quarantine: lazyView(async () => (await import('./quarantine-page.ts')).QuarantinePage),
   quarantined: lazyView(async () => (await import('./quarantined-page.ts')).QuarantinedPage),
   breakIt: lazyView(async () => (await import('./break-it.ts')).BreakIt),
@@ -33,6 +34,7 @@ interface NavigationEntry {
 const entries: readonly NavigationEntry[] = [
   { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
   { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
+  { label: 'Pipeline', address: addressOf('pipeline'), names: ['pipeline'], needs: ['ops:read'] },
   { label: 'Quarantine', address: addressOf('quarantine'), names: ['quarantine', 'quarantined'], needs: ['ops:read'] },
   { label: 'Break it', address: addressOf('breakIt'), names: ['breakIt'], needs: ['ops:write'], demo: true },
 ];

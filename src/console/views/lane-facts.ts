@@ -1,0 +1,36 @@
+import type { VNode } from 'preact';
+import type { StatusDocument } from '../../schema/status-answer.ts';
+import { html } from '../parts/html.ts';
+import { lengthText, timeText } from '../parts/time-text.ts';
+
+/** The process that is in charge, and the one that answers. */
+export function laneFacts({ lane, relay, version }: StatusDocument, nowMs: number): VNode {
+  const { holder, instance, role, mayAct, since, epoch, takeovers, takeover, fenced } = lane;
+  const charge =
+    holder === null
+      ? 'no process that is known'
+      : holder === instance
+        ? html`${holder} <span class="soft">(this instance)</span>`
+        : holder;
+  const last =
+    takeover === null
+      ? 'none by this instance'
+      : html`${timeText(takeover.at, nowMs)} <span class="soft">${takeover.cause}${takeover.from === null ? '' : `, from ${takeover.from}`}, ${lengthText(takeover.idleMs)} without a holder</span>`;
+  const facts: readonly (readonly [label: string, value: unknown])[] = [
+    ['Lane', String(lane.lane)],
+    ['In charge', charge],
+    ['In charge since', timeText(since ?? undefined, nowMs)],
+    [
+      'This instance',
+      html`${instance} <span class="soft">${role === 'holder' ? (mayAct ? 'in charge' : 'in charge, but may not act now') : 'stands by'}</span>`,
+    ],
+    ['Term', epoch],
+    ['Takeovers by this instance', String(takeovers)],
+    ['Last takeover', last],
+    ['Writes of an old holder refused', `Postgres ${fenced.postgres}, Kafka ${fenced.kafka}`],
+    ['On Kafka up to row', relay?.acknowledgedSeq ?? '–'],
+    ['Version', version],
+  ];
+  return html`<h2>Lane</h2>
+    <dl class="terms lane">${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
+}

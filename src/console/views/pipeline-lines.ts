@@ -1,0 +1,76 @@
+import { useMemo } from 'preact/hooks';
+import type { HistoryDocument } from '../../schema/pipeline-answers.ts';
+import { html } from '../parts/html.ts';
+import { LineChart } from '../parts/line-chart.ts';
+import { lengthText } from '../parts/time-text.ts';
+import { columnsOf, type Figure, highestOf } from '../state/pipeline-history.ts';
+import { rateText } from '../state/pipeline-steps.ts';
+
+interface LineText {
+  readonly figure: Figure;
+  readonly name: string;
+  readonly dash?: readonly number[];
+}
+
+interface ChartText {
+  readonly title: string;
+  readonly valueText: (value: number) => string;
+  readonly lines: readonly LineText[];
+}
+
+const charts: readonly ChartText[] = [
+  { title: 'Changes a second', valueText: rateText, lines: [{ figure: 'updatesPerSecond', name: 'stored' }] },
+  {
+    title: 'Delay from the socket to Kafka',
+    valueText: lengthText,
+    lines: [
+      { figure: 'p50Ms', name: 'half of the updates' },
+      { figure: 'p99Ms', name: '99 of 100', dash: [6, 3] },
+    ],
+  },
+  {
+    title: 'Longest wait at each step',
+    valueText: lengthText,
+    lines: [
+      { figure: 'ingestAgeMs', name: 'to be stored' },
+      { figure: 'relayAgeMs', name: 'for order updates', dash: [6, 3] },
+      { figure: 'stateAgeMs', name: 'for order state', dash: [2, 3] },
+      { figure: 'outcomeAgeMs', name: 'for outcomes', dash: [8, 3, 2, 3] },
+    ],
+  },
+  { title: 'Age of the newest heartbeat', valueText: lengthText, lines: [{ figure: 'heartbeatAgeMs', name: 'back from Kafka' }] },
+];
+
+/** The lines of the last hour, and their figures as a table for those who cannot see lines. */
+export function PipelineLines({ history }: { readonly history: HistoryDocument }) {
+  const drawn = useMemo(
+    () =>
+      charts.map((chart) => ({
+        ...chart,
+        columns: columnsOf(
+          history,
+          chart.lines.map(({ figure }) => figure),
+        ),
+      })),
+    [history],
+  );
+  return html`<div class="charts">${drawn.map((chart) => html`<${LineChart} key=${chart.title} ...${chart} />`)}</div>
+    <details class="figures">
+      <summary>Figures as a table</summary>
+      <div class="panel">
+        <table class="list" aria-label="Figures of the last hour">
+          <thead><tr><th scope="col">Figure</th><th scope="col" class="number">Newest</th><th scope="col" class="number">Highest of the hour</th></tr></thead>
+          <tbody>${charts.flatMap(({ title, valueText, lines }) => lines.map((line) => figureRow(title, line, valueText, history)))}</tbody>
+        </table>
+      </div>
+    </details>`;
+}
+
+function figureRow(title: string, { figure, name }: LineText, valueText: (value: number) => string, history: HistoryDocument) {
+  const text = (value: number | null | undefined) => (value === null || value === undefined ? '–' : valueText(value));
+  return html`<tr key=${figure}>
+    <td>${title}, ${name}</td>
+    <td class="number">${text(history.samples.at(-1)?.[figure])}</td>
+    <td class="number">${text(highestOf(history, figure))}</td>
+  </tr>`;
+}
