@@ -82,7 +82,7 @@ interface ChartLook extends Pick<ChartProps, 'lines' | 'valueText'> {
 function optionsOf({ lines, valueText, colours, soft, onPoint }: ChartLook, width: number): uPlot.Options {
   const axis = { stroke: soft, grid: { stroke: soft, width: 0.15 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
   return {
-    ...{ width, height, padding: [8, 10, 0, 0] },
+    ...{ width, height, padding: [8, 20, 0, 0] },
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
     hooks: { setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)] },
