@@ -65,6 +65,8 @@ export interface Answer {
   /** Absent: no body. */
   readonly schema?: z.ZodType;
   readonly type?: string;
+  /** Of a body without a shape. */
+  readonly example?: unknown;
   readonly headers?: readonly string[];
 }
 
@@ -76,7 +78,7 @@ export interface Route {
   readonly operationId: string;
   readonly summary: string;
   readonly describe?: string;
-  readonly tag: 'orders' | 'commands' | 'operations' | 'stream' | 'documents';
+  readonly tag: 'orders' | 'commands' | 'stream' | 'accounts' | 'operations' | 'service' | 'quarantine' | 'documents';
   /** Any one of them is enough. `public`: no token is needed, but a bad one is refused here too. */
   readonly scopes: 'public' | readonly [Scope, ...Scope[]];
   readonly params?: Readonly<Record<string, IdKind>>;

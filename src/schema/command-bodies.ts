@@ -58,7 +58,7 @@ export const placeAccountBody = z
     supersedes,
   })
   .superRefine(checkAccountRules)
-  .meta({ id: 'PlaceOrder', title: 'Equity or option order request' });
+  .meta({ id: 'PlaceOrderRequest', description: 'Equity or option order request' });
 
 /** `POST /v1/predictions/orders` (docs/platform-assumptions.md, "Prediction orders"). */
 export const placePredictionBody = z
@@ -86,7 +86,7 @@ export const placePredictionBody = z
     belongs(context, 'stopPx', body.stopPx, orderType.startsWith('stop'), `a ${orderType} order`);
     belongs(context, 'expireTime', body.expireTime, timeInForce === 'gtd', `time in force ${timeInForce}`);
   })
-  .meta({ id: 'PlacePredictionOrder', title: 'Prediction order request' });
+  .meta({ id: 'PlacePredictionOrderRequest', description: 'Prediction order request' });
 
 /** `PATCH /v1/predictions/orders/{orderId}`: specification, "Replace prediction order request". */
 export const replaceBody = z
@@ -104,7 +104,7 @@ export const replaceBody = z
     if (body.expireTime !== undefined && body.timeInForce !== undefined && body.timeInForce !== 'gtd')
       fault(context, ['expireTime'], `does not belong to time in force ${body.timeInForce}`);
   })
-  .meta({ id: 'ReplacePredictionOrder', title: 'Replace prediction order request' });
+  .meta({ id: 'ReplacePredictionOrderRequest', description: 'Replace prediction order request' });
 
 interface Placed<Terms> {
   readonly accountId: string;
@@ -232,15 +232,17 @@ type SettledOutcome = (typeof settledOutcomes)[number];
 /** `POST /v1/commands/{id}/settlement`. */
 export const settlementBody = z
   .strictObject({ outcome: z.enum(settledOutcomes), reason: reasonText })
-  .meta({ id: 'Settlement', title: 'What a person knows about a command' });
+  .meta({ id: 'SettleCommandRequest', description: 'What a person knows about a command' });
 
 /** `POST /v1/accounts/{id}/halt|resume` and the same for the service. */
-export const reasonBody = z.strictObject({ reason: reasonText }).meta({ id: 'OperatorReason', title: 'Why an operator acts' });
+export const reasonBody = z
+  .strictObject({ reason: reasonText })
+  .meta({ id: 'OperatorRequest', description: 'Why an operator acts' });
 
 /** `POST /v1/accounts/{id}/read`. */
 export const readAccountBody = z
   .strictObject({ reason: reasonText, stream: z.enum(['account', 'prediction']).optional().describe('Only this stream') })
-  .meta({ id: 'ReadAccount', title: 'Read the newest changes of an account' });
+  .meta({ id: 'ReadAccountRequest', description: 'Read the newest changes of an account' });
 
 /** `POST /v1/accounts/{id}/backfill`. */
 export const backfillBody = z
@@ -253,7 +255,7 @@ export const backfillBody = z
       .describe('Orders that changed since then; left out: every order of the account')
       .meta({ format: 'date-time' }),
   })
-  .meta({ id: 'Backfill', title: 'Read an account from a time on, or whole' });
+  .meta({ id: 'BackfillRequest', description: 'Read an account from a time on, or whole' });
 
 /** `POST /v1/accounts/{id}/cancel-all` and the same for the service. */
 export const cancelAllBody = z
@@ -275,7 +277,10 @@ export const cancelAllBody = z
       .optional()
       .describe('Only orders with this reference: that of their caller (`callerRef`), or the one that the platform has of them'),
   })
-  .meta({ id: 'CancelAll', title: 'Why open orders are to be cancelled, which, and what becomes of those that land later' });
+  .meta({
+    id: 'CancelAllRequest',
+    description: 'Why open orders are to be cancelled, which, and what becomes of those that land later',
+  });
 
 /** `POST /v1/cancel-after`. */
 export const cancelAfterBody = z
@@ -288,7 +293,7 @@ export const cancelAfterBody = z
       .optional()
       .describe('Left out: every account of the token that is followed now'),
   })
-  .meta({ id: 'CancelAfter', title: 'A dead man’s switch: silence cancels the open orders of these accounts' });
+  .meta({ id: 'CancelAfterRequest', description: 'A dead man’s switch: silence cancels the open orders of these accounts' });
 
 export function parseCancelAfter(
   body: unknown,

@@ -7,15 +7,17 @@ import { reason } from './rest-answers.ts';
 
 const outcomes = commandStates.filter((state): state is CommandOutcome => state !== 'open');
 
-const attemptRecord = z.object({
-  attemptId: z.string().describe('Our reference on the order: clientId, clientOrderRef'),
-  number: z.int().positive(),
-  state: z.enum(attemptStates),
-  preparedAt: instant,
-  sendingAt: instant.optional().describe('Committed before the one write'),
-  answeredAt: instant.optional(),
-  reason: reason.optional(),
-});
+const attemptRecord = z
+  .object({
+    attemptId: z.string().describe('Our reference on the order: clientId, clientOrderRef'),
+    number: z.int().positive(),
+    state: z.enum(attemptStates),
+    preparedAt: instant,
+    sendingAt: instant.optional().describe('Committed before the one write'),
+    answeredAt: instant.optional(),
+    reason: reason.optional(),
+  })
+  .meta({ id: 'OutcomeAttempt', description: 'One write to the platform, as the topic has it' });
 
 /** One step of a command, as it goes to `tidemark.command-outcomes.v1`. Readers keep the highest version of each command and drop those at or below it. */
 export const commandOutcomeRecord = z
@@ -50,4 +52,4 @@ export const commandOutcomeRecord = z
     at: instant.describe('When this step was taken'),
     settledAt: instant.optional(),
   })
-  .meta({ id: 'CommandOutcome', title: 'A step of a command' });
+  .meta({ id: 'CommandOutcome', description: 'A step of a command' });

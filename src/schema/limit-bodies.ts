@@ -45,7 +45,7 @@ export const limitsBody = z
       .describe('What is left out stays; null takes a bound away'),
     reason: reasonText,
   })
-  .meta({ id: 'LimitsChange', title: 'New bounds of one scope' });
+  .meta({ id: 'ChangeLimitsRequest', description: 'New bounds of one scope' });
 
 export const limitList = z
   .object({
@@ -60,7 +60,7 @@ export const limitList = z
       }),
     ),
   })
-  .meta({ id: 'Limits', title: 'What places and replaces are held to: every row that matches a command holds' });
+  .meta({ id: 'LimitList', description: 'What places and replaces are held to: every row that matches a command holds' });
 
 export function parseLimitsChange(
   body: unknown,

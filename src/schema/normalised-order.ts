@@ -17,23 +17,27 @@ export const instant = z
   .meta({ format: 'date-time' })
   .describe('ISO 8601 date-time with Z or an offset');
 
-const leg = z.object({
-  symbol: z.string().describe('Compact OCC option symbol'),
-  side: z.string().describe('As the side of an order'),
-  ratioQty: decimal,
-  positionEffect: z.string().optional().describe('open, close'),
-});
+const leg = z
+  .object({
+    symbol: z.string().describe('Compact OCC option symbol'),
+    side: z.string().describe('As the side of an order'),
+    ratioQty: decimal,
+    positionEffect: z.string().optional().describe('open, close'),
+  })
+  .meta({ id: 'Leg', description: 'One leg of an option order' });
 
-const instrument = z.object({
-  kind: z.enum(['equity', 'option', 'prediction']),
-  symbol: z.string(),
-  outcome: z.string().optional().describe('Prediction markets: YES or NO'),
-  legs: z.array(leg).optional().describe('Options: one leg, or two to four'),
-});
+const instrument = z
+  .object({
+    kind: z.enum(['equity', 'option', 'prediction']),
+    symbol: z.string(),
+    outcome: z.string().optional().describe('Prediction markets: YES or NO'),
+    legs: z.array(leg).optional().describe('Options: one leg, or two to four'),
+  })
+  .meta({ id: 'Instrument', description: 'The thing that is traded' });
 
 const working = z
   .object({ quantity: decimal, price: decimal.optional(), orderType: z.string().optional() })
-  .describe('What the venue works on; the submitted terms never change');
+  .meta({ id: 'WorkingTerms', description: 'The terms that the venue works on' });
 
 /**
  * The normalised order (docs/consuming.md), as it stands in Postgres, on Kafka and in REST answers. Optional means absent at the source: never zero,
@@ -79,4 +83,4 @@ export const normalisedOrder = z
     conflict: z.string().optional().describe('The sources contradict each other: a person should look'),
     extra: z.record(z.string(), z.unknown()).optional().describe('Fields that Tidemark does not know, as they came'),
   } satisfies Record<keyof Order, z.ZodType>)
-  .meta({ id: 'NormalisedOrder', title: 'Normalised order' });
+  .meta({ id: 'NormalisedOrder', description: 'Normalised order' });

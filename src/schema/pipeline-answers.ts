@@ -6,45 +6,51 @@ import { instant } from './normalised-order.ts';
 const count = z.int().nonnegative();
 const millis = z.number().nonnegative();
 
-const sample = z.object({
-  at: instant,
-  updatesPerSecond: millis.describe('Changes that were committed, since the sample before'),
-  p50Ms: millis
-    .nullable()
-    .describe('From the socket to the acknowledgement of Kafka, since the sample before; null: nothing came'),
-  p99Ms: millis.nullable(),
-  ingestQueued: count,
-  ingestAgeMs: millis.describe('How long the oldest observation had waited to be committed'),
-  relayRows: count,
-  relayAgeMs: millis.describe('How long the oldest committed row had waited for the updates topic'),
-  stateRows: count,
-  stateAgeMs: millis,
-  outcomeRows: count,
-  outcomeAgeMs: millis,
-  heartbeatAgeMs: millis.nullable().describe('Since a heartbeat last came back from Kafka; null: none yet'),
-});
+const sample = z
+  .object({
+    at: instant,
+    updatesPerSecond: millis.describe('Changes that were committed, since the sample before'),
+    p50Ms: millis
+      .nullable()
+      .describe('From the socket to the acknowledgement of Kafka, since the sample before; null: nothing came'),
+    p99Ms: millis.nullable(),
+    ingestQueued: count,
+    ingestAgeMs: millis.describe('How long the oldest observation had waited to be committed'),
+    relayRows: count,
+    relayAgeMs: millis.describe('How long the oldest committed row had waited for the updates topic'),
+    stateRows: count,
+    stateAgeMs: millis,
+    outcomeRows: count,
+    outcomeAgeMs: millis,
+    heartbeatAgeMs: millis.nullable().describe('Since a heartbeat last came back from Kafka; null: none yet'),
+  })
+  .meta({ id: 'HistorySample', description: 'One sample of rates, latency and waits' });
 
 export const historyAnswer = z
   .object({
     everyMs: z.int().positive().describe('Between two samples'),
     samples: z.array(sample).describe('Oldest first, of the last hour at most'),
   })
-  .meta({ id: 'History', title: 'The way of the data in the last hour, as this process saw it' });
+  .meta({ id: 'History', description: 'The way of the data in the last hour, as this process saw it' });
 
 export type HistoryDocument = z.infer<typeof historyAnswer>;
 export type HistorySample = z.infer<typeof sample>;
 
-const groupLag = z.object({
-  topic: z.string(),
-  lag: z
-    .string()
-    .regex(/^(?:0|[1-9][0-9]{0,18})$/)
-    .describe('Offsets that the group has not committed, over its partitions; int64 as text'),
-  partitions: count.describe('Of the topic'),
-  uncommitted: count.describe('Partitions of which the group has committed no offset: they are not in `lag`'),
-});
+const groupLag = z
+  .object({
+    topic: z.string(),
+    lag: z
+      .string()
+      .regex(/^(?:0|[1-9][0-9]{0,18})$/)
+      .describe('Offsets that the group has not committed, over its partitions; int64 as text'),
+    partitions: count.describe('Of the topic'),
+    uncommitted: count.describe('Partitions of which the group has committed no offset: they are not in `lag`'),
+  })
+  .meta({ id: 'ConsumerLag', description: 'The lag of a group on one topic' });
 
-const group = z.object({ groupId: z.string(), topics: z.array(groupLag) });
+const group = z
+  .object({ groupId: z.string(), topics: z.array(groupLag) })
+  .meta({ id: 'ConsumerGroup', description: 'A consumer group, with its lag by topic' });
 
 export const consumersAnswer = z
   .object({
@@ -53,6 +59,6 @@ export const consumersAnswer = z
     unread: z.array(z.string()).describe('Groups whose offsets Kafka did not show'),
     notAsked: count.describe('Groups beyond the number that is asked for'),
   })
-  .meta({ id: 'Consumers', title: 'Consumer groups of the topics with their lag' });
+  .meta({ id: 'ConsumerGroupList', description: 'Consumer groups of the topics with their lag' });
 
 export type ConsumersDocument = z.infer<typeof consumersAnswer>;

@@ -29,7 +29,7 @@ export const quarantineJobBody = z
     reason: reasonText,
     dryRun: z.boolean().optional().describe('Only count the rows: nothing is written'),
   })
-  .meta({ id: 'QuarantineJobRequest', title: 'What is to be done with the rows of the quarantine that match' });
+  .meta({ id: 'QuarantineJobRequest', description: 'What is to be done with the rows of the quarantine that match' });
 
 interface QuarantineJobRequest {
   readonly action: 'retry' | 'discard';
@@ -59,21 +59,23 @@ export function parseQuarantineJob(body: unknown): BodyResult<QuarantineJobReque
 
 // Answers. Objects are open: a field that a later minor version adds must not break a reader of this one.
 
-const entry = z.object({
-  id: z.string().describe('int64 as text'),
-  stream,
-  accountId: z.string().optional().describe('Left out: the message names none that could be read'),
-  orderId: z.string().optional(),
-  reason: z.string().describe('Short and stable'),
-  detail: z.string(),
-  observedAt: instant,
-  recordedAt: instant,
-  dealtAt: instant.optional().describe('Left out: it has not been dealt with'),
-});
+const entry = z
+  .object({
+    id: z.string().describe('int64 as text'),
+    stream,
+    accountId: z.string().optional().describe('Left out: the message names none that could be read'),
+    orderId: z.string().optional(),
+    reason: z.string().describe('Short and stable'),
+    detail: z.string(),
+    observedAt: instant,
+    recordedAt: instant,
+    dealtAt: instant.optional().describe('Left out: it has not been dealt with'),
+  })
+  .meta({ id: 'QuarantineRow', description: 'A row in quarantine, without its text' });
 
 export const quarantinePage = z
   .object({ items: z.array(entry), next: z.string().optional().describe('Cursor of the next page; absent on the last') })
-  .meta({ id: 'QuarantinePage', title: 'Rows in quarantine, without their text' });
+  .meta({ id: 'QuarantinePage', description: 'Rows in quarantine, without their text' });
 export type QuarantinePageDocument = z.infer<typeof quarantinePage>;
 
 export const quarantineAnswer = entry
@@ -89,40 +91,42 @@ export const quarantineAnswer = entry
       .optional()
       .describe('The newest request to read its order again'),
   })
-  .meta({ id: 'QuarantineRow', title: 'A row in quarantine, with the message as it came' });
-export type QuarantineRowDocument = z.infer<typeof quarantineAnswer>;
+  .meta({ id: 'QuarantineRowDetail', description: 'A row in quarantine, with the message as it came' });
 
-const job = z.object({
-  jobId: z.string(),
-  action: z.enum(['retry', 'discard']),
-  filter: z.looseObject({
-    stream: stream.optional(),
-    accountId: z.string().optional(),
-    reason: z.string().optional(),
-    rowIds: z.array(z.string()).optional(),
-  }),
-  reason: z.string(),
-  by: z.string().describe('The principal that asked for it'),
-  state: z.enum(['running', 'ended', 'cancelled']),
-  askedAt: instant,
-  endedAt: instant.optional(),
-  cancelledBy: z.string().optional(),
-  total: z.int().describe('Rows that it has, decided when it was asked for'),
-  done: z.int(),
-  failed: z.int(),
-  withdrawn: z.int().describe('Rows that were open when it was cancelled, or a day after it was asked for'),
-  failures: z
-    .array(z.object({ detail: z.string(), rows: z.int() }))
-    .describe('Why rows failed, the most frequent first; at most ten'),
-});
+const job = z
+  .object({
+    jobId: z.string(),
+    action: z.enum(['retry', 'discard']),
+    filter: z.looseObject({
+      stream: stream.optional(),
+      accountId: z.string().optional(),
+      reason: z.string().optional(),
+      rowIds: z.array(z.string()).optional(),
+    }),
+    reason: z.string(),
+    by: z.string().describe('The principal that asked for it'),
+    state: z.enum(['running', 'ended', 'cancelled']),
+    askedAt: instant,
+    endedAt: instant.optional(),
+    cancelledBy: z.string().optional(),
+    total: z.int().describe('Rows that it has, decided when it was asked for'),
+    done: z.int(),
+    failed: z.int(),
+    withdrawn: z.int().describe('Rows that were open when it was cancelled, or a day after it was asked for'),
+    failures: z
+      .array(z.object({ detail: z.string(), rows: z.int() }))
+      .describe('Why rows failed, the most frequent first; at most ten'),
+  })
+  .meta({ id: 'QuarantineJob', description: 'A job over rows of the quarantine' });
+export type QuarantineRowDocument = z.infer<typeof quarantineAnswer>;
 
 export const quarantineJobAnswer = z
   .object({ job })
-  .meta({ id: 'QuarantineJob', title: 'A job over rows of the quarantine, with its progress' });
+  .meta({ id: 'QuarantineJobAnswer', description: 'A job over rows of the quarantine, with its progress' });
 
 export const quarantineJobList = z
   .object({ items: z.array(job) })
-  .meta({ id: 'QuarantineJobs', title: 'The newest jobs over the quarantine' });
+  .meta({ id: 'QuarantineJobList', description: 'The newest jobs over the quarantine' });
 export type QuarantineJobDocument = z.infer<typeof job>;
 
 export const quarantineJobSize = z
@@ -130,5 +134,5 @@ export const quarantineJobSize = z
     total: z.int().describe('Rows that the job would have'),
     nameless: z.int().describe('Rows that name no order to read again: a retry would fail for them. 0 for a discard'),
   })
-  .meta({ id: 'QuarantineJobSize', title: 'Rows that a job would have' });
+  .meta({ id: 'QuarantineJobSize', description: 'Rows that a job would have' });
 export type QuarantineJobSizeDocument = z.infer<typeof quarantineJobSize>;

@@ -16,7 +16,7 @@ export const reason = z
     message: z.string(),
     status: z.int().optional().describe("The platform's HTTP status, where there was one"),
   })
-  .meta({ id: 'Reason', title: 'Why something is as it is' });
+  .meta({ id: 'Reason', description: 'Why something is as it is' });
 
 export const orderAnswer = z
   .object({
@@ -27,25 +27,27 @@ export const orderAnswer = z
     sourceVersion: int64.optional().describe("The platform's version, int64 as text"),
     order: normalisedOrder,
   })
-  .meta({ id: 'Order', title: 'An order in its newest state' });
+  .meta({ id: 'Order', description: 'An order in its newest state' });
 
 const next = z.string().optional().describe('Cursor of the next page; absent on the last');
 
-export const orderPage = z.object({ items: z.array(orderAnswer), next }).meta({ id: 'OrderPage', title: 'A page of orders' });
+export const orderPage = z
+  .object({ items: z.array(orderAnswer), next })
+  .meta({ id: 'OrderPage', description: 'A page of orders' });
 
 export const orderCounts = z
   .object({
     items: z.array(z.object({ status: z.enum(orderStatuses), orders: z.int().positive() })),
     complete: z.boolean().describe('False: of closed orders only the newest were counted'),
   })
-  .meta({ id: 'OrderCounts', title: 'Orders by status' });
+  .meta({ id: 'OrderCounts', description: 'Orders by status' });
 
 export const updatePage = z
   .object({
     items: z.array(updateRecord),
     next: z.string().optional().describe('`after` of the next page; absent on the last'),
   })
-  .meta({ id: 'UpdatePage', title: 'Updates of one order by revision, oldest first' });
+  .meta({ id: 'UpdatePage', description: 'Updates of one order by revision, oldest first' });
 
 const attempt = z
   .object({
@@ -58,7 +60,7 @@ const attempt = z
     answeredAt: instant.optional(),
     reason: reason.optional(),
   })
-  .meta({ id: 'Attempt', title: 'One write to the platform' });
+  .meta({ id: 'Attempt', description: 'One write to the platform' });
 
 const evidence = z
   .object({
@@ -69,7 +71,7 @@ const evidence = z
     at: instant,
     detail: z.record(z.string(), z.unknown()),
   })
-  .meta({ id: 'Evidence', title: 'One fact that is known about a command' });
+  .meta({ id: 'Evidence', description: 'One fact that is known about a command' });
 
 const outcomes = commandStates.filter((state): state is CommandOutcome => state !== 'open');
 
@@ -89,9 +91,11 @@ const baseline = z
     rejectReason: z.string().optional(),
     rejectText: z.string().optional(),
   })
-  .meta({ id: 'Baseline', title: 'An order as it was when its replace or cancel was journaled' });
+  .meta({ id: 'Baseline', description: 'An order as it was when its replace or cancel was journaled' });
 
-const links = z.object({ self: z.string(), order: z.string().optional() });
+const links = z
+  .object({ self: z.string(), order: z.string().optional() })
+  .meta({ id: 'Links', description: 'Paths of the command and of its order' });
 
 const commandFields = z.object({
   commandId: z.string(),
@@ -126,16 +130,18 @@ const commandFields = z.object({
   links,
 });
 
-export const commandAnswer = commandFields.meta({ id: 'Command', title: 'A command and where it stands' });
+export const commandAnswer = commandFields.meta({ id: 'Command', description: 'A command and where it stands' });
 
 const ofAttempt = { at: instant, attemptId: z.string(), number: z.int().positive() };
 
-const timelineEntry = z.discriminatedUnion('what', [
-  z.object({ what: z.literal('prepared'), ...ofAttempt }),
-  z.object({ what: z.literal('sending'), ...ofAttempt }),
-  z.object({ what: z.literal('answered'), ...ofAttempt, state: z.enum(attemptStates), reason: reason.optional() }),
-  z.object({ what: z.literal('evidence'), ...evidence.shape }),
-]);
+const timelineEntry = z
+  .discriminatedUnion('what', [
+    z.object({ what: z.literal('prepared'), ...ofAttempt }),
+    z.object({ what: z.literal('sending'), ...ofAttempt }),
+    z.object({ what: z.literal('answered'), ...ofAttempt, state: z.enum(attemptStates), reason: reason.optional() }),
+    z.object({ what: z.literal('evidence'), ...evidence.shape }),
+  ])
+  .meta({ id: 'TimelineEntry', description: 'A step of an attempt, or a piece of evidence' });
 
 const recomputed = z
   .object({
@@ -149,7 +155,10 @@ const recomputed = z
       ),
     complete: z.boolean().describe('False: some updates of the order were not at hand, so a difference proves nothing'),
   })
-  .meta({ id: 'RecomputedVerdict', title: 'The verdict computed again, from the evidence and the updates of the order alone' });
+  .meta({
+    id: 'RecomputedVerdict',
+    description: 'The verdict computed again, from the evidence and the updates of the order alone',
+  });
 
 export const commandHistory = commandFields
   .extend({
@@ -170,99 +179,109 @@ export const commandHistory = commandFields
       .describe('When the platform is asked about it next. Left out: it is not asked, or another process holds the lane'),
     timeline: z.array(timelineEntry).describe('Attempts and evidence in one order of time'),
   })
-  .meta({ id: 'CommandHistory', title: 'A command with everything that is known about it' });
+  .meta({ id: 'CommandHistory', description: 'A command with everything that is known about it' });
 
 export const commandPage = z
   .object({ items: z.array(commandAnswer), next })
-  .meta({ id: 'CommandPage', title: 'A page of commands, newest first' });
+  .meta({ id: 'CommandPage', description: 'A page of commands, newest first' });
 
-const followedAccount = z.object({
-  stream,
-  accountId: z.string(),
-  isSim: z.boolean(),
-  openOrders: z.int(),
-  state: z
-    .string()
-    .optional()
-    .describe(
-      'connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required; not_followed where no login sees the account now',
-    ),
-  since: instant.optional().describe('Since when it is in this state'),
-  lastEvent: instant.optional(),
-  lastResync: instant.optional().describe('The last complete read after a connection'),
-  lastAudit: z
-    .object({
-      at: instant,
-      orders: z.int().describe('Orders that it read'),
-      changes: z.int().describe('Of these, changes that were new here'),
-      silentLosses: z.int().describe('Of these, changes that the stream lost; known 5 s after the audit'),
-    })
-    .optional(),
-  silentLosses: z.int().optional().describe('Changes that the stream lost and an audit found, in the last hour'),
-  lastError: z.string().optional(),
-  tokenExpires: instant.optional().describe('End of the token that follows the account; it is renewed before'),
-  tokenSecondsLeft: z.int().nonnegative().optional(),
-});
+const followedAccount = z
+  .object({
+    stream,
+    accountId: z.string(),
+    isSim: z.boolean(),
+    openOrders: z.int(),
+    state: z
+      .string()
+      .optional()
+      .describe(
+        'connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required; not_followed where no login sees the account now',
+      ),
+    since: instant.optional().describe('Since when it is in this state'),
+    lastEvent: instant.optional(),
+    lastResync: instant.optional().describe('The last complete read after a connection'),
+    lastAudit: z
+      .object({
+        at: instant,
+        orders: z.int().describe('Orders that it read'),
+        changes: z.int().describe('Of these, changes that were new here'),
+        silentLosses: z.int().describe('Of these, changes that the stream lost; known 5 s after the audit'),
+      })
+      .optional(),
+    silentLosses: z.int().optional().describe('Changes that the stream lost and an audit found, in the last hour'),
+    lastError: z.string().optional(),
+    tokenExpires: instant.optional().describe('End of the token that follows the account; it is renewed before'),
+    tokenSecondsLeft: z.int().nonnegative().optional(),
+  })
+  .meta({ id: 'FollowedAccount', description: 'An account on one of its streams, with its state' });
 
 export const accountList = z
   .object({
     items: z.array(followedAccount),
     statesKnown: z.boolean().describe('False: this process stands by, and only the holder of the lane knows the states'),
   })
-  .meta({ id: 'AccountList', title: 'Accounts that are followed' });
+  .meta({ id: 'AccountList', description: 'Accounts that are followed' });
 export type AccountListDocument = z.infer<typeof accountList>;
 
-const accountRepair = z.object({
-  requestId: int64,
-  kind: z.enum(['read', 'backfill']),
-  stream,
-  from: instant.optional(),
-  by: z.string().optional().describe('Left out: it was asked for at the command line'),
-  reason: z.string().optional(),
-  requestedAt: instant,
-  state: z.enum(['waiting', 'done', 'failed', 'withdrawn']).describe('`waiting`: it waits, or is under way'),
-  detail: z.string().optional(),
-  answeredAt: instant.optional(),
-});
+const accountRepair = z
+  .object({
+    requestId: int64,
+    kind: z.enum(['read', 'backfill']),
+    stream,
+    from: instant.optional(),
+    by: z.string().optional().describe('Left out: it was asked for at the command line'),
+    reason: z.string().optional(),
+    requestedAt: instant,
+    state: z.enum(['waiting', 'done', 'failed', 'withdrawn']).describe('`waiting`: it waits, or is under way'),
+    detail: z.string().optional(),
+    answeredAt: instant.optional(),
+  })
+  .meta({ id: 'Repair', description: 'A read of an account that a person asked for' });
 
 export const accountRepairList = z
   .object({ items: z.array(accountRepair) })
-  .meta({ id: 'AccountRepairs', title: 'Reads of an account that people asked for' });
+  .meta({ id: 'RepairList', description: 'Reads of an account that people asked for' });
 export type AccountRepairDocument = z.infer<typeof accountRepair>;
 
-const exposureRow = z.object({
-  accountId: z.string(),
-  stream,
-  symbol: z.string(),
-  outcome: z.string().optional().describe('Prediction markets only'),
-  side: z.string().describe('As orders write it'),
-  openOrders: z.int(),
-  openQuantity: decimal.describe('Sum of leavesQty of open orders'),
-  unresolvedCommands: z.int(),
-  unresolvedQuantity: decimal.describe('What unresolved places and replaces would add, had they been applied'),
-});
+const exposureRow = z
+  .object({
+    accountId: z.string(),
+    stream,
+    symbol: z.string(),
+    outcome: z.string().optional().describe('Prediction markets only'),
+    side: z.string().describe('As orders write it'),
+    openOrders: z.int(),
+    openQuantity: decimal.describe('Sum of leavesQty of open orders'),
+    unresolvedCommands: z.int(),
+    unresolvedQuantity: decimal.describe('What unresolved places and replaces would add, had they been applied'),
+  })
+  .meta({ id: 'ExposureRow', description: 'Open and unresolved quantity of one instrument and side' });
 
 export const exposureList = z
   .object({ items: z.array(exposureRow) })
-  .meta({ id: 'Exposure', title: 'Open and unresolved as if live' });
+  .meta({ id: 'ExposureList', description: 'Open and unresolved as if live' });
 
-const haltScope = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('service') }),
-  z.object({ kind: z.literal('account'), accountId: z.string() }),
-]);
+const haltScope = z
+  .discriminatedUnion('kind', [
+    z.object({ kind: z.literal('service') }),
+    z.object({ kind: z.literal('account'), accountId: z.string() }),
+  ])
+  .meta({ id: 'HaltScope', description: 'The service, or one account' });
 
-const halt = z.object({
-  haltId: z.string(),
-  scope: haltScope,
-  cause: z.string().describe('unresolved, late_landing, rate, operator, account_operator, commits_lost'),
-  reason: z.string(),
-  by: z.string(),
-  since: instant,
-});
+const halt = z
+  .object({
+    haltId: z.string(),
+    scope: haltScope,
+    cause: z.string().describe('unresolved, late_landing, rate, operator, account_operator, commits_lost'),
+    reason: z.string(),
+    by: z.string(),
+    since: instant,
+  })
+  .meta({ id: 'Halt', description: 'A halt in force' });
 
 export const haltList = z
   .object({ halts: z.array(halt) })
-  .meta({ id: 'Halts', title: 'Halts in force: placing and replacing are refused there, cancels pass' });
+  .meta({ id: 'HaltList', description: 'Halts in force: placing and replacing are refused there, cancels pass' });
 
 export const haltEvent = z
   .object({
@@ -272,7 +291,7 @@ export const haltEvent = z
     clearedBy: z.string().optional(),
     clearedReason: z.string().optional(),
   })
-  .meta({ id: 'HaltEvent', title: 'A halt that was raised, or cleared' });
+  .meta({ id: 'HaltEvent', description: 'A halt that was raised, or cleared' });
 
 export type HaltChange = z.infer<typeof haltEvent>;
 
@@ -286,45 +305,51 @@ const sweptCancel = {
   detail: z.string().optional().describe('The same for people'),
 };
 
-const approval = z.object({
-  approvalId: z.string(),
-  deed: z
-    .looseObject({ kind: z.enum(['resume', 'settle', 'change_limits']) })
-    .describe(
-      'What was asked for: the scope of a resume, the command and outcome of a settlement, the scope and change of limits',
-    ),
-  accountId: z.string().optional().describe('Left out: it concerns every account'),
-  by: z.string().describe('The principal that asked for it, and cannot approve it'),
-  reason: z.string(),
-  requestedAt: instant,
-  expiresAt: instant,
-});
+const approval = z
+  .object({
+    approvalId: z.string(),
+    deed: z
+      .looseObject({ kind: z.enum(['resume', 'settle', 'change_limits']) })
+      .describe(
+        'What was asked for: the scope of a resume, the command and outcome of a settlement, the scope and change of limits',
+      ),
+    accountId: z.string().optional().describe('Left out: it concerns every account'),
+    by: z.string().describe('The principal that asked for it, and cannot approve it'),
+    reason: z.string(),
+    requestedAt: instant,
+    expiresAt: instant,
+  })
+  .meta({ id: 'Approval', description: 'An act that waits for a second principal, or was approved' });
 
 export const approvalAnswer = z
   .object({ approval })
-  .meta({ id: 'Approval', title: 'What waits for a second principal, or was approved' });
+  .meta({ id: 'ApprovalAnswer', description: 'What waits for a second principal, or was approved' });
 export const approvalList = z
   .object({ items: z.array(approval) })
-  .meta({ id: 'Approvals', title: 'What waits for a second principal' });
+  .meta({ id: 'ApprovalList', description: 'What waits for a second principal' });
 
-const sweptOrder = z.object({ accountId: z.string(), stream, orderId: z.string(), ...sweptCancel });
+const sweptOrder = z
+  .object({ accountId: z.string(), stream, orderId: z.string(), ...sweptCancel })
+  .meta({ id: 'CancelAllOrder', description: 'An order that was open, and its cancel' });
 
-const sweptPlace = z.object({
-  accountId: z.string(),
-  stream,
-  commandId: z.string(),
-  outcome: z.enum(outcomes),
-  state: z.enum(commandStates).optional().describe('Left out where the journal did not say'),
-  orderId: z.string().optional().describe('The order that it placed, once that is known'),
-  cancel: z.object(sweptCancel).optional().describe('The cancel of that order'),
-});
+const sweptPlace = z
+  .object({
+    accountId: z.string(),
+    stream,
+    commandId: z.string(),
+    outcome: z.enum(outcomes),
+    state: z.enum(commandStates).optional().describe('Left out where the journal did not say'),
+    orderId: z.string().optional().describe('The order that it placed, once that is known'),
+    cancel: z.object(sweptCancel).optional().describe('The cancel of that order'),
+  })
+  .meta({ id: 'CancelAllPlace', description: 'A place that was unresolved, and the cancel of its order' });
 
 export const cancelAfterAnswer = z
   .object({
     accountIds: z.array(z.string()).describe('Whose timers were set, or ended'),
     firesAt: z.string().optional().describe('When their open orders are cancelled unless a further call comes; absent: disarmed'),
   })
-  .meta({ id: 'CancelAfterState', title: 'A dead man’s switch as it is set now' });
+  .meta({ id: 'CancelAfterState', description: 'A dead man’s switch as it is set now' });
 
 export const cancelAllAnswer = z
   .object({
@@ -341,7 +366,7 @@ export const cancelAllAnswer = z
       .array(z.object({ accountId: z.string(), code: z.string(), detail: z.string() }))
       .describe('Accounts of which nothing was cancelled'),
   })
-  .meta({ id: 'CancelAll', title: 'A cancel for each open order' });
+  .meta({ id: 'CancelAllResult', description: 'A cancel for each open order' });
 
 export const reconcileAnswer = z
   .object({
@@ -352,9 +377,11 @@ export const reconcileAnswer = z
       .array(z.object({ accountId: z.string(), stream: z.string(), read: z.string(), commands: z.array(z.string()) }))
       .describe('What would be read, or was'),
   })
-  .meta({ id: 'Reconcile', title: 'One look of the reconciler' });
+  .meta({ id: 'ReconcileResult', description: 'One look of the reconciler' });
 
-const fault = z.object({ path: z.string(), message: z.string() });
+const fault = z
+  .object({ path: z.string(), message: z.string() })
+  .meta({ id: 'Fault', description: 'One fault of a body or of a parameter' });
 
 export const problemAnswer = z
   .object({
@@ -371,4 +398,4 @@ export const problemAnswer = z
       .optional()
       .describe('The limit that a command breaks; without a value it can’t be evaluated'),
   })
-  .meta({ id: 'Problem', title: 'Problem (RFC 9457)' });
+  .meta({ id: 'Problem', description: 'Problem (RFC 9457)' });

@@ -23,86 +23,100 @@ export const doubtNames = [
 ] as const;
 export type DoubtName = (typeof doubtNames)[number];
 
-const doubt = z.object({
-  name: z.enum(doubtNames),
-  detail: z.string().describe('One sentence for people'),
-  since: at.describe('Null: not known'),
-  runbook: z.string().describe('docs/runbooks/<runbook>.md'),
-  link: z.string().describe('The route that shows what it is about'),
-});
+const doubt = z
+  .object({
+    name: z.enum(doubtNames),
+    detail: z.string().describe('One sentence for people'),
+    since: at.describe('Null: not known'),
+    runbook: z.string().describe('docs/runbooks/<runbook>.md'),
+    link: z.string().describe('The route that shows what it is about'),
+  })
+  .meta({ id: 'Doubt', description: 'A reason for which the data may not be as it is shown' });
 
 const trust = z
   .object({ trusted: z.boolean().describe('There is no doubt'), doubts: z.array(doubt).describe('The gravest first') })
-  .meta({ id: 'Trust', title: 'Whether the data can be trusted' });
+  .meta({ id: 'Trust', description: 'Whether the data can be trusted' });
 
-const lane = z.object({
-  lane: z.int(),
-  instance: z.string().describe('This process'),
-  role: z.enum(['holder', 'standby']),
-  state: z.string(),
-  mayAct: z.boolean().describe('Its lease is fresh enough to write and send'),
-  holder: z.string().nullable().describe('The process that holds the lane, this one or another'),
-  epoch: int64,
-  since: at,
-  takeovers: count,
-  takeover: z
-    .object({ cause: z.string(), from: z.string().nullable(), idleMs: z.number(), at: instant, epoch: int64 })
-    .nullable()
-    .describe('How this process last came to hold the lane'),
-  fenced: z.object({ postgres: count, kafka: count }),
-});
+const lane = z
+  .object({
+    lane: z.int(),
+    instance: z.string().describe('This process'),
+    role: z.enum(['holder', 'standby']),
+    state: z.string(),
+    mayAct: z.boolean().describe('Its lease is fresh enough to write and send'),
+    holder: z.string().nullable().describe('The process that holds the lane, this one or another'),
+    epoch: int64,
+    since: at,
+    takeovers: count,
+    takeover: z
+      .object({ cause: z.string(), from: z.string().nullable(), idleMs: z.number(), at: instant, epoch: int64 })
+      .nullable()
+      .describe('How this process last came to hold the lane'),
+    fenced: z.object({ postgres: count, kafka: count }),
+  })
+  .meta({ id: 'LaneStatus', description: 'The lane, and the process that holds it' });
 
 const millis = z.number().nonnegative().nullable();
 
-const halt = z.object({
-  scope: z.string().describe('`service`, or an account'),
-  cause: z.string(),
-  since: instant,
-  by: z.string(),
-  reason: z.string(),
-});
+const halt = z
+  .object({
+    scope: z.string().describe('`service`, or an account'),
+    cause: z.string(),
+    since: instant,
+    by: z.string(),
+    reason: z.string(),
+  })
+  .meta({ id: 'HaltSummary', description: 'A halt in force, in short' });
 
-const credential = z.object({
-  credential: z.string(),
-  state: z.string(),
-  expires: at.describe('When the token in use ends'),
-  lastError: z.string().optional(),
-});
+const credential = z
+  .object({
+    credential: z.string(),
+    state: z.string(),
+    expires: at.describe('When the token in use ends'),
+    lastError: z.string().optional(),
+  })
+  .meta({ id: 'CredentialStatus', description: 'A login to the platform' });
 
-const source = z.object({
-  credential: z.string(),
-  stream,
-  connected: z.boolean(),
-  paused: z.boolean(),
-  lastFrame: at,
-  lastEvent: at,
-  lastEnd: z.string().nullable().describe('Why the last connection ended'),
-  lastEndAt: at,
-});
+const source = z
+  .object({
+    credential: z.string(),
+    stream,
+    connected: z.boolean(),
+    paused: z.boolean(),
+    lastFrame: at,
+    lastEvent: at,
+    lastEnd: z.string().nullable().describe('Why the last connection ended'),
+    lastEndAt: at,
+  })
+  .meta({ id: 'SourceStatus', description: 'A connection to the platform' });
 
-const account = z.object({
-  account: z.string(),
-  credential: z.string(),
-  stream,
-  state: z.string().describe('connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required'),
-  since: instant,
-  lastEvent: at,
-  lastResync: at,
-  lastAudit: at,
-  sourceEpoch: z.int(),
-  unrecovered: count,
-  inDoubt: count,
-  silentLosses: count.describe('Changes that the stream lost and an audit found, in the last hour'),
-  lastError: z.string().nullable(),
-});
+const account = z
+  .object({
+    account: z.string(),
+    credential: z.string(),
+    stream,
+    state: z.string().describe('connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required'),
+    since: instant,
+    lastEvent: at,
+    lastResync: at,
+    lastAudit: at,
+    sourceEpoch: z.int(),
+    unrecovered: count,
+    inDoubt: count,
+    silentLosses: count.describe('Changes that the stream lost and an audit found, in the last hour'),
+    lastError: z.string().nullable(),
+  })
+  .meta({ id: 'AccountStatus', description: 'An account on one of its streams' });
 
-const absentOrders = z.object({
-  account: z.string(),
-  stream,
-  what: z.string(),
-  orders: count,
-  first: z.string().describe('Ids of the first of them'),
-});
+const absentOrders = z
+  .object({
+    account: z.string(),
+    stream,
+    what: z.string(),
+    orders: count,
+    first: z.string().describe('Ids of the first of them'),
+  })
+  .meta({ id: 'AbsentOrders', description: 'Orders that the platform no longer shows' });
 
 export const statusAnswer = z
   .object({
@@ -143,7 +157,7 @@ export const statusAnswer = z
     accounts: z.array(account),
     absentOrders: z.array(absentOrders),
   })
-  .meta({ id: 'Status', title: 'The state of the service, and whether its data can be trusted' });
+  .meta({ id: 'Status', description: 'The state of the service, and whether its data can be trusted' });
 
 export const callerAnswer = z
   .object({
@@ -153,7 +167,7 @@ export const callerAnswer = z
     accounts: z.array(z.string()).optional().describe('Left out: every account'),
     commands: z.enum(['on', 'off']).describe('Off: orders cannot be placed, replaced or cancelled here'),
   })
-  .meta({ id: 'Caller', title: 'The caller and the rights of its token' });
+  .meta({ id: 'Caller', description: 'The caller and the rights of its token' });
 
 export type CallerDocument = z.infer<typeof callerAnswer>;
 export type StatusDocument = z.infer<typeof statusAnswer>;

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { continuitySchema, updateSchema } from '../domain/encode-update.ts';
 import { decimal, instant, normalisedOrder } from './normalised-order.ts';
 
-const fill = z
-  .object({ quantity: decimal, price: decimal.optional(), inferred: z.boolean() })
-  .describe('What cumQty rose by since the revision before; inferred where several fills may be merged or a gap lies between');
+const fill = z.object({ quantity: decimal, price: decimal.optional(), inferred: z.boolean() }).meta({
+  id: 'Fill',
+  description: 'The rise of cumQty since the revision before; inferred where several fills may be merged or a gap lies between',
+});
 
 /** One accepted change, as it stands in the log and on the order-updates and order-state topics (docs/consuming.md). */
 export const updateRecord = z
@@ -29,7 +30,7 @@ export const updateRecord = z
     fill: fill.optional(),
     order: normalisedOrder,
   })
-  .meta({ id: 'OrderUpdate', title: 'Order update' });
+  .meta({ id: 'OrderUpdate', description: 'Order update' });
 
 /** A statement about a source, as it stands in the log and on the continuity topic: a record before it in the log also happened before it. */
 export const continuityRecord = z
@@ -44,4 +45,4 @@ export const continuityRecord = z
     to: instant.optional().describe('End of what may have been missed'),
     reason: z.string().optional(),
   })
-  .meta({ id: 'Continuity', title: 'Continuity mark' });
+  .meta({ id: 'ContinuityMark', description: 'Continuity mark' });

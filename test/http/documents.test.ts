@@ -64,7 +64,7 @@ describe('/openapi.json', () => {
 
   it('tells strict bodies and open answers', async () => {
     const { schemas } = (await openapi()).components;
-    expect(schemas['PlaceOrder']).toMatchObject({ additionalProperties: false });
+    expect(schemas['PlaceOrderRequest']).toMatchObject({ additionalProperties: false });
     expect(schemas['Command']).not.toHaveProperty('additionalProperties');
   });
 

@@ -48,13 +48,13 @@ const bodies: Readonly<Record<string, object>> = {
   backfillAccount: { from: '2026-11-01T00:00:00Z', ...reason },
   approve: reason,
   cancelAllOfAccount: reason,
-  cancelAll: reason,
+  cancelAllOfService: reason,
   cancelAfter: { seconds: 30, accountIds: ['ACC-1'] },
   // Counted only: a job that is made is answered with 202.
   openQuarantineJob: { action: 'retry', filter: { accountId: 'ACC-1' }, dryRun: true, ...reason },
   cancelQuarantineJob: reason,
-  retryQuarantined: reason,
-  discardQuarantined: reason,
+  retryQuarantineRow: reason,
+  discardQuarantineRow: reason,
   changeLimits: { accountId: 'ACC-1', bounds: { maxQuantity: '100' }, ...reason },
 };
 

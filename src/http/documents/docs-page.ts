@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import type { JsonSchema, OpenapiDocument, Operation, Response } from './openapi-document.ts';
+import type { JsonSchema } from './component-schemas.ts';
+import type { OpenapiDocument, Operation, Response } from './openapi-document.ts';
 
 const style = `
 :root{color-scheme:light dark;--line:light-dark(#d8dee4,#30363d);--soft:light-dark(#57606a,#8b949e);--mark:light-dark(#f6f8fa,#161b22)}
@@ -15,14 +16,13 @@ th{font-weight:600}.soft{color:var(--soft)}`;
 export const docsPagePolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 
 /** OpenAPI as a page for people: every route with its parameters, body and answers, and every schema that they name. */
-export function docsPage({ info, paths, components }: OpenapiDocument): string {
+export function docsPage({ info, tags, paths, components }: OpenapiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
-  const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags))];
-  const sections = tags.map((tag) => {
-    const own = operations.filter(({ operation }) => operation.tags.includes(tag));
-    return `<h2>${escapeHtml(tag)}</h2>${own.map(({ path, method, operation }) => operationHtml(method, path, operation)).join('')}`;
+  const sections = tags.map(({ name, description }) => {
+    const own = operations.filter(({ operation }) => operation.tags.includes(name));
+    return `<h2>${escapeHtml(name)}</h2><p>${prose(description)}.</p>${own.map(({ path, method, operation }) => operationHtml(method, path, operation)).join('')}`;
   });
   const schemas = Object.entries(components.schemas).map(([name, schema]) => schemaHtml(name, schema));
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(info.title)} ${escapeHtml(info.version)}</title><style>${style}</style></head><body><h1>${escapeHtml(info.title)} <span class="soft">${escapeHtml(info.version)}</span></h1><p>${prose(info.description)}</p><p>For programs: <a href="/openapi.json">OpenAPI 3.1</a>, <a href="/asyncapi.json">AsyncAPI 3</a>.</p>${sections.join('')}<h2>schemas</h2>${schemas.join('')}</body></html>`;
@@ -61,8 +61,8 @@ function schemaHtml(name: string, schema: JsonSchema): string {
     ({ path, type, required, ref, text }) =>
       `<tr><td><code>${escapeHtml(path)}</code></td><td>${ref === undefined ? escapeHtml(type) : refHtml({ $ref: ref })}${required ? '' : ', optional'}</td><td>${prose(text)}</td></tr>`,
   );
-  const title = typeof schema['title'] === 'string' ? schema['title'] : '';
-  return `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code> ${escapeHtml(title)}</summary><table><tr><th>field</th><th>type</th><th></th></tr>${rows.join('')}</table></details>`;
+  const text = typeof schema['description'] === 'string' ? schema['description'] : '';
+  return `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code> ${escapeHtml(text)}</summary><table><tr><th>field</th><th>type</th><th></th></tr>${rows.join('')}</table></details>`;
 }
 
 function refHtml(schema: JsonSchema): string {

@@ -2,8 +2,26 @@ import { z } from 'zod';
 import { problemAnswer } from '../../schema/rest-answers.ts';
 import { idPattern } from '../request-fields.ts';
 import type { Answer, Route } from '../route.ts';
+import { componentSchemas, type JsonSchema, schemaId } from './component-schemas.ts';
+import { examplesOf } from './examples/find-examples.ts';
+import { problemExample } from './examples/problem-examples.ts';
 
 const root = '#/components/schemas/';
+
+/** In the order of the page. */
+const tagTexts: readonly (readonly [name: Route['tag'], text: string])[] = [
+  ['orders', 'Orders, and the commands that place, replace and cancel them'],
+  ['commands', 'What was asked for, what became of it, and the evidence'],
+  ['stream', 'Changes as they are committed'],
+  ['accounts', 'The accounts that are followed, and reads of them on request'],
+  ['operations', 'Halts, limits, cancel-all and approvals'],
+  ['service', 'The state of the service, its caller, and its readers at Kafka'],
+  ['quarantine', 'Messages that were unreadable or not accepted'],
+  ['documents', 'This interface itself'],
+];
+
+const bearerText =
+  'A JWT of the configured issuer, or a static token. An operation lists the scopes of which the token needs one: `orders:read`, `orders:write`, `ops:read`, `ops:write`; none includes another. Without sign-in the port takes requests of this machine only, and they need no token.';
 
 /** Every route of the table as OpenAPI 3.1: the handlers parse with the same shapes, and the tests validate answers against them. */
 export function openapiDocument(routes: readonly Route[], version: string): OpenapiDocument {
@@ -16,23 +34,31 @@ export function openapiDocument(routes: readonly Route[], version: string): Open
       title: 'Tidemark',
       version,
       description:
-        'Orders in their newest state, and commands that are never sent twice. 4xx and 5xx mean that nothing was journaled or sent; once a command has an id, the answer is 200 or 202 with its state. Decimals and int64 are strings.',
+        'Orders in their newest state, and commands that are never sent twice. 4xx and 5xx mean that nothing was journaled or sent; once a command has an id, the answer is 200 or 202 with its state, also where the platform refused it. Decimals and int64 are strings.',
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
+    servers: [{ url: '/', description: 'The instance that gave out this document' }],
+    tags: tagTexts.map(([name, description]) => ({ name, description })),
     paths,
     components: {
       schemas: componentSchemas([problemAnswer, ...shapes.filter((shape) => shape !== undefined)], root),
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'A JWT of the configured issuer, or a static token' },
-      },
+      examples: problemExamples(routes),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: bearerText } },
     },
   };
 }
 
 export interface OpenapiDocument {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: { readonly title: string; readonly version: string; readonly description: string; readonly license: object };
+  readonly servers: readonly object[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly securitySchemes: object };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly examples: Readonly<Record<string, object>>;
+    readonly securitySchemes: object;
+  };
 }
 
 interface Parameter {
@@ -46,7 +72,13 @@ interface Parameter {
 export interface Response {
   readonly description: string;
   readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
-  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+/** A body of one type, with examples by their names. */
+export interface MediaType {
+  readonly schema: JsonSchema;
+  readonly examples?: Readonly<Record<string, object>>;
 }
 
 export interface Operation {
@@ -56,7 +88,7 @@ export interface Operation {
   readonly tags: readonly string[];
   readonly security: readonly object[];
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaType>> };
   readonly responses: Readonly<Record<string, Response>>;
 }
 
@@ -73,7 +105,7 @@ function operationOf(route: Route): Operation {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined
       ? {}
-      : { requestBody: { required: true as const, content: { 'application/json': { schema: refTo(route.body) } } } }),
+      : { requestBody: { required: true as const, content: { 'application/json': bodyOf(route.body, route.operationId) } } }),
     responses: { ...answersOf(route), ...problemsOf(route) },
   };
 }
@@ -109,12 +141,25 @@ function headerParameters({ headers = [] }: Route): Parameter[] {
   });
 }
 
-function answersOf({ answers }: Route): Record<string, Response> {
-  return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)]));
+function answersOf({ answers, operationId }: Route): Record<string, Response> {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, answer]) => [status, responseOf(answer, operationId, Number(status))]),
+  );
 }
 
-function responseOf({ describe, schema, type = 'application/json', headers = [] }: Answer): Response {
-  const shown = schema === undefined ? { type: 'string' } : refTo(schema);
+function bodyOf(shape: z.ZodType, operationId: string, status?: number): MediaType {
+  const named = examplesOf(shape, operationId, status).map(({ name, value }) => [name, { value }]);
+  return { schema: refTo(shape), ...(named.length === 0 ? {} : { examples: Object.fromEntries(named) }) };
+}
+
+/** A body without a shape of ours: text, or a document. */
+function opaqueBody({ type = 'application/json', example }: Answer): MediaType {
+  const schema = { type: type === 'application/json' ? 'object' : 'string' };
+  return { schema, ...(example === undefined ? {} : { examples: { example: { value: example } } }) };
+}
+
+function responseOf(answer: Answer, operationId: string, status: number): Response {
+  const { describe, schema, type = 'application/json', headers = [] } = answer;
   const hasBody = schema !== undefined || type !== 'application/json' || headers.length === 0;
   return {
     description: describe,
@@ -125,9 +170,7 @@ function responseOf({ describe, schema, type = 'application/json', headers = [] 
             headers.map((name) => [name, { description: responseHeaders[name] ?? '', schema: { type: 'string' } }]),
           ),
         }),
-    ...(hasBody
-      ? { content: { [type]: { schema: schema === undefined && type === 'application/json' ? { type: 'object' } : shown } } }
-      : {}),
+    ...(hasBody ? { content: { [type]: schema === undefined ? opaqueBody(answer) : bodyOf(schema, operationId, status) } } : {}),
   };
 }
 
@@ -142,7 +185,41 @@ const signedIn: Readonly<Record<number, readonly string[]>> = {
   503: ['STORE_UNAVAILABLE', 'AUTH_UNAVAILABLE'],
 };
 
-function problemsOf({ method, body, problems = {}, scopes, params, tag }: Route): Record<string, Response> {
+/** `409.ORDER_CLOSED`: a code may belong to several statuses. */
+function exampleName(status: string, code: string): string {
+  return `${status}.${code}`;
+}
+
+function refsToExamples(status: string, codes: ReadonlySet<string>): Record<string, object> {
+  return Object.fromEntries([...codes].map((code) => [code, { $ref: `#/components/examples/${exampleName(status, code)}` }]));
+}
+
+/** One for each code of each status, to which all answers refer. */
+function problemExamples(routes: readonly Route[]): Record<string, object> {
+  const named = routes.flatMap((route) =>
+    Object.entries(codesOf(route)).flatMap(([status, codes]) =>
+      [...codes].map(
+        (code) => [exampleName(status, code), { summary: code, value: problemExample(Number(status), code) }] as const,
+      ),
+    ),
+  );
+  return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function problemsOf(route: Route): Record<string, Response> {
+  return Object.fromEntries(
+    Object.entries(codesOf(route)).map(([status, those]) => [
+      status,
+      {
+        description: [...those].join(', '),
+        content: { 'application/problem+json': { schema: refTo(problemAnswer), examples: refsToExamples(status, those) } },
+      },
+    ]),
+  );
+}
+
+/** Codes by status. */
+function codesOf({ method, body, problems = {}, scopes, params, tag }: Route): Record<string, ReadonlySet<string>> {
   const codes = new Map<string, Set<string>>();
   for (const table of [
     everywhere,
@@ -154,12 +231,7 @@ function problemsOf({ method, body, problems = {}, scopes, params, tag }: Route)
     problems,
   ])
     for (const [status, those] of Object.entries(table)) codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));
-  return Object.fromEntries(
-    [...codes].map(([status, those]) => [
-      status,
-      { description: [...those].join(', '), content: { 'application/problem+json': { schema: refTo(problemAnswer) } } },
-    ]),
-  );
+  return Object.fromEntries(codes);
 }
 
 function refTo(shape: z.ZodType): JsonSchema {
@@ -207,33 +279,3 @@ const responseHeaders: Readonly<Record<string, string>> = {
   RateLimit: 'What the account may still send, and the seconds until all of it is back',
   'RateLimit-Policy': 'What the account may send at once',
 };
-
-export type JsonSchema = Readonly<Record<string, unknown>>;
-
-/**
- * The named schemas among `shapes` and inside them, each once, referring to each other under `root` (`#/components/schemas/`). `io: 'input'`: answers stay open for
- * fields of later versions; bodies are strict and say so.
- */
-export function componentSchemas(shapes: readonly z.ZodType[], root: string): Record<string, JsonSchema> {
-  const registry = z.registry<{ id: string }>();
-  for (const shape of shapes) {
-    const id = schemaId(shape);
-    if (id !== undefined && !registry.has(shape)) registry.add(shape, { id });
-  }
-  const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: (id) => `${root}${id}` });
-  // zod puts named shapes that occur only inside others into one separate schema.
-  const { __shared: shared = {}, ...own } = JSON.parse(
-    JSON.stringify(schemas).replaceAll(`${root}__shared#/$defs/`, root),
-  ) as Record<string, Record<string, unknown>>;
-  const all = { ...own, ...((shared['$defs'] ?? {}) as Record<string, Record<string, unknown>>) };
-  return Object.fromEntries(
-    Object.entries(all)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([id, { $schema: _dialect, $id: _place, id: _id, ...schema }]) => [id, schema]),
-  );
-}
-
-/** The name that the shape was given by `.meta({ id })`. */
-export function schemaId(shape: z.ZodType): string | undefined {
-  return shape.meta()?.id;
-}

@@ -14,7 +14,11 @@ export const cancelAllOfAccount = cancelAllRoute(
   'cancelAllOfAccount',
   'Cancel the open orders of an account, all or those selected',
 );
-export const cancelAllOfService = cancelAllRoute('/v1/cancel-all', 'cancelAll', 'Cancel the open orders, all or those selected');
+export const cancelAllOfService = cancelAllRoute(
+  '/v1/cancel-all',
+  'cancelAllOfService',
+  'Cancel the open orders, all or those selected',
+);
 
 function cancelAllRoute(path: string, operationId: string, summary: string): Route {
   const ofAccount = path.includes('{accountId}');

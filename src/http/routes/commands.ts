@@ -71,7 +71,7 @@ function commandText(command: Command): string {
 export const showCommand: Route = {
   method: 'GET',
   path: '/v1/commands/{commandId}',
-  operationId: 'showCommand',
+  operationId: 'getCommand',
   summary: 'Read one command with everything that is known about it',
   describe:
     'Attempts and evidence, also merged in one timeline. With `Prefer: wait` the answer is held until its outcome is final.',
@@ -169,7 +169,7 @@ export const settleCommand: Route = {
 export const reconcile = route({
   method: 'POST',
   path: '/v1/reconcile',
-  operationId: 'reconcile',
+  operationId: 'reconcileCommands',
   summary: 'Ask the platform at once about every command with an unknown outcome',
   describe: 'Within the budget of probes. It only reads: it never places and never cancels.',
   tag: 'operations',

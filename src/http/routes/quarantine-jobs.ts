@@ -19,7 +19,7 @@ export const openQuarantineJob: Route = {
   summary: 'Retry or discard every row in quarantine that matches',
   describe:
     'The job and its rows are journaled before the answer; rows that come later are not in it. The holder of the lane carries it out at a bounded pace, and the next holder goes on with it. It has only rows of the accounts of the token, and rows without an account only with a token of every account. Rows for which the same is asked already are left out. After a day, the rows that are still open are withdrawn.',
-  tag: 'operations',
+  tag: 'quarantine',
   scopes: ['ops:write'],
   body: quarantineJobBody,
   answers: {
@@ -58,7 +58,7 @@ export const listQuarantineJobs: Route = {
   operationId: 'listQuarantineJobs',
   summary: `List the newest ${jobsShown} jobs over the quarantine`,
   describe: 'Those whose accounts are all of the token. A job is kept as long as the log is.',
-  tag: 'operations',
+  tag: 'quarantine',
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Newest first', schema: quarantineJobList } },
   rows: jobsShown,
@@ -71,9 +71,9 @@ export const listQuarantineJobs: Route = {
 export const showQuarantineJob: Route = {
   method: 'GET',
   path: '/v1/quarantine/jobs/{jobId}',
-  operationId: 'showQuarantineJob',
+  operationId: 'getQuarantineJob',
   summary: 'Read one job over the quarantine, with its progress',
-  tag: 'operations',
+  tag: 'quarantine',
   scopes: ['ops:read'],
   params: { jobId: 'jobId' },
   answers: { 200: { describe: 'The job', schema: quarantineJobAnswer } },
@@ -90,7 +90,7 @@ export const cancelQuarantineJob: Route = {
   operationId: 'cancelQuarantineJob',
   summary: 'Cancel a job over the quarantine',
   describe: 'Its rows that are open are withdrawn, and stay in quarantine. Rows that were done stay done.',
-  tag: 'operations',
+  tag: 'quarantine',
   scopes: ['ops:write'],
   params: { jobId: 'jobId' },
   body: reasonBody,

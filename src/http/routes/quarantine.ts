@@ -15,11 +15,11 @@ const rowPosition = z.tuple([z.string().regex(idKinds.rowId)]);
 export const listQuarantine = route({
   method: 'GET',
   path: '/v1/quarantine',
-  operationId: 'listQuarantine',
+  operationId: 'listQuarantineRows',
   summary: 'List messages that were unreadable or not accepted',
   describe:
     'Those that have not been dealt with, oldest first, without their text. Rows that name no account are shown only to a token of every account.',
-  tag: 'operations',
+  tag: 'quarantine',
   scopes: ['ops:read'],
   query: z.strictObject({
     stream: streamField.exactOptional(),
@@ -43,9 +43,9 @@ export const listQuarantine = route({
 export const showQuarantined: Route = {
   method: 'GET',
   path: '/v1/quarantine/{rowId}',
-  operationId: 'showQuarantined',
+  operationId: 'getQuarantineRow',
   summary: 'Read one row in quarantine, with the message as it came',
-  tag: 'operations',
+  tag: 'quarantine',
   scopes: ['ops:read'],
   params: { rowId: 'rowId' },
   answers: { 200: { describe: 'The row, dealt with or not', schema: quarantineAnswer } },
@@ -64,11 +64,11 @@ const problemsOfDeeds = {
 export const retryQuarantined: Route = {
   method: 'POST',
   path: '/v1/quarantine/{rowId}/retry',
-  operationId: 'retryQuarantined',
+  operationId: 'retryQuarantineRow',
   summary: 'Read the order of a row again from the platform',
   describe:
     'The process that follows the account reads it, within seconds; the old bytes are never used. The row is dealt with once its order has passed ingest. With `Prefer: wait` the answer is held until then.',
-  tag: 'operations',
+  tag: 'quarantine',
   scopes: ['ops:write'],
   params: { rowId: 'rowId' },
   headers: ['Prefer'],
@@ -97,10 +97,10 @@ export const retryQuarantined: Route = {
 export const discardQuarantined: Route = {
   method: 'POST',
   path: '/v1/quarantine/{rowId}/discard',
-  operationId: 'discardQuarantined',
+  operationId: 'discardQuarantineRow',
   summary: 'Say that a row was checked and needs no action',
   describe: 'It is kept as long as the log is.',
-  tag: 'operations',
+  tag: 'quarantine',
   scopes: ['ops:write'],
   params: { rowId: 'rowId' },
   body: reasonBody,

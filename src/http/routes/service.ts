@@ -10,10 +10,10 @@ import { sendJson, sendProblem } from '../send-answer.ts';
 export const showCaller: Route = {
   method: 'GET',
   path: '/v1/me',
-  operationId: 'showCaller',
+  operationId: 'getCaller',
   summary: 'Read the rights of the token',
   describe: 'For programs and pages that show only what their token may do.',
-  tag: 'operations',
+  tag: 'service',
   scopes,
   answers: { 200: { describe: 'The caller, its scopes and its accounts', schema: callerAnswer } },
   handle: ({ service, authenticator }, { reply, principal: { name, scopes: granted, accounts } }) =>
@@ -29,11 +29,11 @@ export const showCaller: Route = {
 export const showStatus: Route = {
   method: 'GET',
   path: '/v1/status',
-  operationId: 'showStatus',
+  operationId: 'getStatus',
   summary: 'Read the state of the service, and whether its data can be trusted',
   describe:
     'Of the instance that answers. Accounts, halts, commands, losses and the quarantine are those of the token; the lane, rates and queues are of the whole service.',
-  tag: 'operations',
+  tag: 'service',
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Each doubt has a name, a runbook and a link', schema: statusAnswer } },
   rows: 100,
@@ -43,10 +43,10 @@ export const showStatus: Route = {
 export const showHistory = route({
   method: 'GET',
   path: '/v1/history',
-  operationId: 'showHistory',
+  operationId: 'getHistory',
   summary: 'Read the rates, latency and lag of the last hour',
   describe: 'Of the instance that answers, since it was started: of the whole service, so it names no account.',
-  tag: 'operations',
+  tag: 'service',
   scopes: ['ops:read'],
   query: z.strictObject({ since: instant.describe('Only samples after this').exactOptional() }),
   answers: { 200: { describe: 'One sample each ten seconds, oldest first', schema: historyAnswer } },
@@ -63,10 +63,10 @@ function millisOf(since: string): number {
 export const listConsumers: Route = {
   method: 'GET',
   path: '/v1/consumers',
-  operationId: 'listConsumers',
+  operationId: 'listConsumerGroups',
   summary: 'List the consumer groups of the topics with their lag',
   describe: 'Kafka is asked at most each five seconds. Groups name no account.',
-  tag: 'operations',
+  tag: 'service',
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Groups that have committed offsets', schema: consumersAnswer } },
   problems: { 503: ['KAFKA_UNAVAILABLE'] },

@@ -32,7 +32,14 @@ export const streamUpdates = route({
       .describe('As Last-Event-ID, for who cannot set headers'),
   }),
   headers: ['Last-Event-ID'],
-  answers: { 200: { describe: 'The stream, until one of us ends it', type: 'text/event-stream' } },
+  answers: {
+    200: {
+      describe: 'The stream, until one of us ends it',
+      type: 'text/event-stream',
+      example:
+        'id: 483\nretry: 1000\n\nid: 484\nevent: update\ndata: {"eventId":"account:5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11:3","schema":"tidemark.order-update.v1", …}\n\n',
+    },
+  },
   problems: {
     400: ['INVALID_EVENT_ID'],
     403: ['INSUFFICIENT_SCOPE'],
