@@ -69,6 +69,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./tail.ts')).tailCommand,
   },
   {
+    name: 'orders',
+    summary: 'list orders, or show one with its history',
+    load: async () => (await import('./orders.ts')).ordersCommand,
+  },
+  {
     name: 'place',
     summary: 'place an order through a running service',
     load: async () => (await import('./place.ts')).placeCommand,

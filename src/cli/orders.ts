@@ -1,0 +1,148 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { z } from 'zod';
+import { orderStatuses } from '../domain/order.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
+import { orderPage, updatePage } from '../schema/rest-answers.ts';
+import type { CliIo } from './io.ts';
+import { historyText, type ListedOrder, orderTable, orderText, type Update } from './order-text.ts';
+import type { RestClient } from './rest-client.ts';
+import { addRestFlags, query, type RestFlags, restClient, restExitCodes, segment } from './rest-flags.ts';
+
+const examples = `
+Examples:
+  $ tidemark orders ls                                 open orders, the newest change first
+  $ tidemark orders ls --all --symbol AAPL --status filled
+  $ tidemark orders ls --find desk-42                  by an order's, a command's or a caller's reference
+  $ tidemark orders show 7d0c1d1e-…                    its state, and each change that led to it
+  $ tidemark orders ls --json | jq -r '.[].orderId'
+
+${restExitCodes}`;
+
+interface ListFlags extends RestFlags {
+  readonly account?: string;
+  readonly stream?: string;
+  readonly symbol?: string;
+  readonly status?: string;
+  readonly side?: string;
+  readonly origin?: string;
+  readonly find?: string;
+  readonly since?: string;
+  readonly all?: true;
+  readonly limit: number;
+}
+
+interface ShowFlags extends RestFlags {
+  readonly stream?: string;
+}
+
+const streams = ['account', 'prediction'];
+
+/** `orders ls` and `orders show`. */
+export function ordersCommand(io: CliIo): Command {
+  const command = new Command('orders')
+    .description('Shows orders as the service has them, over REST.')
+    .addHelpText('after', examples);
+  addRestFlags(
+    command
+      .command('ls')
+      .description('Lists orders, the newest change first: open ones, or with --all also those that are over.')
+      .option('--all', 'also orders that are over')
+      .option('--account <id>', 'only this account')
+      .addOption(new Option('--stream <name>', 'only this stream').choices(streams))
+      .option('--symbol <symbol>', 'only this symbol')
+      .addOption(new Option('--status <word>', 'only this status').choices([...orderStatuses]))
+      .addOption(new Option('--side <word>', 'only this direction').choices(['buy', 'sell']))
+      .addOption(new Option('--origin <word>', 'only orders placed here, or elsewhere').choices(['tidemark', 'external']))
+      .option('--find <text>', 'an id or a reference, whole or a part of it')
+      .option('--since <time>', 'only orders that changed at this time (ISO 8601) or later')
+      .option('--limit <n>', 'at most so many', limit, 50),
+  ).action((flags: ListFlags) => listOrders(io, flags));
+  addRestFlags(
+    command
+      .command('show')
+      .description('Prints one order, and every change that led to its state.')
+      .argument('<order>', 'its id')
+      .addOption(new Option('--stream <name>', 'of its stream, where both have the id').choices(streams)),
+  ).action((id: string, flags: ShowFlags) => showOrder(io, id, flags));
+  return command;
+}
+
+function limit(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
+}
+
+async function listOrders(io: CliIo, flags: ListFlags): Promise<void> {
+  const { account, stream, symbol, status, side, origin, find, since, all, limit: most } = flags;
+  const filter = { accountId: account, stream, symbol, status, side, origin, q: find, since };
+  const client = restClient(io, flags);
+  // A status names orders that are over as well as open ones.
+  const open = all === true || status !== undefined ? undefined : 'true';
+  const { orders, more } = await readOrders(client, { ...filter, open, sort: '-updatedAt' }, most);
+  if (flags.json) io.stdout.write(`${JSON.stringify(orders)}\n`);
+  else io.stdout.write(orders.length === 0 ? 'No orders.\n' : orderTable(orders, io.clock.nowMs()));
+  if (more) io.stderr.write(`There are more: raise --limit (${most}).\n`);
+}
+
+/** Reads pages until there are enough orders; a page of few matches may be empty and still have a next one. */
+async function readOrders(client: RestClient, filter: Readonly<Record<string, string | undefined>>, most: number) {
+  const orders: ListedOrder[] = [];
+  let cursor: string | undefined;
+  do {
+    const path = `/v1/orders${query({ ...filter, limit: String(Math.min(500, most - orders.length)), cursor })}`;
+    const page = understood(orderPage, (await client.ask({ method: 'GET', path })).body);
+    orders.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined && orders.length < most);
+  return { orders, more: cursor !== undefined };
+}
+
+async function showOrder(io: CliIo, id: string, flags: ShowFlags): Promise<void> {
+  const client = restClient(io, flags);
+  const order = await findOrder(client, id, flags.stream);
+  const updates = await readUpdates(client, order);
+  if (flags.json) io.stdout.write(`${JSON.stringify({ order, updates })}\n`);
+  else io.stdout.write(`${orderText(order, io.clock.nowMs())}\n${historyText(updates)}`);
+}
+
+/** An id alone names an order on either stream: the platform gives both kinds of id by itself. */
+async function findOrder(client: RestClient, id: string, stream: string | undefined): Promise<ListedOrder> {
+  segment(id);
+  const { orders } = await readOrders(client, { q: id, stream }, 100);
+  const [found, other] = orders.filter(({ orderId }) => orderId === id);
+  if (found === undefined)
+    throw new ProgramError(`there is no order ${id}, or this token may not see it`, {
+      code: 'ORDER_NOT_FOUND',
+      fix: 'Check the id: `tidemark orders ls --find TEXT` takes a part of it.',
+    });
+  if (other === undefined) return found;
+  const fix = 'Give --stream account or --stream prediction.';
+  throw new ProgramError(`both streams have an order ${id}`, { code: 'USAGE', exitCode: exitCodes.usage, fix });
+}
+
+const pageSize = '500';
+/** An order of more changes is shown up to here. */
+const mostUpdates = 5_000;
+
+async function readUpdates(client: RestClient, { stream, orderId }: ListedOrder): Promise<readonly Update[]> {
+  const updates: Update[] = [];
+  let after: string | undefined;
+  do {
+    const path = `/v1/orders/${stream}/${segment(orderId)}/updates${query({ limit: pageSize, after })}`;
+    const page = understood(updatePage, (await client.ask({ method: 'GET', path })).body);
+    updates.push(...page.items);
+    after = page.next;
+  } while (after !== undefined && updates.length < mostUpdates);
+  return updates;
+}
+
+function understood<Shape extends z.ZodType>(shape: Shape, body: unknown): z.infer<Shape> {
+  const read = shape.safeParse(body);
+  if (read.success) return read.data;
+  throw new ProgramError('the service describes orders in a way that this program does not understand', {
+    code: 'ANSWER',
+    exitCode: exitCodes.unavailable,
+    fix: `Use the program of the service's own version. ${z.prettifyError(read.error)}`,
+    cause: read.error,
+  });
+}
