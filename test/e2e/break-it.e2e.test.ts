@@ -74,10 +74,10 @@ it('a newcomer breaks everything in the demo, sees it heal, and sees the proof',
     expect.stringMatching(/orders are confirmed, with their new numbers/),
   );
 
-  expect(await press(page, '504, landed', 'Healed')).toContainEqual('Settled: the order is at the platform, placed once. ');
+  expect(await press(page, '504, landed', 'Healed')).toContainEqual('Settled: the order is at the platform, placed once.');
   const late = await press(page, '504, lands late', 'Healed');
   expect(late).toContainEqual(expect.stringMatching(/Asked for the order by its reference: not found/));
-  expect(late).toContainEqual('Settled: the order is at the platform, placed once. ');
+  expect(late).toContainEqual('Settled: the order is at the platform, placed once.');
   const lost = await press(page, '504, not landed', 'A person has to decide');
   expect(lost).toContainEqual(expect.stringMatching(/The platform's own ledger says that it never took the order/));
   const command = page.getByRole('link', { name: 'Open the command' }).first();

@@ -55,7 +55,8 @@ function lineView({ afterMs, kind, text, order }: IncidentLine): VNode {
   return html`<li class=${`story-line story-${kind}`}>
     <span class="story-after">${(afterMs / 1000).toFixed(1)} s</span>
     <b class="story-kind">${kinds[kind]}</b>
-    <span class="story-text">${text} ${order !== undefined && html`<${Link} to=${orderAddress({ stream: order.stream as Stream, orderId: order.orderId })}>Order<//>`}</span>
+    <span class="story-text">${text}</span>
+    ${order !== undefined && html`<${Link} to=${orderAddress({ stream: order.stream as Stream, orderId: order.orderId })}>Order<//>`}
   </li>`;
 }
 
