@@ -51,7 +51,7 @@ export async function measureConsole(cleanup: Cleanup, options: ConsoleOptions):
   const page = await context.newPage();
   let connections = 0;
   page.on('request', (request) => {
-    if (request.url().endsWith('/v1/stream')) connections += 1;
+    if (request.url().includes('/v1/stream')) connections += 1;
   });
   const shown = await loadPage(page, options);
   await page.evaluate(everyFrame);
