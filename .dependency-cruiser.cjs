@@ -65,7 +65,7 @@ module.exports = {
       from: { path: '^src/console/' },
       to: {
         dependencyTypes: ['core', 'npm', 'npm-dev', 'npm-no-pkg'],
-        pathNot: 'node_modules/(preact|htm|@preact/signals-core|uplot)/',
+        pathNot: 'node_modules/(preact|htm|@preact/signals-core|oauth4webapi|uplot)/',
       },
     },
     {

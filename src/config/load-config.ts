@@ -141,6 +141,7 @@ const rules: readonly Rule[] = [
   together('authIssuer', 'authJwksUrl'),
   together('authAudience', 'authIssuer'),
   together('authJwksUrl', 'authIssuer'),
+  together('consoleClientId', 'authIssuer'),
   notAbove('haltUnresolvedAccount', 'haltUnresolvedService', 'the whole service would halt before the account'),
   breakerAboveBudget,
   (config) =>

@@ -94,6 +94,31 @@ export const restOptions = {
     describe:
       'Set by `tidemark demo` for the service that it starts: where its desk answers, which the console\'s page "Break it" asks through this service. Loopback only, and only without sign-in.',
   }),
+  consoleClientId: text({
+    env: 'TIDEMARK_CONSOLE_CLIENT_ID',
+    group: 'REST',
+    pattern: /^[\x21-\x7e]{1,255}$/,
+    shape: 'a client id',
+    describe:
+      'The console as `TIDEMARK_AUTH_ISSUER` knows it: a client without a secret, with the code flow and PKCE, and with `<address of the console>/signed-in` as its redirect address. With it, readers sign in at the issuer; without it, they type a token in. Needs `TIDEMARK_AUTH_ISSUER`.',
+  }),
+  consoleScope: text({
+    env: 'TIDEMARK_CONSOLE_SCOPE',
+    group: 'REST',
+    pattern: /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/,
+    shape: 'words separated by single blanks',
+    fallback: 'openid offline_access orders:read orders:write ops:read ops:write',
+    describe:
+      'What the console asks the issuer for. `openid` brings an ID token, by which it knows that the answer belongs to its own sign-in; `offline_access` a refresh token, by which it renews its token.',
+  }),
+  consoleResource: text({
+    env: 'TIDEMARK_CONSOLE_RESOURCE',
+    group: 'REST',
+    pattern: /^[a-z][a-z0-9+.-]*:[\x21\x24-\x7e]{1,250}$/i,
+    shape: 'an absolute URI without a fragment',
+    describe:
+      'The `resource` of RFC 8707, for issuers that need it to make a token for `TIDEMARK_AUTH_AUDIENCE`. That audience itself is sent as `audience` in any case.',
+  }),
   restUrl: baseUrl({
     env: 'TIDEMARK_URL',
     group: 'Command line',

@@ -45,7 +45,29 @@ const ports: Ports = {
     write: (token) => sessionStorage.setItem(tokenName, token),
     forget: () => sessionStorage.removeItem(tokenName),
   },
+  tabStore: {
+    read: (name) => sessionStorage.getItem(name) ?? undefined,
+    write: (name, text) => sessionStorage.setItem(name, text),
+    forget: (name) => sessionStorage.removeItem(name),
+  },
+  askIssuer: (url, request) => fetch(url, { ...request, credentials: 'omit', cache: 'no-store' }),
+  page: {
+    origin: location.origin,
+    secure: isSecureContext,
+    address: () => ({ path: location.pathname, query: location.search }),
+    show: (address) => {
+      history.replaceState(null, '', address);
+      dispatchEvent(new PopStateEvent('popstate'));
+    },
+    leaveFor: (url) => location.assign(url),
+    whenSeen,
+  },
 };
+
+function whenSeen(run: () => void): void {
+  if (document.hidden) document.addEventListener('visibilitychange', () => whenSeen(run), { once: true });
+  else run();
+}
 
 /** As `crypto.randomUUID`, which a browser has only on a page from this machine or by TLS. */
 function newId(): string {

@@ -186,6 +186,7 @@ export class RestServer implements Service {
     this.tokens?.stop();
     this.hub.stop();
     this.eventTail.stop();
+    this.deps.console?.stop();
     await this.idle(signal);
     await this.server.close();
     this.deniedWrites.flush();

@@ -48,7 +48,7 @@ export function restParts({ principals, journal, ...deps }: RestPartsDeps, confi
       ...deps,
       auditTrail: new AuditTrail({ journal, log: deps.log }),
       ...(config.authPrincipals === 'on' && { principals }),
-      ...(console === 'on' && { console: new ConsoleSite({ ...deps, demo: url !== undefined }) }),
+      ...(console === 'on' && { console: new ConsoleSite(deps, { demo: url !== undefined, ...consoleSignIn(config) }) }),
       ...(url !== undefined && { demo: new DemoPass({ ...deps, url }) }),
     },
     {
@@ -63,6 +63,13 @@ export function restParts({ principals, journal, ...deps }: RestPartsDeps, confi
       takeAnswerMs,
     },
   );
+}
+
+/** Readers of the console sign in at the issuer once it knows the console as a client. */
+function consoleSignIn({ authIssuer, authAudience, consoleClientId, consoleScope, consoleResource }: Config) {
+  if (authIssuer === undefined || authAudience === undefined || consoleClientId === undefined) return {};
+  const resource = consoleResource === undefined ? {} : { resource: consoleResource };
+  return { signIn: { issuer: authIssuer, audience: authAudience, clientId: consoleClientId, scope: consoleScope, ...resource } };
 }
 
 function signIn({

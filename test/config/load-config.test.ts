@@ -124,6 +124,11 @@ describe('the configuration', () => {
       { TIDEMARK_AUTH_AUDIENCE: 'tidemark' },
       /^TIDEMARK_AUTH_AUDIENCE needs TIDEMARK_AUTH_ISSUER/,
     ],
+    [
+      'a console that is known to no issuer',
+      { TIDEMARK_CONSOLE_CLIENT_ID: 'console' },
+      /^TIDEMARK_CONSOLE_CLIENT_ID needs TIDEMARK_AUTH_ISSUER/,
+    ],
     ['a JWT signed with a shared secret', { TIDEMARK_AUTH_ALGORITHMS: 'RS256,HS256' }, /^TIDEMARK_AUTH_ALGORITHMS .*item 2 of 2/],
     [
       'a JWT without a signature',

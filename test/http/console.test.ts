@@ -67,7 +67,7 @@ describe('the console over HTTP', () => {
   it('fetches the modules of the first screen at once, and those of others when they are opened', async () => {
     const { text } = await ask(`${rig.address}/console`);
     const preloaded = namedIn(text.replace(/<script type="importmap">.*?<\/script>/, ''));
-    expect(preloaded.filter((path) => /\/views\/(?:blotter|runbook-page)\.ts$|uPlot\.esm/.test(path))).toEqual([
+    expect(preloaded.filter((path) => /\/views\/(?:blotter|runbook-page)\.ts$|uPlot\.esm|oauth4webapi/.test(path))).toEqual([
       expect.stringMatching(/\/views\/blotter\.ts$/),
     ]);
     const [main = ''] = preloaded.filter((path) => path.endsWith('/main.ts'));
@@ -85,6 +85,11 @@ describe('the console over HTTP', () => {
     expect(text).toBe(readFileSync('docs/runbooks/Quarantined.md', 'utf8'));
     expect((await ask(`${rig.address}/console/runbooks/None.md`)).status).toBe(404);
     expect((await ask(`${rig.address}/console/runbooks/Quarantined`)).text).toMatch(/^<!doctype html>/);
+  });
+
+  it('says how its readers sign in, without a token: here by tokens only', async () => {
+    const { status, headers, body } = await ask(`${rig.address}/console/sign-in.json`);
+    expect([status, headers.get('cache-control'), body]).toEqual([200, 'no-store', {}]);
   });
 
   it('has nothing beside its files', async () => {

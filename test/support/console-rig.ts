@@ -34,6 +34,13 @@ export class ConsoleRig {
   /** Tokens that are accepted; undefined: none is needed. */
   tokens: string[] | undefined;
   kept: string | undefined;
+  /** Other texts that the tab keeps. */
+  readonly stored = new Map<string, string>();
+  /** The address of the page, and those for which it was left. */
+  address = { path: '/console', query: '' };
+  readonly left: string[] = [];
+  /** The issuer, at another origin. */
+  askIssuer: Ports['askIssuer'] = () => Promise.reject(new TypeError('nothing answers'));
   nowMs = 0;
   /** How often the state let others have their turn. */
   turns = 0;
@@ -102,13 +109,30 @@ export class ConsoleRig {
           this.kept = undefined;
         },
       },
+      tabStore: {
+        read: (name) => this.stored.get(name),
+        write: (name, text) => this.stored.set(name, text),
+        forget: (name) => this.stored.delete(name),
+      },
+      askIssuer: (url, request) => this.askIssuer(url, request),
+      page: {
+        origin: 'http://127.0.0.1:8080',
+        secure: true,
+        address: () => this.address,
+        show: (address) => {
+          const { pathname, search } = new URL(address, 'http://127.0.0.1');
+          this.address = { path: pathname, query: search };
+        },
+        leaveFor: (url) => this.left.push(url),
+        whenSeen: (run) => run(),
+      },
     };
   }
 
   private async answer(path: string, { method, headers, body, signal }: Parameters<Ports['fetch']>[1]): Promise<HttpAnswer> {
     this.asked.push({ method, path, headers, body: body === undefined ? undefined : JSON.parse(body) });
     const token = headers['authorization']?.replace(/^Bearer /, '');
-    if (this.tokens !== undefined && (token === undefined || !this.tokens.includes(token)))
+    if (path.startsWith('/v1/') && this.tokens !== undefined && (token === undefined || !this.tokens.includes(token)))
       return plain(401, { code: 'INVALID_TOKEN', detail: 'no' });
     if (path.startsWith('/v1/stream'))
       return { ...plain(200, undefined), body: this.openStream(headers['last-event-id'], signal) };

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { FollowedAccount } from '../../src/http/account-states.ts';
+import type { ConsoleSignInOptions } from '../../src/http/console/console-sign-in.ts';
 import { ConsoleSite } from '../../src/http/console/console-site.ts';
 import { DemoPass } from '../../src/http/console/demo-pass.ts';
 import { readGateDefaults } from '../../src/http/read-gate.ts';
@@ -27,8 +28,8 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly log?: Log;
   readonly clock?: Clock;
   readonly principals?: PrincipalStore;
-  /** Serves the console as well. */
-  readonly withConsole?: boolean;
+  /** Serves the console as well; `signIn`: its readers sign in at this issuer. */
+  readonly withConsole?: boolean | { readonly signIn: ConsoleSignInOptions };
   /** The desk of a demo, by its address. */
   readonly demoUrl?: string;
   /** Instead of those that live in memory. */
@@ -66,7 +67,12 @@ export async function startRest(options: RestRigOptions = {}) {
       },
       accountStates: () => followed.accounts,
       ...(principals !== undefined && { principals }),
-      ...(withConsole === true && { console: new ConsoleSite({ clock, log, demo: demoUrl !== undefined }) }),
+      ...(withConsole && {
+        console: new ConsoleSite(
+          { fetch, clock, log },
+          { demo: demoUrl !== undefined, ...(withConsole !== true && withConsole) },
+        ),
+      }),
       ...(demoUrl !== undefined && { demo: new DemoPass({ fetch, clock, url: demoUrl }) }),
     },
     {

@@ -63,7 +63,7 @@ export class ConsoleState {
         onOutcome: (outcome) => this.outcomes.call(outcome),
         onHalt: (halt) => this.halts.call(halt),
         onReset: (reason) => this.wasReset(reason),
-        onTokenEnd: (why) => this.session.signOut(why),
+        onTokenEnd: (token, why) => this.session.tokenEnded(token, why),
       },
     );
   }

@@ -1,6 +1,6 @@
 // The things that the console needs from the browser. The state takes them from outside: tests run it in Node, with a clock and a network of their own.
 
-interface HttpRequest {
+export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -37,6 +37,30 @@ export interface Ports {
   readonly inDemo: boolean;
   /** Keeps the token for this tab only; another tab and a later start of the browser do not have it. */
   readonly tokenKeeper: { read(): string | undefined; write(token: string): void; forget(): void };
+  /** The same for other texts, by name. */
+  readonly tabStore: {
+    read(name: string): string | undefined;
+    write(name: string, text: string): void;
+    forget(name: string): void;
+  };
+  /** Asks the issuer, at another origin. */
+  readonly askIssuer: (url: string, request: object) => Promise<Response>;
+  readonly page: PagePort;
+}
+
+/** The page itself, as far as the state has to move it. */
+interface PagePort {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Whether the browser gives the page its cryptography: over TLS, or from this machine. */
+  readonly secure: boolean;
+  readonly address: () => { readonly path: string; readonly query: string };
+  /** Shows another address of the console instead of the present one. */
+  readonly show: (address: string) => void;
+  /** Leaves the console. */
+  readonly leaveFor: (url: string) => void;
+  /** Runs now, or once a person looks at the page again. */
+  readonly whenSeen: (run: () => void) => void;
 }
 
 /** Resolves after `ms`, or at once when `signal` aborts. */

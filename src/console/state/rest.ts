@@ -1,4 +1,4 @@
-import type { HttpAnswer, Ports } from './ports.ts';
+import type { HttpAnswer, HttpRequest, Ports } from './ports.ts';
 
 /** An answer of REST. `away`: there was none, or not in time. */
 export type Answer<T> =
@@ -22,12 +22,16 @@ interface AskOptions {
   readonly parse?: (text: string) => unknown;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
+  /** A refused token is only reported. */
+  readonly asIs?: boolean;
 }
 
 /** REST of the service that served this page, with the token of its reader. */
 export class Rest {
   /** Set by the session. */
   token: string | undefined;
+  /** Set by the session. The service refused `token`; resolves with whether there is another one now. */
+  onRefused: ((token: string) => Promise<boolean>) | undefined;
   private readonly ports: Ports;
 
   constructor(ports: Ports) {
@@ -44,6 +48,11 @@ export class Rest {
     return this.whole<T>('GET', path + textOf(query), { signal, ...(parse !== undefined && { parse }) });
   }
 
+  /** As `get`, for the session itself: a refused token is reported, and nothing follows from it. */
+  probe<T>(path: string): Promise<Answer<T>> {
+    return this.whole<T>('GET', path, { asIs: true });
+  }
+
   /** A request that changes something. Never rejects. `away`: it may have been done; only a request with an idempotency key may be sent again. */
   send<T>(
     method: 'POST' | 'PATCH' | 'DELETE',
@@ -58,7 +67,15 @@ export class Rest {
     return this.ports.fetch(path, { method: 'GET', headers: { ...headers, ...this.authorization() }, signal });
   }
 
-  private async whole<T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, options: AskOptions): Promise<Answer<T>> {
+  private async whole<T>(method: HttpRequest['method'], path: string, options: AskOptions): Promise<Answer<T>> {
+    const { token } = this;
+    const answer = await this.once<T>(method, path, options);
+    if (answer.kind !== 'problem' || answer.status !== 401 || options.asIs === true || token === undefined) return answer;
+    // Nothing was done without a token that is accepted, so even a change may be sent again.
+    return (await this.onRefused?.(token)) === true ? this.once<T>(method, path, options) : answer;
+  }
+
+  private async once<T>(method: HttpRequest['method'], path: string, options: AskOptions): Promise<Answer<T>> {
     const { signal, parse = JSON.parse, body, headers } = options;
     const abort = new AbortController();
     const leave = () => abort.abort();

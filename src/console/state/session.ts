@@ -1,6 +1,8 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { CallerDocument } from '../../schema/status-answer.ts';
+import { IssuerSignIn, signedInPath } from './issuer-sign-in.ts';
 import type { Ports } from './ports.ts';
+import { Renewal } from './renewal.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
 
 type SessionState =
@@ -15,19 +17,29 @@ export type Scope = 'orders:read' | 'orders:write' | 'ops:read' | 'ops:write';
 
 const tokenShape = /^[\x21-\x7e]{1,8192}$/;
 const askAgainMs = 2_000;
+const quietName = 'tidemark.asked-quietly';
+const quietEveryMs = 60_000;
 
 /**
- * Who is signed in. Invariant: the token leaves this tab in the `Authorization` header of requests to this service only; it is never in an address, and it is
- * forgotten when the service refuses it.
+ * The reader who is signed in. Invariant: the token leaves this tab in the `Authorization` header of requests to this service only; it is never in an address,
+ * and it is forgotten when the service refuses it and the issuer gives no other.
  */
 export class Session {
   readonly state: Signal<SessionState> = signal<SessionState>({ kind: 'checking' });
+  readonly issuer: IssuerSignIn;
   private readonly ports: Ports;
   private readonly rest: Rest;
+  private readonly renewal: Renewal;
 
   constructor(ports: Ports, rest: Rest) {
     this.ports = ports;
     this.rest = rest;
+    this.issuer = new IssuerSignIn(ports, rest);
+    this.renewal = new Renewal(ports, this.issuer, {
+      onToken: (token) => this.keep(token),
+      onDue: () => void this.renew(),
+    });
+    rest.onRefused = (token) => this.tokenEnded(token, 'The token of this tab is not accepted any more.');
   }
 
   /** Whether the token has this scope. A deed that it may not do has no button. */
@@ -36,42 +48,112 @@ export class Session {
     return state.kind === 'open' && state.rights.scopes.includes(scope);
   }
 
-  /** With the token that this tab kept, or with none: a service on loopback may ask for none. */
+  /** With the answer of the issuer, with the token that this tab kept, or with none: a service on loopback may ask for none. */
   async start(): Promise<void> {
-    this.rest.token = this.ports.tokenKeeper.read();
-    const given = this.rest.token !== undefined;
-    const answer = await this.tryToken();
-    if (answer.kind === 'ok') this.state.value = { kind: 'open', rights: answer.body };
-    else if (isRefusal(answer)) this.signOut(given ? 'The token of this tab is not accepted any more.' : undefined);
-    else {
+    const { path, query } = this.ports.page.address();
+    if (path === signedInPath && !(await this.finish(new URLSearchParams(query)))) return;
+    const token = this.ports.tokenKeeper.read();
+    this.rest.token = token;
+    this.renewal.restore(token);
+    const answer = await this.readRights();
+    if (answer.kind === 'ok') this.open(answer.body);
+    else if (!isRefusal(answer)) {
       this.state.value = { kind: 'away', why: reasonOf(answer) };
       this.ports.after(askAgainMs, () => void this.start());
-    }
+    } else if (token === undefined) this.signOut();
+    else await this.tokenEnded(token, 'The token of this tab is not accepted any more.');
   }
 
-  /** Resolves with the reason when the token is not taken. */
+  /** With a token that the reader typed in. Resolves with the reason when it is not taken. */
   async signIn(text: string): Promise<string | undefined> {
     const token = text.trim();
     if (!tokenShape.test(token)) return 'A token is one word of visible characters.';
     this.rest.token = token;
-    const answer = await this.tryToken();
+    const answer = await this.readRights();
     if (answer.kind !== 'ok') {
       this.rest.token = undefined;
       return isRefusal(answer) ? 'The service does not accept this token.' : reasonOf(answer);
     }
-    this.ports.tokenKeeper.write(token);
-    this.state.value = { kind: 'open', rights: answer.body };
+    this.keep(token);
+    this.open(answer.body);
     return undefined;
   }
 
+  /** Leaves for the issuer, which sends the reader back to the present screen. Resolves with the reason if that cannot be. */
+  signInAtIssuer(): Promise<string | undefined> {
+    const { path, query } = this.ports.page.address();
+    return this.issuer.begin(path + query);
+  }
+
+  /** By the reader, or with the reason. */
   signOut(why?: string): void {
     this.rest.token = undefined;
     this.ports.tokenKeeper.forget();
+    const refreshToken = this.renewal.forget();
     this.state.value = { kind: 'signed-out', ...(why !== undefined && { why }) };
+    if (refreshToken !== undefined) void this.issuer.revoke(refreshToken);
   }
 
-  private tryToken(): Promise<Answer<Rights>> {
-    return this.rest.get('/v1/me');
+  /** The service refused `token`. Resolves with whether there is another one; without one the reader is signed out. */
+  async tokenEnded(token: string, why: string): Promise<boolean> {
+    // Another request had the same answer before.
+    if (this.rest.token !== token) return this.rest.token !== undefined;
+    const { ofIssuer } = this.renewal;
+    const renewed = await this.renew();
+    if (renewed === 'ok') return true;
+    if (this.rest.token === undefined) return false;
+    this.signOut(renewed === 'later' ? `${why} The issuer gives no new one now.` : why);
+    if (ofIssuer && renewed === 'over') this.ports.page.whenSeen(() => void this.askQuietly());
+    return false;
+  }
+
+  /** The next token, and its rights, which may be others. */
+  private async renew(): Promise<'ok' | 'over' | 'later'> {
+    const renewed = await this.renewal.renew();
+    if (renewed !== 'ok') return renewed;
+    const answer = await this.readRights();
+    if (isRefusal(answer)) return 'over';
+    if (answer.kind === 'ok') this.open(answer.body);
+    return 'ok';
+  }
+
+  private open(rights: Rights): void {
+    const before = this.state.peek();
+    if (before.kind === 'open') {
+      if (JSON.stringify(before.rights) === JSON.stringify(rights)) return;
+      // Other rights: nothing that the last token could see stays.
+      this.state.value = { kind: 'signed-out' };
+    }
+    this.state.value = { kind: 'open', rights };
+  }
+
+  /** Resolves with whether `start` goes on: the reader is signed in, or was before. */
+  private async finish(query: URLSearchParams): Promise<boolean> {
+    const before = this.ports.tokenKeeper.read();
+    const finished = await this.issuer.finish(query);
+    this.ports.page.show(finished.returnTo);
+    if (finished.kind === 'ok') this.renewal.adopt(finished.grant);
+    else if (before === undefined) this.signOut(finished.why);
+    return finished.kind === 'ok' || before !== undefined;
+  }
+
+  /** The issuer may still know the reader: then it sends the next token without a question. At most once a minute, or a token that is refused would lead in a circle. */
+  private async askQuietly(): Promise<void> {
+    const { page, tabStore, nowMs } = this.ports;
+    const last = Number(tabStore.read(quietName) ?? 0);
+    if (this.state.peek().kind !== 'signed-out' || nowMs() - last < quietEveryMs) return;
+    tabStore.write(quietName, String(nowMs()));
+    const { path, query } = page.address();
+    await this.issuer.begin(path + query, { quiet: true });
+  }
+
+  private keep(token: string): void {
+    this.rest.token = token;
+    this.ports.tokenKeeper.write(token);
+  }
+
+  private readRights(): Promise<Answer<Rights>> {
+    return this.rest.probe('/v1/me');
   }
 }
 

@@ -22,7 +22,8 @@ interface StreamEvents {
   readonly onHalt: (halt: HaltChange) => void;
   /** The service says that it skipped updates, or cut a reader that was too slow. */
   readonly onReset: (reason: string) => void;
-  readonly onTokenEnd: (why: string) => void;
+  /** The service ended `token`; resolves with whether there is another one now. */
+  readonly onTokenEnd: (token: string, why: string) => Promise<boolean>;
 }
 
 /** The service sends something at least every 15 s. */
@@ -33,7 +34,9 @@ const firstWaitMs = 500;
 const longestWaitMs = 15_000;
 
 /** How one connection ended. `at once`: the service asked to connect again. */
-type End = { readonly kind: 'again'; readonly at: 'once' | 'later'; readonly why: string } | { readonly kind: 'over' };
+type End =
+  | { readonly kind: 'again'; readonly at: 'once' | 'later'; readonly why: string }
+  | { readonly kind: 'token ended'; readonly why: string };
 
 /**
  * The stream of updates, read by fetch: an EventSource cannot send a token. Resumes after the last id, so no update is lost or comes twice across a cut; where
@@ -59,10 +62,15 @@ export class StreamClient {
     let failures = 0;
     this.state.value = { kind: 'connecting' };
     while (!signal.aborted) {
-      const end = await this.connect(path, signal, () => {
+      const token = this.rest.token ?? '';
+      let end = await this.connect(path, signal, () => {
         failures = 0;
       });
-      if (end.kind === 'over' || signal.aborted) break;
+      if (signal.aborted) break;
+      if (end.kind === 'token ended') {
+        if (!(await this.events.onTokenEnd(token, end.why)) || signal.aborted) break;
+        end = { kind: 'again', at: 'once', why: 'the token was renewed' };
+      }
       this.state.value = { kind: 'waiting', why: end.why };
       const waitMs = end.at === 'once' && failures === 0 ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** failures);
       failures += 1;
@@ -94,7 +102,7 @@ export class StreamClient {
       const answer = await this.rest.ask(path, { accept: 'text/event-stream', ...from }, abort.signal);
       if (answer.status !== 200) {
         const problem = await problemOf(answer);
-        if (problem.status === 401) return this.tokenEnded('The token of this tab is not accepted any more.');
+        if (problem.status === 401) return { kind: 'token ended', why: 'The token of this tab is not accepted any more.' };
         return { kind: 'again', at: 'later', why: problem.detail };
       }
       opened();
@@ -152,14 +160,9 @@ export class StreamClient {
   }
 
   private shutdown(reason: string): End {
-    if (reason === 'token_expired') return this.tokenEnded('The token has expired.');
-    if (reason === 'token_revoked') return this.tokenEnded('The token was revoked.');
+    if (reason === 'token_expired') return { kind: 'token ended', why: 'The token has expired.' };
+    if (reason === 'token_revoked') return { kind: 'token ended', why: 'The token was revoked.' };
     return { kind: 'again', at: 'once', why: reason === 'draining' ? 'the service restarts' : 'the service closed the stream' };
-  }
-
-  private tokenEnded(why: string): End {
-    this.events.onTokenEnd(why);
-    return { kind: 'over' };
   }
 }
 

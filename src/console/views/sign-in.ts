@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import type { Session } from '../state/session.ts';
 
@@ -7,25 +7,60 @@ interface SignInProps {
   readonly why: string | undefined;
 }
 
-/** Asks for a token. The field is read once, by the button; the token is kept for this tab only. */
+/** `reading`: the service has not said yet whether an issuer signs readers in. */
+type Issuer = { readonly kind: 'reading' } | { readonly kind: 'none' } | { readonly kind: 'named'; readonly host: string };
+
+/** Sign-in by the issuer where there is one, else by a token. */
 export function SignIn({ session, why }: SignInProps) {
   const [fault, setFault] = useState<string | undefined>(why);
   const [busy, setBusy] = useState(false);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const token = new FormData(event.target as HTMLFormElement).get('token');
+  const [issuer, setIssuer] = useState<Issuer>({ kind: 'reading' });
+  useEffect(() => setFault(why), [why]);
+  useEffect(() => {
+    void session.issuer
+      .settings()
+      .then((found) => setIssuer(found === undefined ? { kind: 'none' } : { kind: 'named', host: new URL(found.issuer).host }));
+  }, [session]);
+  const during = async (work: Promise<string | undefined>) => {
     setBusy(true);
-    setFault(await session.signIn(String(token ?? '')));
+    setFault(await work);
     setBusy(false);
   };
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const token = new FormData(event.target as HTMLFormElement).get('token');
+    void during(session.signIn(String(token ?? '')));
+  };
+  const token = tokenForm({ submit, busy, main: issuer.kind === 'none' });
   return html`<main class="sign-in">
-    <form onSubmit=${submit}>
-      <h1>Tidemark</h1>
-      <label for="token">Token</label>
-      <input id="token" name="token" type="password" autocomplete="off" spellcheck=${false} autofocus required aria-describedby="token-note" />
-      <p id="token-note" class="soft">It is kept for this tab only. <code>tidemark token add</code> makes one.</p>
+    <section class="sign-in-sheet" aria-labelledby="sign-in-title">
+      <h1 id="sign-in-title">Tidemark</h1>
       ${fault !== undefined && html`<p class="fault" role="alert">${fault}</p>`}
-      <button class="main" type="submit" disabled=${busy}>${busy ? 'Signing in …' : 'Sign in'}</button>
-    </form>
+      ${issuer.kind === 'none' && token}
+      ${
+        issuer.kind === 'named' &&
+        html`<button class="main" disabled=${busy} autofocus onClick=${() => void during(session.signInAtIssuer())}>
+            ${busy ? 'Signing in …' : `Sign in with ${issuer.host}`}
+          </button>
+          <details><summary>Use a token instead</summary>${token}</details>`
+      }
+    </section>
   </main>`;
+}
+
+interface TokenForm {
+  readonly submit: (event: SubmitEvent) => void;
+  readonly busy: boolean;
+  /** Whether this is the one way to sign in. */
+  readonly main: boolean;
+}
+
+/** The field is read once, by the button; the token is kept for this tab only. */
+function tokenForm({ submit, busy, main }: TokenForm) {
+  return html`<form onSubmit=${submit}>
+    <label for="token">Token</label>
+    <input id="token" name="token" type="password" autocomplete="off" spellcheck=${false} autofocus=${main} required aria-describedby="token-note" />
+    <p id="token-note" class="soft">It is kept for this tab only. <code>tidemark token add</code> makes one.</p>
+    <button class=${main ? 'main' : ''} type="submit" disabled=${busy}>${busy ? 'Signing in …' : 'Sign in'}</button>
+  </form>`;
 }

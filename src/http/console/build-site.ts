@@ -34,6 +34,8 @@ const packages: readonly PackageFiles[] = [
   { name: 'htm', imports: { htm: 'dist/htm.module.js' } },
   { name: '@preact/signals-core', imports: { '@preact/signals-core': 'dist/signals-core.module.js' } },
   { name: 'uplot', imports: { uplot: 'dist/uPlot.esm.js' }, style: 'dist/uPlot.min.css' },
+  // Only sign-in by an issuer needs it, which fetches it then: it is as large as a third of the page.
+  { name: 'oauth4webapi', imports: { oauth4webapi: 'build/index.js' } },
 ];
 
 const types: Readonly<Record<string, string>> = {

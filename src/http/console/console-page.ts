@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 
-/** The one HTML page of the console, and the headers that only it has. */
+/** The one HTML page of the console. */
 export interface PageText {
   readonly html: string;
-  readonly policy: string;
+  /** SHA-256 of the one script that stands inline, in base64. */
+  readonly inlineHash: string;
 }
 
 interface PageParts {
@@ -35,17 +36,20 @@ export function consolePage({ root, imports, styles, modules, demo }: PageParts)
     `<script type="module" src="${root}/main.ts"></script></head>`,
     '<body><noscript>The console needs JavaScript. <a href="/docs">REST is described here.</a></noscript><div id="console"></div></body></html>',
   ].join('\n');
-  return { html, policy: policyFor(map) };
+  return { html, inlineHash: hash('sha256', map, 'base64') };
 }
 
-/** No inline script or style but the map, no eval, no frame, no form that leaves the page, no text that becomes markup (trusted types). */
-function policyFor(map: string): string {
+/**
+ * No inline script or style but the map, no eval, no frame, no form that leaves the page, no text that becomes markup (trusted types). `askable`: the origins
+ * that the page may ask beside this service.
+ */
+export function policyOf({ inlineHash }: PageText, askable: readonly string[]): string {
   return [
     "default-src 'none'",
-    `script-src 'self' 'sha256-${hash('sha256', map, 'base64')}'`,
+    `script-src 'self' 'sha256-${inlineHash}'`,
     "style-src 'self'",
     "img-src 'self'",
-    "connect-src 'self'",
+    ["connect-src 'self'", ...askable].join(' '),
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

@@ -4,6 +4,20 @@ import type { Log } from '../../observability/log.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { BuiltSite } from './build-site.ts';
+import { ConsoleSignIn, type ConsoleSignInOptions } from './console-sign-in.ts';
+
+interface ConsoleSiteDeps {
+  /** Asks the issuer. */
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface ConsoleSiteOptions {
+  readonly demo?: boolean;
+  /** Left out where no issuer signs readers in. */
+  readonly signIn?: ConsoleSignInOptions;
+}
 
 const buildWithinMs = 60_000;
 
@@ -12,25 +26,32 @@ const buildWithinMs = 60_000;
  * service itself never does, and works the same without it.
  */
 export class ConsoleSite {
+  readonly signIn: ConsoleSignIn;
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly demo: boolean;
   private built: Promise<BuiltSite | undefined> | undefined;
 
-  constructor({ clock, log, demo = false }: { readonly clock: Clock; readonly log: Log; readonly demo?: boolean }) {
-    this.clock = clock;
-    this.log = log;
-    this.demo = demo;
+  constructor(deps: ConsoleSiteDeps, options: ConsoleSiteOptions = {}) {
+    this.clock = deps.clock;
+    this.log = deps.log;
+    this.demo = options.demo === true;
+    this.signIn = new ConsoleSignIn(deps, options.signIn);
   }
 
   start(): void {
     this.built ??= this.build();
+    this.signIn.start();
+  }
+
+  stop(): void {
+    this.signIn.stop();
   }
 
   /** Undefined: it could not be made, and the log has the reason. */
   site(): Promise<BuiltSite | undefined> {
-    this.start();
-    return this.built ?? Promise.resolve(undefined);
+    this.built ??= this.build();
+    return this.built;
   }
 
   private async build(): Promise<BuiltSite | undefined> {

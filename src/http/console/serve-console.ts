@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendMissing, sendProblem } from '../send-answer.ts';
+import { policyOf } from './console-page.ts';
 import type { ConsoleSite } from './console-site.ts';
 
 const forGood = 'public, max-age=31536000, immutable';
@@ -11,6 +12,9 @@ const forGood = 'public, max-age=31536000, immutable';
 export function serveConsole(server: FastifyInstance, site: ConsoleSite): void {
   server.get('/', (_request, reply) => reply.redirect('/console', 302));
   server.get('/console', (_request, reply) => sendPage(site, reply));
+  server.get('/console/sign-in.json', (_request, reply) =>
+    reply.header('cache-control', 'no-store').send(site.signIn.document()),
+  );
   server.get('/console/*', (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
     if (/^\/console\/(?:app|pkg)\//.test(path)) return sendFile(site, path, request, reply);
@@ -25,7 +29,7 @@ async function sendPage(site: ConsoleSite, reply: FastifyReply): Promise<Fastify
   if (built === undefined) return notMade(reply);
   return reply
     .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', built.page.policy)
+    .header('content-security-policy', policyOf(built.page, site.signIn.origins()))
     .header('cross-origin-opener-policy', 'same-origin')
     .send(built.page.html);
 }
