@@ -59,6 +59,7 @@ export const placeAccountBody = z
   })
   .superRefine(checkAccountRules)
   .meta({ id: 'PlaceOrderRequest', description: 'Equity or option order request' });
+export type PlaceAccountBody = z.input<typeof placeAccountBody>;
 
 /** `POST /v1/predictions/orders` (docs/platform-assumptions.md, "Prediction orders"). */
 export const placePredictionBody = z
@@ -87,6 +88,7 @@ export const placePredictionBody = z
     belongs(context, 'expireTime', body.expireTime, timeInForce === 'gtd', `time in force ${timeInForce}`);
   })
   .meta({ id: 'PlacePredictionOrderRequest', description: 'Prediction order request' });
+export type PlacePredictionBody = z.input<typeof placePredictionBody>;
 
 /** `PATCH /v1/predictions/orders/{orderId}`: specification, "Replace prediction order request". */
 export const replaceBody = z

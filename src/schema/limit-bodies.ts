@@ -61,6 +61,7 @@ export const limitList = z
     ),
   })
   .meta({ id: 'LimitList', description: 'What places and replaces are held to: every row that matches a command holds' });
+export type LimitLine = z.infer<typeof limitList>['items'][number];
 
 export function parseLimitsChange(
   body: unknown,

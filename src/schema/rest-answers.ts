@@ -131,6 +131,7 @@ const commandFields = z.object({
 });
 
 export const commandAnswer = commandFields.meta({ id: 'Command', description: 'A command and where it stands' });
+export type CommandDocument = z.infer<typeof commandAnswer>;
 
 const ofAttempt = { at: instant, attemptId: z.string(), number: z.int().positive() };
 
@@ -260,6 +261,7 @@ const exposureRow = z
 export const exposureList = z
   .object({ items: z.array(exposureRow) })
   .meta({ id: 'ExposureList', description: 'Open and unresolved as if live' });
+export type ExposureLine = z.infer<typeof exposureRow>;
 
 const haltScope = z
   .discriminatedUnion('kind', [
@@ -294,6 +296,7 @@ export const haltEvent = z
   .meta({ id: 'HaltEvent', description: 'A halt that was raised, or cleared' });
 
 export type HaltChange = z.infer<typeof haltEvent>;
+export type HaltDocument = z.infer<typeof halt>;
 
 const sweptCancel = {
   commandId: z.string().optional(),
@@ -327,6 +330,7 @@ export const approvalAnswer = z
 export const approvalList = z
   .object({ items: z.array(approval) })
   .meta({ id: 'ApprovalList', description: 'What waits for a second principal' });
+export type ApprovalDocument = z.infer<typeof approval>;
 
 const sweptOrder = z
   .object({ accountId: z.string(), stream, orderId: z.string(), ...sweptCancel })
@@ -367,6 +371,7 @@ export const cancelAllAnswer = z
       .describe('Accounts of which nothing was cancelled'),
   })
   .meta({ id: 'CancelAllResult', description: 'A cancel for each open order' });
+export type CancelAllDocument = z.infer<typeof cancelAllAnswer>;
 
 export const reconcileAnswer = z
   .object({

@@ -13,6 +13,12 @@ interface DeedProps {
   readonly danger?: boolean;
   /** Further fields, between the text and the reason. */
   readonly children?: unknown;
+  /** False: the service takes no reason for this deed, so none is asked for. */
+  readonly asksReason?: boolean;
+  /** False: the further fields do not say a deed yet. */
+  readonly ready?: boolean;
+  /** Words for an answer that is not what was asked for, where the service's own are not enough. */
+  readonly explain?: (answer: Exclude<Answer<unknown>, { kind: 'ok' }>) => string | undefined;
   /** Does it, with the reason that was given. */
   readonly run: (reason: string) => Promise<Answer<unknown>>;
   /** After it was done: with its answer. */
@@ -21,14 +27,16 @@ interface DeedProps {
 }
 
 /** Asks for a reason, and for the name of the thing where a slip would be costly; then does the deed once, and says why where it is refused. */
-export function DeedDialog({ title, text, typed, label, danger, children, run, done, close }: DeedProps) {
+export function DeedDialog(props: DeedProps) {
+  const { title, text, typed, label, danger, children, asksReason = true, explain, run, done, close } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<string | undefined>(undefined);
   const [name, setName] = useState('');
   const [reason, setReason] = useState('');
   useEffect(() => dialog.current?.showModal(), []);
-  const ready = reason.trim() !== '' && (typed === undefined || name === typed) && !busy;
+  const ready =
+    props.ready !== false && (!asksReason || reason.trim() !== '') && (typed === undefined || name === typed) && !busy;
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (!ready) return;
@@ -36,7 +44,7 @@ export function DeedDialog({ title, text, typed, label, danger, children, run, d
     setFault(undefined);
     const answer = await run(reason.trim());
     setBusy(false);
-    if (answer.kind !== 'ok') return setFault(sentenceOf(answer));
+    if (answer.kind !== 'ok') return setFault(explain?.(answer) ?? sentenceOf(answer));
     done(answer);
     dialog.current?.close();
   };
@@ -51,9 +59,12 @@ export function DeedDialog({ title, text, typed, label, danger, children, run, d
           <input value=${name} autocomplete="off" spellcheck=${false} onInput=${(event: InputEvent) => setName((event.target as HTMLInputElement).value)} />
         </label>`
       }
-      <label>Reason, for the record
-        <input value=${reason} maxlength="500" required onInput=${(event: InputEvent) => setReason((event.target as HTMLInputElement).value)} />
-      </label>
+      ${
+        asksReason &&
+        html`<label>Reason, for the record
+          <input value=${reason} maxlength="500" required onInput=${(event: InputEvent) => setReason((event.target as HTMLInputElement).value)} />
+        </label>`
+      }
       ${fault !== undefined && html`<p class="fault" role="alert">${fault}</p>`}
       <div class="deeds">
         <button type="submit" class=${danger === true ? 'danger' : 'main'} disabled=${!ready}>${busy ? 'Working …' : label}</button>

@@ -33,6 +33,13 @@ function stepOf(update: OrderUpdate, before: OrderUpdate | undefined): Step {
   };
 }
 
+/** The fields that differ between two states of one order, without the time and the platform's own word for a status that changed. */
+export function changesBetween(before: NormalisedOrder, after: NormalisedOrder): Change[] {
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changes = fields.map((field) => ({ field, from: valueIn(before, field), to: valueIn(after, field) }));
+  return changes.filter(({ field, from, to }) => from !== to && field !== 'updatedAt' && field !== 'statusRaw');
+}
+
 /** A first revision changes every field; these are the ones that say the order. */
 const firstFields = ['status', 'orderType', 'timeInForce', 'quantity', 'price', 'stopPrice', 'cumQty'] as const;
 

@@ -13,6 +13,7 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { OrderHistory } from '../state/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/order-row.ts';
 import { ladderOf } from '../state/version-ladder.ts';
+import { OrderDeeds } from './order-deeds.ts';
 import { VersionLadder } from './version-ladder.ts';
 
 interface OrderPageProps {
@@ -40,7 +41,9 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
   if (shown.kind === 'missing')
     return html`<p class="alone">There is no such order, or this token may not see it. <${Link} to=${home}>To the orders<//></p>`;
   return html`<article class="order">
-    ${headOf(shown.order)} ${termsOf(shown.order, state.ports.nowMs())}
+    ${headOf(shown.order)}
+    <${OrderDeeds} state=${state} order=${shown.order} />
+    ${termsOf(shown.order, state.ports.nowMs())}
     <h2>Versions</h2>
     <${VersionLadder} steps=${ladderOf(shown.updates)} cut=${shown.cut} nowMs=${state.ports.nowMs()} />
   </article>`;
