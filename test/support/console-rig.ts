@@ -31,6 +31,10 @@ export class ConsoleRig {
   };
   /** Answers by path and query, with the method before it where it is not GET; one that is missing is 404. */
   readonly answers = new Map<string, { status: number; body: unknown }>();
+  /** Requests without an answer, in the words of `answers`: the connection is cut. */
+  readonly away = new Set<string>();
+  /** Requests whose answer is as old as the request, and comes later. */
+  readonly held = new Map<string, Promise<void>>();
   /** Tokens that are accepted; undefined: none is needed. */
   tokens: string[] | undefined;
   kept: string | undefined;
@@ -136,7 +140,10 @@ export class ConsoleRig {
       return plain(401, { code: 'INVALID_TOKEN', detail: 'no' });
     if (path.startsWith('/v1/stream'))
       return { ...plain(200, undefined), body: this.openStream(headers['last-event-id'], signal) };
-    const answer = this.answers.get(method === 'GET' ? path : `${method} ${path}`);
+    const words = method === 'GET' ? path : `${method} ${path}`;
+    if (this.away.has(words)) throw new Error('cut');
+    const answer = this.answers.get(words);
+    await this.held.get(words);
     return plain(answer?.status ?? 404, answer?.body ?? { code: 'NOT_FOUND', detail: 'no' });
   }
 

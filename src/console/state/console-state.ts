@@ -1,6 +1,7 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
 import type { HaltChange } from '../../schema/rest-answers.ts';
+import type { CancelAllRun } from './cancel-all-run.ts';
 import { Listeners } from './listeners.ts';
 import { type LoadEnd, loadOrders } from './load-orders.ts';
 import { OrderStore } from './order-store.ts';
@@ -9,6 +10,8 @@ import { Rest } from './rest.ts';
 import { Session } from './session.ts';
 import { StatusWatch } from './status-watch.ts';
 import { StreamClient } from './stream-client.ts';
+import { Ticket } from './ticket.ts';
+import type { TicketFields } from './ticket-body.ts';
 import { UpdateRate } from './update-rate.ts';
 
 export type LoadState = { readonly kind: 'reading' } | LoadEnd;
@@ -45,6 +48,9 @@ export class ConsoleState {
   readonly updates = new Listeners<OrderUpdate>();
   readonly outcomes = new Listeners<CommandOutcome>();
   readonly halts = new Listeners<HaltChange>();
+  /** The newest cancel-all of this tab, until the reader dismisses it. */
+  readonly cancelAll: Signal<CancelAllRun | undefined> = signal<CancelAllRun | undefined>(undefined);
+  private ticket: Ticket | undefined;
   private readonly rate = new UpdateRate();
   private signedIn = new AbortController();
   private reading = new AbortController();
@@ -74,6 +80,13 @@ export class ConsoleState {
       else if (kind === 'signed-out') this.close();
     });
     await this.session.start();
+  }
+
+  /** The ticket that is not sent yet: it stays, with its key, while the reader looks at other screens. A new one where there is none. */
+  openTicket(prefilled: Partial<TicketFields>): Ticket {
+    if (this.ticket === undefined || this.ticket.progress.peek().kind === 'sent') this.ticket = new Ticket(this, prefilled);
+    else this.ticket.set(prefilled);
+    return this.ticket;
   }
 
   /** Reads orders that are over, once, up to a bound. */
@@ -112,6 +125,8 @@ export class ConsoleState {
     this.openOrders.value = { kind: 'reading' };
     this.reset.value = undefined;
     this.status.forget();
+    this.ticket = undefined;
+    this.cancelAll.value = undefined;
   }
 
   private async readOpen(): Promise<void> {

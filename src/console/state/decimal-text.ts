@@ -21,6 +21,16 @@ export function compareDecimals(a: string | undefined, b: string | undefined): n
   return left < right ? -1 : 1;
 }
 
+/** The sum of two amounts, in the shortest plain text; undefined where one of them is no plain decimal. */
+export function addDecimals(a: string, b: string): string | undefined {
+  const [left, right] = [unitsOf(a), unitsOf(b)];
+  if (left === undefined || right === undefined) return undefined;
+  const sum = left + right;
+  const digits = String(sum < 0n ? -sum : sum).padStart(places + 1, '0');
+  const fraction = digits.slice(-places).replace(/0+$/, '');
+  return `${sum < 0n ? '-' : ''}${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
 /** How much of `whole` is `part`, in thousandths from 0 to 1000. Only the whole of it is 1000, and only nothing is 0. */
 export function thousandthsOf(part: string, whole: string): number {
   const [some, all] = [unitsOf(part), unitsOf(whole)];

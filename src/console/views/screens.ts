@@ -3,6 +3,7 @@ import { html } from '../parts/html.ts';
 import { lazyView } from '../parts/lazy-view.ts';
 import { addressOf, blotterAddress, type ScreenName } from '../state/address.ts';
 import { viewOf } from '../state/blotter-view.ts';
+import { mayCommand } from '../state/order-deeds.ts';
 import type { Scope, Session } from '../state/session.ts';
 import { Blotter } from './blotter.ts';
 import { OrderPage } from './order-page.ts';
@@ -12,6 +13,8 @@ import type { ScreenProps } from './screen-props.ts';
 export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) => VNode>>> = {
   blotter: ({ state, query }) => html`<${Blotter} state=${state} view=${viewOf(query)} />`,
   order: ({ state, params: { stream, orderId } }) => html`<${OrderPage} state=${state} stream=${stream} orderId=${orderId} />`,
+  risk: lazyView(async () => (await import('./risk.ts')).Risk),
+  ticket: lazyView(async () => (await import('./place.ts')).Place),
   accounts: lazyView(async () => (await import('./accounts-page.ts')).AccountsPage),
   pipeline: lazyView(async () => (await import('./pipeline-page.ts')).PipelinePage),
   quarantine: lazyView(async () => (await import('./quarantine-page.ts')).QuarantinePage),
@@ -27,12 +30,16 @@ interface NavigationEntry {
   readonly names: readonly (ScreenName | 'unknown')[];
   /** Any one of them; a reader without sees no link. */
   readonly needs: readonly Scope[];
+  /** Only where orders can be placed at all. */
+  readonly commands?: true;
   /** There only in the demo. */
   readonly demo?: true;
 }
 
 const entries: readonly NavigationEntry[] = [
   { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
+  { label: 'Place', address: addressOf('ticket'), names: ['ticket'], needs: ['orders:write'], commands: true },
+  { label: 'Risk', address: addressOf('risk'), names: ['risk'], needs: ['orders:read', 'ops:read'] },
   { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
   { label: 'Pipeline', address: addressOf('pipeline'), names: ['pipeline'], needs: ['ops:read'] },
   { label: 'Quarantine', address: addressOf('quarantine'), names: ['quarantine', 'quarantined'], needs: ['ops:read'] },
@@ -41,5 +48,8 @@ const entries: readonly NavigationEntry[] = [
 
 /** The screens that this reader may open. */
 export function navigation(session: Session, inDemo: boolean): readonly NavigationEntry[] {
-  return entries.filter(({ needs, demo }) => needs.some((scope) => session.may(scope)) && (demo !== true || inDemo));
+  return entries.filter(
+    ({ needs, demo, commands }) =>
+      needs.some((scope) => session.may(scope)) && (demo !== true || inDemo) && (commands !== true || mayCommand(session)),
+  );
 }

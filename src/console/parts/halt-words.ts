@@ -1,0 +1,18 @@
+const causes: Readonly<Record<string, string>> = {
+  unresolved: 'too many outcomes are not known',
+  late_landing: 'an order landed late',
+  rate: 'too many orders in a short time',
+  operator: 'by a person, for every account',
+  account_operator: 'by a person',
+  commits_lost: 'the database lost changes',
+};
+
+/** Why a halt was raised, as people read it. */
+export function haltCauseText(cause: string): string {
+  return causes[cause] ?? cause.replaceAll('_', ' ');
+}
+
+/** The name of a scope; it is typed to confirm a deed. */
+export function scopeText(accountId: string | undefined): string {
+  return accountId ?? 'all accounts';
+}

@@ -1,0 +1,64 @@
+import { useState } from 'preact/hooks';
+import type { ApprovalDocument } from '../../schema/rest-answers.ts';
+import { DeedDialog } from '../parts/deed-dialog.ts';
+import { scopeText } from '../parts/halt-words.ts';
+import { html } from '../parts/html.ts';
+import { outcomeText } from '../parts/outcome-text.ts';
+import { timeText } from '../parts/time-text.ts';
+import { usePolled } from '../parts/use-polled.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import type { RiskWatch } from '../state/risk-watch.ts';
+
+interface ApprovalsProps {
+  readonly state: ConsoleState;
+  readonly watch: RiskWatch;
+  readonly done: (note: string | undefined) => void;
+}
+
+/** Deeds that wait for a second person. Without four eyes there are none, and nothing is shown. */
+export function Approvals({ state, watch, done }: ApprovalsProps) {
+  const { value, fault } = usePolled(watch.approvals);
+  const [asked, setAsked] = useState<ApprovalDocument | undefined>(undefined);
+  if (fault !== undefined) return html`<p class="fault" role="alert">The approvals could not be read. ${fault}</p>`;
+  if (value === undefined || value.items.length === 0) return undefined;
+  return html`<h2>Waiting for a second person</h2>
+    <div class="panel"><table class="list">
+      <thead><tr><th scope="col">Deed</th><th scope="col">Asked for by</th><th scope="col">Until</th><th scope="col"><span class="unseen">Deeds</span></th></tr></thead>
+      <tbody>${value.items.map((each) => lineOf(each, state, () => setAsked(each)))}</tbody>
+    </table></div>
+    ${
+      asked !== undefined &&
+      html`<${DeedDialog}
+        title=${`Approve: ${deedText(asked)}?`}
+        text=${`${asked.by} gave this reason: ${asked.reason}. Your approval does it.`}
+        label="Approve"
+        run=${(reason: string) => state.rest.send('POST', `/v1/approvals/${asked.approvalId}/approve`, { body: { reason } })}
+        done=${() => done(`Approved and done: ${deedText(asked)}.`)}
+        close=${() => setAsked(undefined)}
+      />`
+    }`;
+}
+
+function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, ask: () => void) {
+  const { approvalId, by, reason, requestedAt, expiresAt } = approval;
+  const current = session.state.peek();
+  const isMine = current.kind === 'open' && current.rights.principal === by;
+  const nowMs = ports.nowMs();
+  return html`<tr key=${approvalId}>
+    <th scope="row">${deedText(approval)}</th>
+    <td>${by}, ${timeText(requestedAt, nowMs)}<br /><span class="soft">${reason}</span></td>
+    <td>${timeText(expiresAt, nowMs)}</td>
+    <td>${
+      isMine
+        ? html`<span class="soft">asked for by you: another person has to approve</span>`
+        : session.may('ops:write') &&
+          html`<button aria-label=${`Approve: ${deedText(approval)}`} onClick=${ask}>Approve …</button>`
+    }</td>
+  </tr>`;
+}
+
+function deedText({ deed, accountId }: ApprovalDocument): string {
+  if (deed.kind === 'resume') return `resume placing on ${scopeText(accountId)}`;
+  if (deed.kind === 'settle') return `settle command ${String(deed['commandId'])}: ${outcomeText(String(deed['outcome']))}`;
+  return `change limits of ${scopeText(accountId)}: ${JSON.stringify(deed['change'])}`;
+}

@@ -1,0 +1,75 @@
+import { useState } from 'preact/hooks';
+import type { ExposureLine } from '../../schema/rest-answers.ts';
+import { html } from '../parts/html.ts';
+import { Link } from '../parts/link.ts';
+import { staleNote, waitingNote } from '../parts/polled-notes.ts';
+import { timeText } from '../parts/time-text.ts';
+import { usePolled } from '../parts/use-polled.ts';
+import { sideText } from '../parts/words.ts';
+import { addressOf, blotterAddress } from '../state/address.ts';
+import { defaultView } from '../state/blotter-view.ts';
+import { addDecimals } from '../state/decimal-text.ts';
+import { directionOf } from '../state/order-row.ts';
+import type { RiskWatch } from '../state/risk-watch.ts';
+
+const mostLines = 500;
+
+/** Open orders by account, instrument and side, and what would be added if every command without a known outcome were live. */
+export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly nowMs: number }) {
+  const exposure = usePolled(watch.exposure);
+  const [text, setText] = useState('');
+  const { value } = exposure;
+  return html`<div class="screen-head">
+      <h2>Exposure</h2>
+      ${value !== undefined && html`<span class="soft">as of ${timeText(new Date(value.atMs).toISOString(), nowMs)}</span>`}
+      <input class="head-end" type="search" aria-label="Account or instrument" placeholder="Account or instrument" value=${text} maxlength="128" onInput=${(event: InputEvent) => setText((event.target as HTMLInputElement).value)} />
+    </div>
+    ${staleNote(exposure)}
+    <div class="panel">${value === undefined ? waitingNote(exposure, 'the exposure') : tableOf(value.items, text.trim().toLowerCase())}</div>`;
+}
+
+function tableOf(all: readonly ExposureLine[], wanted: string) {
+  const lines = all.filter(({ accountId, symbol, outcome = '' }) =>
+    `${accountId} ${symbol} ${outcome}`.toLowerCase().includes(wanted),
+  );
+  if (lines.length === 0) {
+    const why = all.length === 0 ? 'No open order, and no command without a known outcome.' : 'Nothing matches.';
+    return html`<p class="hint panel-body">${why}</p>`;
+  }
+  return html`<table class="list">
+        <thead><tr>
+          <th scope="col">Account</th><th scope="col">Instrument</th><th scope="col">Side</th>
+          <th scope="col" class="number">Open orders</th><th scope="col" class="number">Quantity</th>
+          <th scope="col" class="number">Outcome not known</th><th scope="col" class="number">Quantity</th>
+          <th scope="col" class="number" title="Open orders, and commands without a known outcome as if they were live">All, as if live</th>
+        </tr></thead>
+        <tbody>${lines.slice(0, mostLines).map(lineOf)}</tbody>
+      </table>
+    ${lines.length > mostLines && html`<p class="hint panel-body">${lines.length - mostLines} more lines; search to narrow them.</p>`}`;
+}
+
+function lineOf(line: ExposureLine) {
+  const {
+    accountId,
+    stream,
+    symbol,
+    outcome = '',
+    side,
+    openOrders,
+    openQuantity,
+    unresolvedCommands,
+    unresolvedQuantity,
+  } = line;
+  const direction = directionOf(side);
+  const orders = blotterAddress({ ...defaultView, stream, account: accountId, symbol, side: direction });
+  return html`<tr key=${[accountId, stream, symbol, outcome, side].join(' ')}>
+    <td>${accountId}</td>
+    <td>${symbol === '' ? html`<span class="soft">not known</span>` : `${symbol} ${outcome}`.trim()}</td>
+    <td><span class=${`side ${direction}`}>${sideText(side)}</span></td>
+    <td class="number">${openOrders > 0 ? html`<${Link} to=${orders}>${openOrders}<//>` : '–'}</td>
+    <td class="number">${openQuantity}</td>
+    <td class="number">${unresolvedCommands > 0 ? html`<${Link} class="doubt" to=${addressOf('commands')}>${unresolvedCommands}<//>` : '–'}</td>
+    <td class="number">${unresolvedCommands > 0 ? unresolvedQuantity : '–'}</td>
+    <td class="number"><b>${addDecimals(openQuantity, unresolvedQuantity) ?? '–'}</b></td>
+  </tr>`;
+}

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { OrderDeed, orderDeeds } from '../../src/console/state/order-deeds.ts';
+import { prefilledBy } from '../../src/console/state/ticket.ts';
+import { fieldOfPath, requestOf } from '../../src/console/state/ticket-body.ts';
+import { changesBetween } from '../../src/console/state/version-ladder.ts';
+import { ConsoleRig, listedOf, updateOf } from '../support/console-rig.ts';
+
+const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
+
+async function started(prepare: (rig: ConsoleRig) => void = () => undefined) {
+  const rig = new ConsoleRig();
+  prepare(rig);
+  await rig.state.start();
+  await rig.settle();
+  return rig;
+}
+
+const sent = (rig: ConsoleRig, method: string) => rig.asked.filter((asked) => asked.method === method);
+const keyOf = ({ headers }: ConsoleRig['asked'][number]) => headers['idempotency-key'];
+
+function filled(rig: ConsoleRig) {
+  const ticket = rig.state.openTicket({});
+  ticket.set({ accountId: 'ACC-1', symbol: ' AAPL ', quantity: '5', price: '1.10' });
+  return ticket;
+}
+
+describe('a ticket', () => {
+  it('sends the exact body of the preview, once for two clicks', async () => {
+    const rig = await started((each) => each.answers.set('POST /v1/orders', { status: 202, body: { commandId } }));
+    const ticket = filled(rig);
+    const { body } = requestOf(ticket.fields.value);
+    await Promise.all([ticket.send(), ticket.send()]);
+    expect(sent(rig, 'POST').map((asked) => asked.body)).toEqual([body]);
+    expect(body).toEqual({
+      ...{ accountId: 'ACC-1', symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', timeInForce: 'DAY', price: '1.10' },
+    });
+    expect(ticket.progress.value).toEqual({ kind: 'sent', commandId });
+  });
+
+  it('asks again with the same key and body when no answer comes, stays locked meanwhile, and keeps its key on other screens', async () => {
+    const rig = await started();
+    rig.away.add('POST /v1/orders');
+    const ticket = filled(rig);
+    const sending = ticket.send();
+    await rig.settle();
+    await rig.pass(500);
+    await rig.pass(2_000);
+    await sending;
+    expect([ticket.progress.value.kind, sent(rig, 'POST').length]).toEqual(['away', 3]);
+    ticket.set({ quantity: '500' });
+    expect([ticket.fields.value.quantity, rig.state.openTicket({ quantity: '500' })]).toEqual(['5', ticket]);
+    rig.away.clear();
+    rig.answers.set('POST /v1/orders', { status: 200, body: { commandId } });
+    await ticket.send();
+    expect(ticket.progress.value).toEqual({ kind: 'sent', commandId });
+    expect(new Set(sent(rig, 'POST').map(keyOf))).toEqual(new Set([ticket.key]));
+    expect(new Set(sent(rig, 'POST').map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(rig.state.openTicket({}).key).not.toBe(ticket.key);
+  });
+
+  it('shows each fault of the service beside its field, and goes on under its key', async () => {
+    const faults = [
+      { path: 'qty', message: 'must be greater than zero' },
+      { path: 'legs[1].symbol', message: 'must be a symbol' },
+      { path: 'currency', message: 'is odd' },
+    ];
+    const rig = await started((each) =>
+      each.answers.set('POST /v1/orders', { status: 400, body: { code: 'INVALID_ORDER', detail: 'see faults', faults } }),
+    );
+    const ticket = filled(rig);
+    await ticket.send();
+    expect(ticket.progress.value).toEqual({
+      kind: 'refused',
+      why: 'currency is odd',
+      faults: new Map([
+        ['quantity', 'must be greater than zero'],
+        ['legs[1].symbol', 'must be a symbol'],
+      ]),
+    });
+    ticket.set({ quantity: '6' });
+    expect(ticket.progress.value).toEqual({ kind: 'open' });
+    await ticket.send();
+    expect(new Set(sent(rig, 'POST').map(keyOf)).size).toBe(1);
+  });
+
+  it('finds the command that an earlier request of the same key has made', async () => {
+    const rig = await started((each) => {
+      each.answers.set('POST /v1/orders', { status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED', detail: 'another body' } });
+      each.answers.set('/v1/commands?idempotencyKey=console-id-1', { status: 200, body: { items: [{ commandId }] } });
+    });
+    const ticket = filled(rig);
+    await ticket.send();
+    expect(ticket.progress.value).toEqual({ kind: 'sent', commandId });
+  });
+
+  it('sends only the fields that belong to its choices', async () => {
+    const ticket = filled(await started());
+    ticket.set({ type: 'MARKET', stopPrice: '3', reference: 'mine' });
+    expect(requestOf(ticket.fields.value).body).not.toHaveProperty('price');
+    ticket.setKind('option');
+    ticket.set({ legs: [{ symbol: 'AAPL261218C00200000', side: 'SELL', ratioQty: '1', positionEffect: 'OPEN' }] });
+    expect(requestOf(ticket.fields.value).body).toMatchObject({ side: 'SELL', price: '1.10', clientId: 'mine' });
+    ticket.setKind('prediction');
+    expect(requestOf(ticket.fields.value)).toEqual({
+      path: '/v1/predictions/orders',
+      body: {
+        ...{ accountId: 'ACC-1', symbol: 'AAPL', outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'day' },
+        ...{ quantity: '5', price: '1.10', clientOrderRef: 'mine' },
+      },
+    });
+  });
+
+  it('begins with the words of its address that it knows', () => {
+    expect(prefilledBy(new URLSearchParams('kind=option&accountId=A-1&symbol=KO&price=<img>&quantity='))).toEqual({
+      ...{ kind: 'option', accountId: 'A-1', symbol: 'KO' },
+    });
+    expect(prefilledBy(new URLSearchParams('kind=__proto__'))).toEqual({});
+    expect([fieldOfPath('stopPx'), fieldOfPath('legs[0].side'), fieldOfPath('currency')]).toEqual([
+      ...['stopPrice', 'legs[0].side', undefined],
+    ]);
+  });
+});
+
+describe('a deed of an order', () => {
+  const seen = listedOf(updateOf({ stream: 'prediction', orderId: 'p 1', accountId: 'ACC-1', revision: 4 }));
+  const cancelPath = 'DELETE /v1/predictions/orders/p%201?accountId=ACC-1';
+
+  it('is for readers that may send commands, and for orders that are open', async () => {
+    const rig = await started();
+    const { session } = rig.state;
+    expect(orderDeeds(session, seen)).toEqual(['cancel', 'replace']);
+    expect(orderDeeds(session, listedOf(updateOf()))).toEqual(['cancel']);
+    expect(orderDeeds(session, listedOf(updateOf({ status: 'filled' })))).toEqual([]);
+    expect(orderDeeds((await started((each) => each.rights.scopes.splice(1, 1))).state.session, seen)).toEqual([]);
+    const off = await started((each) => {
+      each.rights.commands = 'off';
+    });
+    expect(orderDeeds(off.state.session, seen)).toEqual([]);
+  });
+
+  it('is done only to the revision that was seen; after a change the newer one has to be seen first, under the same key', async () => {
+    const rig = await started((each) =>
+      each.answers.set(cancelPath, { status: 412, body: { code: 'REVISION_MISMATCH', detail: 'it changed' } }),
+    );
+    const deed = new OrderDeed(rig.state, seen);
+    expect(await deed.cancel()).toMatchObject({ kind: 'problem', status: 412 });
+    const newer = listedOf(updateOf({ stream: 'prediction', orderId: 'p 1', accountId: 'ACC-1', revision: 7, cumQty: '60' }));
+    rig.answers.set('/v1/orders/prediction/p%201', { status: 200, body: newer });
+    const before = await deed.lookAgain();
+    expect(changesBetween(before?.order ?? seen.order, deed.seen.order)).toEqual([{ field: 'cumQty', from: '40', to: '60' }]);
+    rig.answers.set(cancelPath, { status: 200, body: { commandId } });
+    expect(await deed.cancel()).toMatchObject({ kind: 'ok' });
+    const [first, second] = sent(rig, 'DELETE');
+    expect([first?.headers['if-match'], second?.headers['if-match']]).toEqual(['"4"', '"7"']);
+    expect(first && keyOf(first)).toBe(second && keyOf(second));
+  });
+
+  it('replaces the terms that differ, and no others', async () => {
+    const rig = await started();
+    const { quantity, price } = seen.order.working;
+    await new OrderDeed(rig.state, seen).replace({ quantity: ` ${quantity} `, price: '0.5', stopPx: '' });
+    expect(price).not.toBe('0.5');
+    expect(sent(rig, 'PATCH').map(({ body }) => body)).toEqual([{ accountId: 'ACC-1', price: '0.5' }]);
+  });
+});
