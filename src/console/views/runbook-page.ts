@@ -9,18 +9,20 @@ import type { ScreenProps } from './screen-props.ts';
 
 /** The page of a doubt or an alert: its meaning, how to look, and what to do. */
 export function RunbookPage({ state, params: { runbook = '' } }: ScreenProps) {
+  const file = `/console/runbooks/${encodeURIComponent(runbook)}.md`;
   const [answer, setAnswer] = useState<Answer<string> | undefined>(undefined);
   useEffect(() => {
     const abort = new AbortController();
-    void state.rest
-      .get<string>(`/console/runbooks/${encodeURIComponent(runbook)}.md`, {}, abort.signal, (text) => text)
-      .then((read) => abort.signal.aborted || setAnswer(read));
+    void state.rest.get<string>(file, {}, abort.signal, (text) => text).then((read) => abort.signal.aborted || setAnswer(read));
     return () => abort.abort();
-  }, [state, runbook]);
+  }, [state, file]);
   if (answer === undefined) return html`<p class="alone" role="status">Reading the runbook …</p>`;
   if (answer.kind === 'problem' && answer.status === 404) return html`<p class="alone">There is no runbook of this name.</p>`;
   if (answer.kind !== 'ok') return html`<p class="alone" role="alert">${sentenceOf(answer)}</p>`;
-  return html`<article class="screen runbook">${blocksOf(answer.body).map(blockView)}</article>`;
+  return html`<article class="screen runbook">
+    <p class="crumb">Runbook / <a href=${file}>as plain text</a></p>
+    ${blocksOf(answer.body).map(blockView)}
+  </article>`;
 }
 
 function blockView(block: RunbookBlock): VNode {
@@ -30,7 +32,7 @@ function blockView(block: RunbookBlock): VNode {
     return block.ordered ? html`<ol>${items}</ol>` : html`<ul>${items}</ul>`;
   }
   const words = block.words.map(wordView);
-  if (block.kind === 'title') return html`<p class="crumb">Runbook</p><h1>${words}</h1>`;
+  if (block.kind === 'title') return html`<h1>${words}</h1>`;
   return block.kind === 'heading' ? html`<h2>${words}</h2>` : html`<p>${words}</p>`;
 }
 
