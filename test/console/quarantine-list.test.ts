@@ -26,9 +26,16 @@ describe('the rows in quarantine', () => {
       [pathOf()]: { items: rows(1, 100), next: 'c' },
       [pathOf('c')]: { items: rows(101, 130) },
     });
-    expect([ids().length, list.state.value.more]).toEqual([100, true]);
+    expect([ids().length, list.state.value.more]).toEqual([100, 'page']);
     await list.readMore(live);
-    expect([ids().at(-1), list.state.value.more]).toEqual(['130', false]);
+    expect([ids().at(-1), list.state.value.more]).toEqual(['130', 'none']);
+  });
+
+  it('end where a person needs a filter, and say so', async () => {
+    const { list, ids } = await listed({ [pathOf()]: { items: rows(1, 1_000), next: 'c' } });
+    expect([ids().length, list.state.value.more]).toEqual([1_000, 'too_many']);
+    await list.readMore(live);
+    expect(ids().length).toBe(1_000);
   });
 
   it('are read again as far as they were shown, and those that are gone are not chosen any more', async () => {

@@ -14,8 +14,8 @@ export interface QuarantineFilter {
 interface ListState {
   /** Undefined: not read yet. */
   readonly items: readonly QuarantineEntry[] | undefined;
-  /** There are more at the service. */
-  readonly more: boolean;
+  /** There are more at the service: the next page may be read, or so many are shown that a filter is needed. */
+  readonly more: 'none' | 'page' | 'too_many';
   readonly reading: boolean;
   readonly fault: string | undefined;
 }
@@ -36,7 +36,7 @@ export function filterOf(query: URLSearchParams): QuarantineFilter {
 
 /** The rows that match, oldest first, page after page; and those of them that the reader has chosen. */
 export class QuarantineList {
-  readonly state: Signal<ListState> = signal<ListState>({ items: undefined, more: false, reading: false, fault: undefined });
+  readonly state: Signal<ListState> = signal<ListState>({ items: undefined, more: 'none', reading: false, fault: undefined });
   readonly chosen: Signal<ReadonlySet<string>> = signal<ReadonlySet<string>>(new Set());
   private readonly rest: Rest;
   private readonly filter: QuarantineFilter;
@@ -91,7 +91,8 @@ export class QuarantineList {
       cursor = page.body.next;
     } while (cursor !== undefined && items.length < least && items.length < mostRows);
     this.cursor = items.length < mostRows ? cursor : undefined;
-    this.state.value = { items, more: cursor !== undefined, reading: false, fault: undefined };
+    const more = cursor === undefined ? 'none' : this.cursor === undefined ? 'too_many' : 'page';
+    this.state.value = { items, more, reading: false, fault: undefined };
     const there = new Set(items.map(({ id }) => id));
     this.chosen.value = new Set([...this.chosen.peek()].filter((id) => there.has(id)));
   }

@@ -1,5 +1,5 @@
 /** A piece of a text: as it is, or the code of a character that cannot be seen. */
-export interface TextPiece {
+interface TextPiece {
   readonly text: string;
   readonly unseen: boolean;
 }

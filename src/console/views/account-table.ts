@@ -9,7 +9,8 @@ interface TableProps {
   /** The account that is shown below. */
   readonly chosen: string | undefined;
   readonly nowMs: number;
-  readonly open: (accountId: string) => void;
+  /** Undefined: none is shown below any more. */
+  readonly open: (accountId: string | undefined) => void;
   /** Undefined: this token may not ask for a read. */
   readonly ask: ((kind: ReadKind, row: AccountRow) => void) | undefined;
 }
@@ -39,7 +40,7 @@ function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, '
   const { words, hint, tone } = stateWords(row.state);
   return html`<tr key=${`${stream} ${accountId}`}>
     <td>
-      <button class="quiet account-name" aria-expanded=${chosen === accountId} onClick=${() => open(accountId)}>${accountId}</button>
+      <button class="quiet account-name" aria-expanded=${chosen === accountId} onClick=${() => open(chosen === accountId ? undefined : accountId)}>${accountId}</button>
       <div class="soft">${stream}${isSim ? ', simulated' : ''}</div>
     </td>
     <td><span class=${`badge ${tone}`} title=${hint}>${words}</span> ${since !== undefined && html`<div class="soft">since ${timeText(since, nowMs)}</div>`}</td>

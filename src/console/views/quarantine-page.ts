@@ -57,9 +57,10 @@ export function QuarantinePage({ state, query }: ScreenProps) {
       }
       <button onClick=${() => void list.read(leaving.signal)} disabled=${shown.reading}>Refresh</button>
     </div>
-    ${shown.fault !== undefined && html`<p class="stale" role="alert">${shown.fault}</p>`}
+    ${shown.fault !== undefined && shown.items !== undefined && html`<p class="stale" role="alert">${shown.fault}</p>`}
     <div class="panel"><${QuarantineTable} list=${list} shown=${shown} chosen=${chosen} filtered=${words !== 'all rows'} mayAct=${mayAct} nowMs=${state.ports.nowMs()} /></div>
-    ${shown.more && html`<p><button onClick=${() => void list.readMore(leaving.signal)} disabled=${shown.reading}>${shown.reading ? 'Reading …' : 'More rows'}</button></p>`}
+    ${shown.more === 'page' && html`<p><button onClick=${() => void list.readMore(leaving.signal)} disabled=${shown.reading}>${shown.reading ? 'Reading …' : 'More rows'}</button></p>`}
+    ${shown.more === 'too_many' && html`<p class="hint">There are more rows. Only the first ${shown.items?.length} are shown: use the filters to see others.</p>`}
     ${wish !== undefined && html`<${JobDialog} state=${state} ...${wish} close=${() => setWish(undefined)} done=${changed} />`}
   </div>`;
 }

@@ -17,6 +17,7 @@ interface TableProps {
 
 /** The rows, oldest first, each with a box to choose it. */
 export function QuarantineTable({ list, shown: { items, fault }, chosen, filtered, mayAct, nowMs }: TableProps) {
+  if (items === undefined && fault !== undefined) return html`<p class="hint panel-body" role="alert">${fault}</p>`;
   if (items === undefined) return waitingNote({ fault }, 'the rows');
   if (items.length === 0)
     return html`<p class="hint panel-body">${filtered ? 'No row matches these filters.' : 'The quarantine is empty.'}</p>`;
