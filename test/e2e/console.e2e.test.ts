@@ -138,5 +138,8 @@ describe('the console in Chromium', () => {
       await connectedAgain;
     }
     await page.getByText('45 orders').waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByText('60 orders').waitFor();
+    expect(new URL(page.url()).search).toBe('');
   });
 });

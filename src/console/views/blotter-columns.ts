@@ -86,7 +86,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   certainty: {
     label: 'In doubt',
-    width: 'minmax(8rem, 1fr)',
+    width: 'minmax(8.9rem, 1fr)',
     fields: ['certainty', 'pendingAction', 'conflict'],
     cell: ({ order }) => {
       const text = [doubtText(order), order.conflict === undefined ? '' : 'contradiction']

@@ -4,7 +4,7 @@ import { isTyping } from '../parts/is-typing.ts';
 import { Go } from '../parts/link.ts';
 import { useValue } from '../parts/use-value.ts';
 import { blotterAddress } from '../state/address.ts';
-import type { BlotterView } from '../state/blotter-view.ts';
+import { type BlotterView, isFiltered } from '../state/blotter-view.ts';
 import type { ConsoleState, LoadState } from '../state/console-state.ts';
 import { csvOf } from '../state/order-csv.ts';
 import { OrderList } from '../state/order-list.ts';
@@ -89,7 +89,8 @@ function countText(count: number, load: LoadState, others: LoadState | undefined
 function emptyText(view: BlotterView, load: LoadState): string {
   if (load.kind === 'reading') return 'Reading orders …';
   if (load.kind === 'failed') return `The orders could not be read: ${load.why}.`;
-  return view.openOnly ? 'No open order matches.' : 'No order matches.';
+  const orders = view.openOnly ? 'open orders' : 'orders';
+  return isFiltered(view) ? `No ${orders} match these filters.` : `There are no ${orders}.`;
 }
 
 function accountsIn({ rows }: OrderStore): string[] {
