@@ -15,6 +15,9 @@ interface Demo {
   readonly control: string;
 }
 
+/** The demo asks for no token: for this screen its answer is made to. */
+const signIn = 'sign-in';
+
 /** Each screen with its address. One that needs an id asks the running demo. */
 const screens: Readonly<Record<string, string | ((demo: Demo) => Promise<string>)>> = {
   orders: '/console',
@@ -31,6 +34,7 @@ const screens: Readonly<Record<string, string | ((demo: Demo) => Promise<string>
   quarantine: '/console/quarantine',
   'break-it': '/console/break-it',
   runbook: '/console/runbooks/CommandUnknown',
+  [signIn]: '/console',
 };
 
 const looks = [
@@ -93,7 +97,7 @@ async function makeAStory(browser: Browser, { rest, control }: Demo): Promise<vo
   for (const button of ['Compare now', '504, not landed', 'Cut']) {
     await page.getByRole('button', { name: button, exact: true }).click();
     await pause(1000);
-    await page.locator('.break-it button:not([disabled])', { hasText: 'Cut' }).waitFor({ timeout: 60_000 });
+    await page.locator('.break-it button[aria-disabled=false]', { hasText: 'Cut' }).waitFor({ timeout: 60_000 });
   }
   await page.close();
 }
@@ -102,6 +106,8 @@ async function takeScreen(browser: Browser, { rest }: Demo, name: string, addres
   for (const { name: look, colorScheme, viewport } of looks) {
     const context = await browser.newContext({ colorScheme, viewport, reducedMotion: 'reduce' });
     const page = await context.newPage();
+    if (name === signIn)
+      await page.route('**/v1/me', (route) => route.fulfill({ status: 401, json: { code: 'UNAUTHENTICATED' } }));
     await page.goto(`${rest}${address}`);
     await pause(drawnMs);
     const there = !(await isNowhere(page));

@@ -20,9 +20,10 @@ export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
   }, [watch]);
   const busy = document === undefined || isBusy(document);
   const stories = useRef<HTMLDivElement>(null);
-  const press = (fault: FaultName) =>
-    // On a phone the story is below the buttons.
-    void watch.breakIt(fault).then(() => stories.current?.scrollIntoView({ block: 'nearest' }));
+  // A button that is off keeps the focus: `disabled` would take it from a reader who uses the keyboard.
+  const press = (fault: FaultName) => {
+    if (!busy) void watch.breakIt(fault).then(() => showStories(stories.current));
+  };
   const [latest, ...earlier] = document?.incidents ?? [];
   const nowMs = state.ports.nowMs();
   return html`<section class="screen break-it">
@@ -38,7 +39,7 @@ export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
             <h2>${title}</h2>
             <ul>${faults.map(
               ({ name, label, text }) => html`<li>
-                <button disabled=${busy} onClick=${() => press(name)} aria-describedby=${`fault-${name}`}>${label}</button>
+                <button aria-disabled=${busy} onClick=${() => press(name)} aria-describedby=${`fault-${name}`}>${label}</button>
                 <p class="fault-text" id=${`fault-${name}`}>${text}</p>
               </li>`,
             )}</ul>
@@ -60,4 +61,9 @@ export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
       </div>
     </div>
   </section>`;
+}
+
+/** On a phone they are below the buttons. */
+function showStories(stories: HTMLElement | null): void {
+  if (stories !== null && stories.getBoundingClientRect().top > innerHeight / 2) stories.scrollIntoView({ block: 'start' });
 }

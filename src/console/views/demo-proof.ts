@@ -15,7 +15,7 @@ export function DemoProof({ proof, busy, nowMs, prove }: ProofProps): VNode {
   return html`<section class="panel proof" aria-labelledby="proof-title">
     <header>
       <h2 id="proof-title">How do you know?</h2>
-      <button class="main" disabled=${busy} onClick=${prove}>Compare now</button>
+      <button class="main" aria-disabled=${busy} onClick=${() => !busy && prove()}>Compare now</button>
     </header>
     <div aria-live="polite">${bodyOf(proof, nowMs)}</div>
   </section>`;
