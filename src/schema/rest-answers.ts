@@ -186,6 +186,9 @@ export const commandPage = z
   .object({ items: z.array(commandAnswer), next })
   .meta({ id: 'CommandPage', description: 'A page of commands, newest first' });
 
+export type CommandAnswer = z.infer<typeof commandAnswer>;
+export type CommandHistory = z.infer<typeof commandHistory>;
+
 const followedAccount = z
   .object({
     stream,

@@ -8,7 +8,7 @@ import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
-import { blotterAddress } from '../state/address.ts';
+import { addressOf, blotterAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { OrderHistory } from '../state/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/order-row.ts';
@@ -82,7 +82,12 @@ function termsOf({ order, sourceVersion }: ListedOrder, nowMs: number): VNode {
     ],
     ['Reject', [order.rejectReason, order.rejectText].filter((text) => text !== undefined).join(': ') || undefined],
     ['Placed by', order.origin === 'tidemark' ? 'Tidemark' : (order.placedBy ?? 'elsewhere')],
-    ['Command', order.commandId],
+    [
+      'Command',
+      order.commandId === undefined
+        ? undefined
+        : html`<${Link} class="id" to=${addressOf('command', { commandId: order.commandId })}>${order.commandId}<//>`,
+    ],
     ['Reference of the caller', order.callerRef],
     ['Reference at the platform', order.clientOrderRef ?? order.clOrdId],
     ['Id at the venue', order.venueOrderId],

@@ -13,6 +13,8 @@ import type { ScreenProps } from './screen-props.ts';
 export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) => VNode>>> = {
   blotter: ({ state, query }) => html`<${Blotter} state=${state} view=${viewOf(query)} />`,
   order: ({ state, params: { stream, orderId } }) => html`<${OrderPage} state=${state} stream=${stream} orderId=${orderId} />`,
+  commands: lazyView(async () => (await import('./commands.ts')).Commands),
+  command: lazyView(async () => (await import('./command-page.ts')).CommandPage),
   risk: lazyView(async () => (await import('./risk.ts')).Risk),
   ticket: lazyView(async () => (await import('./place.ts')).Place),
   accounts: lazyView(async () => (await import('./accounts-page.ts')).AccountsPage),
@@ -38,6 +40,7 @@ interface NavigationEntry {
 
 const entries: readonly NavigationEntry[] = [
   { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
+  { label: 'Commands', address: addressOf('commands'), names: ['commands', 'command'], needs: ['orders:read', 'ops:read'] },
   { label: 'Place', address: addressOf('ticket'), names: ['ticket'], needs: ['orders:write'], commands: true },
   { label: 'Risk', address: addressOf('risk'), names: ['risk'], needs: ['orders:read', 'ops:read'] },
   { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },

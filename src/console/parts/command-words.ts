@@ -1,0 +1,95 @@
+import type { CommandHistory } from '../../schema/rest-answers.ts';
+import type { CommandRow } from '../state/command-row.ts';
+import { plural } from './plural.ts';
+
+type State = CommandRow['state'];
+
+/** States as people read them, in the order in which a list of them makes sense. */
+const states: Readonly<Record<State, string>> = {
+  open: 'under way',
+  unknown: 'not known',
+  conflict: 'needs a person',
+  accepted: 'accepted',
+  applied: 'applied',
+  rejected: 'rejected',
+  refused: 'refused',
+  not_sent: 'not sent',
+  moot: 'moot',
+};
+export const stateWords = Object.entries(states) as readonly (readonly [state: State, words: string])[];
+
+export function commandStateText(state: string): string {
+  return states[state as State] ?? state.replaceAll('_', ' ');
+}
+
+/** Groups of states by colour; the words say the same without it. */
+export function commandTone(state: State): 'live' | 'done' | 'over' | 'bad' | 'doubt' {
+  if (state === 'applied') return 'done';
+  if (state === 'unknown' || state === 'conflict') return 'doubt';
+  if (state === 'rejected' || state === 'refused') return 'bad';
+  return state === 'open' || state === 'accepted' ? 'live' : 'over';
+}
+
+/** The meaning of a state for this kind of command, in one sentence. */
+export function stateMeaning({ state, kind, presumedAbsent, orderId }: CommandHistory): string {
+  if (state === 'unknown' && presumedAbsent)
+    return 'Nobody has said what became of it. Enough complete reads did not show it, so a new place may name it as the one that it replaces.';
+  if (state === 'accepted' && kind === 'place' && orderId !== undefined)
+    return 'The order is there, and its venue has not decided yet.';
+  return meanings[state];
+}
+
+const meanings: Readonly<Record<State, string>> = {
+  open: 'Its answer has not come yet.',
+  unknown:
+    'It may or may not have reached the platform. It is never sent again; the platform is asked until the facts show what became of it.',
+  conflict: 'The facts contradict each other, so a person has to say what became of it.',
+  accepted: 'The platform took it; its effect has not been seen yet.',
+  applied: 'It took effect.',
+  rejected: 'The platform or the venue did not grant it.',
+  refused: 'It was refused, and nothing was changed.',
+  not_sent: 'It never left, and nothing was changed.',
+  moot: 'The order had ended before, so it had no effect.',
+};
+
+/** What was asked for, in the words of the trade: `buy 10 AAPL limit at 187.5, day`. */
+export function termsText(kind: CommandRow['kind'], terms: Readonly<Record<string, unknown>> = {}): string {
+  if (kind === 'cancel') return 'cancel the order';
+  const { symbol, outcome, side, type, orderType, qty, quantity, price, stopPrice, stopPx, timeInForce, legs, ...others } = terms;
+  const stop = stopPrice ?? stopPx;
+  const main = [
+    kind === 'replace' ? 'to' : undefined,
+    side === undefined ? undefined : word(side),
+    qty ?? quantity,
+    symbol,
+    outcome,
+    type === undefined && orderType === undefined ? undefined : word(type ?? orderType),
+    price === undefined ? undefined : `at ${valueText(price)}`,
+    stop === undefined ? undefined : `stop ${valueText(stop)}`,
+  ].filter((part) => part !== undefined);
+  const rest = [
+    ...(timeInForce === undefined ? [] : [word(timeInForce)]),
+    ...(Array.isArray(legs) && legs.length > 0 ? [plural(legs.length, 'leg')] : []),
+    ...Object.entries(others).map(([name, value]) => `${name} ${valueText(value)}`),
+  ];
+  return [main.map(valueText).join(' '), ...rest].filter((part) => part !== '').join(', ');
+}
+
+function word(value: unknown): string {
+  return valueText(value).toLowerCase().replaceAll('_', ' ');
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+const probes: Readonly<Record<string, string>> = {
+  reference: 'by its reference',
+  order: 'for its order',
+  account: 'by a complete read of the account',
+};
+
+/** How the platform is asked about a command. */
+export function probeText(by: string): string {
+  return probes[by] ?? by;
+}

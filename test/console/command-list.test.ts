@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { CommandList } from '../../src/console/state/command-list.ts';
+import { type CommandFilters, filtersOf } from '../../src/console/state/command-row.ts';
+import { historyOf, outcomeOf } from '../support/command-history.ts';
+import { ConsoleRig } from '../support/console-rig.ts';
+
+const at = (second: number) => `2026-11-21T15:00:${String(second).padStart(2, '0')}.000Z`;
+const settled = (commandId: string, second: number) => historyOf({ commandId, state: 'applied', createdAt: at(second) });
+const unknown = (commandId: string, second: number) => historyOf({ commandId, createdAt: at(second) });
+
+async function start(filters: CommandFilters = {}, items = [settled('c', 30), unknown('b', 20), unknown('a', 10)]) {
+  const rig = new ConsoleRig();
+  const list = new CommandList(rig.state, filters);
+  const abort = new AbortController();
+  const page = (path: string, body: unknown) => rig.answers.set(path, { status: 200, body });
+  page('/v1/commands?limit=500&unresolved=true', { items: items.filter(({ state }) => state === 'unknown') });
+  page('/v1/commands?limit=50', { items, next: 'more' });
+  const ids = () => {
+    const state = list.state.peek();
+    return state.kind === 'shown' ? state.rows.map((row) => `${row.commandId} ${row.state}`) : [];
+  };
+  const load = async () => {
+    await list.load(abort.signal);
+    await rig.settle();
+  };
+  return { rig, list, page, ids, load, abort };
+}
+
+describe('the list of commands', () => {
+  it('has the unresolved first, the oldest on top, then the newest', async () => {
+    const { ids, load } = await start();
+    await load();
+    expect(ids()).toEqual(['a unknown', 'b unknown', 'c applied']);
+  });
+
+  it('takes each step as it comes, the newest alone, and draws once a frame', async () => {
+    const { rig, list, ids, load } = await start();
+    await load();
+    list.takeOutcome(outcomeOf({ commandId: 'a', version: 5, state: 'applied', createdAt: at(10) }));
+    list.takeOutcome(outcomeOf({ commandId: 'a', version: 4, state: 'unknown', createdAt: at(10) }));
+    list.takeOutcome(outcomeOf({ commandId: 'd', version: 1, state: 'open', createdAt: at(40) }));
+    expect(ids()).toEqual(['a unknown', 'b unknown', 'c applied']);
+    expect(rig.draw()).toBe(1);
+    expect(ids()).toEqual(['b unknown', 'd open', 'c applied', 'a applied']);
+  });
+
+  it('keeps the steps that come while it is read', async () => {
+    const { rig, list, ids, load } = await start();
+    const loading = load();
+    list.takeOutcome(outcomeOf({ commandId: 'a', version: 5, state: 'rejected', createdAt: at(10) }));
+    await loading;
+    rig.draw();
+    expect(ids()).toEqual(['b unknown', 'c applied', 'a rejected']);
+  });
+
+  it('leaves out what its filters do not ask for, also when that comes about later', async () => {
+    const filters = { state: 'unresolved', account: 'ACC-1' };
+    const { rig, list, page, ids, load } = await start(filters);
+    page('/v1/commands?accountId=ACC-1&limit=500&unresolved=true', { items: [unknown('a', 10)] });
+    page('/v1/commands?accountId=ACC-1&limit=50&unresolved=true', { items: [unknown('a', 10)] });
+    await load();
+    list.takeOutcome(outcomeOf({ commandId: 'x', state: 'unknown', accountId: 'ACC-2' }));
+    list.takeOutcome(outcomeOf({ commandId: 'y', state: 'unknown' }));
+    list.takeOutcome(outcomeOf({ commandId: 'a', version: 9, state: 'applied' }));
+    rig.draw();
+    expect(ids()).toEqual(['y unknown']);
+  });
+
+  it('asks the service whether a new command has the key that is looked for', async () => {
+    const { rig, list, page, ids, load } = await start({ key: 'k' });
+    page('/v1/commands?idempotencyKey=k&limit=500&unresolved=true', { items: [] });
+    page('/v1/commands?idempotencyKey=k&limit=50', { items: [] });
+    await load();
+    page('/v1/commands?idempotencyKey=k&limit=50', { items: [settled('mine', 50)] });
+    for (const commandId of ['mine', 'other']) list.takeOutcome(outcomeOf({ commandId }));
+    const asked = rig.asked.length;
+    await rig.pass(1_000);
+    expect(rig.asked.length).toBe(asked + 1);
+    expect(ids()).toEqual(['mine applied']);
+  });
+
+  it('reads older pages, and says when one could not be read', async () => {
+    const { rig, list, page, ids, load, abort } = await start();
+    await load();
+    await list.more(abort.signal);
+    expect(list.state.peek()).toMatchObject({ kind: 'shown', next: 'more', fault: expect.stringContaining('404') });
+    page('/v1/commands?limit=50&cursor=more', { items: [settled('old', 1)] });
+    await list.more(abort.signal);
+    expect(ids().at(-1)).toBe('old applied');
+    expect(list.state.peek()).toEqual(expect.not.objectContaining({ next: expect.anything(), fault: expect.anything() }));
+    const asked = rig.asked.length;
+    await list.more(abort.signal);
+    expect(rig.asked.length).toBe(asked);
+  });
+
+  it('keeps a bounded number of rows, and all that are unresolved', async () => {
+    const { rig, list, load } = await start();
+    await load();
+    for (let number = 0; number < 1_200; number += 1)
+      list.takeOutcome(outcomeOf({ commandId: `n-${String(number).padStart(4, '0')}`, createdAt: at(59) }));
+    rig.draw();
+    const state = list.state.peek();
+    expect(state).toMatchObject({ kind: 'shown', isCut: true });
+    const rows = state.kind === 'shown' ? state.rows : [];
+    expect(rows).toHaveLength(1_000);
+    expect(rows.slice(0, 2).map(({ commandId }) => commandId)).toEqual(['a', 'b']);
+  });
+
+  it('says why it could not be read', async () => {
+    const { rig, list, load } = await start();
+    rig.answers.set('/v1/commands?limit=50', { status: 503, body: { code: 'STORE_UNAVAILABLE', detail: 'away' } });
+    await load();
+    expect(list.state.peek()).toEqual({ kind: 'failed', why: 'The service answers 503 STORE_UNAVAILABLE: away.' });
+  });
+});
+
+it('takes its filters from the address, and no others', () => {
+  const query = new URLSearchParams('account=A&kind=place&state=unresolved&key=&reference=r&other=1');
+  expect(filtersOf(query)).toEqual({ account: 'A', kind: 'place', state: 'unresolved', reference: 'r' });
+});
