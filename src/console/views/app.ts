@@ -8,6 +8,7 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { KeysHelp } from './keys-help.ts';
 import { ResetNote } from './reset-note.ts';
 import { navigation, screens } from './screens.ts';
+import { SearchBox } from './search-box.ts';
 import { SignIn } from './sign-in.ts';
 import { TrustBar } from './trust-bar.ts';
 
@@ -18,6 +19,7 @@ export function App({ state }: { readonly state: ConsoleState }) {
   const session = useValue(state.session.state);
   const [place, setPlace] = useState<Place>(() => placeOf(location.pathname, location.search));
   const [help, setHelp] = useState(false);
+  const [search, setSearch] = useState(false);
   const go = useMemo(() => goer(setPlace), []);
   useEffect(() => {
     const back = () => setPlace(placeOf(location.pathname, location.search));
@@ -25,10 +27,10 @@ export function App({ state }: { readonly state: ConsoleState }) {
     return () => removeEventListener('popstate', back);
   }, []);
   useEffect(() => {
-    const key = (event: KeyboardEvent) => globalKey(event, { go, place, setHelp });
+    const key = (event: KeyboardEvent) => globalKey(event, { place, setHelp, setSearch });
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
-  }, [go, place]);
+  }, [place]);
   if (session.kind === 'signed-out') return html`<${SignIn} session=${state.session} why=${session.why} />`;
   if (session.kind === 'checking') return html`<p class="alone" role="status">Connecting …</p>`;
   if (session.kind === 'away') return html`<p class="alone" role="alert">${session.why} Trying again …</p>`;
@@ -38,12 +40,14 @@ export function App({ state }: { readonly state: ConsoleState }) {
       <nav aria-label="Screens">${navigation(state.session, state.ports.inDemo).map(({ label, address, names }) => html`<${Link} class="screen-link" to=${address} current=${names.includes(place.screen)}>${label}<//>`)}</nav>
       <${TrustBar} state=${state} />
       <span class="top-end">
+        <button class="quiet" title="Search (/)" onClick=${() => setSearch(true)}>Search</button>
         <button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${() => setHelp(true)}>?</button>
         ${session.rights.signIn && html`<button class="quiet" title=${session.rights.principal} onClick=${() => state.session.signOut()}>Sign out</button>`}
       </span>
     </header>
     <${ResetNote} reset=${state.reset} />
     <main>${screenOf(place, state)}</main>
+    ${search && html`<${SearchBox} state=${state} close=${() => setSearch(false)} />`}
     ${help && html`<${KeysHelp} close=${() => setHelp(false)} />`}
   <//>`;
 }
@@ -67,18 +71,16 @@ function goer(setPlace: (place: Place) => void): GoTo {
 }
 
 interface KeyDeps {
-  readonly go: GoTo;
   readonly place: Place;
   readonly setHelp: (open: boolean) => void;
+  readonly setSearch: (open: boolean) => void;
 }
 
-function globalKey(event: KeyboardEvent, { go, place, setHelp }: KeyDeps): void {
-  if (isTyping(event)) return;
+function globalKey(event: KeyboardEvent, { place, setHelp, setSearch }: KeyDeps): void {
+  if (isTyping(event) || document.querySelector('dialog[open]') !== null) return;
   if (event.key === '?') setHelp(true);
   else if (event.key === '/') {
     event.preventDefault();
-    if (place.screen !== 'blotter') go(home);
-    requestAnimationFrame(() => document.getElementById('search')?.focus());
-  } else if (event.key === 'Escape' && place.screen !== 'blotter' && document.querySelector('dialog[open]') === null)
-    history.back();
+    setSearch(true);
+  } else if (event.key === 'Escape' && place.screen !== 'blotter') history.back();
 }

@@ -39,7 +39,7 @@ export function BlotterFilters({ view, change, accounts }: FilterProps) {
       ${choices.map(([value, words]) => html`<option value=${value}>${words}</option>`)}
     </select>`;
   return html`<search class="filters">
-    ${text('text', 'Search', 'search')} ${text('account', 'Account', 'account')} ${text('symbol', 'Symbol', 'symbol')}
+    ${text('text', 'Filter', 'search')} ${text('account', 'Account', 'account')} ${text('symbol', 'Symbol', 'symbol')}
     <datalist id="accounts">${known.map((account) => html`<option value=${account}></option>`)}</datalist>
     ${pick('stream', 'Stream', [
       ['account', 'account'],

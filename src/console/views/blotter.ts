@@ -41,6 +41,10 @@ export function Blotter({ state, view }: BlotterProps) {
     const key = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
       if (event.key === 'p') setHeld((before) => !before);
+      if (event.key === 'f') {
+        event.preventDefault();
+        document.getElementById('search')?.focus();
+      }
       if (event.key === 'o') change({ openOnly: !view.openOnly });
     };
     addEventListener('keydown', key);

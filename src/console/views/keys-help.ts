@@ -2,10 +2,11 @@ import { useEffect, useRef } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 
 const keys: readonly (readonly [key: string, does: string])[] = [
-  ['/', 'search the orders'],
+  ['/', 'search orders, commands, accounts and references'],
   ['j  k  ↓  ↑', 'next and previous order'],
   ['Enter', 'open the order'],
   ['Esc', 'back'],
+  ['f', 'filter the orders by a text'],
   ['p', 'pause, and go on'],
   ['o', 'open orders only, or all'],
   ['Shift ← →', 'on a heading: narrower, wider'],
