@@ -62,6 +62,11 @@ const attempt = z
   })
   .meta({ id: 'Attempt', description: 'One write to the platform' });
 
+/** Named, so that each client has one class for it, although two shapes have the field. */
+const evidenceDetail = z
+  .record(z.string(), z.unknown())
+  .meta({ id: 'EvidenceDetail', description: 'The facts of a piece of evidence, by its code' });
+
 const evidence = z
   .object({
     number: z.int().describe('Rises within a command'),
@@ -69,7 +74,7 @@ const evidence = z
     code: z.string().describe('Short and stable'),
     attemptId: z.string().optional(),
     at: instant,
-    detail: z.record(z.string(), z.unknown()),
+    detail: evidenceDetail,
   })
   .meta({ id: 'Evidence', description: 'One fact that is known about a command' });
 
