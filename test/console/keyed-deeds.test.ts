@@ -62,6 +62,8 @@ describe('a ticket', () => {
     const faults = [
       { path: 'qty', message: 'must be greater than zero' },
       { path: 'legs[1].symbol', message: 'must be a symbol' },
+      { path: 'legs[0].symbol', message: 'must be a symbol' },
+      { path: 'stopPrice', message: 'must be a decimal' },
       { path: 'currency', message: 'is odd' },
     ];
     const rig = await started((each) =>
@@ -75,6 +77,8 @@ describe('a ticket', () => {
       faults: new Map([
         ['quantity', 'must be greater than zero'],
         ['legs[1].symbol', 'must be a symbol'],
+        ['legs[0].symbol', 'is missing'],
+        ['stopPrice', 'is missing'],
       ]),
     });
     ticket.set({ quantity: '6' });

@@ -99,7 +99,9 @@ export class CancelAllRun {
     // However it ended: an order that was filled meanwhile is not open any more either.
     const isOver = (row !== undefined && !isOpen(row.order)) || ['applied', 'moot', 'ORDER_CLOSED'].includes(word);
     const status = row !== undefined && isOver ? row.order.status : undefined;
-    return { order, word, why: newest?.reason?.message ?? order.detail, status, state: isOver ? 'done' : stateOf(word) };
+    // A cancel without an answer yet has words for callers, who have to ask again; this page does.
+    const why = newest?.reason?.message ?? (word === 'UNDER_WAY' ? undefined : order.detail);
+    return { order, word, why, status, state: isOver ? 'done' : stateOf(word) };
   }
 
   private takeOutcome(outcome: CommandOutcome): void {

@@ -141,3 +141,11 @@ export function fieldOfPath(path: string): string | undefined {
   if (/^legs\[\d\]\.\w+$/.test(path)) return path;
   return Object.entries(namesInBody).find(([, names]) => names.includes(path))?.[0];
 }
+
+/** Whether nothing was typed in a field that `fieldOfPath` names. */
+export function isEmpty(fields: TicketFields, field: string): boolean {
+  const [, at, name] = /^legs\[(\d)\]\.(\w+)$/.exec(field) ?? [];
+  const holder = at === undefined ? fields : (fields.legs[Number(at)] ?? emptyLeg);
+  const value = Object.entries({ ...holder }).find(([key]) => key === (name ?? field))?.[1];
+  return typeof value === 'string' && value.trim() === '';
+}

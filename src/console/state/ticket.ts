@@ -3,7 +3,7 @@ import type { CommandDocument } from '../../schema/rest-answers.ts';
 import { KeyedSend } from './keyed-send.ts';
 import type { Ports } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
-import { emptyFields, fieldOfPath, firstWords, requestOf, type TicketFields, type TicketKind } from './ticket-body.ts';
+import { emptyFields, fieldOfPath, firstWords, isEmpty, requestOf, type TicketFields, type TicketKind } from './ticket-body.ts';
 
 /** States: open → sending → sent; sending → refused → sending …; sending → away → sending. */
 type Progress =
@@ -66,7 +66,11 @@ export class Ticket {
     // An earlier request of this ticket, with other terms, arrived late: there is a command, and it is the only one.
     const earlier = answer.code === 'IDEMPOTENCY_KEY_REUSED' ? await this.findCommand() : undefined;
     if (earlier !== undefined) return { kind: 'sent', commandId: earlier };
-    const placed = answer.faults.map(({ path, message }) => [fieldOfPath(path), message, path] as const);
+    const placed = answer.faults.map(({ path, message }) => {
+      const field = fieldOfPath(path);
+      // The service says how a value has to look; where there is none, that is the fault.
+      return [field, field !== undefined && isEmpty(this.fields.peek(), field) ? 'is missing' : message, path] as const;
+    });
     const rest = placed.flatMap(([field, message, path]) => (field === undefined ? [`${path} ${message}`.trim()] : []));
     const why = answer.faults.length === 0 ? sentenceOf(answer) : rest.join('; ') || undefined;
     return {

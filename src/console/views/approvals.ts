@@ -23,7 +23,7 @@ export function Approvals({ state, watch, done }: ApprovalsProps) {
   if (value === undefined || value.items.length === 0) return undefined;
   return html`<h2>Waiting for a second person</h2>
     <div class="panel"><table class="list">
-      <thead><tr><th scope="col">Deed</th><th scope="col">Asked for by</th><th scope="col">Until</th><th scope="col"><span class="unseen">Deeds</span></th></tr></thead>
+      <thead><tr><th scope="col">Request</th><th scope="col">Asked for by</th><th scope="col">Until</th><th scope="col"><span class="unseen">Actions</span></th></tr></thead>
       <tbody>${value.items.map((each) => lineOf(each, state, () => setAsked(each)))}</tbody>
     </table></div>
     ${

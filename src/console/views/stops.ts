@@ -26,7 +26,7 @@ export function Stops({ state, watch, ask }: StopsProps) {
         lines === undefined
           ? waitingNote(halts, 'the halts')
           : html`<table class="list stops">
-              <thead><tr><th scope="col">Account</th><th scope="col">Placing</th><th scope="col">Why</th><th scope="col"><span class="unseen">Deeds</span></th></tr></thead>
+              <thead><tr><th scope="col">Account</th><th scope="col">Placing</th><th scope="col">Why</th><th scope="col"><span class="unseen">Actions</span></th></tr></thead>
               <tbody>${lines.map((line) => lineOf(line, state, ask))}</tbody>
             </table>`
       }
