@@ -2,6 +2,7 @@ import type { NormalisedOrder } from '../../../types/records.d.ts';
 import type { CommandDocument } from '../../schema/rest-answers.ts';
 import type { ConsoleState } from './console-state.ts';
 import { KeyedSend } from './keyed-send.ts';
+import { mayCommand } from './may-command.ts';
 import { isOpen, type ListedOrder } from './order-row.ts';
 import type { Answer } from './rest.ts';
 import type { Session } from './session.ts';
@@ -21,12 +22,6 @@ export function orderDeeds(session: Session, { stream, order }: ListedOrder): re
   if (!mayCommand(session) || !isOpen(order)) return [];
   // The platform has no way to replace an account order.
   return stream === 'prediction' ? ['cancel', 'replace'] : ['cancel'];
-}
-
-/** Whether orders can be placed, replaced and cancelled here, by this reader. */
-export function mayCommand(session: Session): boolean {
-  const state = session.state.peek();
-  return session.may('orders:write') && state.kind === 'open' && state.rights.commands === 'on';
 }
 
 /** The terms of a prediction order that a replace can change, as they work now. */

@@ -6,7 +6,7 @@ import { useAnswer } from '../parts/use-answer.ts';
 import { useValue } from '../parts/use-value.ts';
 import { addressOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { mayCommand } from '../state/order-deeds.ts';
+import { mayCommand } from '../state/may-command.ts';
 import { prefilledBy, type Ticket } from '../state/ticket.ts';
 import { requestOf, type TicketKind } from '../state/ticket-body.ts';
 import { TicketForm } from './ticket-form.ts';

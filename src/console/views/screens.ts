@@ -3,16 +3,19 @@ import { html } from '../parts/html.ts';
 import { lazyView } from '../parts/lazy-view.ts';
 import { addressOf, blotterAddress, type ScreenName } from '../state/address.ts';
 import { viewOf } from '../state/blotter-view.ts';
-import { mayCommand } from '../state/order-deeds.ts';
+import { mayCommand } from '../state/may-command.ts';
 import type { Scope, Session } from '../state/session.ts';
 import { Blotter } from './blotter.ts';
-import { OrderPage } from './order-page.ts';
 import type { ScreenProps } from './screen-props.ts';
 
-/** The view of each address. All but the first screens are fetched when they are opened. */
+/** The view of each address. All but the first are fetched when they are opened. */
 export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) => VNode>>> = {
   blotter: ({ state, query }) => html`<${Blotter} state=${state} view=${viewOf(query)} />`,
-  order: ({ state, params: { stream, orderId } }) => html`<${OrderPage} state=${state} stream=${stream} orderId=${orderId} />`,
+  order: lazyView(async () => {
+    const { OrderPage } = await import('./order-page.ts');
+    return ({ state, params: { stream, orderId } }: ScreenProps) =>
+      html`<${OrderPage} state=${state} stream=${stream} orderId=${orderId} />`;
+  }),
   commands: lazyView(async () => (await import('./commands.ts')).Commands),
   command: lazyView(async () => (await import('./command-page.ts')).CommandPage),
   risk: lazyView(async () => (await import('./risk.ts')).Risk),
