@@ -80,6 +80,8 @@ describe('the console in Chromium', () => {
       rejectText: reversed,
       clOrdId: evil,
       placedBy: evil,
+      ...{ accountId: evil, orderType: evil, timeInForce: evil, certainty: evil, pendingAction: evil },
+      ...{ clientOrderRef: reversed, venueOrderId: reversed, rejectReason: long },
     };
     add({
       ...order,
