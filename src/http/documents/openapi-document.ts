@@ -76,7 +76,7 @@ export interface Response {
 }
 
 /** A body of one type, with examples by their names. */
-export interface MediaType {
+interface MediaType {
   readonly schema: JsonSchema;
   readonly examples?: Readonly<Record<string, object>>;
 }
