@@ -73,7 +73,7 @@ function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'acc
           ? waitingNote(shown, 'them')
           : shown.value.items.length === 0
             ? html`<p class="hint panel-body">None yet.</p>`
-            : html`<table class="list" aria-label="Reads that were asked for">
+            : html`<table class="list roomy" aria-label="Reads that were asked for">
                 <thead><tr><th scope="col">Asked</th><th scope="col">Read</th><th scope="col">Stream</th><th scope="col">Result</th><th scope="col">Reason</th></tr></thead>
                 <tbody>${shown.value.items.map((repair) => repairRow(repair, nowMs))}</tbody>
               </table>`

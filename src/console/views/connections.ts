@@ -12,7 +12,7 @@ export function absentOrders({ absentOrders: all }: StatusDocument): VNode | nul
   return html`<h2>Orders that the platform does not know</h2>
     <p class="hint">They stay open here until the platform shows them again; nothing is concluded from its answer.</p>
     <div class="panel">
-      <table class="list" aria-label="Orders that the platform does not know">
+      <table class="list roomy" aria-label="Orders that the platform does not know">
         <thead><tr><th scope="col">Account</th><th scope="col">Reason</th><th scope="col" class="number">Orders</th><th scope="col">The first of them</th></tr></thead>
         <tbody>
           ${all.map(
@@ -42,7 +42,7 @@ export function connections({ sources }: StatusDocument, nowMs: number): VNode {
       ${
         sources.length === 0
           ? html`<p class="hint panel-body">This instance has no connection to the platform.</p>`
-          : html`<table class="list" aria-label="Connections">
+          : html`<table class="list roomy" aria-label="Connections">
               <thead>
                 <tr><th scope="col">Login</th><th scope="col">Stream</th><th scope="col">State</th><th scope="col">Last message</th><th scope="col">Last event</th><th scope="col">Last end</th></tr>
               </thead>
@@ -77,7 +77,7 @@ export function credentials({ credentials: all }: StatusDocument, nowMs: number)
   if (all.length === 0) return null;
   return html`<h2>Logins</h2>
     <div class="panel">
-      <table class="list" aria-label="Logins">
+      <table class="list roomy" aria-label="Logins">
         <thead><tr><th scope="col">Login</th><th scope="col">Token</th><th scope="col">Ends</th><th scope="col">Last error</th></tr></thead>
         <tbody>
           ${all.map(

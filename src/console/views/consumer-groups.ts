@@ -24,7 +24,7 @@ export function ConsumerGroups({ state }: { readonly state: ConsoleState }) {
 
 function tableOf({ items }: ConsumersDocument) {
   if (items.length === 0) return html`<p class="hint panel-body">No group has committed a place in our topics yet.</p>`;
-  return html`<table class="list" aria-label="Consumer groups">
+  return html`<table class="list roomy" aria-label="Consumer groups">
     <thead>
       <tr>
         <th scope="col">Group</th><th scope="col">Topic</th>

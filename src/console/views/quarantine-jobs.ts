@@ -50,7 +50,7 @@ export function QuarantineJobs({ state, changes, ended }: JobsProps) {
     </div>
     ${staleNote(shown)}
     <div class="panel">
-      <table class="list" aria-label="Jobs">
+      <table class="list roomy" aria-label="Jobs">
         <thead>
           <tr><th scope="col">Asked</th><th scope="col">Job</th><th scope="col">Progress</th><th scope="col">Reason</th><th scope="col"><span class="unseen">Deeds</span></th></tr>
         </thead>
