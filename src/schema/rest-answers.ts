@@ -136,7 +136,6 @@ const commandFields = z.object({
 });
 
 export const commandAnswer = commandFields.meta({ id: 'Command', description: 'A command and where it stands' });
-export type CommandDocument = z.infer<typeof commandAnswer>;
 
 const ofAttempt = { at: instant, attemptId: z.string(), number: z.int().positive() };
 

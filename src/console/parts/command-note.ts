@@ -1,20 +1,20 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { CommandDocument } from '../../schema/rest-answers.ts';
+import type { CommandAnswer } from '../../schema/rest-answers.ts';
 import { addressOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { commandStateText, commandTone } from './command-words.ts';
 import { html } from './html.ts';
 import { Link } from './link.ts';
-import { outcomeText, outcomeTone } from './outcome-text.ts';
 
 interface CommandNoteProps {
   readonly state: ConsoleState;
   /** As the service answered it; its further steps are followed. */
-  readonly command: CommandDocument;
+  readonly command: CommandAnswer;
 }
 
 /** One line about a command that this page has sent: its state now, and a link to all of it. */
 export function CommandNote({ state, command }: CommandNoteProps) {
-  const [newest, setNewest] = useState<Pick<CommandDocument, 'version' | 'state' | 'reason'>>(command);
+  const [newest, setNewest] = useState<Pick<CommandAnswer, 'version' | 'state' | 'reason'>>(command);
   useEffect(() => {
     setNewest(command);
     return state.outcomes.add(({ commandId, ...step }) => {
@@ -24,7 +24,7 @@ export function CommandNote({ state, command }: CommandNoteProps) {
   const why = newest.reason === undefined ? '' : `: ${newest.reason.message}`;
   return html`<p class="command-note" role="status">
     <span class="soft">Your ${command.kind}</span>
-    <span class=${`status ${outcomeTone(newest.state)}`}>${outcomeText(newest.state)}${why}</span>
+    <span class=${`status ${commandTone(newest.state)}`}>${commandStateText(newest.state)}${why}</span>
     <${Link} to=${addressOf('command', { commandId: command.commandId })}>all steps<//>
   </p>`;
 }

@@ -1,5 +1,5 @@
 import type { NormalisedOrder } from '../../../types/records.d.ts';
-import type { CommandDocument } from '../../schema/rest-answers.ts';
+import type { CommandAnswer } from '../../schema/rest-answers.ts';
 import type { ConsoleState } from './console-state.ts';
 import { KeyedSend } from './keyed-send.ts';
 import { mayCommand } from './may-command.ts';
@@ -52,7 +52,7 @@ export class OrderDeed {
   /** The order that the reader has before the eyes. */
   seen: ListedOrder;
   private readonly state: ConsoleState;
-  private readonly keyed: KeyedSend<CommandDocument>;
+  private readonly keyed: KeyedSend<CommandAnswer>;
 
   constructor(state: ConsoleState, seen: ListedOrder) {
     this.state = state;
@@ -60,13 +60,13 @@ export class OrderDeed {
     this.keyed = new KeyedSend(state);
   }
 
-  cancel(): Promise<Answer<CommandDocument>> {
+  cancel(): Promise<Answer<CommandAnswer>> {
     const { accountId, revision } = this.seen;
     const path = `${this.path()}?${new URLSearchParams({ accountId })}`;
     return this.keyed.send({ method: 'DELETE', path, headers: matching(revision) });
   }
 
-  replace(wanted: NewTerms): Promise<Answer<CommandDocument>> {
+  replace(wanted: NewTerms): Promise<Answer<CommandAnswer>> {
     const { accountId, revision, order } = this.seen;
     const terms = Object.fromEntries(changedTerms(order, wanted).map(({ name, to }) => [name, to]));
     return this.keyed.send({ method: 'PATCH', path: this.path(), body: { accountId, ...terms }, headers: matching(revision) });

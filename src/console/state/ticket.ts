@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { CommandDocument } from '../../schema/rest-answers.ts';
+import type { CommandAnswer } from '../../schema/rest-answers.ts';
 import { KeyedSend } from './keyed-send.ts';
 import type { Ports } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
@@ -23,7 +23,7 @@ export class Ticket {
   readonly fields: Signal<TicketFields>;
   readonly progress: Signal<Progress> = signal<Progress>({ kind: 'open' });
   private readonly rest: Rest;
-  private readonly keyed: KeyedSend<CommandDocument>;
+  private readonly keyed: KeyedSend<CommandAnswer>;
 
   constructor(deps: { readonly ports: Ports; readonly rest: Rest }, prefilled: Partial<TicketFields> = {}) {
     this.rest = deps.rest;
@@ -60,7 +60,7 @@ export class Ticket {
     this.progress.value = await this.after(answer);
   }
 
-  private async after(answer: Answer<CommandDocument>): Promise<Progress> {
+  private async after(answer: Answer<CommandAnswer>): Promise<Progress> {
     if (answer.kind === 'ok') return { kind: 'sent', commandId: answer.body.commandId };
     if (answer.kind === 'away') return { kind: 'away' };
     // An earlier request of this ticket, with other terms, arrived late: there is a command, and it is the only one.
@@ -82,7 +82,7 @@ export class Ticket {
 
   private async findCommand(): Promise<string | undefined> {
     const query = { idempotencyKey: this.key };
-    const answer = await this.rest.get<{ readonly items: readonly CommandDocument[] }>('/v1/commands', query);
+    const answer = await this.rest.get<{ readonly items: readonly CommandAnswer[] }>('/v1/commands', query);
     return answer.kind === 'ok' ? answer.body.items[0]?.commandId : undefined;
   }
 }

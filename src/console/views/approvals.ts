@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { ApprovalDocument } from '../../schema/rest-answers.ts';
+import { commandStateText } from '../parts/command-words.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { scopeText } from '../parts/halt-words.ts';
 import { html } from '../parts/html.ts';
-import { outcomeText } from '../parts/outcome-text.ts';
 import { timeText } from '../parts/time-text.ts';
 import { usePolled } from '../parts/use-polled.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -59,6 +59,6 @@ function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, as
 
 function deedText({ deed, accountId }: ApprovalDocument): string {
   if (deed.kind === 'resume') return `resume placing on ${scopeText(accountId)}`;
-  if (deed.kind === 'settle') return `settle command ${String(deed['commandId'])}: ${outcomeText(String(deed['outcome']))}`;
+  if (deed.kind === 'settle') return `settle command ${String(deed['commandId'])}: ${commandStateText(String(deed['outcome']))}`;
   return `change limits of ${scopeText(accountId)}: ${JSON.stringify(deed['change'])}`;
 }

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import { useEffect, useReducer } from 'preact/hooks';
 import type { CancelAllDocument } from '../../schema/rest-answers.ts';
+import { commandStateText } from '../parts/command-words.ts';
 import { scopeText } from '../parts/halt-words.ts';
 import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
-import { outcomeText } from '../parts/outcome-text.ts';
 import { timeText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
@@ -73,7 +73,7 @@ function exceptionsOf({ places, unread, declined }: CancelAllDocument): VNode | 
       .slice(0, mostLines)
       .map(
         ({ accountId, commandId, state, outcome }) =>
-          html`<li><b>${accountId}</b>: an order may still appear from <${Link} to=${addressOf('command', { commandId })}>a place<//> (${outcomeText(state ?? outcome)})</li>`,
+          html`<li><b>${accountId}</b>: an order may still appear from <${Link} to=${addressOf('command', { commandId })}>a place<//> (${commandStateText(state ?? outcome)})</li>`,
       )}
   </ul>`;
 }
@@ -103,5 +103,5 @@ function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
 function wordText(word: string): string {
   if (word === 'UNDER_WAY') return 'under way';
   if (word === 'ORDER_CLOSED') return 'was over already';
-  return /^[A-Z_]+$/.test(word) ? 'not cancelled' : outcomeText(word);
+  return /^[A-Z_]+$/.test(word) ? 'not cancelled' : commandStateText(word);
 }

@@ -68,7 +68,7 @@ function lineOf(line: ExposureLine) {
     <td><span class=${`side ${direction}`}>${sideText(side)}</span></td>
     <td class="number">${openOrders > 0 ? html`<${Link} to=${orders}>${openOrders}<//>` : '–'}</td>
     <td class="number">${openQuantity}</td>
-    <td class="number">${unresolvedCommands > 0 ? html`<${Link} class="doubt" to=${addressOf('commands')}>${unresolvedCommands}<//>` : '–'}</td>
+    <td class="number">${unresolvedCommands > 0 ? html`<${Link} class="doubt" to=${addressOf('commands', {}, { account: accountId, state: 'unresolved' })}>${unresolvedCommands}<//>` : '–'}</td>
     <td class="number">${unresolvedCommands > 0 ? unresolvedQuantity : '–'}</td>
     <td class="number"><b>${addDecimals(openQuantity, unresolvedQuantity) ?? '–'}</b></td>
   </tr>`;

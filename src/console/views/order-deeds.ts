@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { CommandDocument } from '../../schema/rest-answers.ts';
+import type { CommandAnswer } from '../../schema/rest-answers.ts';
 import { CommandNote } from '../parts/command-note.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { html } from '../parts/html.ts';
@@ -20,7 +20,7 @@ interface OrderDeedsProps {
 /** Cancel and replace of one order, where this reader may do them, and the state of the command that came of it. */
 export function OrderDeeds({ state, order }: OrderDeedsProps) {
   const [asked, setAsked] = useState<'cancel' | 'replace' | undefined>(undefined);
-  const [sent, setSent] = useState<CommandDocument | undefined>(undefined);
+  const [sent, setSent] = useState<CommandAnswer | undefined>(undefined);
   const deeds = orderDeeds(state.session, order);
   const close = () => setAsked(undefined);
   return html`<div class="order-deeds">
@@ -38,7 +38,7 @@ export function OrderDeeds({ state, order }: OrderDeedsProps) {
 
 interface DialogProps extends OrderDeedsProps {
   readonly kind: 'cancel' | 'replace';
-  readonly done: (command: CommandDocument) => void;
+  readonly done: (command: CommandAnswer) => void;
   readonly close: () => void;
 }
 
@@ -48,7 +48,7 @@ function OrderDeedDialog({ state, order, kind, done, close }: DialogProps) {
   const [wanted, setWanted] = useState<NewTerms>({});
   const [meanwhile, setMeanwhile] = useState<readonly Change[]>([]);
   const { seen } = deed;
-  const run = async (): Promise<Answer<CommandDocument>> => {
+  const run = async (): Promise<Answer<CommandAnswer>> => {
     const answer = await (kind === 'cancel' ? deed.cancel() : deed.replace(wanted));
     if (isChanged(answer)) {
       const before = await deed.lookAgain();
@@ -66,7 +66,7 @@ function OrderDeedDialog({ state, order, kind, done, close }: DialogProps) {
     ready=${kind === 'cancel' || changedTerms(seen.order, wanted).length > 0}
     explain=${(answer: Answer<unknown>) => (isChanged(answer) ? 'The order has changed since you opened this, so nothing was sent.' : undefined)}
     run=${run}
-    done=${({ body }: { readonly body: unknown }) => done(body as CommandDocument)}
+    done=${({ body }: { readonly body: unknown }) => done(body as CommandAnswer)}
     close=${close}
   >
     ${meanwhile.length > 0 && meanwhileList(meanwhile)}

@@ -55,7 +55,7 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
     <form class="ticket" ref=${form} onSubmit=${submit} onKeyDown=${key}>
       <div class="panel panel-body">
         <${TicketForm} ticket=${ticket} fields=${fields} progress=${progress} accounts=${accounts?.kind === 'ok' ? accounts.body.items : []} />
-        ${noteOf(progress)}
+        ${noteOf(progress, ticket.key)}
         <div class="deeds">
           <button type="submit" class="main" disabled=${progress.kind === 'sending' || progress.kind === 'sent'}>${buttonText(progress)}</button>
         </div>
@@ -73,11 +73,11 @@ function buttonText({ kind }: Progress): string {
   return kind === 'away' ? 'Ask again' : 'Place the order';
 }
 
-function noteOf(progress: Progress) {
+function noteOf(progress: Progress, key: string) {
   if (progress.kind === 'away')
     return html`<p class="fault" role="alert">
       The service does not answer, so this order may have been placed. “Ask again” sends the same order with the same key: it is placed once, even if the
-      first request arrived. The ticket stays as it is until the service answers. <${Link} to=${addressOf('commands')}>To the commands<//>
+      first request arrived. The ticket stays as it is until the service answers. <${Link} to=${addressOf('commands', {}, { key })}>Look for its command<//>
     </p>`;
   if (progress.kind !== 'refused') return undefined;
   return html`<p class="fault" role="alert">Nothing was sent. ${progress.why ?? 'Look at the fields that are marked.'}</p>`;
