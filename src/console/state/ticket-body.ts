@@ -145,7 +145,7 @@ export function fieldOfPath(path: string): string | undefined {
 /** Whether nothing was typed in a field that `fieldOfPath` names. */
 export function isEmpty(fields: TicketFields, field: string): boolean {
   const [, at, name] = /^legs\[(\d)\]\.(\w+)$/.exec(field) ?? [];
-  const holder = at === undefined ? fields : (fields.legs[Number(at)] ?? emptyLeg);
+  const holder = at === undefined ? fields : fields.legs[Number(at)];
   const value = Object.entries({ ...holder }).find(([key]) => key === (name ?? field))?.[1];
   return typeof value === 'string' && value.trim() === '';
 }
