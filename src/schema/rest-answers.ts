@@ -6,8 +6,8 @@ import { updateRecord } from './update-record.ts';
 
 // The answers of REST. Objects are open: a field that a later minor version adds must not break a reader of this one.
 
-const stream = z.enum(['account', 'prediction']);
-const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
+export const stream = z.enum(['account', 'prediction']);
+export const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 
 /** Why something is as it is. */
 export const reason = z
@@ -192,64 +192,6 @@ export const commandPage = z
 
 export type CommandAnswer = z.infer<typeof commandAnswer>;
 export type CommandHistory = z.infer<typeof commandHistory>;
-
-const followedAccount = z
-  .object({
-    stream,
-    accountId: z.string(),
-    isSim: z.boolean(),
-    openOrders: z.int(),
-    state: z
-      .string()
-      .optional()
-      .describe(
-        'connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required; not_followed where no login sees the account now',
-      ),
-    since: instant.optional().describe('Since when it is in this state'),
-    lastEvent: instant.optional(),
-    lastResync: instant.optional().describe('The last complete read after a connection'),
-    lastAudit: z
-      .object({
-        at: instant,
-        orders: z.int().describe('Orders that it read'),
-        changes: z.int().describe('Of these, changes that were new here'),
-        silentLosses: z.int().describe('Of these, changes that the stream lost; known 5 s after the audit'),
-      })
-      .optional(),
-    silentLosses: z.int().optional().describe('Changes that the stream lost and an audit found, in the last hour'),
-    lastError: z.string().optional(),
-    tokenExpires: instant.optional().describe('End of the token that follows the account; it is renewed before'),
-    tokenSecondsLeft: z.int().nonnegative().optional(),
-  })
-  .meta({ id: 'FollowedAccount', description: 'An account on one of its streams, with its state' });
-
-export const accountList = z
-  .object({
-    items: z.array(followedAccount),
-    statesKnown: z.boolean().describe('False: this process stands by, and only the holder of the lane knows the states'),
-  })
-  .meta({ id: 'AccountList', description: 'Accounts that are followed' });
-export type AccountListDocument = z.infer<typeof accountList>;
-
-const accountRepair = z
-  .object({
-    requestId: int64,
-    kind: z.enum(['read', 'backfill']),
-    stream,
-    from: instant.optional(),
-    by: z.string().optional().describe('Left out: it was asked for at the command line'),
-    reason: z.string().optional(),
-    requestedAt: instant,
-    state: z.enum(['waiting', 'done', 'failed', 'withdrawn']).describe('`waiting`: it waits, or is under way'),
-    detail: z.string().optional(),
-    answeredAt: instant.optional(),
-  })
-  .meta({ id: 'Repair', description: 'A read of an account that a person asked for' });
-
-export const accountRepairList = z
-  .object({ items: z.array(accountRepair) })
-  .meta({ id: 'RepairList', description: 'Reads of an account that people asked for' });
-export type AccountRepairDocument = z.infer<typeof accountRepair>;
 
 const exposureRow = z
   .object({

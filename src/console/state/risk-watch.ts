@@ -1,5 +1,6 @@
+import type { AccountListDocument } from '../../schema/account-answers.ts';
 import type { LimitLine } from '../../schema/limit-bodies.ts';
-import type { AccountListDocument, ApprovalDocument, ExposureLine, HaltChange, HaltDocument } from '../../schema/rest-answers.ts';
+import type { ApprovalDocument, ExposureLine, HaltChange, HaltDocument } from '../../schema/rest-answers.ts';
 import type { ConsoleState } from './console-state.ts';
 import { Polled } from './polled.ts';
 import { pause } from './ports.ts';

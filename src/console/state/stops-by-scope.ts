@@ -1,4 +1,5 @@
-import type { AccountListDocument, HaltDocument } from '../../schema/rest-answers.ts';
+import type { AccountListDocument } from '../../schema/account-answers.ts';
+import type { HaltDocument } from '../../schema/rest-answers.ts';
 
 /** One line of the stops: all accounts together, or one account, with the halts in force there. */
 export interface ScopeLine {

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { AccountRepairDocument } from '../../schema/rest-answers.ts';
+import type { AccountRepairDocument } from '../../schema/account-answers.ts';
 import type { StatusDocument } from '../../schema/status-answer.ts';
 import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';

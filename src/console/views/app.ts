@@ -8,7 +8,7 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { KeysHelp } from './keys-help.ts';
 import { ResetNote } from './reset-note.ts';
 import { navigation, screens } from './screens.ts';
-import { SearchBox } from './search-box.ts';
+import type { SearchBox } from './search-box.ts';
 import { SignIn } from './sign-in.ts';
 import { TrustBar } from './trust-bar.ts';
 
@@ -20,6 +20,7 @@ export function App({ state }: { readonly state: ConsoleState }) {
   const [place, setPlace] = useState<Place>(() => placeOf(location.pathname, location.search));
   const [help, setHelp] = useState(false);
   const [search, setSearch] = useState(false);
+  const SearchView = useSearchBox();
   const go = useMemo(() => goer(setPlace), []);
   useEffect(() => {
     const back = () => setPlace(placeOf(location.pathname, location.search));
@@ -47,9 +48,18 @@ export function App({ state }: { readonly state: ConsoleState }) {
     </header>
     <${ResetNote} reset=${state.reset} />
     <main>${screenOf(place, state)}</main>
-    ${search && html`<${SearchBox} state=${state} close=${() => setSearch(false)} />`}
+    ${search && SearchView !== undefined && html`<${SearchView} state=${state} close=${() => setSearch(false)} />`}
     ${help && html`<${KeysHelp} close=${() => setHelp(false)} />`}
   <//>`;
+}
+
+/** Fetched once the first screen is there, so that it is ready for the first key and the first screen does not wait for it. */
+function useSearchBox(): typeof SearchBox | undefined {
+  const [view, setView] = useState<{ readonly SearchBox: typeof SearchBox } | undefined>(undefined);
+  useEffect(() => {
+    import('./search-box.ts').then(setView).catch(() => undefined);
+  }, []);
+  return view?.SearchBox;
 }
 
 function screenOf({ screen, params, query }: Place, state: ConsoleState) {

@@ -1,5 +1,5 @@
 import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
-import type { AccountListDocument } from '../../schema/rest-answers.ts';
+import type { AccountListDocument } from '../../schema/account-answers.ts';
 import { html } from '../parts/html.ts';
 import { Go, Link } from '../parts/link.ts';
 import { useAnswer } from '../parts/use-answer.ts';

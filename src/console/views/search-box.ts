@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { commandStateText, termsText } from '../parts/command-words.ts';
 import { html } from '../parts/html.ts';
 import { instrumentText } from '../parts/instrument-text.ts';
@@ -22,7 +22,8 @@ export function SearchBox({ state, close }: SearchBoxProps) {
   const search = useMemo(() => new Search(state, (scope) => state.session.may(scope)), [state]);
   const { text, isAsking, hits, fault } = useValue(search.state);
   const [chosen, setChosen] = useState(0);
-  useEffect(() => dialog.current?.showModal(), []);
+  // Before the next key: what is typed at once after `/` is a part of the text.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => () => search.close(), [search]);
   useEffect(() => setChosen(0), [text]);
   const open = (hit: Hit | undefined) => {

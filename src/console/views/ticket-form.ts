@@ -1,4 +1,4 @@
-import type { AccountListDocument } from '../../schema/rest-answers.ts';
+import type { AccountListDocument } from '../../schema/account-answers.ts';
 import { html } from '../parts/html.ts';
 import { TicketField } from '../parts/ticket-field.ts';
 import {

@@ -1,6 +1,6 @@
 import { formatInstant } from '../../domain/instant.ts';
+import { accountRepairList } from '../../schema/account-answers.ts';
 import { backfillBody, parseAccountRead, readAccountBody } from '../../schema/command-bodies.ts';
-import { accountRepairList } from '../../schema/rest-answers.ts';
 import type { AccountRepair } from '../../store/account-repairs.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';

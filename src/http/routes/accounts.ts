@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatInstant } from '../../domain/instant.ts';
-import { accountList, exposureList } from '../../schema/rest-answers.ts';
+import { accountList } from '../../schema/account-answers.ts';
+import { exposureList } from '../../schema/rest-answers.ts';
 import type { FollowedAccount } from '../account-states.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';

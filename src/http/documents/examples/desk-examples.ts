@@ -1,9 +1,8 @@
 import type { z } from 'zod';
+import { accountList, accountRepairList } from '../../../schema/account-answers.ts';
 import { backfillBody, cancelAfterBody, cancelAllBody, readAccountBody, reasonBody } from '../../../schema/command-bodies.ts';
 import { limitList, limitsBody } from '../../../schema/limit-bodies.ts';
 import {
-  accountList,
-  accountRepairList,
   approvalAnswer,
   approvalList,
   cancelAfterAnswer,
