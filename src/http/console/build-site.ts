@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import { findPackageJSON, stripTypeScriptTypes } from 'node:module';
+import { findPackageJSON } from 'node:module';
 import { basename, dirname, extname, join, posix } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { browserText } from './browser-text.ts';
 import { consolePage, type PageText } from './console-page.ts';
 
 /** One file of the console. Its address changes with its content, so a browser may keep it for good. */
@@ -56,7 +57,7 @@ interface SiteSource {
 }
 
 /**
- * Makes the console from its sources: types are stripped, nothing is bundled, every file keeps its name. Takes some hundred milliseconds of
+ * Makes the console from its sources: types and comments are left out, nothing is bundled, every file keeps its name. Takes some hundred milliseconds of
  * processor time, so the service does it in a worker. Throws when a source or a package is missing.
  */
 export function buildSite({ demo, ...folders }: SiteSource): BuiltSite {
@@ -65,7 +66,7 @@ export function buildSite({ demo, ...folders }: SiteSource): BuiltSite {
   const root = `/console/app/${build}`;
   const files = new Map<string, SiteFile>();
   for (const [name, bytes] of own) {
-    const text = name.endsWith('.ts') ? stripTypeScriptTypes(bytes.toString()) : bytes;
+    const text = name.endsWith('.ts') ? browserText(bytes.toString()) : bytes;
     files.set(`${root}/${name}`, siteFile(name, Buffer.from(text)));
   }
   const { imports, styles } = addPackages(files);
