@@ -1,4 +1,4 @@
-import type { NormalisedOrder } from '../../../types/records.d.ts';
+import type { NormalisedOrder, Stream } from '../../../types/records.d.ts';
 import type { CommandAnswer } from '../../schema/rest-answers.ts';
 import type { ConsoleState } from './console-state.ts';
 import { KeyedSend } from './keyed-send.ts';
@@ -62,14 +62,19 @@ export class OrderDeed {
 
   cancel(): Promise<Answer<CommandAnswer>> {
     const { accountId, revision } = this.seen;
-    const path = `${this.path()}?${new URLSearchParams({ accountId })}`;
+    const path = `${orderPath(this.seen)}?${new URLSearchParams({ accountId })}`;
     return this.keyed.send({ method: 'DELETE', path, headers: matching(revision) });
   }
 
   replace(wanted: NewTerms): Promise<Answer<CommandAnswer>> {
     const { accountId, revision, order } = this.seen;
     const terms = Object.fromEntries(changedTerms(order, wanted).map(({ name, to }) => [name, to]));
-    return this.keyed.send({ method: 'PATCH', path: this.path(), body: { accountId, ...terms }, headers: matching(revision) });
+    return this.keyed.send({
+      method: 'PATCH',
+      path: orderPath(this.seen),
+      body: { accountId, ...terms },
+      headers: matching(revision),
+    });
   }
 
   /** After a 412: the order as it is now becomes the one that was seen. Resolves with the one before; undefined where it could not be read. */
@@ -81,11 +86,11 @@ export class OrderDeed {
     this.seen = answer.body;
     return before;
   }
+}
 
-  private path(): string {
-    const { stream, orderId } = this.seen;
-    return `/v1/${stream === 'prediction' ? 'predictions/' : ''}orders/${encodeURIComponent(orderId)}`;
-  }
+/** The path of cancels and replaces of an order. */
+export function orderPath({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
+  return `/v1/${stream === 'prediction' ? 'predictions/' : ''}orders/${encodeURIComponent(orderId)}`;
 }
 
 function matching(revision: number): Readonly<Record<string, string>> {
