@@ -21,6 +21,8 @@ interface ChartProps {
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const exact = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const height = 150;
+/** Between two marks of the time, in seconds: marks say hours and minutes, so closer ones would say the same. */
+const wholeMinutes = [60, 120, 300, 600, 900, 1_800];
 /** Between two marks of the values: 1, 2, 5, 10 … A mark in between would show a figure that is rounded. */
 const wholeSteps = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
@@ -88,7 +90,7 @@ function optionsOf({ lines, valueText, colours, soft, onPoint }: ChartLook, widt
     hooks: { setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)] },
     scales: { y: { range: (_plot, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },
     axes: [
-      { ...axis, size: 24, values: (_plot, times) => times.map((time) => clock.format(time * 1000)) },
+      { ...axis, size: 24, incrs: wholeMinutes, values: (_plot, times) => times.map((time) => clock.format(time * 1000)) },
       { ...axis, size: 54, incrs: wholeSteps, values: (_plot, values) => values.map(valueText) },
     ],
     series: [
