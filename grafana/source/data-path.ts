@@ -46,7 +46,8 @@ const ingest: readonly Panel[] = [
     unit: 's',
     queries: [
       {
-        expr: `time() - max by (job, instance) (tidemark_ingest_oldest_unsettled_timestamp_seconds{${job}} > 0)`,
+        // 0 where nothing waits, so that the panel is not empty then.
+        expr: `time() - max by (job, instance) (tidemark_ingest_oldest_unsettled_timestamp_seconds{${job}} > 0) or max by (job, instance) (tidemark_ingest_oldest_unsettled_timestamp_seconds{${job}}) * 0`,
         legend: '{{instance}}',
       },
     ],

@@ -29,7 +29,7 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   const end = await polite.awaitLog('the end of the drain', ({ msg }) => msg === 'drained');
   expect(end).toMatchObject({ ms: expect.any(Number), unclean: [] });
   const drained = polite.process.log().filter(({ msg }) => msg === 'drain step');
-  const steps = drained.map(({ service }) => String(service));
+  const steps = drained.map(({ part }) => String(part));
   expect(steps.filter((step) => wayOfTheData.includes(step))).toEqual(wayOfTheData);
   expect([steps.at(0), steps.at(-1)]).toEqual(['commands', 'admin']);
   for (const step of drained) expect(step).toMatchObject({ ms: expect.any(Number), outcome: 'drained' });
