@@ -29,6 +29,17 @@ describe('something that is read again and again', () => {
     expect(reads()).toBe(3);
   });
 
+  it('comes again sooner after a read that brought nothing', async () => {
+    const { rig, answerWith, reads } = followed(() => 10_000);
+    await rig.settle();
+    answerWith(503, {});
+    await rig.pass(10_000);
+    await rig.pass(1_999);
+    expect(reads()).toBe(2);
+    await rig.pass(1);
+    expect(reads()).toBe(3);
+  });
+
   it('keeps its last value and says why it is old, until it is read again', async () => {
     const { rig, polled, answerWith } = followed(() => 1_000);
     await rig.settle();

@@ -15,6 +15,9 @@ interface PolledOptions<T> {
   readonly everyMs: (value: T | undefined) => number;
 }
 
+/** A read that brought nothing is repeated sooner than the value would be read again. */
+const afterFaultMs = 2_000;
+
 /** Something that REST shows and no event announces: read again and again while a screen shows it. */
 export class Polled<T> {
   readonly state: Signal<PolledState<T>> = signal<PolledState<T>>({ value: undefined, fault: undefined });
@@ -39,9 +42,15 @@ export class Polled<T> {
       if (signal.aborted) break;
       const { value } = this.state.peek();
       this.state.value = answer.kind === 'ok' ? { value: answer.body, fault: undefined } : { value, fault: sentenceOf(answer) };
-      await pause(this.ports, this.options.everyMs(this.state.peek().value), rest);
+      await pause(this.ports, this.waitMs(), rest);
     }
     signal.removeEventListener('abort', leave);
+  }
+
+  private waitMs(): number {
+    const { value, fault } = this.state.peek();
+    const everyMs = this.options.everyMs(value);
+    return fault === undefined ? everyMs : Math.min(everyMs, afterFaultMs);
   }
 
   /** Reads again at once, after a deed that changes the answer. */

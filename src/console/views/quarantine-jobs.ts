@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { QuarantineJobDocument } from '../../schema/quarantine-bodies.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { html } from '../parts/html.ts';
-import { staleNote } from '../parts/polled-notes.ts';
+import { staleNote, waitingNote } from '../parts/polled-notes.ts';
 import { timeText } from '../parts/time-text.ts';
 import { usePolled } from '../parts/use-polled.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -42,7 +42,9 @@ export function QuarantineJobs({ state, changes, ended }: JobsProps) {
   const nowMs = state.ports.nowMs();
   const cancel = state.session.may('ops:write') ? setCancelling : undefined;
   const items = shown.value?.items ?? [];
-  if (items.length === 0) return null;
+  // A reader who has no jobs needs no word about them; one whose jobs cannot be read does.
+  if (items.length === 0)
+    return shown.fault === undefined ? null : html`<div class="panel">${waitingNote(shown, 'the jobs')}</div>`;
   return html`<section class="jobs">
     <div class="screen-head">
       <h2>Jobs</h2>
