@@ -45,6 +45,7 @@ export const orderCounts = z
 export const updatePage = z
   .object({
     items: z.array(updateRecord),
+    recordedAt: z.array(instant).describe('When each of them was stored, by the clock of the database'),
     next: z.string().optional().describe('`after` of the next page; absent on the last'),
   })
   .meta({ id: 'UpdatePage', description: 'Updates of one order by revision, oldest first' });

@@ -90,6 +90,11 @@ export interface StreamedUpdate {
   readonly payload: string;
 }
 
+/** `recordedAt`: when the transaction that stored it began, by the database's clock. */
+export interface StoredUpdate extends StreamedUpdate {
+  readonly recordedAt: Date;
+}
+
 /** A place in the order of events: the transaction that wrote one, and its number, which tells several of one transaction apart. */
 export interface EventPosition {
   readonly tx: bigint;
@@ -145,7 +150,7 @@ export interface OrderReads {
     orderId: string,
     afterRevision: number,
     limit: number,
-  ): Promise<readonly StreamedUpdate[] | undefined>;
+  ): Promise<readonly StoredUpdate[] | undefined>;
   /** Newest first. */
   listCommands(
     scope: AccountScope,

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inScope, scopeParameter } from './account-scope.ts';
-import type { AccountScope, StreamedUpdate } from './order-reads.ts';
+import type { AccountScope, StoredUpdate, StreamedUpdate } from './order-reads.ts';
 
 interface StreamDeps {
   readonly pool: Pool;
@@ -15,6 +15,10 @@ interface UpdateRow {
   readonly order_id: string;
   readonly account_id: string;
   readonly payload: string;
+}
+
+interface StoredRow extends UpdateRow {
+  readonly recorded_at: Date;
 }
 
 /** Rows of the log that one read looks at, of all accounts: a scope of one quiet account must not read the whole log. */
@@ -115,12 +119,12 @@ export async function readHistory(
   order: { readonly stream: Stream; readonly orderId: string },
   afterRevision: number,
   limit: number,
-): Promise<readonly StreamedUpdate[] | undefined> {
+): Promise<readonly StoredUpdate[] | undefined> {
   if (order.orderId.includes('\0')) return undefined;
-  const { rows } = await pool.query<{ [column in keyof UpdateRow]: UpdateRow[column] | null }>(
+  const { rows } = await pool.query<{ [column in keyof StoredRow]: StoredRow[column] | null }>(
     `select u.* from public.orders o
      left join lateral (
-       select seq, stream, order_id, account_id, payload from public.order_updates
+       select seq, stream, order_id, account_id, payload, recorded_at from public.order_updates
        where stream = $2 and order_id = $3 and revision > $4 order by revision limit $5
      ) as u on true
      where o.stream = $2 and o.order_id = $3 and ${inScope('o.account_id', 1)}`,
@@ -128,8 +132,8 @@ export async function readHistory(
   );
   if (rows.length === 0) return undefined;
   return rows
-    .filter((row): row is UpdateRow => row.seq !== null)
-    .map(toUpdate)
+    .filter((row): row is StoredRow => row.seq !== null)
+    .map((row) => ({ ...toUpdate(row), recordedAt: row.recorded_at }))
     .sort((a, b) => (a.seq < b.seq ? -1 : 1));
 }
 

@@ -22,6 +22,7 @@ import type {
   OrderSort,
   Page,
   StoredOrder,
+  StoredUpdate,
   StreamedUpdate,
 } from './order-reads.ts';
 import { readEventHorizon, readEvents } from './read-events.ts';
@@ -75,7 +76,7 @@ export class PostgresOrderReads implements OrderReads {
     orderId: string,
     afterRevision: number,
     limit: number,
-  ): Promise<readonly StreamedUpdate[] | undefined> {
+  ): Promise<readonly StoredUpdate[] | undefined> {
     return this.read((pool) => readHistory(pool, scope, { stream, orderId }, afterRevision, limit));
   }
 

@@ -125,7 +125,8 @@ describe('the version ladder', () => {
       ...updateOf({ revision: 2, updatedAt: '2026-11-21T14:30:02.000Z' }),
       changed: ['status', 'statusRaw', 'cumQty', 'updatedAt'],
     };
-    const [newest, oldest] = ladderOf([first, second]);
+    const [newest, oldest] = ladderOf([first, second], new Map([[second.eventId, '2026-11-21T14:30:01.255Z']]));
+    expect([newest?.storedAfterMs, oldest?.storedAfterMs]).toEqual([5, undefined]);
     expect(newest?.changes).toEqual([
       { field: 'status', from: 'new', to: 'partially_filled' },
       { field: 'cumQty', from: '0', to: '40' },

@@ -163,9 +163,10 @@ describe('GET /v1/orders/{stream}/{orderId}/updates', () => {
   it('is the history by revision, each as it stands on Kafka, page by page', async () => {
     const payloads = [1, 2, 3].map((revision) => rig.reads.addUpdate({ revision }).payload);
     const { text, body } = await get('/v1/orders/account/ord-1/updates?limit=2');
-    expect(text).toBe(`{"items":[${payloads.slice(0, 2).join(',')}],"next":"2"}`);
+    const stored = '"1970-01-01T00:00:00.000Z"';
+    expect(text).toBe(`{"items":[${payloads.slice(0, 2).join(',')}],"recordedAt":[${stored},${stored}],"next":"2"}`);
     const rest = await get(`/v1/orders/account/ord-1/updates?limit=2&after=${String(body['next'])}`);
-    expect(rest.text).toBe(`{"items":[${payloads[2]}]}`);
+    expect(rest.text).toBe(`{"items":[${payloads[2]}],"recordedAt":[${stored}]}`);
   });
 
   it('is not found for an order that is not there', async () => {

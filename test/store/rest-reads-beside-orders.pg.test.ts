@@ -15,6 +15,7 @@ describe('the history of an order', () => {
     const updates = [1, 2, 3, 4].map((revision) => ({
       ...{ seq: BigInt(revision), stream: 'prediction', orderId: 'o-1', accountId: 'a' },
       payload: storedOrder({ orderId: 'o-1', accountId: 'a', revision }).update.payload,
+      recordedAt: expect.any(Date),
     }));
     expect(await history(only('a'))).toEqual(updates);
     expect(await history(all, 1, 2)).toEqual(updates.slice(1, 3));

@@ -111,7 +111,8 @@ export class MemoryReads implements OrderReads {
     return this.updates
       .filter((update) => update.stream === stream && update.orderId === orderId)
       .filter(({ payload }) => (JSON.parse(payload) as { revision: number }).revision > afterRevision)
-      .slice(0, limit);
+      .slice(0, limit)
+      .map((update) => ({ ...update, recordedAt: new Date(0) }));
   }
 
   async listCommands(

@@ -9,10 +9,18 @@ type HistoryState =
   | { readonly kind: 'missing' }
   | { readonly kind: 'failed'; readonly why: string }
   /** Updates by revision, oldest first; there may be none, or not the first ones, where the log is not kept that long. */
-  | { readonly kind: 'shown'; readonly order: ListedOrder; readonly updates: readonly OrderUpdate[]; readonly cut: boolean };
+  | {
+      readonly kind: 'shown';
+      readonly order: ListedOrder;
+      readonly updates: readonly OrderUpdate[];
+      /** When each was stored, by `eventId`; those that came by the stream are not in it. */
+      readonly recordedAt: ReadonlyMap<string, string>;
+      readonly cut: boolean;
+    };
 
 interface UpdatePage {
   readonly items: readonly OrderUpdate[];
+  readonly recordedAt: readonly string[];
   readonly next?: string;
 }
 
@@ -50,15 +58,18 @@ export class OrderHistory {
     const order = await this.rest.get<ListedOrder>(path, {}, signal, parseExact);
     if (order.kind !== 'ok') return this.fail(order, signal);
     const updates: OrderUpdate[] = [];
+    const recordedAt = new Map<string, string>();
     let after: string | undefined;
     do {
       const page = await this.rest.get<UpdatePage>(`${path}/updates`, { limit: pageSize, after }, signal, parseExact);
       if (page.kind !== 'ok') return this.fail(page, signal);
-      updates.push(...page.body.items);
+      const { items, recordedAt: times } = page.body;
+      updates.push(...items);
+      for (const [at, { eventId }] of items.entries()) recordedAt.set(eventId, times[at] ?? '');
       after = page.body.next;
     } while (after !== undefined && updates.length < mostUpdates);
     if (signal.aborted) return;
-    this.state.value = { kind: 'shown', order: order.body, updates, cut: after !== undefined };
+    this.state.value = { kind: 'shown', order: order.body, updates, recordedAt, cut: after !== undefined };
   }
 
   /** Of any order: those of others are passed over. */

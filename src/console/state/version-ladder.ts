@@ -6,6 +6,8 @@ export interface Step {
   readonly changes: readonly Change[];
   /** From the platform's own time of the change to the moment the service learnt of it; undefined where a time cannot be read. */
   readonly delayMs: number | undefined;
+  /** From then to its storing in the database; undefined where it came by the stream, which does not say it. */
+  readonly storedAfterMs: number | undefined;
 }
 
 export interface Change {
@@ -16,11 +18,11 @@ export interface Change {
 }
 
 /** The history as a ladder, newest first. `updates`: by revision, oldest first. */
-export function ladderOf(updates: readonly OrderUpdate[]): Step[] {
-  return updates.map((update, at) => stepOf(update, updates[at - 1])).reverse();
+export function ladderOf(updates: readonly OrderUpdate[], recordedAt: ReadonlyMap<string, string> = new Map()): Step[] {
+  return updates.map((update, at) => stepOf(update, updates[at - 1], recordedAt.get(update.eventId))).reverse();
 }
 
-function stepOf(update: OrderUpdate, before: OrderUpdate | undefined): Step {
+function stepOf(update: OrderUpdate, before: OrderUpdate | undefined, recordedAt: string | undefined): Step {
   // Without the revision before, the old values are not known; a first revision has none.
   const old = before?.order;
   const fields = update.revision === 1 || old === undefined ? firstFields : update.changed;
@@ -30,6 +32,7 @@ function stepOf(update: OrderUpdate, before: OrderUpdate | undefined): Step {
     update,
     changes: changes.filter(({ from, to }) => from !== undefined || to !== undefined),
     delayMs: between(update.occurredAt, update.observedAt),
+    storedAfterMs: recordedAt === undefined ? undefined : between(update.observedAt, recordedAt),
   };
 }
 

@@ -45,7 +45,7 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
     <${OrderDeeds} state=${state} order=${shown.order} />
     ${termsOf(shown.order, state.ports.nowMs())}
     <h2>Versions</h2>
-    <${VersionLadder} steps=${ladderOf(shown.updates)} cut=${shown.cut} nowMs=${state.ports.nowMs()} />
+    <${VersionLadder} steps=${ladderOf(shown.updates, shown.recordedAt)} cut=${shown.cut} nowMs=${state.ports.nowMs()} />
   </article>`;
 }
 

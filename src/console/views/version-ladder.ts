@@ -22,7 +22,7 @@ export function VersionLadder({ steps, cut, nowMs }: LadderProps) {
     ${first > 1 && html`<p class="soft">Revisions before ${first} are not in the log any more.</p>`}`;
 }
 
-function rungOf({ update, changes, delayMs }: Step, nowMs: number): VNode {
+function rungOf({ update, changes, delayMs, storedAfterMs }: Step, nowMs: number): VNode {
   const { revision, sourceVersion, sourceEpoch, cause, fill, occurredAt, observedAt } = update;
   return html`<div class="rung">
     <div class="rung-number">
@@ -42,11 +42,19 @@ function rungOf({ update, changes, delayMs }: Step, nowMs: number): VNode {
     <div class="rung-times">
       <span>${timeText(occurredAt, nowMs)}</span>
       <span class="soft" title="From the platform’s own time to the moment the service learnt of it">
-        seen by ${causeText(cause)}${delayMs === undefined ? '' : `, ${delayMs < 0 ? '−' : '+'}${lengthText(Math.abs(delayMs))}`}
+        seen by ${causeText(cause)}${delayMs === undefined ? '' : `, ${signedText(delayMs)}`}
       </span>
       <span class="soft">observed ${timeText(observedAt, nowMs)}</span>
+      ${
+        storedAfterMs !== undefined &&
+        html`<span class="soft" title="From there to the database, by two clocks where they are two machines">stored ${signedText(storedAfterMs)}</span>`
+      }
     </div>
   </div>`;
+}
+
+function signedText(ms: number): string {
+  return `${ms < 0 ? '−' : '+'}${lengthText(Math.abs(ms))}`;
 }
 
 function changeText({ field, from, to }: Change): VNode {

@@ -208,10 +208,12 @@ export const listUpdates = route({
     // One more than asked for shows whether there is a next page.
     const found = await readStore(reads.history(principal.accounts, stream as Stream, orderId, after, limit + 1));
     if (found === undefined) return sendMissing(reply, 'ORDER_NOT_FOUND');
-    const payloads = found.slice(0, limit).map(({ payload }) => payload);
+    const shown = found.slice(0, limit);
+    const payloads = shown.map(({ payload }) => payload);
+    const times = JSON.stringify(shown.map(({ recordedAt }) => recordedAt.toISOString()));
     const last = found.length > limit ? payloads.at(-1) : undefined;
     const next = last === undefined ? '' : `,"next":"${revisionOf(last)}"`;
-    return sendJsonText(reply, 200, `{"items":[${payloads.join(',')}]${next}}`);
+    return sendJsonText(reply, 200, `{"items":[${payloads.join(',')}],"recordedAt":${times}${next}}`);
   },
 });
 

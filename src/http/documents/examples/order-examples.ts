@@ -158,7 +158,7 @@ export const orderExamples: readonly Example[] = [
     ],
     complete: true,
   }),
-  example(updatePage, 'history', { items: [equityUpdate] }),
+  example(updatePage, 'history', { items: [equityUpdate], recordedAt: ['2026-11-21T14:30:01.013Z'] }),
   example(updateRecord, 'equity', equityUpdate),
   example(updateRecord, 'prediction', predictionUpdate),
   example(continuityRecord, 'heartbeat', {
