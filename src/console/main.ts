@@ -16,7 +16,7 @@ function after(ms: number, run: () => void): Timer {
   return { cancel: () => clearTimeout(timer) };
 }
 
-const pace = new FramePace({ monotonicMs, after, next: (run) => requestAnimationFrame(run) });
+const pace = new FramePace({ monotonicMs, after, next: nextFrame });
 
 const turns: (() => void)[] = [];
 const channel = new MessageChannel();
@@ -73,6 +73,18 @@ function whenSeen(run: () => void): void {
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** A frame that was asked for just before the tab was hidden is never drawn: then it runs after a second all the same, or the page would stand still. */
+function nextFrame(run: () => void): void {
+  const timer = setTimeout(() => {
+    cancelAnimationFrame(drawn);
+    run();
+  }, 1000);
+  const drawn = requestAnimationFrame(() => {
+    clearTimeout(timer);
+    run();
+  });
 }
 
 /** A hidden tab draws no frames, and must not let changes pile up: there it runs once a second. */
