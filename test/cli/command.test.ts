@@ -126,7 +126,8 @@ describe('command show', () => {
   /** REST of one command, and of an order that carries its reference. */
   function restOf(command: Readonly<Record<string, unknown>>) {
     return restServer(({ path }, response) => {
-      if (path.includes('/updates')) json(response, 200, { items: [JSON.parse(sampleUpdate(order))] });
+      if (path.includes('/updates'))
+        json(response, 200, { items: [JSON.parse(sampleUpdate(order))], recordedAt: ['2026-11-21T15:00:00.000Z'] });
       else json(response, 200, { ...commandBody(command), timeline });
     });
   }
@@ -159,7 +160,7 @@ describe('command show', () => {
     const note = { what: 'evidence', kind: 'note', code: 'prepared', attemptId: 'tm-0a1b', number: 1, detail: {} };
     const all = [...timeline, { at: '2026-11-21T15:00:02.004Z', ...answer }, { at: '2026-11-21T15:00:00.001Z', ...note }];
     const rest = await restServer(({ path }, response) =>
-      json(response, 200, path.includes('/updates') ? { items: [] } : { ...commandBody(settled), timeline: all }),
+      json(response, 200, path.includes('/updates') ? { items: [], recordedAt: [] } : { ...commandBody(settled), timeline: all }),
     );
     const { out } = await runAgainst(rest.url, ['command', 'show', id]);
     expect(out).toMatch(/^2026-11-21T15:00:02\.004Z {2}answer unknown +the platform does not know \(OUTCOME_UNKNOWN, 504\)$/m);

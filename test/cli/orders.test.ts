@@ -22,7 +22,8 @@ async function run(argv: readonly string[], ...pages: readonly (readonly unknown
   const server = await restServer(({ path }, response) => {
     asked.push(path);
     const url = new URL(path, 'http://x');
-    if (url.pathname.endsWith('/updates')) return json(response, 200, { items: updates });
+    if (url.pathname.endsWith('/updates'))
+      return json(response, 200, { items: updates, recordedAt: updates.map(() => '2026-11-21T14:30:02.000Z') });
     const at = Number(url.searchParams.get('cursor') ?? 0);
     return json(response, 200, { items: pages[at] ?? [], ...(at + 1 < pages.length && { next: String(at + 1) }) });
   });
