@@ -43,6 +43,11 @@ function watch(page: Page, complaints: string[]): Page {
     // A cut stream and a refused token are a part of some tests, and the browser reports each.
     if (!/Failed to load resource|net::ERR/.test(message.text())) complaints.push(message.text());
   });
+  // The page and its modules are made at start: one that is not served leaves an empty screen, and a test that waits says nothing about it.
+  page.on('response', (response) => {
+    if (response.status() >= 500 && new URL(response.url()).pathname.startsWith('/console'))
+      complaints.push(`${response.status()} ${response.url()}`);
+  });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('dialog', (dialog) => {
     complaints.push(dialog.message());
