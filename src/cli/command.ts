@@ -1,11 +1,11 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { expectDone } from './approvals.ts';
 import { type ListFlags, listCommands } from './command/list-commands.ts';
 import { showCommand } from './command/show-command.ts';
 import { printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
-import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes, segment } from './rest-flags.ts';
+import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes, rowLimit, segment } from './rest-flags.ts';
 
 const examples = `
 Examples:
@@ -31,7 +31,7 @@ export function commandCommand(io: CliIo): Command {
       .addOption(new Option('--kind <word>', 'only this kind').choices(['place', 'replace', 'cancel']))
       .option('--state <word>', 'only this state: open, refused, not_sent, accepted, unknown, applied, rejected, moot, conflict')
       .option('--ref <text>', 'only with this reference of the caller')
-      .option('--limit <n>', 'at most so many', limit, 50),
+      .option('--limit <n>', 'at most so many', rowLimit, 50),
   ).action((flags: ListFlags) => listCommands(io, flags));
   addRestFlags(
     command
@@ -51,11 +51,6 @@ export function commandCommand(io: CliIo): Command {
       ),
   ).action((ids: string[], flags: SettleFlags) => settleCommands(io, ids, flags));
   return command;
-}
-
-function limit(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
 }
 
 interface SettleFlags extends RestFlags {

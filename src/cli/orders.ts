@@ -1,12 +1,11 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { z } from 'zod';
+import { Command, Option } from 'commander';
 import { orderStatuses } from '../domain/order.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { orderPage, updatePage } from '../schema/rest-answers.ts';
 import type { CliIo } from './io.ts';
 import { historyText, type ListedOrder, orderTable, orderText, type Update } from './order-text.ts';
-import type { RestClient } from './rest-client.ts';
-import { addRestFlags, query, type RestFlags, restClient, restExitCodes, segment } from './rest-flags.ts';
+import { type RestClient, understood } from './rest-client.ts';
+import { addRestFlags, query, type RestFlags, restClient, restExitCodes, rowLimit, segment } from './rest-flags.ts';
 
 const examples = `
 Examples:
@@ -55,7 +54,7 @@ export function ordersCommand(io: CliIo): Command {
       .addOption(new Option('--origin <word>', 'only orders placed here, or elsewhere').choices(['tidemark', 'external']))
       .option('--find <text>', 'an id or a reference, whole or a part of it')
       .option('--since <time>', 'only orders that changed at this time (ISO 8601) or later')
-      .option('--limit <n>', 'at most so many', limit, 50),
+      .option('--limit <n>', 'at most so many', rowLimit, 50),
   ).action((flags: ListFlags) => listOrders(io, flags));
   addRestFlags(
     command
@@ -65,11 +64,6 @@ export function ordersCommand(io: CliIo): Command {
       .addOption(new Option('--stream <name>', 'of its stream, where both have the id').choices(streams)),
   ).action((id: string, flags: ShowFlags) => showOrder(io, id, flags));
   return command;
-}
-
-function limit(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
 }
 
 async function listOrders(io: CliIo, flags: ListFlags): Promise<void> {
@@ -90,7 +84,7 @@ async function readOrders(client: RestClient, filter: Readonly<Record<string, st
   let cursor: string | undefined;
   do {
     const path = `/v1/orders${query({ ...filter, limit: String(Math.min(500, most - orders.length)), cursor })}`;
-    const page = understood(orderPage, (await client.ask({ method: 'GET', path })).body);
+    const page = understood('orders', orderPage, (await client.ask({ method: 'GET', path })).body);
     orders.push(...page.items);
     cursor = page.next;
   } while (cursor !== undefined && orders.length < most);
@@ -129,20 +123,9 @@ async function readUpdates(client: RestClient, { stream, orderId }: ListedOrder)
   let after: string | undefined;
   do {
     const path = `/v1/orders/${stream}/${segment(orderId)}/updates${query({ limit: pageSize, after })}`;
-    const page = understood(updatePage, (await client.ask({ method: 'GET', path })).body);
+    const page = understood('orders', updatePage, (await client.ask({ method: 'GET', path })).body);
     updates.push(...page.items);
     after = page.next;
   } while (after !== undefined && updates.length < mostUpdates);
   return updates;
-}
-
-function understood<Shape extends z.ZodType>(shape: Shape, body: unknown): z.infer<Shape> {
-  const read = shape.safeParse(body);
-  if (read.success) return read.data;
-  throw new ProgramError('the service describes orders in a way that this program does not understand', {
-    code: 'ANSWER',
-    exitCode: exitCodes.unavailable,
-    fix: `Use the program of the service's own version. ${z.prettifyError(read.error)}`,
-    cause: read.error,
-  });
 }

@@ -8,6 +8,7 @@ import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import { addJobFlags, cancelJobCommand, isForAll, type JobFlags, jobsCommand, runJob } from './quarantine-jobs.ts';
 import { repairBy, withRepairPool } from './repair/repair-run.ts';
+import { rowLimit } from './rest-flags.ts';
 
 const examples = `
 Examples:
@@ -42,7 +43,7 @@ export function quarantineCommand(io: CliIo): Command {
     .description('Lists the rows that were not dealt with yet, the oldest first.')
     // Help writes defaults as JSON, which has no bigint: this one is written in words.
     .addOption(new Option('--after <id>', 'only rows after this one').argParser(rowId).default(0n, 'from the first'))
-    .option('--limit <n>', 'at most so many', limit, 50)
+    .option('--limit <n>', 'at most so many', rowLimit, 50)
     .option('--json', 'print an array of the rows as JSON')
     .action((flags: ListFlags) => withRepairPool(io, (pool) => list(io, pool, flags)));
   command
@@ -85,11 +86,6 @@ function rowId(text: string): bigint {
 
 function rowIds(text: string, before: bigint[] | undefined): bigint[] {
   return [...(before ?? []), rowId(text)];
-}
-
-function limit(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
 }
 
 async function list(io: CliIo, pool: Pool, { after, limit: count, json }: ListFlags): Promise<void> {

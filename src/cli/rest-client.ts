@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { optionTable } from '../config/option-table.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
@@ -103,6 +104,18 @@ export class RestClient {
     });
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
+}
+
+/** An answer in its shape. Throws where the service is of a version that this program does not know. */
+export function understood<Shape extends z.ZodType>(subject: string, shape: Shape, body: unknown): z.infer<Shape> {
+  const read = shape.safeParse(body);
+  if (read.success) return read.data;
+  throw new ProgramError(`the service describes ${subject} in a way that this program does not understand`, {
+    code: 'ANSWER',
+    exitCode: exitCodes.unavailable,
+    fix: `Use the program of the service's own version. ${z.prettifyError(read.error)}`,
+    cause: read.error,
+  });
 }
 
 /** Scripts may rely on this: 4xx and 5xx mean that nothing was journaled (docs/rest.md). */

@@ -57,6 +57,12 @@ export function query(parameters: Readonly<Record<string, string | undefined>>):
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }
 
+/** Of a list: at most so many. */
+export function rowLimit(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
+}
+
 /** `Prefer: wait`, at most what the service takes. */
 export function waitSeconds(text: string): number {
   if (/^([12]?\d|30)$/.test(text)) return Number(text);

@@ -1,21 +1,14 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { plural } from '../../runtime/plural.ts';
-import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import { commandAnswer } from '../../schema/rest-answers.ts';
 import { ageOf } from '../format-text.ts';
+import { understood } from '../rest-client.ts';
 
 /** A command as REST shows it. */
 export type RestCommand = z.infer<typeof commandAnswer>;
 
 export function readCommand(body: unknown): RestCommand {
-  const read = commandAnswer.safeParse(body);
-  if (read.success) return read.data;
-  throw new ProgramError('the service describes a command in a way that this program does not understand', {
-    code: 'ANSWER',
-    exitCode: exitCodes.unavailable,
-    fix: `Use the program of the service's own version. ${z.prettifyError(read.error)}`,
-    cause: read.error,
-  });
+  return understood('a command', commandAnswer, body);
 }
 
 export function readCommands(body: Readonly<Record<string, unknown>>): readonly RestCommand[] {
