@@ -20,11 +20,11 @@ const parts: readonly (readonly [part: string, url: RegExp])[] = [
   ['encode', /domain\/encode-/],
   ['reduce', /src\/domain\//],
   ['statement', /src\/store\/|node_modules\/(pg|pg-[\w-]+|postgres-[\w-]+)\//],
-  ['send to the log topic', /src\/kafka\/log-publisher\.ts/],
-  ['send to the state topic', /src\/kafka\/transactional-publisher\.ts/],
-  ['kafkajs', /node_modules\/kafkajs\/|src\/kafka\//],
+  ['kafkajs', /node_modules\/kafkajs\/|src\/publish\/kafkajs\//],
+  ['send to the log topic', /src\/publish\/(log-publisher|publish-sends)\.ts/],
+  ['send to the state topic', /src\/publish\/(state-writer|transactional-publisher|newest-[\w-]+)\.ts/],
+  ['relay', /src\/publish\//],
   ['ingest', /src\/ingest\//],
-  ['relay', /src\/relay\//],
   ['metrics', /node_modules\/prom-client\/|src\/observability\//],
 ];
 

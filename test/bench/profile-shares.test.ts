@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type CpuProfile, shareTime } from '../../bench/profile-shares.ts';
 
@@ -23,4 +24,23 @@ test("time is put down to the nearest code of ours, Node's own functions to whoe
 test('only samples within the window count', () => {
   const shares = shareTime(profile, { fromMicros: 1025, untilMicros: 1070 });
   expect(Object.fromEntries(shares)).toEqual({ statement: 20, 'garbage collector': 30 });
+});
+
+test.each([
+  ['publish', 'log-publisher.ts', 'send to the log topic'],
+  ['publish', 'state-writer.ts', 'send to the state topic'],
+  ['publish/kafkajs', 'encode-produce.ts', 'kafkajs'],
+  ['publish', 'relay.ts', 'relay'],
+  ['ingest', 'batch-pipeline.ts', 'ingest'],
+  ['connectors', 'decode-frame.ts', 'parse and decode'],
+  ['store', 'apply-batch.ts', 'statement'],
+])('time in src/%s/%s is put down to: %s', (room, file, part) => {
+  expect(readdirSync(`src/${room}`)).toContain(file);
+  const one: CpuProfile = {
+    startTime: 0,
+    nodes: [{ id: 1, callFrame: frame('work', `file:///app/src/${room}/${file}`) }],
+    samples: [1],
+    timeDeltas: [10],
+  };
+  expect([...shareTime(one, { fromMicros: 0, untilMicros: 100 })]).toEqual([[part, 10]]);
 });
