@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../../observability/log.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { BuiltSite } from './build-site.ts';
 import { ConsoleSignIn, type ConsoleSignInOptions } from './console-sign-in.ts';
@@ -20,10 +20,12 @@ interface ConsoleSiteOptions {
 }
 
 const buildWithinMs = 60_000;
+/** Making it takes half a second of processor time, which the start needs: the streams have to be live first. */
+const buildAfterMs = 3_000;
 
 /**
- * The console, made at start beside everything else. States: made → building → ready or failed. A request that comes while it is built waits for it; the
- * service itself never does, and works the same without it.
+ * The console, made shortly after the start, or at the first request for it. States: made → building → ready or failed. A request that comes while it is built
+ * waits for it; the service itself never does, and works the same without it.
  */
 export class ConsoleSite {
   readonly signIn: ConsoleSignIn;
@@ -31,6 +33,7 @@ export class ConsoleSite {
   private readonly log: Log;
   private readonly demo: boolean;
   private built: Promise<BuiltSite | undefined> | undefined;
+  private timer: Timer | undefined;
 
   constructor(deps: ConsoleSiteDeps, options: ConsoleSiteOptions = {}) {
     this.clock = deps.clock;
@@ -40,11 +43,12 @@ export class ConsoleSite {
   }
 
   start(): void {
-    this.built ??= this.build();
+    this.timer = this.clock.after(buildAfterMs, () => void this.site());
     this.signIn.start();
   }
 
   stop(): void {
+    this.timer?.cancel();
     this.signIn.stop();
   }
 
