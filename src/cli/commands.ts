@@ -19,6 +19,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./demo.ts')).demoCommand,
   },
   {
+    name: 'dev',
+    summary: 'run Postgres, Kafka and a made-up platform on this machine, for a service of your own',
+    load: async () => (await import('./dev.ts')).devCommand,
+  },
+  {
     name: 'serve',
     summary: 'run the service',
     load: async () => (await import('./serve.ts')).serveCommand,

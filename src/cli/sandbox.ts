@@ -6,6 +6,7 @@ import type { SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
 import type { CliIo } from './io.ts';
+import { platformSettings } from './stack/start-parts.ts';
 
 const examples = `
 Examples:
@@ -143,13 +144,7 @@ function introduce(sandbox: SandboxDescription): string {
   return [
     'A trading platform on this machine. Nothing in it is real.',
     '',
-    `PLATFORM_URL=${sandbox.platform}`,
-    `PLATFORM_STAGING_URL=${sandbox.staging}`,
-    `PLATFORM_AUTH_URL=${sandbox.auth}`,
-    `PLATFORM_STREAM_URL=${sandbox.stream}`,
-    `PLATFORM_STAGING_STREAM_URL=${sandbox.stagingStream}`,
-    `PLATFORM_CLIENT_ID=${sandbox.clientId}`,
-    `PLATFORM_CLIENT_SECRET=${sandbox.clientSecret}`,
+    ...Object.entries(platformSettings(sandbox)).map(([name, value]) => `${name}=${value}`),
     '',
     'Users:',
     ...accounts,

@@ -1,37 +1,33 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { testLog } from '../support/test-log.ts';
+import { eventually } from '../support/poll.ts';
+import { ask } from '../support/sandbox.ts';
 import { topicPrefix } from '../support/topics.ts';
 
-let sandbox: RunningSandbox;
 let database: TestDatabase;
 let env: Record<string, string>;
+/** `tidemark dev` on the Postgres and Kafka of the run, and its end. */
+let dev: { readonly io: ReturnType<typeof cliIo>; readonly ended: Promise<void> };
 
 beforeAll(async () => {
   database = await freshDatabase();
-  sandbox = await startSandbox({}, { clock: systemClock, random: systemRandom, log: testLog });
-  const { platform, staging, auth, stream, stagingStream, clientId, clientSecret } = sandbox.description;
-  env = {
-    DATABASE_URL: database.url,
-    KAFKA_BROKERS: inject('kafkaBrokers').join(','),
-    TIDEMARK_TOPIC_PREFIX: topicPrefix(),
-    PLATFORM_URL: platform,
-    PLATFORM_STAGING_URL: staging,
-    PLATFORM_AUTH_URL: auth,
-    PLATFORM_STREAM_URL: stream,
-    PLATFORM_STAGING_STREAM_URL: stagingStream,
-    PLATFORM_CLIENT_ID: clientId,
-    PLATFORM_CLIENT_SECRET: clientSecret,
-  };
+  const given = { DATABASE_URL: database.url, KAFKA_BROKERS: inject('kafkaBrokers').join(',') };
+  const io = cliIo({ ...given, PATH: process.env['PATH'] ?? '' });
+  dev = { io, ended: runProgram(io, ['dev', '--rate', '0']) };
+  await eventually(() => expect(io.out(), io.err()).toContain('Ctrl-C here stops all of it'), {
+    deadlineMs: 60_000,
+    everyMs: 50,
+  });
+  const pasted = Object.fromEntries(
+    Array.from(io.out().matchAll(/^export (\w+)=(.*)$/gm), ([, name = '', value = '']) => [name, value]),
+  );
+  expect(pasted['DATABASE_URL'], 'the password of a database that was given is not shown').toBe('"$DATABASE_URL"');
+  env = { ...pasted, ...given, TIDEMARK_TOPIC_PREFIX: topicPrefix() };
 });
 
 afterAll(async () => {
-  await sandbox.stop();
   await database.drop();
 });
 
@@ -74,4 +70,15 @@ it('the doctor tells wrong settings one by one, and looks no further', async () 
   expect(code).toBe(1);
   expect(out.match(/^fail {2}settings: /gm)).toHaveLength(2);
   expect(out).not.toContain('database');
+});
+
+it('the parts for developing end with Ctrl-C, and leave alone those that were given', async () => {
+  dev.io.signal('SIGINT');
+  await dev.ended;
+  expect([dev.io.code(), dev.io.err()]).toEqual([0, 'Starting Postgres …\nStarting Kafka …\n']);
+  await expect(ask(env['PLATFORM_URL'] ?? '')).rejects.toThrow();
+  const { out } = await run(['doctor']);
+  expect(out).toMatch(/^ok {4}database: /m);
+  expect(out).toMatch(/^ok {4}topics: /m);
+  expect(out).toMatch(/^fail {2}sign-in: /m);
 });

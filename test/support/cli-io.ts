@@ -51,7 +51,7 @@ export function cliIo(env: Record<string, string> = {}): TestIo {
       cwd ??= emptyFolder();
       return cwd;
     },
-    entry: [process.execPath, 'bin/tidemark.js'],
+    entry: [process.execPath, join(import.meta.dirname, '../../bin/tidemark.js')],
     version: '0.0.0-test',
     fetch,
     readFile: (path) => readFileSync(path, 'utf8'),

@@ -1,0 +1,81 @@
+import { MissingPartError } from '../../devstack/missing-part-error.ts';
+import type { RunningKafka } from '../../devstack/running-kafka.ts';
+import type { RunningPostgres } from '../../devstack/running-postgres.ts';
+import { startKafka } from '../../devstack/start-kafka.ts';
+import { startPostgres } from '../../devstack/start-postgres.ts';
+import type { Log } from '../../observability/log.ts';
+import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
+import type { CliIo } from '../io.ts';
+import { type ChildProgram, jsonObject, startChild } from './child-program.ts';
+
+/** What the service needs around it, each as it runs in production. */
+export interface Parts {
+  readonly postgres: RunningPostgres;
+  /** Or why there is none, in one sentence. */
+  readonly kafka: RunningKafka | MissingPartError;
+  startSandbox(flags: readonly string[]): Promise<SandboxDescription>;
+  /** From now on `stop` of the parts calls this first. */
+  onStop(stop: () => Promise<void>): void;
+  /** Stops everything that was started, the last first. */
+  stop(): Promise<void>;
+}
+
+/** Starts Postgres and Kafka, or takes those that the environment names. Parts that were started are stopped again when a later one fails. */
+export async function startParts(io: CliIo, log: Log, say: (line: string) => void): Promise<Parts> {
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const each of stops.reverse()) await each().catch((error: unknown) => log.warn({ err: error }, 'a part did not stop'));
+  };
+  const { clock, cacheDir, env } = io;
+  try {
+    say('Starting Postgres …');
+    const givenUrl = env['DATABASE_URL'];
+    const postgres = await startPostgres({ clock, log, cacheDir, ...(givenUrl === undefined ? {} : { givenUrl }) });
+    stops.push(() => postgres.stop());
+    say('Starting Kafka …');
+    const givenBrokers = (env['KAFKA_BROKERS'] ?? '').split(',').filter((broker) => broker !== '');
+    const kafka = await startKafka({ clock, log, cacheDir, givenBrokers }).catch((error: unknown) => {
+      if (error instanceof MissingPartError) return error;
+      throw error;
+    });
+    if (!(kafka instanceof MissingPartError)) stops.push(() => kafka.stop());
+    return {
+      postgres,
+      kafka,
+      startSandbox: async (flags) => {
+        const sandbox = await startSandbox(io, flags);
+        stops.push(() => sandbox.stop());
+        return sandbox.answer as SandboxDescription;
+      },
+      onStop: (each) => void stops.push(each),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function startSandbox(io: CliIo, flags: readonly string[]): Promise<ChildProgram> {
+  const args = ['sandbox', '--json', ...flags];
+  return startChild(io, { name: 'sandbox', args, env: inheritedEnv(io), pick: jsonObject, startMs: 30_000 });
+}
+
+/** The variables of our environment that a child needs, and none that would configure it without our knowledge. */
+export function inheritedEnv(io: CliIo): Record<string, string> {
+  const kept = Object.entries(io.env).filter(([name]) => !/^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_(?!LOG_LEVEL))/.test(name));
+  return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** The settings with which a service follows this sandbox. */
+export function platformSettings(sandbox: SandboxDescription) {
+  return {
+    PLATFORM_URL: sandbox.platform,
+    PLATFORM_STAGING_URL: sandbox.staging,
+    PLATFORM_AUTH_URL: sandbox.auth,
+    PLATFORM_STREAM_URL: sandbox.stream,
+    PLATFORM_STAGING_STREAM_URL: sandbox.stagingStream,
+    PLATFORM_CLIENT_ID: sandbox.clientId,
+    PLATFORM_CLIENT_SECRET: sandbox.clientSecret,
+  } as const;
+}
