@@ -34,7 +34,7 @@ const named = 20;
 /**
  * Orders that we hold open and that the platform says it does not know. The answer proves nothing and does not change them; but each is asked for at growing
  * intervals (one minute, doubling, to an hour) instead of with every read, and shown. It is removed here as soon as any row of it comes, from any source.
- * Orders for which there is no room are asked for by every read.
+ * Orders for which there is no room are asked for by every audit.
  */
 export class AbsentOrders {
   private readonly orders = new Map<string, Absent>();
@@ -61,13 +61,22 @@ export class AbsentOrders {
     return known === undefined || this.deps.clock.monotonicMs() >= known.nextMs;
   }
 
-  /** The platform answered that it does not know these orders. */
-  note(absent: readonly OpenOrder[]): void {
+  /** The orders here that a read should ask for. */
+  due(): Pick<OpenOrder, 'orderId'>[] {
+    return [...this.orders.keys()].filter((orderId) => this.isDue(orderId)).map((orderId) => ({ orderId }));
+  }
+
+  /** The platform answered that it does not know these orders. False: there was no room for some of them. */
+  note(absent: readonly Pick<OpenOrder, 'orderId' | 'sourceEpoch'>[]): boolean {
     const before = this.shownCount;
     const { clock, intake, log } = this.deps;
+    let allKept = true;
     for (const { orderId, sourceEpoch = 0 } of absent) {
       const known = this.orders.get(orderId);
-      if (known === undefined && !this.room.take(entryBytes(orderId))) continue;
+      if (known === undefined && !this.room.take(entryBytes(orderId))) {
+        allKept = false;
+        continue;
+      }
       const order = known ?? { answers: 0, nextMs: 0, lostWithStore: sourceEpoch < intake.sourceEpoch };
       if (known !== undefined) this.count(known, -1);
       order.nextMs = clock.monotonicMs() + Math.min(firstRestMs * 2 ** order.answers, longestRestMs);
@@ -80,6 +89,7 @@ export class AbsentOrders {
         { ...this.options, absent: this.shown },
         'orders that we hold open are unknown to the platform: they stay as they are',
       );
+    return allKept;
   }
 
   /** A row of the order came. Every row passes here: it costs nothing while no order is absent. */

@@ -13,6 +13,7 @@ import { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { OrderLooks } from './order-looks.ts';
 import { RowIntake } from './row-intake.ts';
+import { SilencePace } from './silence-pace.ts';
 import { StoreLost } from './store-lost.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { Unrecovered } from './unrecovered.ts';
@@ -25,12 +26,12 @@ export interface AccountPartsDeps {
   readonly clock: Clock;
   readonly metrics: Metrics['source'];
   readonly log: Log;
-  /** Shared by all accounts, as are the other three: for reads that make accounts live, for repeats of failed ones, for audits, for looks at doubted orders. */
+  /** Shared by all accounts of the login, as are the next two: for reads that make accounts live, for repeats of failed ones, for looks at doubted orders. */
   readonly gate: Window;
   readonly troubledGate: Window;
-  readonly auditGate: Window;
   readonly doubtPace: Pace;
-  /** Shared by all accounts of the process. */
+  /** Shared by all accounts of the process, as is the room for notes. */
+  readonly auditGate: Window;
   readonly budget: ByteBudget;
 }
 
@@ -64,9 +65,10 @@ export class AccountParts {
     const unrecovered = new Unrecovered({ ...deps, looks }, { signal });
     const absent = new AbsentOrders({ ...deps, intake }, { ...about, signal });
     const doubts = new Doubts({ ...deps, intake, looks }, { signal, about });
+    const silencePace = new SilencePace(deps, timings);
     const onAudited = (observation: Observation, outcome: Outcome) => this.audit.judge(observation, outcome);
     const reader = new AccountReader(
-      { ...deps, intake, looks, unrecovered, absent, doubts },
+      { ...deps, intake, looks, unrecovered, absent, silencePace, doubts },
       { stream, timings, onAudited },
       record,
     );
@@ -78,7 +80,7 @@ export class AccountParts {
     this.absent = absent;
     this.doubts = doubts;
     this.reader = reader;
-    this.audit = new Audit({ ...deps, reader }, { about, source: stream, signal });
+    this.audit = new Audit({ ...deps, reader, silencePace }, { about, source: stream, signal });
     this.storeLost = new StoreLost({ ...deps, reader, intake }, { signal });
   }
 }

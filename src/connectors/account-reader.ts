@@ -16,6 +16,7 @@ import { roomIn } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
 import type { ReadKind, ReadOutcome, ReadProgress } from './read-progress.ts';
 import type { RowIntake, TakenRow } from './row-intake.ts';
+import type { SilencePace } from './silence-pace.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import type { Unrecovered } from './unrecovered.ts';
 import type { Window } from './window.ts';
@@ -27,6 +28,7 @@ interface AccountReaderDeps {
   readonly intake: RowIntake;
   readonly looks: OrderLooks;
   readonly absent: AbsentOrders;
+  readonly silencePace: SilencePace;
   readonly doubts: Pick<Doubts, 'oldest' | 'mark' | 'readComplete'>;
   readonly unrecovered: Unrecovered;
   readonly clock: Clock;
@@ -88,6 +90,7 @@ export class AccountReader {
   async read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     const work = () => this.readNow(kind, signal, sinceMs, budget).catch((error) => incomplete(notSettled(error)));
     if (kind !== 'resync' && kind !== 'complete') return work();
+    this.deps.silencePace.beginAnew();
     const outcome = await (this.inTrouble ? this.deps.troubledGate : this.deps.gate).run(work);
     if (!signal.aborted) this.inTrouble = !outcome.complete;
     return outcome;
@@ -107,7 +110,7 @@ export class AccountReader {
 
   private async readNow(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     if (signal.aborted) return incomplete(givenUp);
-    const { clock, unrecovered, reads, sink, intake } = this.deps;
+    const { clock, unrecovered, reads, sink, intake, silencePace } = this.deps;
     const beganMs = clock.monotonicMs();
     const { mark } = unrecovered;
     const doubtMark = this.deps.doubts.mark;
@@ -117,28 +120,38 @@ export class AccountReader {
       if (!list.complete) return incomplete(list.error);
     }
     await sink.settled();
+    if (kind === 'audit' && progress.asksSilent) silencePace.asked(beganMs);
     const silent = await askAfterSilent(
       { ...this.deps, page: (page) => this.page(page, progress), taken: (item) => this.taken(item, progress) },
       this.options.stream,
       this.current.accountId,
       progress,
     );
-    if (silent !== undefined) return incomplete(silent);
+    if (silent !== undefined) {
+      silencePace.beginAnew();
+      return incomplete(silent);
+    }
     if (signal.aborted) return incomplete(givenUp);
     if (progress.storeMark !== intake.mark) return incomplete(storeIsLost);
     if (kind === 'probe' && progress.unread.size > 0) return incomplete(unclear);
     await this.remember(progress);
     this.deps.doubts.readComplete(doubtMark);
-    unrecovered.readComplete(mark, progress.unread);
-    this.completeSinceMs = Math.max(beganMs, this.completeSinceMs ?? beganMs);
+    if (progress.asksSilent) {
+      unrecovered.readComplete(mark, progress.unread);
+      this.completeSinceMs = Math.max(beganMs, this.completeSinceMs ?? beganMs);
+    }
     const { rows, startedMs, certain, shown } = progress;
     return { complete: true, rows, startedMs, certain, shown };
   }
 
   private begun(kind: ReadKind, signal: AbortSignal, budget?: ReadBudget): ReadProgress {
-    const { clock, intake } = this.deps;
+    const { clock, intake, silencePace, unrecovered } = this.deps;
+    const isAudit = kind === 'audit';
     return {
       kind,
+      // A loss that is still open is closed only by a read that asks for every order.
+      asksSilent: !isAudit || silencePace.isDue || unrecovered.count > 0,
+      onOutcome: isAudit ? this.options.onAudited : undefined,
       cause: kind === 'probe' ? 'probe' : 'snapshot',
       startedMs: clock.nowMs(),
       storeMark: intake.mark,
@@ -183,13 +196,13 @@ export class AccountReader {
       bytes,
       raw: () => JSON.stringify(row),
       storeMark: progress.storeMark,
-      ...(progress.kind === 'audit' && { onOutcome: this.options.onAudited }),
+      onOutcome: progress.onOutcome,
     });
     this.taken(item, progress);
     if (item.kind !== 'order') return;
     progress.rows += 1;
     const { orderId, status, updatedAt } = item.view;
-    if (!isTerminal(status)) progress.shownOpen.add(orderId);
+    if (progress.asksSilent && !isTerminal(status)) progress.shownOpen.add(orderId);
     if (progress.highest === undefined || compareInstants(updatedAt, progress.highest) > 0) progress.highest = updatedAt;
   }
 

@@ -8,6 +8,7 @@ import { RecentCount, type RecentEvents } from '../runtime/recent-count.ts';
 import { noRoom } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-progress.ts';
+import type { SilencePace } from './silence-pace.ts';
 import type { AuditFindings } from './source-status.ts';
 import type { Window } from './window.ts';
 
@@ -116,7 +117,8 @@ interface AuditDeps {
   readonly log: Log;
   readonly metrics: Metrics['source'];
   readonly reader: AccountReader;
-  /** One account is audited at a time. */
+  readonly silencePace: SilencePace;
+  /** One account of the process is audited at a time, whatever its login. */
   readonly auditGate: Window;
   readonly budget: ByteBudget;
 }
@@ -143,6 +145,7 @@ export class Audit {
         onLoss: (orderId) => {
           this.lost.add();
           this.present.silentLosses += 1;
+          deps.silencePace.beginAnew();
           deps.metrics.silentLosses.inc({ source: options.source });
           deps.log.warn({ ...options.about, orderId }, 'the stream lost a change that the audit found');
         },

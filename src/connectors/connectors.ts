@@ -29,7 +29,6 @@ function sharedByAccounts(clock: Clock) {
   return {
     gate: new Window(readsAtOnce),
     troubledGate: new Window(troubledReadsAtOnce),
-    auditGate: new Window(1),
     doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs }),
   };
 }

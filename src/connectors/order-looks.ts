@@ -1,4 +1,4 @@
-import type { Cause, Observation } from '../domain/observation.ts';
+import type { Cause, Observation, Outcome } from '../domain/observation.ts';
 import type { Stream } from '../domain/order.ts';
 import type { OrderReads, ReadBudget } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
@@ -20,6 +20,8 @@ interface LookRequest {
   readonly cause?: Extract<Cause, 'snapshot' | 'probe'>;
   /** The budget for the request. */
   readonly budget?: ReadBudget | undefined;
+  /** Called with the outcome of the row, once it is committed. */
+  readonly onOutcome?: ((observation: Observation, outcome: Outcome) => void) | undefined;
   /** For the complete read that opens a source epoch: only its looks may run while the platform's store is lost. */
   readonly opensEpoch?: boolean;
 }
@@ -161,7 +163,8 @@ export class OrderLooks {
     const { row, bytes } = answer;
     const receivedMs = clock.monotonicMs();
     const raw = () => JSON.stringify(row);
-    const item = intake.takeRow(row, { cause, receivedMs, bytes, storeMark, ...(urgent && { urgent }), raw });
+    const onOutcome = wishes.find((wish) => wish.onOutcome !== undefined)?.onOutcome;
+    const item = intake.takeRow(row, { cause, receivedMs, bytes, storeMark, ...(urgent && { urgent }), raw, onOutcome });
     try {
       await sink.settled();
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { Cause } from '../domain/observation.ts';
+import type { Cause, Observation, Outcome } from '../domain/observation.ts';
 import type { ReadBudget } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 
@@ -32,7 +32,14 @@ export interface ReadProgress {
   readonly signal: AbortSignal;
   /** The budget for its requests. Undefined: they are not counted. */
   readonly budget: ReadBudget | undefined;
-  /** Orders that were shown and are not terminal: an order shown as terminal goes through ingest and is then no longer open. */
+  /** It asks for the open orders that its lists do not show. Other audits ask only for those whose last answer was "no such order". */
+  readonly asksSilent: boolean;
+  /** For the rows of an audit. */
+  readonly onOutcome: ((observation: Observation, outcome: Outcome) => void) | undefined;
+  /**
+   * Orders that were shown and are not terminal: an order shown as terminal goes through ingest and is then no longer open. Kept only where silent orders are asked
+   * for.
+   */
   readonly shownOpen: Set<string>;
   readonly shown: string[];
   rows: number;

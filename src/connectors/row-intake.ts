@@ -19,7 +19,7 @@ interface RowSource {
   readonly correction?: true;
   /** A caller waits for this row: see `Observation`. Never set for a whole list: that would hold up the streams. */
   readonly urgent?: true;
-  readonly onOutcome?: (observation: Observation, outcome: Outcome) => void;
+  readonly onOutcome?: ((observation: Observation, outcome: Outcome) => void) | undefined;
 }
 
 /** The row was held back: by the guard, or because the platform's store was lost since it was asked for. No part of it went to ingest. */

@@ -4,6 +4,7 @@ import { Connectors } from '../connectors/connectors.ts';
 import type { ObservationSink } from '../connectors/observation-sink.ts';
 import { SourceGauges } from '../connectors/source-status.ts';
 import type { StreamTimings } from '../connectors/stream-timings.ts';
+import { Window } from '../connectors/window.ts';
 import { wsSocketFactory } from '../connectors/ws-socket.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -35,6 +36,7 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
     gauges: new SourceGauges(metrics),
     registry: store.accounts,
     openSocket: wsSocketFactory(shared.clock),
+    auditGate: new Window(1),
     budget: new ByteBudget({ maxBytes: config.notesMaxBytes, onUse: (bytes) => metrics.noteBytes.set(bytes) }),
   };
   const options = {

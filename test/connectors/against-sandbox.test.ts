@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { differences, parseTruth } from '../../src/cli/proof/prove-run.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
 import type { StreamTimings } from '../../src/connectors/stream-timings.ts';
+import { Window } from '../../src/connectors/window.ts';
 import { wsSocketFactory } from '../../src/connectors/ws-socket.ts';
 import { orderKey } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
@@ -45,9 +46,22 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
     { platformUrl: description.platform, stagingUrl: description.staging },
   );
   const openSocket = wsSocketFactory(clock);
+  const auditGate = new Window(1);
   const budget = new ByteBudget({ maxBytes: 64_000_000 });
   const connectors = new Connectors(
-    { clock, random, reads, registry: sink, sink, metrics: metrics.source, log: silentLog, openSocket, tokens, budget },
+    {
+      clock,
+      random,
+      reads,
+      registry: sink,
+      sink,
+      metrics: metrics.source,
+      log: silentLog,
+      openSocket,
+      tokens,
+      auditGate,
+      budget,
+    },
     {
       streamUrl: description.stream,
       predictionStreamUrl: description.stagingStream,

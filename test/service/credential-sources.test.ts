@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AccountClaims } from '../../src/connectors/accounts-follower.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
+import { Window } from '../../src/connectors/window.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import type { Http } from '../../src/platform/http.ts';
 import { RefreshingTokenSource } from '../../src/platform/token-source.ts';
@@ -43,6 +44,7 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
     log: silentLog,
     registry: new ScriptedRegistry(),
     sink,
+    auditGate: new Window(1),
     budget: new ByteBudget({ maxBytes: 64_000_000 }),
   };
   const options = { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', claims: new AccountClaims() };
@@ -95,6 +97,23 @@ describe('the credentials of a service', () => {
     const following = [...platforms].filter(([, platform]) => platform.live.some(({ subscribed }) => subscribed.size > 0));
     expect(following).toHaveLength(1);
     expect(sources.tokensFor('both')).toBe(tokens.get(following[0]?.[0] ?? ''));
+  });
+
+  it('are audited one account at a time, of all logins together', async () => {
+    const { clock, platforms } = await credentials({ client: ['mine'], [login]: ['hers'] });
+    let [atOnce, most, audits] = [0, 0, 0];
+    for (const platform of platforms.values())
+      platform.beforeList = async () => {
+        atOnce += 1;
+        audits += 1;
+        most = Math.max(most, atOnce);
+        await clock.sleep(5_000);
+        atOnce -= 1;
+      };
+    // Each has two streams: they keep one turn busy for 20 s of each minute.
+    await clock.advance(10 * 60_000);
+    expect(audits).toBeGreaterThanOrEqual(20);
+    expect(most).toBe(1);
   });
 
   it('go over to the other one when the first is removed', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Connectors } from '../../src/connectors/connectors.ts';
+import { Window } from '../../src/connectors/window.ts';
 import { wsSocketFactory } from '../../src/connectors/ws-socket.ts';
 import type { CommandRequest } from '../../src/domain/command.ts';
 import { orderKey } from '../../src/domain/order.ts';
@@ -36,6 +37,7 @@ async function tradingDesk() {
       log: silentLog,
       openSocket: wsSocketFactory(systemClock),
       tokens,
+      auditGate: new Window(1),
       budget: new ByteBudget({ maxBytes: 64_000_000 }),
     },
     { streamUrl: stream, predictionStreamUrl: stagingStream },

@@ -3,6 +3,7 @@ import type { CommandOptions } from '../../src/commands/command-options.ts';
 import type { OrderEntry } from '../../src/commands/order-entry.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
+import { Window } from '../../src/connectors/window.ts';
 import { Ingest } from '../../src/ingest/ingest.ts';
 import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import type { Log } from '../../src/observability/log.ts';
@@ -221,6 +222,7 @@ export class SimulatedService {
         openSocket: platform.stream.socketFactory(host),
         sink: this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest),
         metrics: this.metrics.source,
+        auditGate: new Window(1),
         budget: new ByteBudget({ maxBytes: 64_000_000 }),
       },
       {

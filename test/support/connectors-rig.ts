@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { Connectors, type ConnectorsOptions } from '../../src/connectors/connectors.ts';
 import type { AccountState } from '../../src/connectors/source-status.ts';
+import { Window } from '../../src/connectors/window.ts';
 import type { Stream } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
@@ -30,6 +31,7 @@ export function connectorsRig(options: Partial<ConnectorsOptions> = {}, budget =
       log: testLog.child({}, { level: process.env['LOG_LEVEL'] ?? 'silent' }),
       openSocket: platform.openSocket,
       tokens: platform,
+      auditGate: new Window(1),
       budget,
     },
     { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', ...options },
