@@ -79,6 +79,19 @@ describe('the list of commands', () => {
     expect(ids()).toEqual(['mine applied']);
   });
 
+  it('has the commands about one order alone, also where its id is the key of another command', async () => {
+    const { rig, list, page, ids, load } = await start({ order: 'O-1' });
+    const about = { ...settled('mine', 30), orderId: 'O-1' };
+    page('/v1/commands?q=O-1&limit=500&unresolved=true', { items: [] });
+    page('/v1/commands?q=O-1&limit=50', { items: [about, settled('other', 40)] });
+    await load();
+    expect(ids()).toEqual(['mine applied']);
+    list.takeOutcome(outcomeOf({ commandId: 'new', orderId: 'O-1', createdAt: at(50) }));
+    list.takeOutcome(outcomeOf({ commandId: 'foreign', orderId: 'O-2', createdAt: at(50) }));
+    rig.draw();
+    expect(ids().map((line) => line.split(' ')[0])).toEqual(['new', 'mine']);
+  });
+
   it('reads older pages, and says when one could not be read', async () => {
     const { rig, list, page, ids, load, abort } = await start();
     await load();

@@ -98,6 +98,8 @@ export class CommandList {
   }
 
   private take(row: CommandRow): void {
+    // The service finds the id of an order among keys and references as well.
+    if (this.filters.order !== undefined && row.orderId !== this.filters.order) return;
     const known = this.rows.get(row.commandId);
     if (known === undefined || row.version > known.version) this.rows.set(row.commandId, row);
   }
@@ -116,9 +118,9 @@ export class CommandList {
   }
 
   private page(over: Readonly<Record<string, string | undefined>>, signal: AbortSignal): Promise<Answer<CommandPage>> {
-    const { account, kind, state, key, reference } = this.filters;
+    const { account, kind, state, key, reference, order } = this.filters;
     const query = {
-      ...{ accountId: account, kind, idempotencyKey: key, callerRef: reference, limit: pageSize },
+      ...{ accountId: account, kind, idempotencyKey: key, callerRef: reference, q: order, limit: pageSize },
       ...(state === 'unresolved' ? { unresolved: 'true' } : { state }),
       ...over,
     };

@@ -14,6 +14,8 @@ export interface CommandFilters {
   readonly state?: string;
   readonly key?: string;
   readonly reference?: string;
+  /** The id of an order. Its page asks for it; it is in no address. */
+  readonly order?: string;
 }
 
 const filterNames = ['account', 'kind', 'state', 'key', 'reference'] as const satisfies readonly (keyof CommandFilters)[];
@@ -39,7 +41,8 @@ export function rowOfOutcome(outcome: CommandOutcome): CommandRow {
 }
 
 /** Whether the row is one of those that the filters ask for. The key is not in a row: undefined says that only the service knows. */
-export function matches(row: CommandRow, { account, kind, state, key, reference }: CommandFilters): boolean | undefined {
+export function matches(row: CommandRow, { account, kind, state, key, reference, order }: CommandFilters): boolean | undefined {
+  if (order !== undefined && row.orderId !== order) return false;
   if (account !== undefined && row.accountId !== account) return false;
   if (kind !== undefined && row.kind !== kind) return false;
   if (reference !== undefined && row.callerRef !== reference) return false;

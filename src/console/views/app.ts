@@ -6,8 +6,9 @@ import { useValue } from '../parts/use-value.ts';
 import { blotterAddress, type Place, placeOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { KeysHelp } from './keys-help.ts';
+import { Navigation } from './navigation.ts';
 import { ResetNote } from './reset-note.ts';
-import { navigation, screens } from './screens.ts';
+import { screens } from './screens.ts';
 import type { SearchBox } from './search-box.ts';
 import { SignIn } from './sign-in.ts';
 import { TrustBar } from './trust-bar.ts';
@@ -38,7 +39,7 @@ export function App({ state }: { readonly state: ConsoleState }) {
   return html`<${Go.Provider} value=${go}>
     <header class="top">
       <${Link} to=${home} class="brand">Tidemark<//>
-      <nav aria-label="Screens">${navigation(state.session, state.ports.inDemo).map(({ label, address, names }) => html`<${Link} class="screen-link" to=${address} current=${names.includes(place.screen)}>${label}<//>`)}</nav>
+      <${Navigation} state=${state} screen=${place.screen} />
       <${TrustBar} state=${state} />
       <span class="top-end">
         <button class="quiet" title="Search (/)" onClick=${() => setSearch(true)}>Search</button>

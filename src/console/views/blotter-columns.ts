@@ -38,7 +38,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   side: {
     label: 'Side',
-    width: 'minmax(7rem, 0.5fr)',
+    width: 'minmax(7.4rem, 0.5fr)',
     fields: ['side'],
     cell: ({ order }) => html`<span class=${`side ${directionOf(order.side)}`}>${sideText(order.side)}</span>`,
   },

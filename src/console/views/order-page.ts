@@ -13,6 +13,7 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { OrderHistory } from '../state/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/order-row.ts';
 import { ladderOf } from '../state/version-ladder.ts';
+import { OrderCommands } from './order-commands.ts';
 import { OrderDeeds } from './order-deeds.ts';
 import { VersionLadder } from './version-ladder.ts';
 
@@ -44,6 +45,7 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
     ${headOf(shown.order)}
     <${OrderDeeds} state=${state} order=${shown.order} />
     ${termsOf(shown.order, state.ports.nowMs())}
+    <${OrderCommands} state=${state} order=${shown.order} />
     <h2>Versions</h2>
     <${VersionLadder} steps=${ladderOf(shown.updates, shown.recordedAt)} cut=${shown.cut} nowMs=${state.ports.nowMs()} />
   </article>`;
