@@ -1,11 +1,9 @@
-import { render } from 'preact';
-import { html } from './parts/html.ts';
-import { ConsoleState } from './state/console-state.ts';
+import { loadAgain } from './parts/load-again.ts';
 import { FramePace } from './state/frame-pace.ts';
 import type { Ports, Timer } from './state/ports.ts';
-import { App } from './views/app.ts';
 
-// The only file that touches the browser's clock, timers, randomness, network and storage.
+// The only file that touches the browser's clock, timers, randomness, network and storage. It imports next to nothing: one of fifty modules that could not be
+// fetched would leave the page empty, so it loads them itself, and again where that fails.
 
 const tokenName = 'tidemark.token';
 
@@ -93,8 +91,34 @@ function frame(run: () => void): void {
   else pace.frame(run);
 }
 
-const root = document.getElementById('console');
-if (root === null) throw new Error('the page has no place for the console');
-const state = new ConsoleState(ports);
-render(html`<${App} state=${state} />`, root);
-void state.start();
+const place = document.getElementById('console');
+if (place === null) throw new Error('the page has no place for the console');
+loadAgain(ports, async () => (await import('./open-page.ts')).openPage).then(
+  (openPage) => openPage(ports, place),
+  (fault: unknown) => {
+    place.textContent = 'The console could not be loaded. Load the page again.';
+    reportError(fault);
+  },
+);
+
+// A module runs after the style sheets of its page were loaded, or could not be.
+for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]'))
+  if (!isLoaded(link)) loadAgain(ports, () => loadStyle(link)).catch(reportError);
+
+/** The rules of a sheet that could not be fetched cannot be read. */
+function isLoaded({ sheet }: HTMLLinkElement): boolean {
+  try {
+    return sheet !== null && sheet.cssRules.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** In the same place, so that the order of the styles stays: the browser fetches it anew. */
+function loadStyle(link: HTMLLinkElement): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    link.onload = resolve;
+    link.onerror = () => reject(new Error(`${link.href} could not be loaded`));
+    link.replaceWith(link);
+  });
+}

@@ -37,6 +37,17 @@ async function settled(rig: ConsoleRig): Promise<void> {
 const kindOf = (rig: ConsoleRig) => rig.state.session.state.value.kind;
 const refuse = (error: string) => async () => new Response(JSON.stringify({ error }), { status: 400, headers: json });
 
+it('waits for the answer that says whether there is an issuer', async () => {
+  const rig = new ConsoleRig();
+  rig.answers.set('/console/sign-in.json', { status: 200, body: { issuer: settings } });
+  rig.away.add('/console/sign-in.json');
+  const known = rig.state.session.issuer.knownSettings(new AbortController().signal);
+  await rig.settle();
+  rig.away.clear();
+  await rig.pass(1_000);
+  expect((await known)?.issuer).toBe(issuer);
+});
+
 describe('a token of the issuer', () => {
   it('is renewed before its end by the refresh token, which is used once, also after the page was loaded again', async () => {
     const { rig, requests } = await signedIn();

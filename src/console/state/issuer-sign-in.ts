@@ -1,6 +1,6 @@
 import type { AuthorizationServer, Client, TokenEndpointResponse } from 'oauth4webapi';
-import type { Ports } from './ports.ts';
-import type { Rest } from './rest.ts';
+import { type Ports, pause } from './ports.ts';
+import type { Answer, Rest } from './rest.ts';
 import { signInFault } from './sign-in-faults.ts';
 
 /** The issuer as /console/sign-in.json describes it. */
@@ -45,6 +45,7 @@ interface Begun {
 export const signedInPath = '/console/signed-in';
 const begunName = 'tidemark.sign-in';
 const answerWithinMs = 20_000;
+const askAgainMs = 1_000;
 /** Clocks of desks are not exact, and only the times of ID tokens are compared with them. */
 const toleratedSeconds = 300;
 
@@ -64,10 +65,24 @@ export class IssuerSignIn {
     this.rest = rest;
   }
 
+  /** As the service says it, once it answers: until then a page could not know that there is an issuer. Undefined also when `signal` aborts. */
+  async knownSettings(signal: AbortSignal): Promise<IssuerSettings | undefined> {
+    while (!signal.aborted) {
+      const answer = await this.askSettings();
+      if (answer.kind !== 'away') return answer.kind === 'ok' ? answer.body.issuer : undefined;
+      await pause(this.ports, askAgainMs, signal);
+    }
+    return undefined;
+  }
+
   /** Undefined: there is no sign-in by an issuer, or the service does not answer. */
-  async settings(): Promise<IssuerSettings | undefined> {
-    const answer = await this.rest.probe<{ readonly issuer?: IssuerSettings }>('/console/sign-in.json');
+  private async settings(): Promise<IssuerSettings | undefined> {
+    const answer = await this.askSettings();
     return answer.kind === 'ok' ? answer.body.issuer : undefined;
+  }
+
+  private askSettings(): Promise<Answer<{ readonly issuer?: IssuerSettings }>> {
+    return this.rest.probe('/console/sign-in.json');
   }
 
   /** Leaves the page for the issuer. `quiet`: the issuer shows nothing, and signs in only a reader that it still knows. Resolves with the reason if it cannot. */

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import { isTyping } from '../parts/is-typing.ts';
 import { Go, Link } from '../parts/link.ts';
+import { loadAgain } from '../parts/load-again.ts';
 import { useValue } from '../parts/use-value.ts';
 import { blotterAddress, type Place, placeOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -21,7 +22,7 @@ export function App({ state }: { readonly state: ConsoleState }) {
   const [place, setPlace] = useState<Place>(() => placeOf(location.pathname, location.search));
   const [help, setHelp] = useState(false);
   const [search, setSearch] = useState(false);
-  const SearchView = useSearchBox();
+  const SearchView = useSearchBox(state);
   const go = useMemo(() => goer(setPlace), []);
   useEffect(() => {
     const back = () => setPlace(placeOf(location.pathname, location.search));
@@ -55,10 +56,12 @@ export function App({ state }: { readonly state: ConsoleState }) {
 }
 
 /** Fetched once the first screen is there, so that it is ready for the first key and the first screen does not wait for it. */
-function useSearchBox(): typeof SearchBox | undefined {
+function useSearchBox({ ports }: ConsoleState): typeof SearchBox | undefined {
   const [view, setView] = useState<{ readonly SearchBox: typeof SearchBox } | undefined>(undefined);
   useEffect(() => {
-    import('./search-box.ts').then(setView).catch(() => undefined);
+    loadAgain(ports, () => import('./search-box.ts'))
+      .then(setView)
+      .catch(() => undefined);
   }, []);
   return view?.SearchBox;
 }

@@ -17,9 +17,12 @@ export function SignIn({ session, why }: SignInProps) {
   const [issuer, setIssuer] = useState<Issuer>({ kind: 'reading' });
   useEffect(() => setFault(why), [why]);
   useEffect(() => {
-    void session.issuer
-      .settings()
-      .then((found) => setIssuer(found === undefined ? { kind: 'none' } : { kind: 'named', host: new URL(found.issuer).host }));
+    const abort = new AbortController();
+    void session.issuer.knownSettings(abort.signal).then((found) => {
+      if (!abort.signal.aborted)
+        setIssuer(found === undefined ? { kind: 'none' } : { kind: 'named', host: new URL(found.issuer).host });
+    });
+    return () => abort.abort();
   }, [session]);
   const during = async (work: Promise<string | undefined>) => {
     setBusy(true);

@@ -77,7 +77,8 @@ export function buildSite({ demo, ...folders }: SiteSource): BuiltSite {
   const page = consolePage({
     ...{ root, imports, demo },
     styles: [base, ...styles, ...screens],
-    modules: [...modulesFrom(`${root}/main.ts`, files, imports)],
+    first: modulesFrom(`${root}/main.ts`, files, imports),
+    modules: modulesFrom(`${root}/open-page.ts`, files, imports),
   });
   const runbooks = filesIn(folders.runbooks, '*.md').map(
     ([name, bytes]) => [basename(name, '.md'), siteFile(name, bytes)] as const,

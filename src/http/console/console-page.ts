@@ -14,8 +14,10 @@ interface PageParts {
   readonly imports: Readonly<Record<string, string>>;
   /** Addresses of the style sheets, in the order in which they hold. */
   readonly styles: readonly string[];
+  /** Addresses of the module that begins the page and of those that it imports. They come before all others: what it loads, it can load again. */
+  readonly first: ReadonlySet<string>;
   /** Addresses of the modules that the page needs at once: fetched side by side, instead of one after another as each names the next. */
-  readonly modules: readonly string[];
+  readonly modules: ReadonlySet<string>;
   /** Served by the demo: the page has its screen "Break it". */
   readonly demo: boolean;
 }
@@ -24,19 +26,25 @@ interface PageParts {
  * The page has no script and no style of its own, except the import map: browsers take no import map from an address, so it stands inline and the policy
  * allows exactly this text by its hash. The alternative, rewriting the names in modules and packages, would serve other code than the one that is checked.
  */
-export function consolePage({ root, imports, styles, modules, demo }: PageParts): PageText {
+export function consolePage({ root, imports, styles, first, modules, demo }: PageParts): PageText {
   const map = JSON.stringify({ imports });
   const html = [
     `<!doctype html><html lang="en"${demo ? ' data-demo' : ''}><head><meta charset="utf-8">`,
     '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
     `<title>Tidemark</title><link rel="icon" href="${root}/icon.svg">`,
-    ...styles.map((path) => `<link rel="stylesheet" href="${path}">`),
     `<script type="importmap">${map}</script>`,
-    ...modules.map((path) => `<link rel="modulepreload" href="${path}">`),
-    `<script type="module" src="${root}/main.ts"></script></head>`,
-    '<body><noscript>The console needs JavaScript. <a href="/docs">REST is described here.</a></noscript><div id="console"></div></body></html>',
+    `<script type="module" src="${root}/main.ts"></script>`,
+    ...preloads(first),
+    ...styles.map((path) => `<link rel="stylesheet" href="${path}">`),
+    ...preloads(modules),
+    '</head><body><noscript>The console needs JavaScript. <a href="/docs">REST is described here.</a></noscript>',
+    '<div id="console"><p class="alone" role="status">Loading … If nothing more appears, load the page again.</p></div></body></html>',
   ].join('\n');
   return { html, inlineHash: hash('sha256', map, 'base64') };
+}
+
+function preloads(addresses: ReadonlySet<string>): string[] {
+  return [...addresses].map((path) => `<link rel="modulepreload" href="${path}">`);
 }
 
 /**
