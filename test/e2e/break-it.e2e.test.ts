@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { openConsole } from '../support/console-browser.ts';
+import { launchConsole } from '../support/console-browser.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { expectAccessible } from '../support/expect-accessible.ts';
 import { eventually } from '../support/poll.ts';
@@ -55,7 +55,7 @@ async function press(page: Page, fault: string, badge: string): Promise<string[]
 it('a newcomer breaks everything in the demo, sees it heal, and sees the proof', async () => {
   const demo = await startDemo();
   expect(demo.console).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console$/);
-  const page = await openConsole();
+  const page = await (await launchConsole()).newPage();
   await page.goto(demo.console);
   await page.locator('.rows .row').nth(5).waitFor();
   await page.getByRole('link', { name: 'Break it' }).click();

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { PrincipalToken } from '../../src/store/principals.ts';
+import { atEnd, forFile } from '../support/at-end.ts';
 import { launchConsole } from '../support/console-browser.ts';
 import { eventually } from '../support/poll.ts';
 import { sha256, startRest } from '../support/rest-rig.ts';
@@ -20,28 +21,21 @@ const tokenOf = (desk: Desk): PrincipalToken => ({
 const ahead = { ms: 0 };
 const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + ahead.ms };
 
-let tokens: PrincipalToken[];
-let rig: Awaited<ReturnType<typeof startRest>>;
-let browsers: Record<Desk, Awaited<ReturnType<typeof launchConsole>>>;
-
-beforeAll(async () => {
-  tokens = desks.map(tokenOf);
-  rig = await startRest({
+let tokens = desks.map(tokenOf);
+const parts = forFile(async () => {
+  const rig = await startRest({
     clock,
     withConsole: true,
     principals: { active: async () => tokens },
     stream: { pollEveryMs: 20, pollGapMs: 1 },
   });
-  for (const desk of desks) add(desk, 'first');
-  browsers = { ONE: await launchConsole(), TWO: await launchConsole() };
-});
-afterAll(async () => {
-  await Promise.all(desks.map((desk) => browsers[desk].close()));
-  await rig.server.drain(new AbortController().signal);
+  atEnd(() => rig.server.drain(new AbortController().signal));
+  for (const desk of desks) add(rig, desk, 'first');
+  return { rig, ONE: await launchConsole(), TWO: await launchConsole() };
 });
 
 /** An order in which every text that a desk can choose names the desk. */
-function add(desk: Desk, name: string): void {
+function add(rig: Awaited<ReturnType<typeof startRest>>, desk: Desk, name: string): void {
   const order = {
     orderId: `${name}-of-${desk}`,
     accountId: `ACC-${desk}`,
@@ -53,8 +47,8 @@ function add(desk: Desk, name: string): void {
 }
 
 async function signedIn(desk: Desk): Promise<{ readonly page: Page; readonly bodies: Promise<string>[] }> {
-  const page = await browsers[desk].newPage();
-  onTestFinished(() => page.close());
+  const { rig, [desk]: browser } = parts();
+  const page = await browser.newPage();
   const bodies: Promise<string>[] = [];
   page.on('response', (response) => {
     // The stream has no end; the rows that it brings are read on the page.
@@ -76,17 +70,17 @@ describe('two desks in two browsers', () => {
   it('see their own orders live, and nothing of the other by any screen or request', async () => {
     const one = await signedIn('ONE');
     const two = await signedIn('TWO');
-    for (const desk of desks) add(desk, 'later');
+    for (const desk of desks) add(parts().rig, desk, 'later');
     await rowWith(one.page, 'later-of-ONE').waitFor();
     await rowWith(two.page, 'later-of-TWO').waitFor();
     const foreign = /of-?TWO|ACC-TWO|desk-TWO/i;
     for (const address of addresses) {
-      await one.page.goto(`${rig.address}/console${address}`);
+      await one.page.goto(`${parts().rig.address}/console${address}`);
       await one.page.getByRole('button', { name: 'Sign out' }).waitFor();
       await one.page.waitForLoadState('load');
       expect(await textOf(one.page), address).not.toMatch(foreign);
     }
-    await one.page.goto(`${rig.address}/console/orders/account/later-of-TWO`);
+    await one.page.goto(`${parts().rig.address}/console/orders/account/later-of-TWO`);
     await one.page.getByText('There is no such order').waitFor();
     const bodies = await Promise.all(one.bodies);
     expect(bodies.length).toBeGreaterThan(addresses.length);
@@ -105,7 +99,7 @@ describe('two desks in two browsers', () => {
       .waitFor();
     expect(await textOf(one.page)).not.toMatch(/of-ONE|ACC-ONE/);
     expect(await one.page.evaluate('sessionStorage.length')).toBe(0);
-    add('TWO', 'last');
+    add(parts().rig, 'TWO', 'last');
     await rowWith(two.page, 'last-of-TWO').waitFor();
   });
 
@@ -113,7 +107,7 @@ describe('two desks in two browsers', () => {
     tokens = [{ ...tokenOf('ONE'), expiresAtMs: systemClock.nowMs() + 3_600_000 }];
     // The service reads its tokens every 2 s.
     const headers = { authorization: 'Bearer secret-ONE' };
-    await eventually(async () => expect((await fetch(`${rig.address}/v1/me`, { headers })).status).toBe(200));
+    await eventually(async () => expect((await fetch(`${parts().rig.address}/v1/me`, { headers })).status).toBe(200));
     const { page } = await signedIn('ONE');
     ahead.ms = 3_600_000;
     await page

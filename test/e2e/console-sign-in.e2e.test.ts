@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { atEnd, forFile } from '../support/at-end.ts';
 import { launchConsole } from '../support/console-browser.ts';
 import { consoleIssuer } from '../support/console-issuer.ts';
 import { expectAccessible } from '../support/expect-accessible.ts';
@@ -11,20 +12,20 @@ import { startRest } from '../support/rest-rig.ts';
 const ahead = { ms: 0 };
 const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + ahead.ms };
 
-let browser: Awaited<ReturnType<typeof launchConsole>>;
 let issuer: Awaited<ReturnType<typeof consoleIssuer>>;
 let rig: Awaited<ReturnType<typeof startRest>>;
 let page: Page;
 
-beforeAll(async () => {
-  browser = await launchConsole();
+const browser = forFile(async () => {
   issuer = await consoleIssuer({ accounts: ['ACC-1'] });
+  atEnd(() => issuer.stop());
   rig = await startRest({
     clock,
     withConsole: { signIn: issuer.signIn },
     auth: { jwt: issuer.jwt },
     stream: { pollEveryMs: 20, pollGapMs: 1 },
   });
+  atEnd(() => rig.server.drain(new AbortController().signal));
   await issuer.register(rig.address);
   rig.reads.addUpdate({ orderId: 'mine', accountId: 'ACC-1' });
   rig.reads.addUpdate({ orderId: 'foreign', accountId: 'ACC-2' });
@@ -33,21 +34,14 @@ beforeAll(async () => {
       issuer: { clientId: 'tidemark-console', metadata: { token_endpoint: `${issuer.url}/token` } },
     }),
   );
-});
-afterAll(async () => {
-  await browser.close();
-  await rig.server.drain(new AbortController().signal);
-  await issuer.stop();
+  return launchConsole();
 });
 
 beforeEach(async () => {
   ahead.ms = 0;
   issuer.state.tokenSeconds = 3600;
-  page = await browser.newPage();
-  onTestFinished(async () => {
-    await page.context().clearCookies();
-    await page.close();
-  });
+  page = await browser().newPage();
+  onTestFinished(() => page.context().clearCookies());
 });
 
 const rowWith = (text: string) => page.getByRole('row').filter({ hasText: text });

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
+import { atEnd } from './at-end.ts';
 import { launchBrowser } from './browser.ts';
 
 /**
@@ -7,35 +8,30 @@ import { launchBrowser } from './browser.ts';
  * of the content security policy is a complaint.
  */
 interface ConsoleBrowser {
-  /** A tab of its own, which has a sign-in of its own. */
+  /** A tab of its own, which has a sign-in of its own. It is closed with the test. */
   newPage(): Promise<Page>;
-  /** Ends the browser, and fails when there was a complaint on any of its pages. */
-  close(): Promise<void>;
 }
 
 const reportViolations = `addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sample }) =>
   console.error('security policy: ' + effectiveDirective + ' blocked ' + blockedURI + ' ' + sample))`;
 
-/** One browser for several tests: `beforeAll` launches it, `afterAll` closes it. */
+/** It is ended with the test (or its file), which fails when there was a complaint on any page. */
 export async function launchConsole(): Promise<ConsoleBrowser> {
   const { context, close } = await launchBrowser({ script: true });
   const complaints: string[] = [];
   // As text, since it runs in the page. The browser's own line about a violation is not enough: a policy may only report.
   await context.addInitScript({ content: reportViolations });
+  atEnd(async () => {
+    await close();
+    expect(complaints, 'complaints of the browser').toEqual([]);
+  });
   return {
-    newPage: async () => watch(await context.newPage(), complaints),
-    close: async () => {
-      await close();
-      expect(complaints, 'complaints of the browser').toEqual([]);
+    newPage: async () => {
+      const page = watch(await context.newPage(), complaints);
+      atEnd(() => page.close());
+      return page;
     },
   };
-}
-
-/** A page in a browser for one test: it is closed with the test, which fails when there was a complaint. */
-export async function openConsole(): Promise<Page> {
-  const browser = await launchConsole();
-  onTestFinished(() => browser.close());
-  return browser.newPage();
 }
 
 function watch(page: Page, complaints: string[]): Page {

@@ -1,19 +1,19 @@
-import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import type { SandboxInput } from '../../src/sandbox/sandbox-options.ts';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { atEnd } from './at-end.ts';
 import { silentLog } from './silent-log.ts';
 
-/** A sandbox on real sockets whose market stands still unless the test wants otherwise. Stopped with the test. */
+/** A sandbox on real sockets whose market stands still unless the test wants otherwise. Stopped with the test, or with its file. */
 export async function runningSandbox(input: SandboxInput = {}): Promise<RunningSandbox> {
   const sandbox = await startSandbox(
     { ...input, market: { rate: 0, openOrders: 20, knownOrders: 40, ...input.market } },
     // Not the market's own seed: an order that somebody places would get the id of one that the market made.
     { clock: systemClock, random: seededRandom(1_000_003), log: silentLog },
   );
-  onTestFinished(() => sandbox.stop());
+  atEnd(() => sandbox.stop());
   return sandbox;
 }
 

@@ -1,4 +1,4 @@
-import { inject, onTestFinished } from 'vitest';
+import { inject } from 'vitest';
 import { parseSamples, type Sample, sumOf } from '../../bench/prometheus-text.ts';
 import { proveRun, type RunProof, visibleAccounts } from '../../src/cli/proof/prove-run.ts';
 import { TopicTally } from '../../src/cli/proof/topic-tally.ts';
@@ -6,6 +6,7 @@ import type { TopicNames } from '../../src/publish/topics.ts';
 import { topicNames } from '../../src/publish/topics.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import { createPool } from '../../src/store/pool.ts';
+import { atEnd } from './at-end.ts';
 import { freshDatabase } from './database.ts';
 import { freshTopics, readAll } from './kafka-fixture.ts';
 import { eventually } from './poll.ts';
@@ -65,7 +66,7 @@ export class World {
     return new World({ databaseUrl, brokers, topics: await freshTopics(brokers) }, options);
   }
 
-  /** `tidemark serve` in a process of its own, ended with the test. */
+  /** `tidemark serve` in a process of its own, ended with the test or with its file. */
   async serve(env: Readonly<Record<string, string>> = {}, entry?: string): Promise<RunningService> {
     return new RunningService(await this.run(['serve'], env, entry));
   }
@@ -218,7 +219,7 @@ export const nothingWrong = { lost: 0, doubled: 0, outOfOrder: 0, faults: [] };
 
 async function ownDatabase(): Promise<string> {
   const database = await freshDatabase();
-  onTestFinished(() => database.drop());
+  atEnd(() => database.drop());
   return database.url;
 }
 

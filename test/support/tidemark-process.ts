@@ -1,9 +1,9 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { GuardedProcess } from '../../src/devstack/guarded-process.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { atEnd } from './at-end.ts';
 import { eventually } from './poll.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -34,7 +34,7 @@ export class TidemarkProcess {
     });
   }
 
-  /** Starts it, from this checkout unless `entry` is that of another build. It ends with the test, or with the process of the test when that is killed. */
+  /** Starts it, from this checkout unless `entry` is that of another build. It ends with the test (or its file), or with the process of the test when that is killed. */
   static async start(
     args: readonly string[],
     env: Readonly<Record<string, string>>,
@@ -54,7 +54,7 @@ export class TidemarkProcess {
         onLine: (line) => lines.push(line),
       },
     );
-    onTestFinished(() => guarded.stop());
+    atEnd(() => guarded.stop());
     return new TidemarkProcess(guarded, lines);
   }
 
