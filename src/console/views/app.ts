@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import { isTyping } from '../parts/is-typing.ts';
 import { Go, Link } from '../parts/link.ts';
@@ -24,7 +24,8 @@ export function App({ state }: { readonly state: ConsoleState }) {
   const [search, setSearch] = useState(false);
   const SearchView = useSearchBox(state);
   const go = useMemo(() => goer(setPlace), []);
-  useEffect(() => {
+  // Not after the first frame: the session starts before that, and shows another address when the reader comes back from the issuer.
+  useLayoutEffect(() => {
     const back = () => setPlace(placeOf(location.pathname, location.search));
     addEventListener('popstate', back);
     return () => removeEventListener('popstate', back);
