@@ -12,6 +12,12 @@ export const parts = [
   'reconcile',
   'consoles',
   'profile',
+  'stalls',
+  'alone',
+  'distance',
+  'payloads',
+  'accounts',
+  'debezium',
 ] as const;
 export type Part = (typeof parts)[number];
 
@@ -25,13 +31,13 @@ export interface Arguments {
 export const usage = `npm run bench -- [--seconds 60] [--only ${parts.join(',')}] [--known-orders 1000000] [--json FILE]
 
   --seconds        how long the highest rate has to be kept up
-  --only           some of the parts; without it all but the profile
+  --only           some of the parts; without it all but profile and debezium (which fetches 780 MB, once)
   --known-orders   also the rate with 1,000 orders in the database and with so many
   --json           writes everything that was measured to FILE
 
 DATABASE_URL and KAFKA_BROKERS name servers to use instead of starting some.`;
 
-const byDefault: readonly Part[] = parts.filter((part) => part !== 'profile');
+const byDefault: readonly Part[] = parts.filter((part) => part !== 'profile' && part !== 'debezium');
 
 /** Throws an Error with a sentence when the arguments say something else. */
 export function readArguments(args: readonly string[]): Arguments | 'help' {

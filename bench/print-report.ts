@@ -1,6 +1,7 @@
 import { formatTable } from '../src/cli/format-text.ts';
 import type { Quantile } from './histogram.ts';
 import { meanRate } from './measure-bare.ts';
+import { printAsUsers } from './print-as-users.ts';
 import { judge, type Report, slowerBare } from './report.ts';
 
 /** The report for people. */
@@ -23,6 +24,7 @@ export function printReport(report: Report): string {
     reconciled(report),
     opened(report),
     profile(report),
+    ...printAsUsers(report),
     verdicts(report),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;

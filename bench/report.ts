@@ -1,4 +1,5 @@
 import type { MachineFigures } from './machine.ts';
+import type { AsUsersFigures } from './measure-as-users.ts';
 import { type BareFigures, meanRate } from './measure-bare.ts';
 import type { CommandFigures } from './measure-commands.ts';
 import type { ConsolesFigures } from './measure-consoles.ts';
@@ -13,13 +14,15 @@ import type { CapacityFigures } from './measure-service.ts';
 import type { StreamCostFigures } from './measure-stream-cost.ts';
 
 /** Everything that one run measured. Absent is what it was not asked for. */
-export interface Report {
+export interface Report extends AsUsersFigures {
   readonly at: string;
   readonly command: string;
   readonly machine: MachineFigures;
   readonly settings: Readonly<Record<string, string | number>>;
   /** Milliseconds from the start of the process until every source was live, on an empty database. */
   readonly liveAfterMs: number;
+  /** Of `tidemark --help`. */
+  readonly helpCpuSeconds: number;
   readonly payloadBytes: number;
   readonly bare?: BareFigures;
   readonly latency?: readonly LatencyFigures[];
@@ -44,24 +47,75 @@ export interface Ratio {
 
 /** The figures that the service is held to (docs/performance.md), as far as they were measured. */
 export function judge(report: Report): Ratio[] {
-  const { bare, capacity, naive, latency = [], knownOrders } = report;
+  const { naive, capacity, knownOrders, accounts } = report;
   const rate = capacity?.sustained?.publishedPerSecond;
-  const service = capacity?.sustained?.processes.find(({ name }) => name === 'service');
-  const ratios: (Ratio | undefined)[] = [
-    rate === undefined || bare === undefined ? undefined : atLeast('of the slower bare path', rate / slowerBare(bare), 0.4),
-    rate === undefined || naive === undefined ? undefined : atLeast('times the naive service', rate / naive.updatesPerSecond, 20),
-    ...latency.flatMap(({ rate: at, stages }) => [
-      at <= 1000 ? atMost(`ms p50 at ${at}/s`, stages.total.p50.value, 5) : undefined,
-      atMost(`ms p99 at ${at}/s`, stages.total.p99.value, at <= 1000 ? 30 : 60),
-    ]),
-    service === undefined ? undefined : atMost('MB peak of the service', service.peakRssMb, 400),
-    atMost('ms from start to live', report.liveAfterMs, 3000),
-    knownOrders === undefined
-      ? undefined
-      : atLeast(`% change with ${knownOrders.many} known orders`, knownOrders.changePercent, -20),
+  return [
+    ...judgeCapacity(report),
+    ...(rate === undefined || naive === undefined ? [] : [atLeast('times the naive service', rate / naive.updatesPerSecond, 20)]),
+    ...judgeLatency(report),
+    ...(accounts === undefined
+      ? []
+      : [
+          atMost(`% of a core for ${accounts.atRest.accounts} accounts at rest`, accounts.atRest.servicePercent, 3),
+          atMost(`batches a second for ${accounts.atRest.accounts} accounts at rest`, accounts.atRest.batchesPerSecond, 2),
+        ]),
+    atMost('ms from start to live', report.liveAfterMs, 2500),
+    atMost('s of processor for tidemark --help', report.helpCpuSeconds, 0.15),
+    ...(knownOrders === undefined
+      ? []
+      : [atLeast(`% change with ${knownOrders.many} known orders`, knownOrders.changePercent, -20)]),
     ...judgeCommands(report),
   ];
-  return ratios.filter((ratio) => ratio !== undefined);
+}
+
+/** At the rate that is kept up. The bare path's time an update is that of the clock: it keeps both cores busy. */
+function judgeCapacity({ bare, capacity }: Report): Ratio[] {
+  const { sustained, unpacedPerSecond = 0 } = capacity ?? {};
+  if (sustained === undefined) return [];
+  const { publishedPerSecond: rate, processes } = sustained;
+  const service = processes.find(({ name }) => name === 'service');
+  const allMicros = processes.reduce((sum, { cpuMicrosPerUpdate }) => sum + cpuMicrosPerUpdate, 0);
+  return [
+    ...(bare === undefined
+      ? []
+      : [
+          atLeast('of the slower bare path', rate / slowerBare(bare), 0.5),
+          atMost('times the bare path in processor time', (allMicros * slowerBare(bare)) / 1e6, 4),
+        ]),
+    atLeast('of its own unpaced rate', rate / unpacedPerSecond, 0.8),
+    ...(service === undefined
+      ? []
+      : [
+          atMost('us of the service an update', service.cpuMicrosPerUpdate, 45),
+          atMost('MB peak of the service', service.peakRssMb, 300),
+        ]),
+  ];
+}
+
+const latencyBounds: Readonly<Record<number, { readonly p50: number; readonly p99: number }>> = {
+  1000: { p50: 3, p99: 20 },
+  5000: { p50: 8, p99: 45 },
+};
+
+/** With the processor time at 1,000/s, where most of it is the price of waking up. */
+function judgeLatency({ latency = [], alone = [] }: Report): Ratio[] {
+  const slow = latency.find(({ rate }) => rate === 1000);
+  const fast = latency.find(({ rate }) => rate === 5000);
+  const quiet = alone.find(({ rate }) => rate === 1000);
+  return [
+    ...latency.flatMap(({ rate, stages: { total } }) => {
+      const bounds = latencyBounds[rate];
+      if (bounds === undefined) return [];
+      return [
+        atMost(`ms p50 at ${rate}/s`, total.p50.value, bounds.p50),
+        atMost(`ms p99 at ${rate}/s`, total.p99.value, bounds.p99),
+      ];
+    }),
+    ...(slow === undefined || fast === undefined
+      ? []
+      : [atMost('times the p99 at 1000/s at 5000/s', fast.stages.total.p99.value / slow.stages.total.p99.value, 3)]),
+    ...(quiet === undefined ? [] : [atMost('us of all processes an update at 1000/s', quiet.allMicros, 500)]),
+  ];
 }
 
 /** The figures of the command side and of open consoles (docs/performance.md). */

@@ -5,7 +5,9 @@
 import { writeFileSync } from 'node:fs';
 import { type Arguments, readArguments, usage } from './arguments.ts';
 import { Cleanup } from './cleanup.ts';
+import { helpCpuSeconds } from './help-cost.ts';
 import { describeMachine } from './machine.ts';
+import { measureAsUsers } from './measure-as-users.ts';
 import { type BareFigures, measureBare } from './measure-bare.ts';
 import { measureCommands } from './measure-commands.ts';
 import { measureConsoles } from './measure-consoles.ts';
@@ -21,13 +23,10 @@ import { measureStreamCost } from './measure-stream-cost.ts';
 import { printReport } from './print-report.ts';
 import { type RealRows, readRealRows } from './real-rows.ts';
 import { judge, type Report } from './report.ts';
-import { startSandboxProcess } from './sandbox-process.ts';
-import { readStoredSizes, startServiceProcess } from './service-process.ts';
+import { readStoredSizes } from './service-process.ts';
 import { type Stack, startStack } from './stack.ts';
-import type { Watched } from './watch-load.ts';
+import { openOrders, withService } from './with-service.ts';
 
-/** Orders that the market moves at a time; each change is one of a random one of them. */
-const openOrders = 1000;
 const latencyRates = [1000, 5000];
 const latencySeconds = 30;
 const probeSeconds = 10;
@@ -61,12 +60,14 @@ async function measure(args: Arguments): Promise<Report> {
   const consoles = args.only.has('consoles') ? await measureConsoles(cleanup, stack, probeSeconds) : undefined;
   if (args.only.has('profile')) say('profile');
   const profile = args.only.has('profile') ? await measureProfile(cleanup, stack, 20) : undefined;
+  const asUsers = await measureAsUsers(cleanup, stack, { only: args.only, real, payloadBytes, say });
   return {
     at: new Date().toISOString(),
     command: `npm run bench -- ${process.argv.slice(2).join(' ')}`.trim(),
     machine,
     settings: { 'open orders': openOrders, acks: 'all', 'sustained for s': args.seconds },
     liveAfterMs,
+    helpCpuSeconds: helpCpuSeconds(),
     payloadBytes,
     ...whole,
     ...(before === undefined ? {} : { bare: joined(before, after) }),
@@ -75,6 +76,7 @@ async function measure(args: Arguments): Promise<Report> {
     ...(profile === undefined ? {} : { profile }),
     ...(consoles === undefined ? {} : { consoles }),
     ...commandSide,
+    ...asUsers,
   };
 }
 
@@ -103,39 +105,27 @@ async function measureCommandSide(
 }
 
 async function measureStart(stack: Stack): Promise<{ real: RealRows; liveAfterMs: number; payloadBytes: number }> {
-  const sandbox = await startSandboxProcess(cleanup, { openOrders, knownOrders: openOrders });
-  const service = await startServiceProcess(cleanup, stack, sandbox, { part: 'start' });
-  const watched = { stack, sandbox, service };
-  await loadAt(watched, 2000, 5);
-  await settle(watched);
-  const real = await readRealRows(service.databaseUrl);
-  const { payloadBytes } = await readStoredSizes(service.databaseUrl);
-  await service.stop();
-  await sandbox.stop();
-  return { real, liveAfterMs: service.liveAfterMs, payloadBytes };
+  return withService(cleanup, stack, { part: 'start' }, async (watched) => {
+    await loadAt(watched, 2000, 5);
+    await settle(watched);
+    const { databaseUrl, liveAfterMs } = watched.service;
+    const real = await readRealRows(databaseUrl);
+    const { payloadBytes } = await readStoredSizes(databaseUrl);
+    return { real, liveAfterMs, payloadBytes };
+  });
 }
 
 async function measureWhole(stack: Stack, { only, seconds }: Arguments): Promise<Pick<Report, 'latency' | 'capacity'>> {
   const latency: LatencyFigures[] = [];
   if (only.has('latency')) {
-    await withService(stack, 'latency', async (watched) => {
+    await withService(cleanup, stack, { part: 'latency' }, async (watched) => {
       for (const rate of latencyRates) latency.push(await measureLatency(watched, rate, latencySeconds));
     });
   }
   const capacity = only.has('service')
-    ? await withService(stack, 'service', (watched) => measureCapacity(watched, { seconds, probeSeconds }))
+    ? await withService(cleanup, stack, { part: 'service' }, (watched) => measureCapacity(watched, { seconds, probeSeconds }))
     : undefined;
   return { ...(latency.length === 0 ? {} : { latency }), ...(capacity === undefined ? {} : { capacity }) };
-}
-
-/** A platform, a database, topics and a service of its own for each part: none pays for the history of another. */
-async function withService<T>(stack: Stack, part: string, work: (watched: Watched) => Promise<T>): Promise<T> {
-  const sandbox = await startSandboxProcess(cleanup, { openOrders, knownOrders: openOrders });
-  const service = await startServiceProcess(cleanup, stack, sandbox, { part });
-  const result = await work({ stack, sandbox, service });
-  await service.stop();
-  await sandbox.stop();
-  return result;
 }
 
 function joined(before: BareFigures, after: BareFigures | undefined): BareFigures {

@@ -1,0 +1,23 @@
+import type { Cleanup } from './cleanup.ts';
+import { type SandboxLoad, startSandboxProcess } from './sandbox-process.ts';
+import { type ServiceOptions, startServiceProcess } from './service-process.ts';
+import type { Stack } from './stack.ts';
+import type { Watched } from './watch-load.ts';
+
+/** Orders that the market moves at a time; each change is one of a random one of them. */
+export const openOrders = 1000;
+
+/** A platform, a database, topics and a service of its own for each part: none pays for the history of another. */
+export async function withService<T>(
+  cleanup: Cleanup,
+  stack: Stack,
+  options: ServiceOptions & { readonly load?: Partial<SandboxLoad> },
+  work: (watched: Watched) => Promise<T>,
+): Promise<T> {
+  const sandbox = await startSandboxProcess(cleanup, { openOrders, knownOrders: openOrders, ...options.load });
+  const service = await startServiceProcess(cleanup, stack, sandbox, options);
+  const result = await work({ stack, sandbox, service });
+  await service.stop();
+  await sandbox.stop();
+  return result;
+}
