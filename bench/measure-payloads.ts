@@ -3,6 +3,7 @@ import type { Cleanup } from './cleanup.ts';
 import { measureKafkaPath } from './kafka-path.ts';
 import { loadAt, settle } from './measure-service.ts';
 import type { RealRows } from './real-rows.ts';
+import { readStoredSizes } from './service-process.ts';
 import type { Stack } from './stack.ts';
 import { withService } from './with-service.ts';
 import { measureWritePath } from './write-path.ts';
@@ -11,8 +12,8 @@ export interface PayloadFigures {
   readonly payloadBytes: number;
   readonly writePerSecond: number;
   readonly kafkaPerSecond: number;
-  /** The whole service, unpaced. Absent below the size that a record of an order has by itself. */
-  readonly servicePerSecond?: number;
+  /** The whole service, unpaced, and the size of its records as stored. Absent below the size that a record of an order has by itself. */
+  readonly service?: { readonly perSecond: number; readonly payloadBytes: number };
 }
 
 /** The bare paths and the whole service with records of other sizes. */
@@ -32,17 +33,18 @@ export async function measurePayloads(
       payloadBytes,
       writePerSecond: write.rowsPerSecond,
       kafkaPerSecond: kafka.messagesPerSecond,
-      ...(service === undefined ? {} : { servicePerSecond: service }),
+      ...(service === undefined ? {} : { service }),
     });
   }
   return figures;
 }
 
-function unpaced(cleanup: Cleanup, stack: Stack, longerBy: number, seconds: number): Promise<number> {
+function unpaced(cleanup: Cleanup, stack: Stack, longerBy: number, seconds: number): Promise<PayloadFigures['service']> {
   return withService(cleanup, stack, { part: 'payloads', load: { longerBy } }, async (watched) => {
     const { publishedPerSecond } = await loadAt(watched, 'max', seconds);
     await settle(watched);
-    return publishedPerSecond;
+    const { payloadBytes } = await readStoredSizes(watched.service.databaseUrl);
+    return { perSecond: publishedPerSecond, payloadBytes };
   });
 }
 

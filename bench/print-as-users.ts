@@ -60,12 +60,12 @@ function distance({ distance: found }: AsUsersFigures): string {
 
 function payloads({ payloads: found }: AsUsersFigures): string {
   if (found === undefined) return '';
-  const rows = found.map(({ payloadBytes, writePerSecond, kafkaPerSecond, servicePerSecond }) => [
+  const rows = found.map(({ payloadBytes, writePerSecond, kafkaPerSecond, service }) => [
     `${payloadBytes} B`,
     `${writePerSecond}`,
     `${kafkaPerSecond}`,
-    servicePerSecond === undefined ? 'smaller than a record' : `${servicePerSecond}`,
-    servicePerSecond === undefined ? '' : (servicePerSecond / Math.min(writePerSecond, kafkaPerSecond)).toFixed(2),
+    service === undefined ? 'smaller than a record' : `${service.perSecond}, records of ${service.payloadBytes} B`,
+    service === undefined ? '' : (service.perSecond / Math.min(writePerSecond, kafkaPerSecond)).toFixed(2),
   ]);
   return formatTable([['records of', 'bare write path/s', 'bare kafkajs/s', 'service, unpaced/s', 'of the slower'], ...rows]);
 }
