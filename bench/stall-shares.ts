@@ -112,8 +112,9 @@ function timesOf(
   times['queue for a batch'] = free(receivedMs, batch.sentMs);
   times['the batch before it'] = free(batch.sentMs, batch.aheadUntilMs);
   const statement = free(batch.aheadUntilMs, batch.committedMs);
-  const runs = Math.min(batch.backend.ranMs, statement);
-  const waits = Math.min(batch.backend.waitedMs, statement - runs);
+  // Below 0 where the connection is another one since.
+  const runs = Math.max(0, Math.min(batch.backend.ranMs, statement));
+  const waits = Math.max(0, Math.min(batch.backend.waitedMs, statement - runs));
   times['statement: runs'] = runs;
   times['statement: no core for it'] = waits;
   times['statement: sync, disk, locks'] = statement - runs - waits;
