@@ -4,8 +4,8 @@ import { type BrokenLimit, type Fault, problem, problemType } from './problem.ts
 
 const jsonType = 'application/json; charset=utf-8';
 
-/** Sends text that is JSON already: nothing is parsed or encoded again. */
-export function sendJsonText(reply: FastifyReply, status: number, text: string): FastifyReply {
+/** Sends text, or its bytes, that is JSON already: nothing is parsed or encoded again. */
+export function sendJsonText(reply: FastifyReply, status: number, text: string | Buffer): FastifyReply {
   return reply.code(status).header('content-type', jsonType).send(text);
 }
 

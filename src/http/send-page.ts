@@ -53,10 +53,10 @@ interface Asked {
 export class Pages {
   private readonly share: LoopShare;
   /**
-   * Equal pages that are asked for at once share one read and its result (store/turn-batch.ts), so the text is made once too. An entry lives as long as its
-   * page.
+   * Equal pages that are asked for at once share one read and its result (store/turn-batch.ts), so the answer is made once too, as bytes: a text would be
+   * measured and encoded for each of its readers. An entry lives as long as its page.
    */
-  private readonly made = new WeakMap<Page<unknown>, { readonly of: string; readonly text: Promise<string> }>();
+  private readonly made = new WeakMap<Page<unknown>, { readonly of: string; readonly bytes: Promise<Buffer> }>();
 
   constructor(share: LoopShare) {
     this.share = share;
@@ -82,20 +82,20 @@ export class Pages {
       );
     const page = await read(after);
     const known = this.made.get(page);
-    if (known?.of === of) return sendJsonText(reply, 200, await known.text);
-    const text = this.encode(page, textOf, page.next === undefined ? undefined : encodeCursor(of, page.next));
-    this.made.set(page, { of, text });
-    return sendJsonText(reply, 200, await text);
+    if (known?.of === of) return sendJsonText(reply, 200, await known.bytes);
+    const bytes = this.encode(page, textOf, page.next === undefined ? undefined : encodeCursor(of, page.next));
+    this.made.set(page, { of, bytes });
+    return sendJsonText(reply, 200, await bytes);
   }
 
   /** Texts are added with `+`, not joined: V8 then copies them once, when they are written, and not also into the text of the list. */
-  private async encode<T>({ items }: Page<T>, textOf: (item: T) => string, next: string | undefined): Promise<string> {
+  private async encode<T>({ items }: Page<T>, textOf: (item: T) => string, next: string | undefined): Promise<Buffer> {
     let text = '{"items":[';
     let comma = '';
     await this.share.forEach(items, (item) => {
       text += comma + textOf(item);
       comma = ',';
     });
-    return next === undefined ? `${text}]}` : `${text}],"next":"${next}"}`;
+    return Buffer.from(next === undefined ? `${text}]}` : `${text}],"next":"${next}"}`);
   }
 }

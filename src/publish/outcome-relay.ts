@@ -26,7 +26,10 @@ interface OutcomeRelayOptions {
   readonly maxRows: number;
   /** How often the outbox is read without a wake-up, for example after a step whose wake-up was lost with its process. */
   readonly pollEveryMs: number;
-  /** The least time from one find in the outbox to the next look: a single step is sent at once, many at a time share a read, a send and a commit. */
+  /**
+   * The least time from one find in the outbox to the next look: a single step is sent at once, many at a time share a read, a send and a commit, which together
+   * cost as much as a command itself.
+   */
   readonly gatherMs: number;
   readonly leasePollMs: number;
   readonly backoff: BackoffOptions;
@@ -36,7 +39,7 @@ interface OutcomeRelayOptions {
 export const outcomeRelayDefaults: OutcomeRelayOptions = {
   maxRows: 200,
   pollEveryMs: 1000,
-  gatherMs: 25,
+  gatherMs: 100,
   leasePollMs: 50,
   backoff: { firstMs: 50, maxMs: 1000 },
 };
