@@ -46,7 +46,7 @@ export function restParts({ principals, journal, ...deps }: RestPartsDeps, confi
   return new RestServer(
     {
       ...deps,
-      auditTrail: new AuditTrail({ journal, log: deps.log }),
+      auditTrail: new AuditTrail({ ...deps, journal }),
       ...(config.authPrincipals === 'on' && { principals }),
       ...(console === 'on' && { console: new ConsoleSite(deps, { demo: url !== undefined, ...consoleSignIn(config) }) }),
       ...(url !== undefined && { demo: new DemoPass({ ...deps, url }) }),
