@@ -1,4 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { temporaryFolder } from './test/support/temporary-folder.ts';
+
+// Before anything starts: servers, workers and the processes of the tests all get it from here.
+process.env['TMPDIR'] = temporaryFolder();
 
 // One project per suffix: the suffix says what a test needs, and so what has to be started for it.
 const suffixes = {

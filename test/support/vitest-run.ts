@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunReport } from './summarise-run.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 interface VitestRun {
   /** Undefined where vitest left none: it was killed, or broke before its first test. */
@@ -23,7 +23,7 @@ interface VitestRunOptions {
  * worker that is ended from outside cleans up nothing.
  */
 export async function runVitest(args: readonly string[], options: VitestRunOptions = {}): Promise<VitestRun> {
-  const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
+  const folder = mkdtempSync(join(temporaryFolder(), 'tidemark-test-'));
   // Postgres runs as another user, and has its data below.
   chmodSync(folder, 0o755);
   const file = join(folder, 'report.json');
