@@ -4,7 +4,7 @@ import { kafkaImage } from '../../src/devstack/start-kafka.ts';
 import { postgresImage } from '../../src/devstack/start-postgres.ts';
 import type { Engine } from './engine.ts';
 import { run, say, succeeds } from './run.ts';
-import { buildStandIns, standInFor } from './stand-ins.ts';
+import { provideStandIns, standInFor } from './stand-ins.ts';
 import { watcherImage } from './watcher-image.ts';
 
 /** Which of them this engine has in the end, and which of those we built. */
@@ -39,7 +39,7 @@ export async function gatherImages(engine: Engine): Promise<Images> {
         'test starts one of its own and builds stand-ins.',
     );
   }
-  if (standIns.length > 0) await buildStandIns(engine, standIns);
+  if (standIns.length > 0) await provideStandIns(engine, standIns);
   // Grafana is in no package registry, and testcontainers' watcher is a program of its own: what they do is left out, and said to be.
   return { standIns, missing: lacking.filter((image) => standInFor(image) === undefined) };
 }
