@@ -15,7 +15,12 @@ const suffixes = {
   property: { include: ['test/**/*.property.test.ts'], isolate: false },
   simulation: { include: ['test/**/*.simulation.test.ts'] },
   pg: { include: ['test/**/*.pg.test.ts'], globalSetup: ['test/support/global-setup-postgres.ts'] },
-  kafka: { include: ['test/**/*.kafka.test.ts'], globalSetup: ['test/support/global-setup-kafka.ts'] },
+  kafka: {
+    include: ['test/**/*.kafka.test.ts'],
+    // As those of e2e: some start servers, and one has Maven fetch them first.
+    testTimeout: 240_000,
+    globalSetup: ['test/support/global-setup-kafka.ts'],
+  },
   e2e: {
     include: ['test/**/*.e2e.test.ts'],
     // Processes that start processes: on a machine that is busy otherwise, one start alone has taken a minute.
