@@ -96,7 +96,8 @@ const processes: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Event loop lag, p99',
-    description: 'How late the event loop turns. Above a second ten times in a row, /livez fails.',
+    description:
+      'How late the event loop turns, with the 50 ms from sample to sample in it. Above a second ten times in a row, /livez fails.',
     unit: 's',
     queries: [{ expr: byInstance('nodejs_eventloop_lag_p99_seconds'), legend: '{{instance}}' }],
     limits: { amber: 0.1, red: 1 },
