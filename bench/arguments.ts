@@ -11,6 +11,7 @@ export const parts = [
   'pressure',
   'reconcile',
   'consoles',
+  'idle',
   'profile',
   'stalls',
   'alone',

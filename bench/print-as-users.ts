@@ -72,16 +72,13 @@ function payloads({ payloads: found }: AsUsersFigures): string {
 
 function accounts({ accounts: found }: AsUsersFigures): string {
   if (found === undefined) return '';
-  const { atRest, loaded } = found;
-  const rows = loaded.map(({ accounts: count, cost, latency }) => [
+  const rows = found.loaded.map(({ accounts: count, cost, latency }) => [
     `${count} accounts at ${cost.rate}/s`,
     `${cost.serviceMicros}`,
     `${cost.allMicros}`,
     p50p99(latency),
     `${latency.load.processes.find(({ name }) => name === 'service')?.peakRssMb ?? ''}`,
   ]);
-  const { accounts: count, servicePercent, batchesPerSecond, rssMb } = atRest;
-  rows.push([`${count} accounts at rest`, `${servicePercent} % of a core`, '', `${batchesPerSecond} batches/s`, `${rssMb}`]);
   return formatTable([['', 'service us/update', 'all us/update', 'p50 / p99 ms', 'MB'], ...rows]);
 }
 

@@ -23,6 +23,7 @@ export function printReport(report: Report): string {
     pressure(report),
     reconciled(report),
     opened(report),
+    atRest(report),
     profile(report),
     ...printAsUsers(report),
     verdicts(report),
@@ -161,6 +162,15 @@ function opened({ consoles: found }: Report): string {
     ['no console', withoutMicros.join(', '), ''],
     [`${consoles} open consoles`, withMicros.join(', '), `${share} of the rate; ${ended} cut`],
   ]);
+}
+
+function atRest({ idle }: Report): string {
+  if (idle === undefined) return '';
+  const rows = [idle.few, idle.many].map(({ accounts, batchesPerSecond, marksPerSecond, percent }) => [
+    `${accounts}`,
+    ...[batchesPerSecond, marksPerSecond, percent['service'], percent['postgres'], percent['kafka']].map((value) => `${value ?? '-'}`),
+  ]);
+  return formatTable([['accounts at rest', 'batches/s', 'marks/s', 'service % of a core', 'postgres %', 'kafka %'], ...rows]);
 }
 
 function profile({ profile: found }: Report): string {

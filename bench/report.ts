@@ -3,6 +3,7 @@ import type { AsUsersFigures } from './measure-as-users.ts';
 import { type BareFigures, meanRate } from './measure-bare.ts';
 import type { CommandFigures } from './measure-commands.ts';
 import type { ConsolesFigures } from './measure-consoles.ts';
+import { type IdleFigures, totalOf } from './measure-idle.ts';
 import type { KnownOrdersFigures } from './measure-known-orders.ts';
 import type { LatencyFigures } from './measure-latency.ts';
 import type { NaiveFigures } from './measure-naive.ts';
@@ -36,6 +37,7 @@ export interface Report extends AsUsersFigures {
   readonly reconcile?: ReconcileFigures;
   readonly streamCost?: StreamCostFigures;
   readonly consoles?: ConsolesFigures;
+  readonly idle?: IdleFigures;
 }
 
 export interface Ratio {
@@ -47,18 +49,13 @@ export interface Ratio {
 
 /** The figures that the service is held to (docs/performance.md), as far as they were measured. */
 export function judge(report: Report): Ratio[] {
-  const { naive, capacity, knownOrders, accounts } = report;
+  const { naive, capacity, knownOrders } = report;
   const rate = capacity?.sustained?.publishedPerSecond;
   return [
     ...judgeCapacity(report),
     ...(rate === undefined || naive === undefined ? [] : [atLeast('times the naive service', rate / naive.updatesPerSecond, 20)]),
     ...judgeLatency(report),
-    ...(accounts === undefined
-      ? []
-      : [
-          atMost(`% of a core for ${accounts.atRest.accounts} accounts at rest`, accounts.atRest.servicePercent, 3),
-          atMost(`batches a second for ${accounts.atRest.accounts} accounts at rest`, accounts.atRest.batchesPerSecond, 2),
-        ]),
+    ...judgeIdle(report),
     atMost('ms from start to live', report.liveAfterMs, 2500),
     atMost('s of processor for tidemark --help', report.helpCpuSeconds, 0.15),
     ...(knownOrders === undefined
@@ -115,6 +112,15 @@ function judgeLatency({ latency = [], alone = [] }: Report): Ratio[] {
       ? []
       : [atMost('times the p99 at 1000/s at 5000/s', fast.stages.total.p99.value / slow.stages.total.p99.value, 3)]),
     ...(quiet === undefined ? [] : [atMost('us of all processes an update at 1000/s', quiet.allMicros, 500)]),
+  ];
+}
+
+function judgeIdle({ idle }: Report): Ratio[] {
+  if (idle === undefined) return [];
+  const { many, accountsPercent } = idle;
+  return [
+    atMost(`batches a second with ${many.accounts} accounts at rest`, many.batchesPerSecond, 2),
+    atMost(`% of a core for ${many.accounts} accounts at rest, of ${totalOf(many)} in all`, accountsPercent, 3),
   ];
 }
 

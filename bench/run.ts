@@ -11,6 +11,7 @@ import { measureAsUsers } from './measure-as-users.ts';
 import { type BareFigures, measureBare } from './measure-bare.ts';
 import { measureCommands } from './measure-commands.ts';
 import { measureConsoles } from './measure-consoles.ts';
+import { measureIdle } from './measure-idle.ts';
 import { measureKnownOrders } from './measure-known-orders.ts';
 import { type LatencyFigures, measureLatency } from './measure-latency.ts';
 import { measureNaive } from './measure-naive.ts';
@@ -58,6 +59,8 @@ async function measure(args: Arguments): Promise<Report> {
   const commandSide = await measureCommandSide(stack, args, say);
   if (args.only.has('consoles')) say('open consoles');
   const consoles = args.only.has('consoles') ? await measureConsoles(cleanup, stack, probeSeconds) : undefined;
+  if (args.only.has('idle')) say('accounts at rest');
+  const idle = args.only.has('idle') ? await measureIdle(cleanup, stack) : undefined;
   if (args.only.has('profile')) say('profile');
   const profile = args.only.has('profile') ? await measureProfile(cleanup, stack, 20) : undefined;
   const asUsers = await measureAsUsers(cleanup, stack, { only: args.only, real, payloadBytes, say });
@@ -75,6 +78,7 @@ async function measure(args: Arguments): Promise<Report> {
     ...(knownOrders === undefined ? {} : { knownOrders }),
     ...(profile === undefined ? {} : { profile }),
     ...(consoles === undefined ? {} : { consoles }),
+    ...(idle === undefined ? {} : { idle }),
     ...commandSide,
     ...asUsers,
   };

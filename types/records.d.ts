@@ -141,7 +141,8 @@ export interface ContinuityMark {
   readonly eventId: string;
   readonly schema: 'tidemark.continuity.v1';
   readonly stream: Stream;
-  readonly accountId: string;
+  /** At least one: the accounts that it is about. A heartbeat names many, any other event one. */
+  readonly accountIds: readonly string[];
   /** `heartbeat`: complete up to `at`. */
   readonly event: 'live' | 'lost' | 'resynchronised' | 'heartbeat';
   readonly at: Instant;

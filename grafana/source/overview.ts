@@ -42,7 +42,7 @@ const verdict: readonly Panel[] = [
   {
     kind: 'figure',
     title: 'Canary',
-    description: 'Since a heartbeat last came back from Kafka: the whole way, every 15 s for each live account.',
+    description: 'Since a heartbeat last came back from Kafka: the whole way, every 15 s while an account is live.',
     unit: 's',
     queries: [{ expr: `time() - min(max by (job) (tidemark_canary_last_roundtrip_timestamp_seconds{${job}}))`, legend: 'age' }],
     limits: { amber: 30, red: 60 },

@@ -85,6 +85,16 @@ export class AccountRoster {
     for (const session of this.sessions.values()) session.stop();
   }
 
+  /** Wall time up to which each live account is complete. */
+  completeUpToMs(): Map<string, number> {
+    const upToMs = new Map<string, number>();
+    for (const [accountId, session] of this.sessions) {
+      const accountUpToMs = session.completeUpToMs;
+      if (accountUpToMs !== undefined) upToMs.set(accountId, accountUpToMs);
+    }
+    return upToMs;
+  }
+
   status(): AccountStatus[] {
     return [...this.sessions.values()].map((session) => session.status());
   }

@@ -177,6 +177,11 @@ export class AccountSession {
     this.enter(state, reason);
   }
 
+  /** Wall time up to which the account is complete; undefined while it is not live. */
+  get completeUpToMs(): number | undefined {
+    return this.continuity.isLive ? this.provenUpToMs() : undefined;
+  }
+
   stop(): void {
     this.leave('stopped');
     this.life.abort();
@@ -259,7 +264,7 @@ export class AccountSession {
    * Wall time up to which nothing can be missing: the last whole message, the earliest where there are connections that have not proven themselves, and never
    * past a loss that was not recovered.
    */
-  private completeUpToMs(): number | undefined {
+  private provenUpToMs(): number | undefined {
     const { attached } = this;
     const { unrecovered } = this.parts;
     const unproven = [...this.replaced].map(({ lastFrameAtMs }) => lastFrameAtMs);
@@ -271,9 +276,7 @@ export class AccountSession {
     if (signal.aborted) return;
     this.enter('live');
     this.continuity.live();
-    const { auditMs, heartbeatMs } = this.options.timings;
-    const beat = async () => this.continuity.heartbeat(this.completeUpToMs() ?? this.sinceMs);
-    this.timers.repeat(() => heartbeatMs, beat, signal);
+    const { auditMs } = this.options.timings;
     this.timers.repeat(
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),
       () => this.audit(signal),
@@ -358,7 +361,7 @@ export class AccountSession {
   }
 
   private leave(reason: string): void {
-    const upToMs = this.completeUpToMs() ?? this.deps.clock.nowMs();
+    const upToMs = this.provenUpToMs() ?? this.deps.clock.nowMs();
     this.attached = undefined;
     this.replaced.clear();
     this.whenProven = () => {};

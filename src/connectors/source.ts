@@ -7,6 +7,7 @@ import type { AccountAccess } from './account-access.ts';
 import { AccountRoster } from './account-roster.ts';
 import type { AccountSession, SessionDeps, SessionOptions } from './account-session.ts';
 import { Connection, type ConnectionHandlers, type EventFrame, type UnreadableFrame } from './connection.ts';
+import { heartbeats } from './continuity.ts';
 import { cutRaw } from './decode-order.ts';
 import type { ConnectionEnd, SocketFactory } from './socket.ts';
 import type { SourceGauges, SourceStatus } from './source-status.ts';
@@ -81,6 +82,10 @@ export class Source {
     this.timers.repeat(
       () => refreshEveryMs,
       async () => this.refresh(),
+    );
+    this.timers.repeat(
+      () => this.options.timings.heartbeatMs,
+      () => this.beat(),
     );
     this.running = this.run();
   }
@@ -271,6 +276,14 @@ export class Source {
     this.storeLostAtMs = nowMs;
     for (const connection of [...this.connections])
       connection.terminate({ reason: 'store_lost', detail: 'the platform lost its store' });
+  }
+
+  /** The next heartbeat follows the commit of this one: while the database is away, only one waits in the queue. */
+  private async beat(): Promise<void> {
+    const { sink, random } = this.deps;
+    const marks = heartbeats(this.stream, this.roster.completeUpToMs(), random);
+    for (const mark of marks) sink.offer(mark);
+    if (marks.length > 0) await sink.settled().catch(() => undefined);
   }
 
   /** Once a second: metrics, accounts that are due to be asked for again, a newer token whose connection could not be opened the first time. */

@@ -10,7 +10,7 @@ export interface StreamTimings {
   readonly messageMs: number;
   /** Between the end of one audit of an account and the beginning of the next, drawn from 5/6 to 7/6 of it. */
   readonly auditMs: number;
-  /** "Complete up to" is sent this often for each live account. */
+  /** "Complete up to" is sent this often, for all live accounts of a stream together. */
   readonly heartbeatMs: number;
   /** First start: closed orders that changed within this time are read. */
   readonly snapshotMs: number;

@@ -4,7 +4,7 @@ import type { BoundOrder } from './settling.ts';
 export interface LogRow {
   /** The topic that it is for. */
   readonly topic: 'updates' | 'continuity';
-  /** `<stream>:<orderId>`; for continuity marks the account id. */
+  /** `<stream>:<orderId>`; for a continuity mark see `continuityKey`. */
   readonly key: string;
   readonly payload: string;
   /**

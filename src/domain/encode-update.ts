@@ -78,16 +78,21 @@ export const continuitySchema = 'tidemark.continuity.v1';
  * The payload of a continuity mark: the exact text of its log row and of the Kafka record. Instants are ISO 8601; `from` and `to` bound the time of possible loss.
  */
 export function encodeContinuity(mark: ContinuityMark): string {
-  const { markId, stream, accountId, event, atMs, fromMs, toMs, reason } = mark;
+  const { markId, stream, accountIds, event, atMs, fromMs, toMs, reason } = mark;
   return JSON.stringify({
     eventId: markId,
     schema: continuitySchema,
     stream,
-    accountId,
+    accountIds,
     event,
     at: formatInstant(atMs),
     ...(fromMs === undefined ? undefined : { from: formatInstant(fromMs) }),
     ...(toMs === undefined ? undefined : { to: formatInstant(toMs) }),
     ...(reason === undefined ? undefined : { reason }),
   });
+}
+
+/** The key of its record, and the account of its row in the log: a heartbeat has that of its stream, since it is about many accounts. */
+export function continuityKey({ event, stream, accountIds }: ContinuityMark): string {
+  return event === 'heartbeat' ? stream : accountIds[0];
 }

@@ -60,7 +60,8 @@ export interface ContinuityMark {
   /** A UUID. */
   readonly markId: string;
   readonly stream: Stream;
-  readonly accountId: string;
+  /** A heartbeat is about all accounts that are complete up to the same time; any other mark is about one. */
+  readonly accountIds: readonly [string, ...string[]];
   readonly event: 'live' | 'lost' | 'resynchronised' | 'heartbeat';
   readonly atMs: number;
   /** The interval in which something may have been missed, for `lost` and `resynchronised`. Milliseconds since the epoch. */

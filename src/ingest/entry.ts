@@ -18,10 +18,12 @@ export function entryAtMs(entry: Entry): number {
 }
 
 const smallEntryBytes = 256;
+const accountIdBytes = 64;
 
 /** The size with which an entry counts against the queue's bound. */
 export function entryBytes(entry: Entry): number {
-  return entry.kind === 'order' || entry.kind === 'unreadable' ? entry.bytes : smallEntryBytes;
+  if (entry.kind === 'order' || entry.kind === 'unreadable') return entry.bytes;
+  return entry.kind === 'continuity' ? smallEntryBytes + accountIdBytes * entry.accountIds.length : smallEntryBytes;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { LogRow } from '../domain/committed-batch.ts';
-import { encodeContinuity, encodeHeadJoin, encodeOrder, encodeUpdate } from '../domain/encode-update.ts';
+import { continuityKey, encodeContinuity, encodeHeadJoin, encodeOrder, encodeUpdate } from '../domain/encode-update.ts';
 import type { Doubt, Head, Reduction } from '../domain/head.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../domain/observation.ts';
 import { type OrderView, orderKey } from '../domain/order.ts';
@@ -111,9 +111,9 @@ class BatchBuilder {
   }
 
   addMark(mark: ContinuityMark): void {
-    const payload = encodeContinuity(mark);
-    const { markId, accountId } = mark;
-    this.append({ stream: 'continuity', orderId: markId, accountId, revision: 1, payload }, accountId, Number.NaN);
+    const key = continuityKey(mark);
+    const row = { stream: 'continuity', orderId: mark.markId, accountId: key, revision: 1, payload: encodeContinuity(mark) } as const;
+    this.append(row, key, Number.NaN);
     this.outcomes.push(undefined);
   }
 

@@ -15,6 +15,12 @@ test('without arguments every part but the profile runs, the highest rate for a 
     'pressure',
     'reconcile',
     'consoles',
+    'idle',
+    'stalls',
+    'alone',
+    'distance',
+    'payloads',
+    'accounts',
   ]);
 });
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { encodeContinuity } from '../../src/domain/encode-update.ts';
+import { continuityKey, encodeContinuity } from '../../src/domain/encode-update.ts';
 
 describe('an encoded continuity mark', () => {
   const mark = {
     kind: 'continuity',
     markId: '3f0c9a52-4c1e-4a53-9d0e-000000000001',
     stream: 'account',
-    accountId: 'acct-1',
+    accountIds: ['acct-1'],
     event: 'lost',
     atMs: 1795255200123,
   } as const;
@@ -16,7 +16,7 @@ describe('an encoded continuity mark', () => {
       eventId: mark.markId,
       schema: 'tidemark.continuity.v1',
       stream: 'account',
-      accountId: 'acct-1',
+      accountIds: ['acct-1'],
       event: 'lost',
       at: '2026-11-21T10:00:00.123Z',
       from: '2026-11-21T10:00:00.000Z',
@@ -30,9 +30,14 @@ describe('an encoded continuity mark', () => {
       'eventId',
       'schema',
       'stream',
-      'accountId',
+      'accountIds',
       'event',
       'at',
     ]);
+  });
+
+  it('has the key of its account; a heartbeat, which is about many, that of its stream', () => {
+    expect(continuityKey(mark)).toBe('acct-1');
+    expect(continuityKey({ ...mark, accountIds: ['acct-1', 'acct-2'], event: 'heartbeat' })).toBe('account');
   });
 });

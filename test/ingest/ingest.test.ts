@@ -47,6 +47,25 @@ describe('ingest', () => {
     expect(rig.database.log.map((row) => row.revision)).toEqual([1]);
   });
 
+  it('commits a heartbeat behind every row that came before it, whatever fails meanwhile', async () => {
+    const rig = await ingestRig(16);
+    rig.ingest.begin(rig.hold);
+    rig.database.faults = { ...rig.database.faults, retry: 0.7 };
+    const offered: string[] = [];
+    for (let step = 0; step < 5; step += 1) {
+      for (let order = 0; order < 13; order += 1) {
+        rig.offer(observe(orderAt(order, step)));
+        offered.push(`ord-${order} ${step + 1}`);
+      }
+      const markId = `mark-${step}`;
+      rig.ingest.offer({ kind: 'continuity', markId, stream: 'account', accountIds: ['a', 'b'], event: 'heartbeat', atMs: step });
+      offered.push(`${markId} 1`);
+      await rig.clock.advance(3);
+    }
+    await rig.clock.advance(60_000);
+    expect(rig.database.log.map(({ orderId, revision }) => `${orderId} ${revision}`)).toEqual(offered);
+  });
+
   it('tells the sources to stop reading when the queue is full, and to go on when half of it is free', async () => {
     const rig = await ingestRig(4);
     let room = 0;

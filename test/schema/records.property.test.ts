@@ -78,14 +78,14 @@ describe('what is published', () => {
         kind: fc.constant('continuity' as const),
         markId: fc.uuid(),
         stream: fc.constantFrom('account' as const, 'prediction' as const),
-        accountId: fc.string(),
+        accountIds: fc.tuple(fc.string(), fc.string()),
         event: fc.constantFrom('live' as const, 'lost' as const, 'resynchronised' as const, 'heartbeat' as const),
         atMs: epochMs,
         fromMs: epochMs,
         toMs: epochMs,
         reason: fc.string(),
       },
-      { requiredKeys: ['kind', 'markId', 'stream', 'accountId', 'event', 'atMs'] },
+      { requiredKeys: ['kind', 'markId', 'stream', 'accountIds', 'event', 'atMs'] },
     );
     fc.assert(fc.property(marks, (mark) => expectShape(continuityRecord, 'continuityRecord', encodeContinuity(mark))));
   });

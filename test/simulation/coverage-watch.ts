@@ -95,7 +95,7 @@ export class CoverageWatch {
     this.losses.lookAtClock();
     if (item.kind === 'continuity') {
       this.losses.mark(item);
-      if (item.event === 'live') this.live(`${item.stream}:${item.accountId}`);
+      if (item.event === 'live') for (const accountId of item.accountIds) this.live(`${item.stream}:${accountId}`);
       return item;
     }
     this.offered += 1;

@@ -54,8 +54,12 @@ export class LossWatch {
     this.losses = this.losses.filter((loss) => loss.accountId === undefined || !loss.readBy.has(loss.accountId));
   }
 
-  mark({ event, stream, accountId, atMs }: ContinuityMark): void {
-    if (event === 'lost' || this.clockWasSet) return;
+  mark(mark: ContinuityMark): void {
+    if (mark.event === 'lost' || this.clockWasSet) return;
+    for (const accountId of mark.accountIds) this.complete(mark, accountId);
+  }
+
+  private complete({ event, stream, atMs }: ContinuityMark, accountId: string): void {
     for (const loss of this.losses) {
       const concerns = loss.stream === stream && (loss.accountId ?? accountId) === accountId && !loss.readBy.has(accountId);
       if (concerns && atMs >= loss.atMs)

@@ -67,6 +67,18 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     plant: replaced(Unrecovered, 'loseOrder', () => undefined),
   },
   {
+    name: 'a heartbeat goes ahead of rows that are not committed yet',
+    shows: /was called complete up to .* comes into the log only now/,
+    deps: ({ host }) => ({
+      intoIngest: (sink) =>
+        passing(sink, (item) => {
+          if (item.kind !== 'order' || item.cause !== 'stream') return item;
+          host.clock.after(2_000, () => sink.offer(item));
+          return undefined;
+        }),
+    }),
+  },
+  {
     name: 'a process acts on a lease that is long gone',
     shows: /behind its last renewal/,
     plant: replaced(Lease, 'mayAct', () => true),

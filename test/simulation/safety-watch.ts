@@ -4,12 +4,12 @@ import { isTerminal } from '../../src/domain/order.ts';
 import type { PublishRow } from '../../src/publish/publisher.ts';
 import type { Batch, HeadRow } from '../../src/store/order-store.ts';
 import type { LogEntry } from './database-rows.ts';
+import { type LoggedChange, MarkWatch } from './mark-watch.ts';
 import type { TopicName } from './memory-broker.ts';
 
-interface Payload {
+interface Payload extends LoggedChange {
   readonly generation: number;
   readonly revision: number;
-  readonly cause: string;
   readonly order: Order;
   readonly sourceVersion?: string;
   readonly changed: readonly string[];
@@ -58,6 +58,7 @@ export class SafetyWatch {
   private readonly flushed = new Map<string, Position>();
   /** By order, generation and revision: the one content that consumers were given. */
   private readonly given = new Map<string, string>();
+  private readonly marks = new MarkWatch();
 
   committed(batch: Batch, rows: readonly LogEntry[]): void {
     if (batch.epoch < this.lastEpoch) this.breach(`epoch ${batch.epoch} commits behind epoch ${this.lastEpoch}`);
@@ -87,6 +88,7 @@ export class SafetyWatch {
     const kept = new Set(log.map(({ payload }) => payload));
     for (const [payload, logged] of this.logged) if (!kept.has(payload)) logged.lost = true;
     this.lastEpoch = 0n;
+    this.marks.forget();
     this.known.clear();
     for (const row of log) if (row.topic === 'updates') this.known.set(row.key, knownOf(JSON.parse(row.payload) as Payload));
   }
@@ -103,7 +105,12 @@ export class SafetyWatch {
     this.order.push(logged);
     if (this.logged.get(payload)?.lost === false) this.breach(`the log holds one payload twice: ${payload.slice(0, 120)}`);
     this.logged.set(payload, logged);
-    if (topic === 'continuity') return;
+    if (topic === 'continuity') {
+      this.marks.mark(JSON.parse(payload));
+      return;
+    }
+    const overtaken = this.marks.breachOf(update);
+    if (overtaken !== undefined) this.breach(overtaken);
     const { order, cause, revision: inside, changed } = update;
     const before = this.known.get(key);
     if (revision !== (before?.revision ?? 0) + 1 || inside !== revision) {

@@ -40,6 +40,6 @@ export class ScriptedSink implements ObservationSink {
 
   /** Continuity marks of one account as `event`, in order. */
   marks(accountId: string): string[] {
-    return this.items.flatMap((item) => (item.kind === 'continuity' && item.accountId === accountId ? [item.event] : []));
+    return this.items.flatMap((item) => (item.kind === 'continuity' && item.accountIds.includes(accountId) ? [item.event] : []));
   }
 }

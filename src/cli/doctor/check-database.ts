@@ -198,20 +198,22 @@ async function abandoned(pool: Pool): Promise<Finding[]> {
     );
 }
 
-/**
- * Rows that are read of each lane's log, newest first. At a thousand updates a second that is a minute, in which each followed account has a mark of
- * continuity.
- */
+/** Rows that are read of each lane's log, newest first. At a thousand updates a second that is a minute, in which heartbeats name each account that is live. */
 const looked = 60_000;
 
 /** An account that two lanes follow: both count its revisions, and each refuses the rows that the other has written. */
 async function shared(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ account_id: string; lanes: string }>(
-    `select account_id, string_agg(distinct lane::text, ', ') as lanes
+    `select named.account_id, string_agg(distinct lane::text, ', ') as lanes
      from (select u.* from public.lanes l cross join lateral (
-       select account_id, lane, recorded_at from public.order_updates where lane = l.lane order by seq desc limit ${looked}) as u) as newest
+       select account_id, case when stream = 'continuity' then payload::json end as mark, lane, recorded_at
+       from public.order_updates where lane = l.lane order by seq desc limit ${looked}) as u) as newest
+     cross join lateral (
+       select newest.account_id where newest.mark is null
+       union all
+       select json_array_elements_text(newest.mark -> 'accountIds')) as named(account_id)
      where recorded_at > clock_timestamp() - interval '1 minute' and (select count(*) from public.lanes) > 1
-     group by account_id having count(distinct lane) > 1 order by account_id`,
+     group by named.account_id having count(distinct lane) > 1 order by named.account_id`,
   );
   const [first] = rows;
   if (first === undefined) return [];

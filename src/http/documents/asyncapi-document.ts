@@ -38,7 +38,7 @@ const channels: readonly Channel[] = [
     server: 'kafka',
     address: 'tidemark.continuity.v1',
     description: 'What is known of the sources: live, lost, resynchronised, and how far the updates are complete.',
-    messages: [{ name: 'ContinuityMark', description: 'A statement about one account on one stream', shape: continuityRecord }],
+    messages: [{ name: 'ContinuityMark', description: 'A statement about accounts on one stream', shape: continuityRecord }],
   },
   {
     id: 'commandOutcomes',

@@ -64,6 +64,7 @@ export const orderUpdates = pgTable(
     stream: text().notNull(),
     /** For a mark its own id. */
     orderId: text('order_id').notNull(),
+    /** For a heartbeat, which is about many, its stream. */
     accountId: text('account_id').notNull(),
     revision: bigint({ mode: 'number' }).notNull(),
     /** The exact text that goes to Kafka. */

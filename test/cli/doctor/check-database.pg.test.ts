@@ -169,7 +169,8 @@ describe('the doctor on a database', () => {
       onServer(database.url, (client) =>
         client.query(
           `insert into order_updates (lane, batch, stream, order_id, account_id, revision, payload, recorded_at)
-           values (${lane}, 1, 'continuity', gen_random_uuid(), '${account}', 1, '{}', now() - interval '${age}')`,
+           values (${lane}, 1, 'continuity', gen_random_uuid(), 'account', 1, $1, now() - interval '${age}')`,
+          [JSON.stringify({ event: 'heartbeat', accountIds: [`of-${lane}`, account] })],
         ),
       );
     await onServer(database.url, (client) =>

@@ -108,7 +108,6 @@ const predictionAnswer: z.input<typeof orderAnswer> = {
 const mark = {
   schema: 'tidemark.continuity.v1',
   stream: 'account',
-  accountId: 'SIM-1001',
 } as const;
 
 /** Orders and their records, and the bodies that place and replace them. */
@@ -164,12 +163,14 @@ export const orderExamples: readonly Example[] = [
   example(continuityRecord, 'heartbeat', {
     ...mark,
     eventId: 'f2c9a6b0-51c7-4b9c-8e5e-0d6f4a1b2c3d',
+    accountIds: ['SIM-1001', 'SIM-1002', 'SIM-1003'],
     event: 'heartbeat',
     at: '2026-11-21T14:31:00.000Z',
   }),
   example(continuityRecord, 'resynchronised', {
     ...mark,
     eventId: '0e7d5c4b-93a1-4f7e-b6d2-8c9b0a1f2e3d',
+    accountIds: ['SIM-1001'],
     event: 'resynchronised',
     at: '2026-11-21T14:30:59.120Z',
     from: '2026-11-21T14:30:41.000Z',
