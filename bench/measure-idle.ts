@@ -55,7 +55,9 @@ async function atRest(cleanup: Cleanup, stack: Stack, accounts: number): Promise
     accounts,
     batchesPerSecond: rateOf('tidemark_batch_size_count'),
     marksPerSecond: rateOf('tidemark_publish_records_total', { topic: 'continuity', outcome: 'acknowledged' }),
-    percent: Object.fromEntries(figures.processes.map(({ name, cpuSeconds }) => [name, round((100 * cpuSeconds) / figures.seconds)])),
+    percent: Object.fromEntries(
+      figures.processes.map(({ name, cpuSeconds }) => [name, round((100 * cpuSeconds) / figures.seconds)]),
+    ),
   };
 }
 

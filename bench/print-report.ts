@@ -168,7 +168,9 @@ function atRest({ idle }: Report): string {
   if (idle === undefined) return '';
   const rows = [idle.few, idle.many].map(({ accounts, batchesPerSecond, marksPerSecond, percent }) => [
     `${accounts}`,
-    ...[batchesPerSecond, marksPerSecond, percent['service'], percent['postgres'], percent['kafka']].map((value) => `${value ?? '-'}`),
+    ...[batchesPerSecond, marksPerSecond, percent['service'], percent['postgres'], percent['kafka']].map(
+      (value) => `${value ?? '-'}`,
+    ),
   ]);
   return formatTable([['accounts at rest', 'batches/s', 'marks/s', 'service % of a core', 'postgres %', 'kafka %'], ...rows]);
 }

@@ -375,7 +375,8 @@ export const optionTable = {
     min: 1000,
     max: hour,
     fallback: '15000',
-    describe: 'How often a "complete up to" of the live accounts goes to the continuity topic: one record for all accounts of a stream that are complete up to the same time.',
+    describe:
+      'How often a "complete up to" of the live accounts goes to the continuity topic: one record for all accounts of a stream that are complete up to the same time.',
   }),
   ...restOptions,
   ...commandOptions,

@@ -48,7 +48,15 @@ export class Continuity {
   private mark(event: 'live' | 'lost' | 'resynchronised', rest: Pick<ContinuityMark, 'fromMs' | 'toMs' | 'reason'>): void {
     const { sink, clock, random } = this.deps;
     const { stream, accountId } = this;
-    sink.offer({ kind: 'continuity', markId: random.uuid(), stream, accountIds: [accountId], event, atMs: clock.nowMs(), ...rest });
+    sink.offer({
+      kind: 'continuity',
+      markId: random.uuid(),
+      stream,
+      accountIds: [accountId],
+      event,
+      atMs: clock.nowMs(),
+      ...rest,
+    });
   }
 }
 

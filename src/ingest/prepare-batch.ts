@@ -112,7 +112,13 @@ class BatchBuilder {
 
   addMark(mark: ContinuityMark): void {
     const key = continuityKey(mark);
-    const row = { stream: 'continuity', orderId: mark.markId, accountId: key, revision: 1, payload: encodeContinuity(mark) } as const;
+    const row = {
+      stream: 'continuity',
+      orderId: mark.markId,
+      accountId: key,
+      revision: 1,
+      payload: encodeContinuity(mark),
+    } as const;
     this.append(row, key, Number.NaN);
     this.outcomes.push(undefined);
   }

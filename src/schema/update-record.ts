@@ -38,7 +38,10 @@ export const continuityRecord = z
     eventId: z.string(),
     schema: z.literal(continuitySchema),
     stream: z.enum(['account', 'prediction']),
-    accountIds: z.array(z.string()).min(1).describe('The accounts that it is about: many for a heartbeat, one for any other event'),
+    accountIds: z
+      .array(z.string())
+      .min(1)
+      .describe('The accounts that it is about: many for a heartbeat, one for any other event'),
     event: z.enum(['live', 'lost', 'resynchronised', 'heartbeat']),
     at: instant,
     from: instant.optional().describe('Begin of what may have been missed'),

@@ -8,7 +8,15 @@ const random = seededRandom(3);
 
 describe('the heartbeats of a stream', () => {
   it('are one mark for all accounts that are complete up to the same time', () => {
-    const marks = heartbeats('account', new Map([['a', 5], ['b', 7], ['c', 5]]), random);
+    const marks = heartbeats(
+      'account',
+      new Map([
+        ['a', 5],
+        ['b', 7],
+        ['c', 5],
+      ]),
+      random,
+    );
     expect(marks).toMatchObject([
       { stream: 'account', event: 'heartbeat', atMs: 5, accountIds: ['a', 'c'] },
       { stream: 'account', event: 'heartbeat', atMs: 7, accountIds: ['b'] },
@@ -49,7 +57,10 @@ describe('a source with several accounts', () => {
     await rig.begin();
     await rig.until('account', 'live', 'b');
     await rig.clock.advance(31_000);
-    expect(beats(rig).map(({ accountIds }) => accountIds)).toEqual([['a', 'b'], ['a', 'b']]);
+    expect(beats(rig).map(({ accountIds }) => accountIds)).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+    ]);
   });
 
   it('says it of the others up to now where one has a frame that could not be read', async () => {
