@@ -22,11 +22,10 @@ export interface IdleFigures {
   readonly accountsPercent: number;
 }
 
-const few = 2;
-const many = 500;
-/** Audits begin a minute after an account is live: they are a part of what it costs. */
-const warmUpMs = 65_000;
-const seconds = 60;
+/** Audits begin a minute after an account is live, and are a part of what many cost. */
+const few = { accounts: 2, warmUpMs: 20_000 };
+const many = { accounts: 500, warmUpMs: 60_000 };
+const seconds = 45;
 const ours = ['service', 'postgres', 'kafka'];
 
 /** The cost of accounts in which nothing happens: everything is live, no order changes. */
@@ -40,7 +39,7 @@ export function totalOf({ percent }: RestFigures): number {
   return round(ours.reduce((sum, name) => sum + (percent[name] ?? 0), 0));
 }
 
-async function atRest(cleanup: Cleanup, stack: Stack, accounts: number): Promise<RestFigures> {
+async function atRest(cleanup: Cleanup, stack: Stack, { accounts, warmUpMs }: typeof few): Promise<RestFigures> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 2 * accounts, knownOrders: 4 * accounts, accounts });
   const service = await startServiceProcess(cleanup, stack, sandbox, { part: 'idle' });
   await systemClock.sleep(warmUpMs);
