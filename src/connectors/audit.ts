@@ -23,8 +23,8 @@ interface Noted {
  * Distinguishes a silent loss from a race: a change that an audit found first counts as lost only when the stream has not delivered it 5 s later.
  *
  * States: idle → watching (an audit runs, or a found change waits for its 5 s) → idle. Only while watching are stream rows noted, so that the hot
- * path pays for it a few seconds a minute. Where there is no room for a note, all notes are given up until the next audit: nothing can be proven without them,
- * and that audit counts as incomplete (`gaveUp`).
+ * path pays for it a few seconds a minute. Notes and found changes share the room of all accounts. Where there is none for one of them, all are given up until the
+ * next audit: nothing can be proven without them, and that audit counts as incomplete (`gaveUp`).
  */
 export class SilentLossWatch {
   private audits = 0;
@@ -71,11 +71,18 @@ export class SilentLossWatch {
   }
 
   /** An audit's row was new to us. */
-  found(observation: Observation): void {
+  found({ view, sourceVersion: version }: Observation): void {
     if (this.stopped || this.withoutRoom) return;
+    const { orderId, updatedAt } = view;
+    const bytes = entryBytes(orderId);
+    if (!this.room.take(bytes)) {
+      this.giveUp();
+      return;
+    }
     const timer = this.clock.after(graceMs, () => {
-      if (!this.withoutRoom && !this.covers(observation)) this.onLoss(observation.view.orderId);
+      if (!this.withoutRoom && !this.covers(orderId, { version, updatedAt })) this.onLoss(orderId);
       this.waiting.delete(timer);
+      this.room.giveBack(bytes);
       this.forgetWhenIdle();
     });
     this.waiting.add(timer);
@@ -88,11 +95,11 @@ export class SilentLossWatch {
     this.waiting.clear();
   }
 
-  private covers({ view, sourceVersion }: Observation): boolean {
-    const noted = this.noted.get(view.orderId);
+  private covers(orderId: string, { version, updatedAt }: Noted): boolean {
+    const noted = this.noted.get(orderId);
     if (noted === undefined) return false;
-    if (noted.version !== undefined && sourceVersion !== undefined) return noted.version >= sourceVersion;
-    return compareInstants(noted.updatedAt, view.updatedAt) >= 0;
+    if (noted.version !== undefined && version !== undefined) return noted.version >= version;
+    return compareInstants(noted.updatedAt, updatedAt) >= 0;
   }
 
   private forgetWhenIdle(): void {

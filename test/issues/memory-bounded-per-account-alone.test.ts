@@ -52,6 +52,36 @@ it('an audit for whose notes there is no room counts as incomplete, gives its me
   expect(budget.usedBytes).toBe(0);
 });
 
+it('changes that an audit has found and that wait for the stream share the room, and too many leave the audit incomplete', async () => {
+  const rig = await manyAccounts(1);
+  const { platform, sink, clock, account, budget } = rig;
+  await rig.start();
+  const show = (count: number) => {
+    const row = { ...predictionRow, accountId: 'acct-0' };
+    platform.rows.set(
+      'prediction:acct-0',
+      Array.from({ length: count }, (_, i) => ({ ...row, orderId: `found-${i}` })),
+    );
+  };
+  const audited = () => account('prediction', 'acct-0')?.lastAuditMs ?? 0;
+  show(100);
+  const firstMs = clock.nowMs();
+  expect(await clock.advanceUntil(() => audited() > firstMs, 120_000)).toBe(true);
+  expect(budget.usedBytes).toBeGreaterThan(100 * 100);
+  await clock.advance(6_000);
+  expect(budget.usedBytes).toBe(0);
+  show(1_000);
+  const errorOf = () => account('prediction', 'acct-0')?.lastError;
+  expect(await clock.advanceUntil(() => errorOf() !== undefined, 120_000)).toBe(true);
+  expect(errorOf()).toContain('TIDEMARK_NOTES_MAX_BYTES');
+  expect(rig.most()).toBeLessThanOrEqual(maxBytes);
+  await clock.advance(6_000);
+  expect(budget.usedBytes).toBe(0);
+  sink.outcome = () => 'duplicate';
+  const secondMs = clock.nowMs();
+  expect(await clock.advanceUntil(() => audited() > secondMs, 120_000)).toBe(true);
+});
+
 it('orders in doubt for which there is no room are met again by later audits until each is right', async () => {
   const rig = await manyAccounts(3);
   const { platform, clock, accounts, budget } = rig;
