@@ -37,6 +37,15 @@ describe('the process', () => {
       expect(tidemark(['--version'], env)).toEqual({ code: 0, out: `${version}\n`, err: '' });
   });
 
+  it('starts the service anew with a small heap and one arena of malloc, unless its sizes were chosen', () => {
+    const says = 'data:text/javascript,process.execve=(_,args,env)=>{console.log(args[1],env.MALLOC_ARENA_MAX);process.exit()}';
+    const outOf = (command: string, options = '') =>
+      tidemark([command, '--help'], { NODE_OPTIONS: `--import=${says} ${options}` }).out;
+    expect(outOf('serve')).toBe('--max-semi-space-size=16 1\n');
+    expect(outOf('config')).toContain('Usage');
+    expect(outOf('serve', '--max-semi-space-size=32')).toContain('Usage');
+  });
+
   it('ends quietly when the reader of its output has had enough', () => {
     const run = spawnSync('sh', ['-c', `"${process.execPath}" bin/tidemark.js config docs | head -c 10; exit 0`], {
       encoding: 'utf8',
