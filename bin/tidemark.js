@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 const serviceHeap = ['--max-semi-space-size=16', '--max-old-space-size=1024', '--heap-growing-percent=200'];
 const heapOptions = /--(max|min|initial)[-_](semi|old|heap)|--heap[-_]growing/;
 
-// glibc gives each thread a heap of its own, and keeps the memory of large buffers once some were freed: 57 MB at full load that nothing uses. Read by the allocator before
+// glibc gives each thread a heap of its own, and keeps the memory of large buffers once some were freed: 16 to 57 MB at full load that nothing uses. Read by the allocator before
 // Node begins, so it has to be in the environment.
 const tightMalloc = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' };
 
