@@ -13,7 +13,6 @@ import { createPool } from '../src/store/pool.ts';
 import { PostgresOrderStore } from '../src/store/postgres-orders.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
-const batchRows = 500;
 const defaultOrders = 20_000;
 const idPrefix = '7d9f0a52-4c1e-4a53-9d0e-';
 
@@ -25,6 +24,10 @@ export interface WritePathOptions {
   readonly orders?: number;
   /** Orders known besides, scattered among them, that nothing is heard of any more. Default 0. */
   readonly idle?: number;
+  /** Rows of a batch. Default 500. */
+  readonly batchRows?: number;
+  /** Another session holds a snapshot open from the begin to the end, as a backup does. */
+  readonly openSnapshot?: boolean;
   /** What is written, taken in turn under an id for each order: rows of a real run. Without it: one realistic order, made up. */
   readonly rows?: readonly WritePathRow[];
 }
@@ -44,7 +47,7 @@ export interface WritePathFigures {
   readonly nodeMicrosPerRow: number;
 }
 
-/** The bare write path: `apply_batch` alone through the store, batches of 500 pipelined two deep, every row an update of a known order. */
+/** The bare write path: `apply_batch` alone through the store, batches pipelined two deep, every row an update of a known order. */
 export async function measureWritePath(options: WritePathOptions): Promise<WritePathFigures> {
   const name = `bench_write_${systemRandom.uuid().slice(0, 8)}`;
   const url = new URL(options.url);
@@ -53,7 +56,8 @@ export async function measureWritePath(options: WritePathOptions): Promise<Write
   try {
     await migrate({ url: url.href, log, clock: systemClock });
     await fill(url.href, options);
-    return await measure(url.href, options);
+    const backup = options.openSnapshot ? await openSnapshot(url.href) : undefined;
+    return await measure(url.href, options).finally(() => backup?.end());
   } finally {
     await onServer(options.url, `drop database ${name} with (force)`);
   }
@@ -76,7 +80,17 @@ async function fill(url: string, { orders = defaultOrders, idle = 0, rows = [] }
   await onServer(url, 'checkpoint');
 }
 
-async function measure(url: string, { seconds, orders = defaultOrders, rows = [] }: WritePathOptions): Promise<WritePathFigures> {
+async function openSnapshot(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  await client.connect();
+  await client.query('begin isolation level repeatable read; select 1 from public.lanes');
+  return client;
+}
+
+async function measure(
+  url: string,
+  { seconds, orders = defaultOrders, rows = [], batchRows = 500 }: WritePathOptions,
+): Promise<WritePathFigures> {
   const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 2 });
   const store = new PostgresOrderStore(
     { pool, clock: systemClock, random: systemRandom, log },
@@ -111,14 +125,17 @@ async function measure(url: string, { seconds, orders = defaultOrders, rows = []
       return performance.now() - startMs;
     };
     for (let i = 0; i < 20; i += 1) await apply();
-    return { ...(await twoDeep(apply, seconds)), payloadBytes: meanPayloadBytes(texts) };
+    return { ...(await twoDeep(apply, { seconds, batchRows })), payloadBytes: meanPayloadBytes(texts) };
   } finally {
     await store.close();
     await pool.end();
   }
 }
 
-async function twoDeep(apply: () => Promise<number>, seconds: number): Promise<Omit<WritePathFigures, 'payloadBytes'>> {
+async function twoDeep(
+  apply: () => Promise<number>,
+  { seconds, batchRows }: { readonly seconds: number; readonly batchRows: number },
+): Promise<Omit<WritePathFigures, 'payloadBytes'>> {
   const batchMs: number[] = [];
   const cpu = process.cpuUsage();
   const startMs = performance.now();
@@ -227,6 +244,8 @@ if (import.meta.main) {
       seconds: { type: 'string', default: '10' },
       orders: { type: 'string', default: String(defaultOrders) },
       idle: { type: 'string', default: '0' },
+      'batch-rows': { type: 'string', default: '500' },
+      'open-snapshot': { type: 'boolean', default: false },
     },
   });
   const postgres = values.url
@@ -234,7 +253,11 @@ if (import.meta.main) {
     : await startPostgres({ clock: systemClock, log, cacheDir: '.cache' });
   try {
     const [seconds, orders, idle] = [Number(values.seconds), Number(values.orders), Number(values.idle)];
-    const figures = await measureWritePath({ url: postgres.url, seconds, orders, idle });
+    const figures = await measureWritePath({
+      ...{ url: postgres.url, seconds, orders, idle },
+      batchRows: Number(values['batch-rows']),
+      openSnapshot: values['open-snapshot'],
+    });
     console.log(JSON.stringify(figures, null, 2));
   } finally {
     await postgres.stop();

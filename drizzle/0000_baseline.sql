@@ -12,29 +12,52 @@ CREATE TABLE public.lanes (
   lane integer PRIMARY KEY,
   holder text,
   epoch bigint NOT NULL,
-  batch bigint NOT NULL,
   renewed_at timestamptz NOT NULL,
   generation integer DEFAULT 1 NOT NULL
 );
 
--- Moves the lane's batch number from n - 1 to n where the epoch still holds. The row lock that it takes until the end of the transaction makes
--- the order of seq the order of commit. TM001: the epoch is lost, stand by. TM002: a batch before this one failed.
-CREATE FUNCTION public.enter_lane(p_lane integer, p_epoch bigint, p_number bigint) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  v_epoch bigint;
-  v_batch bigint;
+-- The number of each lane's last committed batch, in one row; none before the first. The number is in the key, because each batch makes a new version of the row, and
+-- an open snapshot (a backup) keeps all old ones: a batch looks for its number, and finds one version however many there are.
+CREATE TABLE public.lane_batches (
+  lane integer NOT NULL,
+  batch bigint NOT NULL,
+  CONSTRAINT lane_batches_lane_batch_pk PRIMARY KEY (lane, batch)
+);
+
+-- The number of the lane's last committed batch; 0 before the first. Volatile: it sees what was committed while its caller waited for the lane's row. The newest version
+-- is the last of the index. Without sequential scans: a plan made while the table had one page would read all dead versions later.
+CREATE FUNCTION public.lane_batch(p_lane integer) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
-  UPDATE public.lanes SET batch = p_number, renewed_at = clock_timestamp()
-  WHERE lane = p_lane AND epoch = p_epoch AND batch = p_number - 1;
-  IF FOUND THEN
-    RETURN;
+  RETURN coalesce((SELECT b.batch FROM public.lane_batches b WHERE b.lane = p_lane ORDER BY b.batch DESC LIMIT 1), 0);
+END
+$$;
+
+-- Moves the lane's batch number from n - 1 to n where the epoch still holds. The row lock that it takes until the end of the transaction makes
+-- the order of seq the order of commit. It is a lock and no update, so it leaves no dead version of the lane's row. The number is looked at in a statement after it, which sees
+-- every batch before this one. TM001: the epoch is lost, stand by. TM002: a batch before this one failed.
+CREATE FUNCTION public.enter_lane(p_lane integer, p_epoch bigint, p_number bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  v_renewed_at timestamptz;
+BEGIN
+  SELECT renewed_at INTO v_renewed_at FROM public.lanes WHERE lane = p_lane AND epoch = p_epoch FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'lane % is at epoch %, not %', p_lane, (SELECT epoch FROM public.lanes WHERE lane = p_lane), p_epoch USING ERRCODE = 'TM001';
   END IF;
-  SELECT epoch, batch INTO v_epoch, v_batch FROM public.lanes WHERE lane = p_lane;
-  IF v_epoch IS NOT DISTINCT FROM p_epoch THEN
-    RAISE EXCEPTION 'lane % has committed batch %, so % can''t follow', p_lane, v_batch, p_number USING ERRCODE = 'TM002';
+  UPDATE public.lane_batches SET batch = p_number WHERE lane = p_lane AND batch = p_number - 1;
+  IF NOT FOUND THEN
+    -- The lane's first batch makes the row.
+    INSERT INTO public.lane_batches (lane, batch) SELECT p_lane, p_number
+    WHERE p_number = 1 AND NOT EXISTS (SELECT FROM public.lane_batches WHERE lane = p_lane);
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'lane % has committed batch %, so % can''t follow', p_lane, public.lane_batch(p_lane), p_number USING ERRCODE = 'TM002';
+    END IF;
   END IF;
-  RAISE EXCEPTION 'lane % is at epoch %, not %', p_lane, v_epoch, p_epoch USING ERRCODE = 'TM001';
+  -- The holder renews the lease every 2 s. A batch does so only where that fails.
+  IF v_renewed_at < clock_timestamp() - interval '3 seconds' THEN
+    UPDATE public.lanes SET renewed_at = clock_timestamp() WHERE lane = p_lane;
+  END IF;
 END
 $$;
 
@@ -1338,7 +1361,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seq bigint;
 BEGIN
-  INSERT INTO public.lanes (lane, holder, epoch, batch, renewed_at) VALUES (p_lane, NULL, 1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
+  INSERT INTO public.lanes (lane, holder, epoch, renewed_at) VALUES (p_lane, NULL, 1, clock_timestamp()) ON CONFLICT DO NOTHING;
   -- Each row lock waits for the batch that has it, and keeps the next one out.
   PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
   SELECT greatest(max(l.generation) + 1, p_least) INTO begin_generation.generation FROM public.lanes l;
@@ -1372,7 +1395,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT FROM public.lanes l
     WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
       AND (l.generation > (p_seen ->> 'generation')::integer OR (
-        l.epoch >= (p_seen ->> 'epoch')::bigint AND l.batch >= (p_seen ->> 'batch')::bigint
+        l.epoch >= (p_seen ->> 'epoch')::bigint AND public.lane_batch(l.lane) >= (p_seen ->> 'batch')::bigint
         AND (p_seen -> 'command' IS NULL OR EXISTS (
           SELECT FROM public.commands c
           WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer))
@@ -1612,8 +1635,8 @@ CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls 
 -- Logins are granted membership by the people who run the database.
 GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
 
--- Orders, the log and bindings are written by apply_batch alone, so behind the lane's fence.
-GRANT SELECT ON public.orders, public.order_updates, public.order_bindings TO tidemark_app;
+-- Orders, the log, bindings and numbers of batches are written by apply_batch alone, so behind the lane's fence.
+GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lane_batches TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.accounts TO tidemark_app;
 GRANT SELECT, UPDATE (dealt_at), DELETE ON public.quarantine TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
@@ -1635,7 +1658,7 @@ GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
-GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.relay_positions, public.accounts, public.quarantine,
+GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.relay_positions, public.accounts, public.quarantine,
   public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
   public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
@@ -1643,7 +1666,7 @@ GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, publ
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
-  public.drop_log_partition, public.lacks_commits, public.notice_loss TO tidemark_app;
+  public.drop_log_partition, public.lane_batch, public.lacks_commits, public.notice_loss TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.mark_sending, public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;

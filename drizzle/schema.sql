@@ -261,11 +261,17 @@ grant insert, select to tidemark_app
 grant select to tidemark_reader
 grant update (cleared_at, cleared_by, cleared_reason) to tidemark_app
 
+table lane_batches
+  lane integer not null
+  batch bigint not null
+  constraint lane_batches_lane_batch_pk PRIMARY KEY (lane, batch)
+grant select to tidemark_app
+grant select to tidemark_reader
+
 table lanes
   lane integer not null
   holder text
   epoch bigint not null
-  batch bigint not null
   renewed_at timestamp with time zone not null
   generation integer not null default 1
   constraint lanes_pkey PRIMARY KEY (lane)
@@ -605,7 +611,7 @@ AS $function$
 DECLARE
   v_seq bigint;
 BEGIN
-  INSERT INTO public.lanes (lane, holder, epoch, batch, renewed_at) VALUES (p_lane, NULL, 1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
+  INSERT INTO public.lanes (lane, holder, epoch, renewed_at) VALUES (p_lane, NULL, 1, clock_timestamp()) ON CONFLICT DO NOTHING;
   -- Each row lock waits for the batch that has it, and keeps the next one out.
   PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
   SELECT greatest(max(l.generation) + 1, p_least) INTO begin_generation.generation FROM public.lanes l;
@@ -979,21 +985,28 @@ CREATE OR REPLACE FUNCTION public.enter_lane(p_lane integer, p_epoch bigint, p_n
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 DECLARE
-  v_epoch bigint;
-  v_batch bigint;
+  v_renewed_at timestamptz;
 BEGIN
-  UPDATE public.lanes SET batch = p_number, renewed_at = clock_timestamp()
-  WHERE lane = p_lane AND epoch = p_epoch AND batch = p_number - 1;
-  IF FOUND THEN
-    RETURN;
+  SELECT renewed_at INTO v_renewed_at FROM public.lanes WHERE lane = p_lane AND epoch = p_epoch FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'lane % is at epoch %, not %', p_lane, (SELECT epoch FROM public.lanes WHERE lane = p_lane), p_epoch USING ERRCODE = 'TM001';
   END IF;
-  SELECT epoch, batch INTO v_epoch, v_batch FROM public.lanes WHERE lane = p_lane;
-  IF v_epoch IS NOT DISTINCT FROM p_epoch THEN
-    RAISE EXCEPTION 'lane % has committed batch %, so % can''t follow', p_lane, v_batch, p_number USING ERRCODE = 'TM002';
+  UPDATE public.lane_batches SET batch = p_number WHERE lane = p_lane AND batch = p_number - 1;
+  IF NOT FOUND THEN
+    -- The lane's first batch makes the row.
+    INSERT INTO public.lane_batches (lane, batch) SELECT p_lane, p_number
+    WHERE p_number = 1 AND NOT EXISTS (SELECT FROM public.lane_batches WHERE lane = p_lane);
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'lane % has committed batch %, so % can''t follow', p_lane, public.lane_batch(p_lane), p_number USING ERRCODE = 'TM002';
+    END IF;
   END IF;
-  RAISE EXCEPTION 'lane % is at epoch %, not %', p_lane, v_epoch, p_epoch USING ERRCODE = 'TM001';
+  -- The holder renews the lease every 2 s. A batch does so only where that fails.
+  IF v_renewed_at < clock_timestamp() - interval '3 seconds' THEN
+    UPDATE public.lanes SET renewed_at = clock_timestamp() WHERE lane = p_lane;
+  END IF;
 END
 $function$
 
@@ -1229,12 +1242,24 @@ AS $function$
     SELECT FROM public.lanes l
     WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
       AND (l.generation > (p_seen ->> 'generation')::integer OR (
-        l.epoch >= (p_seen ->> 'epoch')::bigint AND l.batch >= (p_seen ->> 'batch')::bigint
+        l.epoch >= (p_seen ->> 'epoch')::bigint AND public.lane_batch(l.lane) >= (p_seen ->> 'batch')::bigint
         AND (p_seen -> 'command' IS NULL OR EXISTS (
           SELECT FROM public.commands c
           WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer))
         AND (p_seen ->> 'sentAttemptId' IS NULL OR EXISTS (
           SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.state <> 'prepared')))))
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.lane_batch(p_lane integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+BEGIN
+  RETURN coalesce((SELECT b.batch FROM public.lane_batches b WHERE b.lane = p_lane ORDER BY b.batch DESC LIMIT 1), 0);
+END
 $function$
 grant execute to tidemark_app
 

@@ -141,7 +141,7 @@ const processes: readonly Panel[] = [
     kind: 'lines',
     title: 'Dead versions of lane rows',
     description:
-      'What vacuum may not take away yet. It stays below a few hundred, unless a snapshot is held open (a backup, a standby with feedback, an idle transaction): then it grows by one a batch, and each batch walks past them all. `tidemark doctor` names who holds it.',
+      'What vacuum may not take away yet. It stays below a few hundred, unless a snapshot is held open (a backup, a standby with feedback, an idle transaction): then each renewal of the lease adds one, every 2 s, and each batch walks past them all. `tidemark doctor` names who holds it.',
     unit: 'short',
     queries: [{ expr: `max by (job) (tidemark_lane_dead_rows{${job}})`, legend: '{{job}}' }],
     limits: { amber: 1000, red: 5000 },

@@ -38,7 +38,7 @@ export interface FoundLoss {
 }
 
 /**
- * The lane's row: lease, fence, order of batches, and the answer to a lost commit. Times are the database's. Calls reject only when the database
+ * The lane's row and its batch number: lease, fence, order of batches, and the answer to a lost commit. Times are the database's. Calls reject only when the database
  * can't be reached or answers late; the caller then knows nothing and tries again.
  */
 export interface LaneStore {
@@ -120,7 +120,7 @@ export class PostgresLaneStore implements LaneStore {
       return { kind: 'held', ...held, ...found };
     }
     const { rows } = await this.pool.query<LaneRow>(
-      `select holder, epoch, batch, generation, extract(epoch from clock_timestamp() - renewed_at) * 1000 as age_ms from public.lanes where lane = $1`,
+      `select holder, epoch, public.lane_batch(lane) as batch, generation, extract(epoch from clock_timestamp() - renewed_at) * 1000 as age_ms from public.lanes where lane = $1`,
       [lane],
     );
     const [row] = rows;
@@ -166,9 +166,10 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
-    // One statement does both: the update waits for the row, then reads it again, so the number is the one that the orphaned backend left.
+    // One statement does both: the update waits for the row, and `lane_batch` then reads in a snapshot of its own, so the number is the one that the orphaned backend left.
     const { rows } = await this.pool.query<HoldRow>(
-      `update public.lanes set epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2 returning epoch, batch, generation`,
+      `update public.lanes set epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2
+       returning epoch, public.lane_batch(lane) as batch, generation`,
       [lane, epoch.toString()],
     );
     return holdOf(rows);
@@ -196,7 +197,7 @@ export class PostgresLaneStore implements LaneStore {
            or abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 >= $3::double precision)
          for no key update) as before
        where l.lane = before.lane
-       returning l.epoch, l.batch, l.generation, before.holder as from_holder, before.idle_ms`,
+       returning l.epoch, public.lane_batch(l.lane) as batch, l.generation, before.holder as from_holder, before.idle_ms`,
       [lane, holder, expireAfterMs, this.generationFloor],
     );
     const hold = holdOf(rows);
@@ -211,10 +212,10 @@ export class PostgresLaneStore implements LaneStore {
   /** The lane's first holder makes its row; if two try, one finds it made. A new lane has the generation of the others: they share the topics. */
   private async createLane(lane: number, holder: string): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
-      `insert into public.lanes (lane, holder, epoch, batch, renewed_at, generation)
-       select $1, $2, 1, 0, clock_timestamp(), greatest($3, (select max(generation) from public.lanes))
+      `insert into public.lanes (lane, holder, epoch, renewed_at, generation)
+       select $1, $2, 1, clock_timestamp(), greatest($3, (select max(generation) from public.lanes))
        where not exists (select from public.lanes where lane = $1)
-       on conflict do nothing returning epoch, batch, generation`,
+       on conflict do nothing returning epoch, public.lane_batch(lane) as batch, generation`,
       [lane, holder, this.generationFloor],
     );
     const hold = holdOf(rows);

@@ -19,7 +19,7 @@ it('takes no position of the relay beyond the end of the log', async () => {
   const [first, second] = await updates.readAfter(0, 0n, 10);
   const rival = await rig.rival();
   await rival.query('delete from order_updates where revision = 2');
-  await rival.query('update lanes set batch = 1');
+  await rival.query('update lane_batches set batch = 1');
   expect(await updates.savePosition(0, rig.epoch, 'log', second?.seq ?? 0n)).toBe(false);
   expect(await updates.loadPosition(0, 'log')).toBe(0n);
   expect(await updates.savePosition(0, rig.epoch, 'log', first?.seq ?? 0n)).toBe(true);
@@ -38,7 +38,7 @@ it('keeps no mark of how far an account was read once what was read is lost', as
   const registry = new PostgresAccountRegistry({ ...rig.deps, witness });
   const account = { stream: 'account', accountId: 'acct-1', isSim: false, sourceEpoch: 0, readUpTo: undefined } as const;
   await registry.save(account);
-  await (await rig.rival()).query('update lanes set batch = 0');
+  await (await rig.rival()).query('update lane_batches set batch = 0');
   await expect(registry.save({ ...account, readUpTo: '2026-11-21T14:31:07Z' })).rejects.toThrow('lost commits');
   expect(await registry.load()).toEqual([account]);
 });
@@ -57,7 +57,7 @@ it('begins a generation before the lane is given back by a process that drains',
   await expect.poll(() => keeper.state).toBe('held');
   await rig.store.applyBatch(batch(lease.epoch, 1, [['a', 1]]));
   lease.witness.sawBatch(1n);
-  await (await rig.rival()).query('update lanes set batch = 0');
+  await (await rig.rival()).query('update lane_batches set batch = 0');
   await keeper.drain(new AbortController().signal);
   expect(await rig.rows('select generation, holder from lanes')).toEqual([{ generation: 2, holder: null }]);
   expect(await rig.rows('select cause from halts where cleared_at is null')).toEqual([{ cause: 'commits_lost' }]);

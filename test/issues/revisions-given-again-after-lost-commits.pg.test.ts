@@ -90,7 +90,7 @@ describe('a database that came back without commits that it had acknowledged', (
       JSON.stringify(copy['join_state']),
       copy['status'],
     ]);
-    await rival.query('update lanes set batch = 3');
+    await rival.query('update lane_batches set batch = 3');
     await rival.query('commit');
     lane.beginWith(() => ingest.offer(observe(orderAt(1, 6))));
     await eventually(async () => expect(given.at(-1)?.cumQty).toBe('6'));
@@ -112,7 +112,7 @@ describe('a database that came back without commits that it had acknowledged', (
       const seen = await rig.lanes.acquire(0, 'other', 6_000);
       witness.sawLane({ ...seen, generation: seen.generation ?? 0 });
     }
-    await (await rig.rival()).query('update lanes set batch = 0');
+    await (await rig.rival()).query('update lane_batches set batch = 0');
     const first = await rig.lanes.acquire(0, 'other', 6_000, standby.newest);
     expect(first).toMatchObject({ kind: 'held', generation: 2, foundLoss: { generation: 2 } });
     const second = await rig.lanes.acquire(0, 'first', 6_000, holder.newest);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/poll.ts';
 import { batch, storeRig } from '../support/store-rig.ts';
 
-const state = `select (select count(*)::int from order_updates) as updates, (select batch::int from lanes) as batch`;
+const state = `select (select count(*)::int from order_updates) as updates, lane_batch(0)::int as batch`;
 
 /** A rival session in a transaction that holds the row of order `a`, so that a batch with `a` waits inside its transaction. */
 async function holdingOrderA(rig: Awaited<ReturnType<typeof storeRig>>) {

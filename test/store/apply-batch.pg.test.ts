@@ -3,7 +3,7 @@ import type { Batch } from '../../src/store/order-store.ts';
 import { batch, head, quarantined, storeRig, update } from '../support/store-rig.ts';
 
 const written = `select (select count(*)::int from orders) as orders, (select count(*)::int from order_updates) as updates,
-  (select count(*)::int from quarantine) as quarantine, (select batch::int from lanes) as batch`;
+  (select count(*)::int from quarantine) as quarantine, lane_batch(0)::int as batch`;
 
 describe('a batch', () => {
   it('writes the newest heads, every update in the order of acceptance, and quarantine, all at once', async () => {

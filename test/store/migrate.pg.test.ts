@@ -104,10 +104,15 @@ describe('the migration', () => {
     await using database = await emptyDatabase();
     await run(database);
     const when = 9_000_000_000_000;
-    const breaking = { tag: '9000_breaking', when, hash: 'breaking', statements: ['alter table lanes rename batch to batches'] };
+    const breaking = {
+      tag: '9000_breaking',
+      when,
+      hash: 'breaking',
+      statements: ['alter table lanes rename renewed_at to seen_at'],
+    };
     const newer = { url: database.url, log: testLog, clock: systemClock, migrations: [...(await readMigrations()), breaking] };
     await onServer(database.url, (client) =>
-      client.query("insert into lanes (lane, holder, epoch, batch, renewed_at) values (4, 'older', 7, 3, clock_timestamp())"),
+      client.query("insert into lanes (lane, holder, epoch, renewed_at) values (4, 'older', 7, clock_timestamp())"),
     );
     const message = 'older holds lane 4, and its build cannot go on beside this migration';
     await expect(migrate(newer)).rejects.toMatchObject({ code: 'LANE_HELD', retryable: true, message });
@@ -128,7 +133,7 @@ describe('the migration', () => {
     const needs = build.at(-1)?.when ?? 0;
     const adding = { tag: '9000_adding', when, needs, hash: 'adding', statements: ['alter table orders add column later text'] };
     await onServer(database.url, (client) =>
-      client.query("insert into lanes (lane, holder, epoch, batch, renewed_at) values (0, 'older', 7, 3, clock_timestamp())"),
+      client.query("insert into lanes (lane, holder, epoch, renewed_at) values (0, 'older', 7, clock_timestamp())"),
     );
     const newer = { url: database.url, log: testLog, clock: systemClock, migrations: [...build, adding] };
     expect(await migrate(newer)).toEqual({ applied: ['9000_adding'] });

@@ -44,7 +44,7 @@ export async function storeRig(options: StoreRigOptions = {}) {
     },
     /** The lane's batch number as anybody sees it now: no verdict. */
     async laneBatch(): Promise<number> {
-      return Number((await pool.query('select batch from lanes where lane = 0')).rows[0]?.batch);
+      return Number((await pool.query('select lane_batch(0) as batch')).rows[0]?.batch);
     },
     /** A session of a rival; ended with the rig. */
     async rival(): Promise<pg.Client> {

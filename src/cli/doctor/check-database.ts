@@ -245,10 +245,7 @@ export async function checkTransport(pool: Pick<Pool, 'query'>): Promise<Finding
   ];
 }
 
-/**
- * Each batch makes one dead version of its lane's row, and has to read past those that vacuum may not remove: with 9,000 of them 2,483 batches a second fell to
- * 912.
- */
+/** Each renewal of the lease (every 2 s) makes one dead version of the lane's row, and each batch has to read past those that vacuum may not remove. */
 const manyDead = 1_000;
 /** No session of ours holds a snapshot for longer than the deadline of a statement. */
 const oldAfterSeconds = 60;

@@ -146,9 +146,7 @@ describe('the doctor on a database', () => {
   it('warns of a lane that nobody holds while it has something to publish', async () => {
     const insert = (lane: number, age: string) =>
       onServer(database.url, (client) =>
-        client.query(
-          `insert into lanes (lane, holder, epoch, batch, renewed_at) values (${lane}, 'h', 1, 1, now() - interval '${age}')`,
-        ),
+        client.query(`insert into lanes (lane, holder, epoch, renewed_at) values (${lane}, 'h', 1, now() - interval '${age}')`),
       );
     await insert(3, '1 hour');
     await insert(4, '1 second');
@@ -174,9 +172,7 @@ describe('the doctor on a database', () => {
         ),
       );
     await onServer(database.url, (client) =>
-      client.query(
-        "insert into lanes (lane, holder, epoch, batch, renewed_at) values (0, 'a', 1, 1, now()), (1, 'b', 1, 1, now())",
-      ),
+      client.query("insert into lanes (lane, holder, epoch, renewed_at) values (0, 'a', 1, now()), (1, 'b', 1, now())"),
     );
     await write(0, 'mine', '1 second');
     await write(1, 'yours', '1 second');
