@@ -120,7 +120,8 @@ export class PostgresLaneStore implements LaneStore {
       return { kind: 'held', ...held, ...found };
     }
     const { rows } = await this.pool.query<LaneRow>(
-      `select holder, epoch, public.lane_batch(lane) as batch, generation, extract(epoch from clock_timestamp() - renewed_at) * 1000 as age_ms from public.lanes where lane = $1`,
+      `select holder, epoch, public.lane_batch(lane) as batch, generation, extract(epoch from clock_timestamp() - renewed_at) * 1000 as age_ms
+       from public.lanes where lane = $1`,
       [lane],
     );
     const [row] = rows;
@@ -166,7 +167,8 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
-    // One statement does both: the update waits for the row, and `lane_batch` then reads in a snapshot of its own, so the number is the one that the orphaned backend left.
+    // One statement does both: the update waits for the row, and `lane_batch` then reads in a snapshot of its own. So the number is the one that the orphaned
+    // backend left.
     const { rows } = await this.pool.query<HoldRow>(
       `update public.lanes set epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2
        returning epoch, public.lane_batch(lane) as batch, generation`,
