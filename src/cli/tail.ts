@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { orderStatuses } from '../domain/order.ts';
 import { kafkaOptions } from '../publish/kafka-options.ts';
 import { readTopic } from '../publish/read-topic.ts';
 import { topicNames } from '../publish/topics.ts';
@@ -11,6 +12,8 @@ const examples = `
 Examples:
   $ tidemark tail                                      every update from now on
   $ tidemark tail --account ACC-1 --stream account
+  $ tidemark tail --symbol AAPL --status filled
+  $ tidemark tail --order 7d0c… 81f2…                  two orders
   $ tidemark tail --from-beginning --order 7d0c… --json | jq .order.status
   $ tidemark tail --count 10                           ends after ten
 
@@ -26,9 +29,11 @@ interface TailOptions extends TailFilter {
 export function tailCommand(io: CliIo): Command {
   return new Command('tail')
     .description('Prints the updates on Kafka as they arrive, until it is interrupted.')
-    .option('--order <id>', 'only this order')
+    .option('--order <ids...>', 'only these orders')
     .option('--account <id>', 'only this account')
     .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
+    .option('--symbol <symbol>', 'only this symbol')
+    .addOption(new Option('--status <word>', 'only changes to this status').choices([...orderStatuses]))
     .option('--from-beginning', 'print the updates that are already on the topic first')
     .option('--count <n>', 'end after so many', positive)
     .option('--json', 'one line of JSON for each update, exactly as it is on the topic')
@@ -62,7 +67,7 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
   try {
     for await (const { value } of records) {
       const update = value === undefined ? undefined : parseUpdate(value);
-      if (update === undefined || value === undefined || !wanted(update, options) || !first.isFirst(update)) continue;
+      if (update === undefined || value === undefined || !first.isFirst(update) || !wanted(update, options)) continue;
       io.stdout.write(options.json ? `${value}\n` : `${formatUpdate(update)}\n`);
       left -= 1;
       if (left === 0) break;

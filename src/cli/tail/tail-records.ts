@@ -4,10 +4,14 @@ import { printable } from '../format-text.ts';
 
 export type Update = z.infer<typeof updateRecord>;
 
+/** An update is wanted when it is of one of the named orders, and matches all else that is given. */
 export interface TailFilter {
-  readonly order?: string;
+  /** Each by its id alone, or as `<stream>:<orderId>`, which is its key on the topic. */
+  readonly order?: readonly string[];
   readonly account?: string;
   readonly stream?: 'account' | 'prediction';
+  readonly symbol?: string;
+  readonly status?: string;
 }
 
 /** A record's value as an update; undefined for any other record on the topic. Fields of a later version are kept. */
@@ -19,11 +23,12 @@ export function parseUpdate(value: string): Update | undefined {
   }
 }
 
-/** The order by its id alone, or as `<stream>:<orderId>`, which is its key on the topic. */
-export function wanted(update: Update, { order, account, stream }: TailFilter): boolean {
-  if (stream !== undefined && update.stream !== stream) return false;
-  if (account !== undefined && update.accountId !== account) return false;
-  return order === undefined || update.orderId === order || `${update.stream}:${update.orderId}` === order;
+export function wanted({ stream, orderId, accountId, order }: Update, filter: TailFilter): boolean {
+  if (filter.stream !== undefined && stream !== filter.stream) return false;
+  if (filter.account !== undefined && accountId !== filter.account) return false;
+  if (filter.symbol !== undefined && order.instrument.symbol !== filter.symbol) return false;
+  if (filter.status !== undefined && order.status !== filter.status) return false;
+  return filter.order === undefined || filter.order.some((id) => id === orderId || id === `${stream}:${orderId}`);
 }
 
 /** About 10 MB. A repeat of a forgotten order is shown as if it were new; this is rare, since repeats soon follow the original. */

@@ -32,15 +32,19 @@ describe('wanted', () => {
 
   it.each([
     [{}, true],
-    [{ order: 'ord-1' }, true],
-    [{ order: 'account:ord-1' }, true],
-    [{ order: 'prediction:ord-1' }, false],
-    [{ order: 'ord' }, false],
+    [{ order: ['ord-1'] }, true],
+    [{ order: ['account:ord-1'] }, true],
+    [{ order: ['prediction:ord-1'] }, false],
+    [{ order: ['ord'] }, false],
+    [{ order: ['ord', 'ord-1'] }, true],
     [{ account: 'ACC-1' }, true],
     [{ account: 'ACC-2' }, false],
     [{ stream: 'account' }, true],
     [{ stream: 'prediction' }, false],
-    [{ order: 'ord-1', account: 'ACC-2' }, false],
+    [{ order: ['ord-1'], account: 'ACC-2' }, false],
+    [{ symbol: 'AAPL', status: 'partially_filled' }, true],
+    [{ symbol: 'AAP' }, false],
+    [{ status: 'filled' }, false],
   ] as const)('the filter %j gives %s', (filter, expected) => {
     expect(wanted(update, filter)).toBe(expected);
   });
