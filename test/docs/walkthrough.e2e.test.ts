@@ -89,8 +89,8 @@ it('docs/walkthrough.md shows what its commands print', async () => {
   if (unaligned(filled) !== unaligned(text)) await expect(filled).toMatchFileSnapshot(page);
 }, 240_000);
 
-/** Runs until a signal, and is shown in the README, whose output `test/e2e/demo.e2e.test.ts` compares. */
-const shownElsewhere = ['demo'];
+/** Run until a signal. The README shows them; `test/e2e/demo.e2e.test.ts` and `test/cli/doctor.e2e.test.ts` run them. */
+const shownElsewhere = ['demo', 'dev'];
 
 it('every command, and every command below one, is on the page with its output', async () => {
   const lines = [...readFileSync(page, 'utf8').matchAll(block)].flatMap(([text]) => [...text.matchAll(/^\$ .*?tidemark (.*)/gm)]);
