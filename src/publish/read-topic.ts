@@ -13,7 +13,7 @@ interface ReadTopicOptions extends FollowOptions {
   /** `end`: stops after the records that were there when the reading began. Otherwise it continues until `signal` aborts. */
   readonly until?: 'end';
   readonly signal?: AbortSignal;
-  /** Called with each failure; the reader reconnects by itself and continues where it was. */
+  /** Called with each failure; the reader reconnects by itself and continues where it was. Without it the log has a line a minute. */
   readonly onFailure?: (err: unknown) => void;
 }
 
@@ -60,17 +60,30 @@ export async function* readTopic(deps: FollowDeps, options: ReadTopicOptions): A
   }
 }
 
+/** The least time between two lines about failures: a broker that is down for an hour is one line a minute, with the count. */
+const sayEveryMs = 60_000;
+
 async function followAlways(deps: FollowDeps, options: ReadTopicOptions, follower: Follower, signal: AbortSignal): Promise<void> {
   const backoff = new Backoff(deps.random, { firstMs: 200, maxMs: 5000 });
+  let failures = 0;
+  let sayAtMs = Number.NEGATIVE_INFINITY;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     const before = [...follower.position.next.values()].join();
     try {
       await followTopic(deps, options, follower, signal, attempt);
     } catch (err) {
       if (signal.aborted) return;
-      options.onFailure?.(err);
-      deps.log.info({ err, topic: options.topic }, 'reading a topic failed; connecting again');
-      if ([...follower.position.next.values()].join() !== before) backoff.reset();
+      if ([...follower.position.next.values()].join() !== before) {
+        backoff.reset();
+        failures = 0;
+      }
+      failures += 1;
+      const nowMs = deps.clock.monotonicMs();
+      if (options.onFailure !== undefined) options.onFailure(err);
+      else if (nowMs >= sayAtMs) {
+        deps.log.warn({ err, topic: options.topic, failures }, 'reading a topic failed; connecting again');
+        sayAtMs = nowMs + sayEveryMs;
+      }
       await deps.clock.sleep(backoff.nextMs(), signal);
     }
   }
