@@ -20,7 +20,11 @@ export class HaltOracle {
       const isOld = sinceMs <= (this.resumedAtMs.get(JSON.stringify(scope)) ?? Number.NEGATIVE_INFINITY);
       if (fence !== undefined && !isOld) this.acknowledged.add(haltId);
     };
-    journal.onResumed = (scope, atMs) => this.resumedAtMs.set(JSON.stringify(scope), atMs);
+    journal.onResumed = (scope, atMs) => {
+      const key = JSON.stringify(scope);
+      // An older resume whose answer was lost may arrive behind a newer one (seed 14641).
+      this.resumedAtMs.set(key, Math.max(atMs, this.resumedAtMs.get(key) ?? Number.NEGATIVE_INFINITY));
+    };
   }
 
   /** An operator was answered that these are in force. */

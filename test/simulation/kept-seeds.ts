@@ -53,6 +53,10 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [4869, 'a fill was taken back long after the order of a cancel-all had ended (a fault of the simulator)'],
   [11147, 'the relay saved a position that the database had lost: the rows that got its numbers again were never sent'],
   [14219, 'an account was marked as read after its rows were lost'],
+  [
+    14641,
+    'an older resume arrived behind a newer one, and a halt between them counted as acknowledged (a fault of the simulator)',
+  ],
   [15207, 'a halt was written behind its own resume, by a statement whose answer was lost (a fault of the simulator)'],
   [15586, 'a write that was not answered outlasted a drain that was shorter than it (a fault of the simulator)'],
   [16937, 'the database lost commits while the last process drained: revisions were given again'],
