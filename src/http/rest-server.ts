@@ -186,11 +186,12 @@ export class RestServer implements Service {
     this.tokens?.stop();
     this.hub.stop();
     this.eventTail.stop();
-    this.deps.console?.stop();
+    const consoleStopped = this.deps.console?.stop();
     await this.idle(signal);
     await this.server.close();
     this.deniedWrites.flush();
     if (!signal.aborted) await this.deps.auditTrail.drained();
+    await consoleStopped;
   }
 
   private idle(signal: AbortSignal): Promise<void> {

@@ -47,9 +47,11 @@ export class ConsoleSite {
     this.signIn.start();
   }
 
-  stop(): void {
+  /** Resolves once nothing is being made any more: Node aborts the whole process when it ends while a worker compresses. */
+  async stop(): Promise<void> {
     this.timer?.cancel();
     this.signIn.stop();
+    await this.built;
   }
 
   /** Undefined: it could not be made, and the log has the reason. */
