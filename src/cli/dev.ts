@@ -1,9 +1,10 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { MissingPartError } from '../devstack/missing-part-error.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
+import { platformSettings } from '../sandbox/describe-sandbox.ts';
 import type { CliIo } from './io.ts';
 import { commandLog, readConfig } from './read-config.ts';
-import { type Parts, platformSettings, startParts } from './stack/start-parts.ts';
+import { addMarketFlags, type Market, type Parts, startParts } from './stack/start-parts.ts';
 
 const examples = `
 Examples:
@@ -12,40 +13,32 @@ Examples:
 
 With DATABASE_URL or KAFKA_BROKERS set it uses that Postgres or Kafka, and leaves it running.`;
 
-interface Flags {
-  /** Order changes a second. */
-  readonly rate: number;
-  readonly seed: number;
-}
-
 /** Everything but the service: for developing against it, and for trying each step of a real installation without Docker. */
 export function devCommand(io: CliIo): Command {
-  return new Command('dev')
-    .description(
-      'Runs Postgres, Kafka and a sandbox platform on this machine until Ctrl-C, without the service, and prints the settings to paste.',
-    )
-    .option('--rate <n>', 'order changes a second', wholeNumber, 20)
-    .option('--seed <n>', 'the same seed makes the same orders', wholeNumber, 1)
+  const command = new Command('dev').description(
+    'Runs Postgres, Kafka and a sandbox platform on this machine until Ctrl-C, without the service, and prints the settings to paste.',
+  );
+  return addMarketFlags(command)
     .addHelpText('after', examples)
-    .action((flags: Flags) => runDev(io, flags));
+    .action((market: Market) => runDev(io, market));
 }
 
-async function runDev(io: CliIo, { rate, seed }: Flags): Promise<void> {
+async function runDev(io: CliIo, market: Market): Promise<void> {
   const log = commandLog(io, readConfig(io));
   const asked = new Promise<void>((resolve) => io.onSignal(() => resolve()));
   const parts = await startParts(io, log, (line) => io.stderr.write(`${line}\n`));
   try {
-    io.stdout.write(await introduce(parts, ['--rate', String(rate), '--seed', String(seed)]));
+    io.stdout.write(await introduce(parts, market));
     await asked;
   } finally {
     await parts.stop();
   }
 }
 
-async function introduce({ postgres, kafka, startSandbox }: Parts, flags: readonly string[]): Promise<string> {
+async function introduce({ postgres, kafka, startSandbox }: Parts, market: Market): Promise<string> {
   if (kafka instanceof MissingPartError)
     throw new ProgramError(kafka.message, { code: kafka.code, exitCode: exitCodes.unavailable, cause: kafka });
-  const sandbox = await startSandbox(flags);
+  const sandbox = await startSandbox(market);
   // One that was given has a password that is not ours to print.
   const databaseUrl = postgres.kind === 'given' ? '"$DATABASE_URL"' : `'${postgres.url}'`;
   return [
@@ -67,9 +60,4 @@ async function introduce({ postgres, kafka, startSandbox }: Parts, flags: readon
     'Ctrl-C here stops all of it, and removes its data.',
     '',
   ].join('\n');
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
 }

@@ -2,11 +2,10 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { createLog } from '../observability/log.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
-import type { SandboxDescription } from '../sandbox/describe-sandbox.ts';
+import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
 import type { CliIo } from './io.ts';
-import { platformSettings } from './stack/start-parts.ts';
 
 const examples = `
 Examples:

@@ -63,3 +63,16 @@ export function describeSandbox(addresses: Addresses, cast: Cast): SandboxDescri
     settings: defaultSettings.map(({ category, key }) => ({ category, key })),
   };
 }
+
+/** The settings with which a service follows this sandbox. */
+export function platformSettings(sandbox: SandboxDescription) {
+  return {
+    PLATFORM_URL: sandbox.platform,
+    PLATFORM_STAGING_URL: sandbox.staging,
+    PLATFORM_AUTH_URL: sandbox.auth,
+    PLATFORM_STREAM_URL: sandbox.stream,
+    PLATFORM_STAGING_STREAM_URL: sandbox.stagingStream,
+    PLATFORM_CLIENT_ID: sandbox.clientId,
+    PLATFORM_CLIENT_SECRET: sandbox.clientSecret,
+  } as const;
+}

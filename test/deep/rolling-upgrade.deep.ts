@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { newerBuild } from '../support/newer-build.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
 import type { TidemarkProcess } from '../support/tidemark-process.ts';
 
 const adding = { sql: 'alter table public.orders add column told_later text;', older: true };
@@ -34,7 +35,7 @@ async function schemaOf(service: RunningService): Promise<{ code: number; ok: bo
 
 it('a newer build migrates and takes over instance by instance under load, the older one is ready until it goes and can come back', async () => {
   const { description } = await runningSandbox({ market: { rate: 200, openOrders: 100, knownOrders: 150 } });
-  const world = await World.create({ platform: platformOf(description) });
+  const world = await World.create({ platform: platformSettings(description) });
   const newer = await newerBuild('0.2.0', [adding]);
   const older = await world.serve();
   await older.waitLive();
@@ -75,7 +76,7 @@ it('a newer build migrates and takes over instance by instance under load, the o
 
 it('a migration that the older build cannot run beside waits until that is stopped, and keeps it out from then on', async () => {
   const { description } = await runningSandbox({ market: { rate: 50 } });
-  const world = await World.create({ platform: platformOf(description) });
+  const world = await World.create({ platform: platformSettings(description) });
   const newer = await newerBuild('2.0.0', [breaking]);
   const older = await world.serve();
   await older.waitLive();

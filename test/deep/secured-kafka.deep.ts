@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { grant, type Right, revoke } from '../support/kafka-rights.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
 import { type SecuredKafka, startSecuredKafka } from '../support/secured-kafka.ts';
-import { nothingWrong, platformOf, World } from '../support/service-under-test.ts';
+import { nothingWrong, World } from '../support/service-under-test.ts';
 import type { TidemarkProcess } from '../support/tidemark-process.ts';
 
 const users = { admin: 'admin-password', service: 'service-password', operator: 'operator-password' } as const;
@@ -26,7 +27,7 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
   const kafka = await startSecuredKafka(users);
   onTestFinished(() => kafka.stop());
   const { description } = await runningSandbox({ market: { rate: 100, openOrders: 50, knownOrders: 80 } });
-  const world = await World.create({ brokers: [kafka.open], platform: platformOf(description) });
+  const world = await World.create({ brokers: [kafka.open], platform: platformSettings(description) });
   const { updates, state, continuity, outcomes } = world.topics;
   const topic = (name: string, ...may: Right['may']): Right => ({ on: 'TOPIC', name, may });
 

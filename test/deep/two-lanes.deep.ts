@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { visibleAccounts } from '../../src/cli/proof/prove-run.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { eventually } from '../support/poll.ts';
 import { call } from '../support/rest-call.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, World } from '../support/service-under-test.ts';
+import { nothingWrong, World } from '../support/service-under-test.ts';
 
 const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 const word = { reason: 'drill' };
@@ -12,7 +13,7 @@ const word = { reason: 'drill' };
 // docs/operating.md, "More than one lane".
 it('two lanes, each with its own accounts, lose nothing, show all of it to a reader of the stream, and halt together', async () => {
   const { description } = await runningSandbox({ market: { rate: 200 } });
-  const world = await World.create({ platform: platformOf(description), env: { TIDEMARK_COMMANDS: 'on' } });
+  const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_COMMANDS: 'on' } });
   const accounts = [...(await visibleAccounts(fetch, description))];
   const [zero, one] = await Promise.all(
     [0, 1].map((lane) =>

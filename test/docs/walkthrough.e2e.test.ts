@@ -4,11 +4,12 @@ import { expect, it } from 'vitest';
 import { commandEntries } from '../../src/cli/commands.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { withAdmin } from '../../src/publish/with-admin.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { platformOf, World } from '../support/service-under-test.ts';
+import { World } from '../support/service-under-test.ts';
 import { PageShell } from './page-shell.ts';
 
 const page = resolve('docs/walkthrough.md');
@@ -47,12 +48,12 @@ const unaligned = (text: string) => text.replace(/ {2,}/g, '  ');
 
 it('docs/walkthrough.md shows what its commands print', async () => {
   const { description } = await runningSandbox({ market: { seed: 7, rate: 0, openOrders: 0, knownOrders: 8 } });
-  const world = await World.create({ platform: platformOf(description), env: { TIDEMARK_COMMANDS: 'on' } });
+  const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_COMMANDS: 'on' } });
   const service = await world.serve();
   await service.waitLive();
   const topicPrefix = world.topics.updates.replace('tidemark.order-updates.v1', '');
   const env = {
-    ...platformOf(description),
+    ...platformSettings(description),
     DATABASE_URL: world.databaseUrl,
     KAFKA_BROKERS: world.brokers.join(','),
     TIDEMARK_TOPIC_PREFIX: topicPrefix,

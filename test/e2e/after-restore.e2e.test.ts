@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { comparePositions, type UpdatePosition, updatePosition } from '../../src/publish/newest-records.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { readAll } from '../support/kafka-fixture.ts';
 import { onServer, withDatabase } from '../support/on-server.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { type RunningService, World } from '../support/service-under-test.ts';
 
 /** A consumer by the rule of docs/consuming.md: of each order the highest (generation, revision), whatever comes in which order. */
 async function consume(world: World, topic: string): Promise<Map<string, UpdatePosition & { readonly value: string }>> {
@@ -59,7 +60,7 @@ async function workedFor(service: RunningService, updates: number): Promise<void
 
 it('consumers keep the right state over a restore of an older copy', async () => {
   const { description } = await runningSandbox({ market: { rate: 100, openOrders: 60, knownOrders: 80 } });
-  const world = await World.create({ platform: platformOf(description) });
+  const world = await World.create({ platform: platformSettings(description) });
   const run = async (...argv: string[]) => {
     const io = cliIo({
       DATABASE_URL: world.databaseUrl,

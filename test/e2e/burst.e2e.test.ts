@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, World } from '../support/service-under-test.ts';
+import { nothingWrong, World } from '../support/service-under-test.ts';
 
 const frames = 50_000;
 const mostBytes = 400_000_000;
@@ -9,7 +10,7 @@ const mostBytes = 400_000_000;
 it('a burst of 50,000 frames goes through whole, in bounded memory', async () => {
   const { description } = await runningSandbox({ market: { rate: 0, openOrders: 2000, knownOrders: 2000 } });
   // An audit as often as in earnest: every two seconds it would read all of the last five minutes, and overtake what waits in the socket.
-  const world = await World.create({ platform: platformOf(description), env: { TIDEMARK_AUDIT_INTERVAL_MS: '60000' } });
+  const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_AUDIT_INTERVAL_MS: '60000' } });
   const service = await world.serve();
   await service.waitLive();
 

@@ -1,17 +1,18 @@
 import { expect, it } from 'vitest';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { proxyTo, through } from '../support/network.ts';
 import { eventually } from '../support/poll.ts';
 import { call, callAt } from '../support/rest-call.ts';
 import { control, controlLines, runningSandbox } from '../support/sandbox.ts';
-import { platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { type RunningService, World } from '../support/service-under-test.ts';
 
 const order = { accountId: 'SIM-1001', symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 
 async function started() {
   const { description } = await runningSandbox({ market: { rate: 20 } });
   const network = await proxyTo(description.platform);
-  const platform = { ...platformOf(description), PLATFORM_URL: through(network, description.platform) };
+  const platform = { ...platformSettings(description), PLATFORM_URL: through(network, description.platform) };
   const world = await World.create({ platform, env: { TIDEMARK_COMMANDS: 'on' } });
   const service = await world.serve();
   await service.waitLive();

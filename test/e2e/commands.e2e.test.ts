@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { commandOutcomeRecord } from '../../src/schema/command-outcome.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { readAll } from '../support/kafka-fixture.ts';
@@ -8,7 +9,7 @@ import { eventually } from '../support/poll.ts';
 import { runAgainst } from '../support/rest-answers.ts';
 import { call, type RestAnswer } from '../support/rest-call.ts';
 import { control, controlLines, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
 
 const accountId = 'SIM-1001';
 /** Far below every market: it rests. */
@@ -21,7 +22,7 @@ function placeIn(id: string): string[] {
 
 async function started(env: Record<string, string> = {}) {
   const { description } = await runningSandbox({ market: { rate: 20 } });
-  const world = await World.create({ platform: platformOf(description), env: { TIDEMARK_COMMANDS: 'on', ...env } });
+  const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_COMMANDS: 'on', ...env } });
   const service = await world.serve();
   await service.waitLive();
   return { sandbox: description, world, service };
@@ -134,7 +135,7 @@ describe('commands, from REST to the platform and back', () => {
   it('lets nobody in without a token where one is asked for, and nobody to an account that the token does not name', async () => {
     const { description: sandbox } = await runningSandbox();
     const env = { TIDEMARK_COMMANDS: 'on', TIDEMARK_AUTH_PRINCIPALS: 'on' };
-    const world = await World.create({ platform: platformOf(sandbox), env });
+    const world = await World.create({ platform: platformSettings(sandbox), env });
     const io = cliIo({ DATABASE_URL: world.databaseUrl });
     const scopes = 'orders:read,orders:write';
     await runProgram(io, ['token', 'add', 'desk', '--scopes', scopes, '--accounts', accountId]);

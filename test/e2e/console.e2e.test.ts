@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { withAdmin } from '../../src/publish/with-admin.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { forFile } from '../support/at-end.ts';
 import { launchConsole } from '../support/console-browser.ts';
 import { expectAccessible } from '../support/expect-accessible.ts';
@@ -9,13 +10,13 @@ import { sampleRow } from '../support/memory-quarantine.ts';
 import { eventually } from '../support/poll.ts';
 import { type RestRigOptions, sha256, startRest } from '../support/rest-rig.ts';
 import { runningSandbox } from '../support/sandbox.ts';
-import { platformOf, World } from '../support/service-under-test.ts';
+import { World } from '../support/service-under-test.ts';
 import { followedAccount, sampledMs } from '../support/status-parts.ts';
 
 /** One service with a market, and one browser, for all of them. */
 const parts = forFile(async () => {
   const { description } = await runningSandbox({ market: { rate: 20, openOrders: 20, knownOrders: 60 } });
-  const world = await World.create({ platform: platformOf(description) });
+  const world = await World.create({ platform: platformSettings(description) });
   const service = await world.serve();
   await service.waitLive();
   return { world, rest: await service.restAddress(), browser: await launchConsole() };

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, World } from '../support/service-under-test.ts';
+import { nothingWrong, World } from '../support/service-under-test.ts';
 
 /**
  * No new command, then no input, then each part empties into the next; the lane is given back when nothing of ours can write any more, and REST ends when all of it
@@ -21,7 +22,7 @@ const wayOfTheData = [
 
 it('SIGTERM under load drains step by step and loses nothing; asked twice, it ends at once and loses nothing either', async () => {
   const { description } = await runningSandbox({ market: { rate: 500, openOrders: 200, knownOrders: 300 } });
-  const world = await World.create({ platform: platformOf(description) });
+  const world = await World.create({ platform: platformSettings(description) });
   const polite = await world.serve();
   await polite.waitLive();
   await polite.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, 500);

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { expectStateTopicWhole } from '../support/expect-state-topic.ts';
 import { KafkaRequests, transactionRequests } from '../support/kafka-requests.ts';
 import { kafkaBehindProxy } from '../support/network.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 
 /**
@@ -19,7 +20,7 @@ it('a holder that freezes in the middle of a transaction is fenced by Kafka when
   const { description } = await runningSandbox({ market: { rate: 300, openOrders: 200, knownOrders: 300 } });
   const network = await kafkaBehindProxy();
   const world = await World.create({
-    ...{ brokers: [network.address], platform: platformOf(description) },
+    ...{ brokers: [network.address], platform: platformSettings(description) },
     env: { ...shortLeases, TIDEMARK_STATE_FLUSH_MS: '100' },
   });
   const pair = [await world.serve(), await world.serve()];

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { jwtIssuer } from '../support/jwt-issuer.ts';
 import { eventually } from '../support/poll.ts';
 import { call } from '../support/rest-call.ts';
 import { controlLines, runningSandbox } from '../support/sandbox.ts';
-import { platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { type RunningService, World } from '../support/service-under-test.ts';
 
 const accountId = 'SIM-1001';
 const order = { accountId, symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
@@ -14,7 +15,7 @@ it('whoever signs in by a JWT sees and trades the accounts that it names, for as
   const { description } = await runningSandbox();
   const issuer = await jwtIssuer('tidemark-orders');
   const world = await World.create({
-    platform: platformOf(description),
+    platform: platformSettings(description),
     env: { TIDEMARK_COMMANDS: 'on', ...issuer.env },
   });
   const startedMs = systemClock.monotonicMs();

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { ensureProgram } from '../support/debian-package.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { platformOf, World } from '../support/service-under-test.ts';
+import { World } from '../support/service-under-test.ts';
 
 const run = promisify(execFile);
 
@@ -11,7 +12,7 @@ beforeAll(() => ensureProgram('kcat'), 300_000);
 
 it('kcat reads the updates, and per order the revisions rise by one once repeats are dropped', async () => {
   const { description } = await runningSandbox({ market: { rate: 300, openOrders: 100, knownOrders: 150 } });
-  const world = await World.create({ platform: platformOf(description) });
+  const world = await World.create({ platform: platformSettings(description) });
   // Killed right after its first records, so that the next one repeats what was acknowledged and not yet noted as such.
   for (let life = 0; life < 2; life += 1) {
     const service = await world.serve();

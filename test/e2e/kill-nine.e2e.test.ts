@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import type { FaultOrder } from '../../src/sandbox/faults/fault-shapes.ts';
 import { kafkaBehindProxy, proxyTo, through } from '../support/network.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, World } from '../support/service-under-test.ts';
+import { nothingWrong, World } from '../support/service-under-test.ts';
 import { printedRandom } from '../support/test-seed.ts';
 
 /** What the platform and its network do meanwhile, by turns. */
@@ -28,7 +29,7 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
   const kafkaNetwork = await kafkaBehindProxy();
   const world = await World.create({
     brokers: [kafkaNetwork.address],
-    platform: platformOf(description),
+    platform: platformSettings(description),
     // Most of a round is the wait for the lease of the process that was killed.
     env: { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_ACT_MS: '600', TIDEMARK_LEASE_EXPIRE_MS: '1000' },
   });

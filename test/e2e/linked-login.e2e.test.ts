@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { linkAs, linkedSandbox } from '../support/linked-sandbox.ts';
 import { eventually } from '../support/poll.ts';
 import { control, controlLines } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
 import { alice, bob } from '../support/sign-in.ts';
 
 /** Tokens that last 10 s are renewed every 8 s: a run of half a minute sees several rotations. */
@@ -14,7 +15,7 @@ const shortLived = { tokens: { lifetimeSeconds: 10 }, market: { rate: 30, openOr
 async function linkedWorld() {
   const { sandbox, port } = await linkedSandbox(shortLived);
   const env = { PLATFORM_CREDENTIALS: 'linked', TIDEMARK_ENCRYPTION_KEY: randomBytes(32).toString('base64') };
-  const { PLATFORM_CLIENT_SECRET: _, ...platform } = platformOf(sandbox.description);
+  const { PLATFORM_CLIENT_SECRET: _, ...platform } = platformSettings(sandbox.description);
   // The public client: nothing but the user's own sign-in gives it a token.
   const open = { ...platform, PLATFORM_CLIENT_ID: sandbox.description.publicClientId };
   const world = await World.create({ platform: open, env });
@@ -104,8 +105,8 @@ describe('a service with a client of its own and logins beside it', () => {
     const { sandbox, port } = await linkedSandbox({ market: { rate: 30 } });
     const { description } = sandbox;
     const env = { TIDEMARK_ENCRYPTION_KEY: randomBytes(32).toString('base64') };
-    const world = await World.create({ platform: platformOf(description), env });
-    const settings = { DATABASE_URL: world.databaseUrl, ...platformOf(description), ...env };
+    const world = await World.create({ platform: platformSettings(description), env });
+    const settings = { DATABASE_URL: world.databaseUrl, ...platformSettings(description), ...env };
     const service = await world.serve();
     const followed = (wanted: Record<string, string>) =>
       eventually(

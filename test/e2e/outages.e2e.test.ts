@@ -4,13 +4,14 @@ import { startEmbeddedKafka } from '../../src/devstack/start-embedded-kafka.ts';
 import { startEmbeddedPostgres } from '../../src/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { cacheDir } from '../support/cache-dir.ts';
 import { proxyTo, through } from '../support/network.ts';
 import { onServer } from '../support/on-server.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
 import { silentLog } from '../support/silent-log.ts';
 import type { Behaviour } from '../support/tcp-pipe.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
@@ -51,7 +52,7 @@ it('Postgres killed, its sessions ended, its network half open and cut in the mi
   onTestFinished(() => postgres.stop());
   await migrate({ url: postgres.url, ...quiet });
   const { description } = await runningSandbox(underLoad);
-  const world = await World.create({ databaseUrl: postgres.url, platform: platformOf(description) });
+  const world = await World.create({ databaseUrl: postgres.url, platform: platformSettings(description) });
   const network = await proxyTo(postgres.url);
   const service = await world.serve({ DATABASE_URL: through(network, postgres.url) });
   await service.waitLive();
@@ -81,7 +82,7 @@ it('a Kafka that is killed, and one that freezes for longer than a request may t
   const kafka = await startEmbeddedKafka(quiet, { cacheDir });
   onTestFinished(() => kafka.stop());
   const { description } = await runningSandbox(underLoad);
-  const world = await World.create({ brokers: kafka.brokers, platform: platformOf(description) });
+  const world = await World.create({ brokers: kafka.brokers, platform: platformSettings(description) });
   const service = await world.serve();
   await service.waitLive();
   await expectRecovery(service);
@@ -103,7 +104,7 @@ it('a platform that cuts, resets, tears frames apart, falls silent or is gone fo
   const [production, staging] = [await proxyTo(description.platform), await proxyTo(description.staging)];
   const world = await World.create({
     platform: {
-      ...platformOf(description),
+      ...platformSettings(description),
       PLATFORM_URL: through(production, description.platform),
       PLATFORM_STAGING_URL: through(staging, description.staging),
       PLATFORM_STREAM_URL: through(production, description.stream),

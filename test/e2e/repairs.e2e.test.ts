@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { runningSandbox } from '../support/sandbox.ts';
-import { platformOf, World } from '../support/service-under-test.ts';
+import { World } from '../support/service-under-test.ts';
 
 /** A row of the quarantine, as if the order had come in a shape that nobody could read. Its id. */
 async function quarantine(
@@ -19,7 +20,7 @@ async function quarantine(
 
 it('accounts are read whole, and quarantined orders again, by the service that runs', async () => {
   const { description } = await runningSandbox({ market: { rate: 0, openOrders: 20, knownOrders: 60 } });
-  const world = await World.create({ platform: platformOf(description) });
+  const world = await World.create({ platform: platformSettings(description) });
   let url = '';
   const run = async (...argv: string[]) => {
     const io = cliIo({ DATABASE_URL: world.databaseUrl, ...(url !== '' && { TIDEMARK_URL: url }) });

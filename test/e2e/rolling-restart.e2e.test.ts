@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
 
 async function standingBy(world: World): Promise<RunningService> {
   const service = await world.serve();
@@ -15,7 +16,7 @@ async function held(service: RunningService): Promise<number> {
 
 it('two instances, each restarted in turn under load, lose and double nothing', async () => {
   const { description } = await runningSandbox({ market: { rate: 200, openOrders: 100, knownOrders: 150 } });
-  const world = await World.create({ platform: platformOf(description) });
+  const world = await World.create({ platform: platformSettings(description) });
   let holder = await world.serve();
   await holder.waitLive();
   let standby = await standingBy(world);

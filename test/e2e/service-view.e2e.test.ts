@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { scopes } from '../../src/http/auth/principal.ts';
 import { withAdmin } from '../../src/publish/with-admin.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { consumersAnswer, historyAnswer } from '../../src/schema/pipeline-answers.ts';
 import { type StatusDocument, statusAnswer } from '../../src/schema/status-answer.ts';
 import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
@@ -8,7 +9,7 @@ import { eventually } from '../support/poll.ts';
 import { call } from '../support/rest-call.ts';
 import { sha256 } from '../support/rest-rig.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { type RunningService, World } from '../support/service-under-test.ts';
 
 const everything = 'a-token-of-every-account';
 const own = 'a-token-of-one-account';
@@ -44,7 +45,7 @@ function untilDoubts(service: RunningService, wanted: readonly string[], token?:
 it('operators see over REST whether to trust the service, its last minutes and its consumers, each for its own accounts', async () => {
   const { description } = await runningSandbox({ market: { rate: 50, openOrders: 20, knownOrders: 40 } });
   const world = await World.create({
-    platform: platformOf(description),
+    platform: platformSettings(description),
     env: { TIDEMARK_AUTH_TOKENS: tokens, TIDEMARK_HTTP_ORIGINS: 'https://desk.example.com' },
   });
   const service = await world.serve();

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { expectStateTopicWhole } from '../support/expect-state-topic.ts';
 import { onServer } from '../support/on-server.ts';
 import { eventually } from '../support/poll.ts';
 import { call } from '../support/rest-call.ts';
 import { control, controlLines, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
 
 const defaultLeases = { TIDEMARK_LEASE_RENEW_MS: '2000', TIDEMARK_LEASE_ACT_MS: '3000', TIDEMARK_LEASE_EXPIRE_MS: '6000' };
 const leaseMs = 6_000;
@@ -38,7 +39,7 @@ function untilPublished(service: RunningService, least: number): Promise<number>
 it('a frozen holder is succeeded by the standby within 10 s, and writes and sends nothing when it wakes', async () => {
   const { description } = await runningSandbox({ market: { rate: 300, openOrders: 200, knownOrders: 300 } });
   const world = await World.create({
-    platform: platformOf(description),
+    platform: platformSettings(description),
     env: { ...defaultLeases, TIDEMARK_COMMANDS: 'on' },
   });
   await world.query('alter table order_updates add column written_by text default session_user');
@@ -136,7 +137,7 @@ function lateness(): { stop(): number } {
 
 it('a standby declines commands, halts and settlements, journals nothing, and answers reads', async () => {
   const { description } = await runningSandbox();
-  const world = await World.create({ platform: platformOf(description), env: { TIDEMARK_COMMANDS: 'on' } });
+  const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_COMMANDS: 'on' } });
   const holder = await world.serve();
   await holder.waitLive();
   const standby = await world.serve();

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { alerts, dashboards } from '../../grafana/source/generated-files.ts';
 import { recordingRules } from '../../grafana/source/recording-rules.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { ensureProgram } from '../support/debian-package.ts';
 import { eventually } from '../support/poll.ts';
 import { readPromql } from '../support/promql.ts';
 import { RunningPrometheus } from '../support/running-prometheus.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
-import { platformOf, type RunningService, World } from '../support/service-under-test.ts';
+import { type RunningService, World } from '../support/service-under-test.ts';
 
 beforeAll(() => ensureProgram('prometheus'), 300_000);
 
@@ -53,7 +54,7 @@ async function missing(prometheus: RunningPrometheus, queries: readonly { where:
 
 it('every panel, rule and alert finds its data in a Prometheus that scrapes a working service', async () => {
   const { description } = await runningSandbox({ market: { rate: 40 } });
-  const world = await World.create({ platform: platformOf(description), env: { TIDEMARK_COMMANDS: 'on' } });
+  const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_COMMANDS: 'on' } });
   const service = await world.serve();
   const prometheus = await RunningPrometheus.start(new URL(await service.adminAddress()).host);
   await service.waitLive();

@@ -5,13 +5,14 @@ import { journaledCommands } from '../../src/cli/proof/prove-commands.ts';
 import { freePort } from '../../src/devstack/free-port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import type { FaultOrder } from '../../src/sandbox/faults/fault-shapes.ts';
 import { CommandLoad } from './command-load.ts';
 import { readAll } from './kafka-fixture.ts';
 import { eventually } from './poll.ts';
 import { RestCaller } from './rest-caller.ts';
 import { control, runningSandbox } from './sandbox.ts';
-import { nothingWrong, platformOf, type RunningService, World } from './service-under-test.ts';
+import { nothingWrong, type RunningService, World } from './service-under-test.ts';
 import { printedRandom } from './test-seed.ts';
 
 const atOnce = 24;
@@ -81,7 +82,7 @@ export async function commandsUnderKillNine({
     venue: { refuseShare: 0.05 },
   });
   const { description } = sandbox;
-  const world = await World.create({ platform: platformOf(description), env: settings });
+  const world = await World.create({ platform: platformSettings(description), env: settings });
   const ports = [await freePort(), await freePort()];
   const rest = new RestCaller(ports.map((port) => `http://127.0.0.1:${port}`));
   const slots: RunningService[] = [];

@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
+import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { launchConsole } from './console-browser.ts';
 import { call } from './rest-call.ts';
 import { controlLines, runningSandbox } from './sandbox.ts';
-import { platformOf, type RunningService, World } from './service-under-test.ts';
+import { type RunningService, World } from './service-under-test.ts';
 
 /** A service that takes commands, its platform, and a browser. */
 export interface Desk {
@@ -19,7 +20,7 @@ export interface Desk {
 
 export async function openDesk(): Promise<Desk> {
   const { description: sandbox } = await runningSandbox();
-  const world = await World.create({ platform: platformOf(sandbox), env: { TIDEMARK_COMMANDS: 'on' } });
+  const world = await World.create({ platform: platformSettings(sandbox), env: { TIDEMARK_COMMANDS: 'on' } });
   const service = await world.serve();
   await service.waitLive();
   return { world, service, sandbox, rest: await service.restAddress(), browser: await launchConsole() };

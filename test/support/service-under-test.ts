@@ -201,19 +201,6 @@ export class RunningService {
   }
 }
 
-/** The settings of a client of the sandbox. */
-export function platformOf(sandbox: SandboxDescription): Record<string, string> {
-  return {
-    PLATFORM_URL: sandbox.platform,
-    PLATFORM_STAGING_URL: sandbox.staging,
-    PLATFORM_AUTH_URL: sandbox.auth,
-    PLATFORM_STREAM_URL: sandbox.stream,
-    PLATFORM_STAGING_STREAM_URL: sandbox.stagingStream,
-    PLATFORM_CLIENT_ID: sandbox.clientId,
-    PLATFORM_CLIENT_SECRET: sandbox.clientSecret,
-  };
-}
-
 /** What a proof must say of a run in which nothing went wrong for good. */
 export const nothingWrong = { lost: 0, doubled: 0, outOfOrder: 0, faults: [] };
 

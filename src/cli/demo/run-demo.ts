@@ -6,6 +6,7 @@ import { ProgramError } from '../../runtime/program-error.ts';
 import type { CliIo } from '../io.ts';
 import { TopicTally } from '../proof/topic-tally.ts';
 import { commandLog, readConfig } from '../read-config.ts';
+import type { Market } from '../stack/start-parts.ts';
 import { formatUpdate, parseUpdate } from '../tail/tail-records.ts';
 import { awaitLive } from './await-live.ts';
 import { DemoDesk } from './desk/demo-desk.ts';
@@ -15,12 +16,9 @@ import { type CommandsShown, showCommands } from './show-commands.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
 
 /** The options of `tidemark demo`, parsed. */
-export interface DemoFlags {
+export interface DemoFlags extends Market {
   /** Absent: until it is interrupted. */
   readonly seconds?: number;
-  /** Order changes a second. */
-  readonly rate: number;
-  readonly seed: number;
   readonly json?: true;
 }
 

@@ -4,11 +4,11 @@ import { type KafkaOptions, kafkaDefaults } from '../../publish/kafka-options.ts
 import { applyTopics, planTopics } from '../../publish/plan-topics.ts';
 import { topicNames, topicSpecs } from '../../publish/topics.ts';
 import { withAdmin } from '../../publish/with-admin.ts';
-import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
+import { platformSettings, type SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import { migrate } from '../../store/migrate.ts';
 import type { CliIo } from '../io.ts';
 import { type ChildProgram, jsonObject, startChild } from '../stack/child-program.ts';
-import { inheritedEnv, type Parts, platformSettings, startParts } from '../stack/start-parts.ts';
+import { inheritedEnv, type Market, type Parts, startParts } from '../stack/start-parts.ts';
 import { awaitLive } from './await-live.ts';
 
 export interface DemoStack {
@@ -30,9 +30,7 @@ export interface DemoStack {
   stop(): Promise<void>;
 }
 
-interface DemoOptions {
-  readonly rate: number;
-  readonly seed: number;
+interface DemoOptions extends Market {
   /** Where the demo's own desk answers: the console's page "Break it" reaches it through the service. */
   readonly deskUrl: string;
   readonly say: (line: string) => void;
@@ -65,7 +63,7 @@ async function startServiceOn(
   // A given cluster may hold other topics, also of an earlier demo: the proof at the end must cover this run alone.
   const topicPrefix = !isMissing && kafka.kind === 'given' ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
   if (!isMissing) await makeTopics(io, log, kafka.brokers, topicPrefix);
-  const sandbox = await startSandbox(['--rate', String(rate), '--seed', String(seed)]);
+  const sandbox = await startSandbox({ rate, seed });
   const brokers = isMissing ? [closedPort] : kafka.brokers;
   const env = serviceEnv(io, { databaseUrl: postgres.url, brokers, topicPrefix, deskUrl }, sandbox);
   const service = await startChild(io, { name: 'service', args: ['serve'], env, pick: addressPicker(), startMs: 60_000 });

@@ -1,3 +1,4 @@
+import { type Command, InvalidArgumentError } from 'commander';
 import { MissingPartError } from '../../devstack/missing-part-error.ts';
 import type { RunningKafka } from '../../devstack/running-kafka.ts';
 import type { RunningPostgres } from '../../devstack/running-postgres.ts';
@@ -8,12 +9,31 @@ import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import type { CliIo } from '../io.ts';
 import { type ChildProgram, jsonObject, startChild } from './child-program.ts';
 
+/** The made-up market of the sandbox. */
+export interface Market {
+  /** Order changes a second. */
+  readonly rate: number;
+  /** The same seed makes the same orders. */
+  readonly seed: number;
+}
+
+export function addMarketFlags(command: Command): Command {
+  return command
+    .option('--rate <n>', 'order changes a second', wholeNumber, 20)
+    .option('--seed <n>', 'the same seed makes the same orders', wholeNumber, 1);
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
 /** What the service needs around it, each as it runs in production. */
 export interface Parts {
   readonly postgres: RunningPostgres;
   /** Or why there is none, in one sentence. */
   readonly kafka: RunningKafka | MissingPartError;
-  startSandbox(flags: readonly string[]): Promise<SandboxDescription>;
+  startSandbox(market: Market): Promise<SandboxDescription>;
   /** From now on `stop` of the parts calls this first. */
   onStop(stop: () => Promise<void>): void;
   /** Stops everything that was started, the last first. */
@@ -42,8 +62,8 @@ export async function startParts(io: CliIo, log: Log, say: (line: string) => voi
     return {
       postgres,
       kafka,
-      startSandbox: async (flags) => {
-        const sandbox = await startSandbox(io, flags);
+      startSandbox: async (market) => {
+        const sandbox = await startSandbox(io, market);
         stops.push(() => sandbox.stop());
         return sandbox.answer as SandboxDescription;
       },
@@ -56,8 +76,8 @@ export async function startParts(io: CliIo, log: Log, say: (line: string) => voi
   }
 }
 
-function startSandbox(io: CliIo, flags: readonly string[]): Promise<ChildProgram> {
-  const args = ['sandbox', '--json', ...flags];
+function startSandbox(io: CliIo, { rate, seed }: Market): Promise<ChildProgram> {
+  const args = ['sandbox', '--json', '--rate', String(rate), '--seed', String(seed)];
   return startChild(io, { name: 'sandbox', args, env: inheritedEnv(io), pick: jsonObject, startMs: 30_000 });
 }
 
@@ -65,17 +85,4 @@ function startSandbox(io: CliIo, flags: readonly string[]): Promise<ChildProgram
 export function inheritedEnv(io: CliIo): Record<string, string> {
   const kept = Object.entries(io.env).filter(([name]) => !/^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_(?!LOG_LEVEL))/.test(name));
   return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
-}
-
-/** The settings with which a service follows this sandbox. */
-export function platformSettings(sandbox: SandboxDescription) {
-  return {
-    PLATFORM_URL: sandbox.platform,
-    PLATFORM_STAGING_URL: sandbox.staging,
-    PLATFORM_AUTH_URL: sandbox.auth,
-    PLATFORM_STREAM_URL: sandbox.stream,
-    PLATFORM_STAGING_STREAM_URL: sandbox.stagingStream,
-    PLATFORM_CLIENT_ID: sandbox.clientId,
-    PLATFORM_CLIENT_SECRET: sandbox.clientSecret,
-  } as const;
 }
