@@ -2,19 +2,20 @@ import type { AccountLook, FollowedAccounts } from '../connectors/account-access
 import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { ReadBudget } from '../platform/order-reads.ts';
-import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { CommandOptions } from './command-options.ts';
-import { TokenBucket } from './rate-budget.ts';
+import type { ProbeBudget } from './probe-budget.ts';
 
 interface AccountReadsDeps {
   readonly accounts: FollowedAccounts;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['commands'], 'probes'>;
+  readonly probes: ProbeBudget;
   /** Wall time of the oldest send that a read of the account is to judge: an order that was hidden for a while appears with its old time. */
   readonly oldestSendMs: (stream: Stream, accountId: string) => number | undefined;
 }
 
-/** How a read of an account ended. `calledAtMs`: monotonic time at which it was asked for. */
+/** How a read of an account ended. `calledAtMs`: monotonic time at which it began. */
 export interface AccountRead {
   readonly stream: Stream;
   readonly accountId: string;
@@ -23,36 +24,23 @@ export interface AccountRead {
 }
 
 /** Undefined: the account is not followed, and there is nothing to look at. */
-export type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<AccountLook> | undefined;
-
-interface Flight {
-  readonly stream: Stream;
-  readonly accountId: string;
-  readonly done: Promise<AccountRead>;
-  readonly finish: (read: AccountRead) => void;
-}
+type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<AccountLook> | undefined;
 
 /**
- * All reads that find out the outcome of commands, within one budget.
+ * The reads that find out the outcome of a desk's commands, within the budget of all desks.
  *
  * States of a read of an account: waiting for its token, in order of asking → running → done. Callers that ask for the same read in the meantime share it: one
  * read of an account judges all its commands at once.
- * Invariant: no more reads begin, and no more requests are repeated, than the bucket gives tokens. The further requests of a read are charged to the tokens
- * that come back later. Direct reads leave half of the bucket to reads of accounts, and let any of those that waits go first.
  */
 export class AccountReads {
-  private readonly flights = new Map<string, Flight>();
-  private readonly waiting: Flight[] = [];
-  private readonly bucket: TokenBucket;
-  private timer: Timer | undefined;
+  private readonly flights = new Map<string, Promise<AccountRead>>();
   private stopped = new AbortController();
   private readonly deps: AccountReadsDeps;
-  private readonly options: Pick<CommandOptions, 'probes' | 'probeDeadlineMs'>;
+  private readonly options: Pick<CommandOptions, 'probeDeadlineMs'>;
 
-  constructor(deps: AccountReadsDeps, options: Pick<CommandOptions, 'probes' | 'probeDeadlineMs'>) {
+  constructor(deps: AccountReadsDeps, options: Pick<CommandOptions, 'probeDeadlineMs'>) {
     this.deps = deps;
     this.options = options;
-    this.bucket = new TokenBucket(deps.clock, options.probes);
   }
 
   begin(): void {
@@ -62,80 +50,59 @@ export class AccountReads {
   /** Ends all reads, running and waiting: each ends as failed. */
   end(): void {
     this.stopped.abort();
-    this.timer?.cancel();
-    this.timer = undefined;
-    for (const flight of this.waiting.splice(0)) {
-      const look = failed('STOPPED', 'the term is over');
-      this.land(flight, { ...flight, calledAtMs: this.deps.clock.monotonicMs(), look });
-    }
+    this.flights.clear();
   }
 
   /** A complete read of the account by its one reader, shared by all callers that ask while it waits or runs. Never rejects. */
   read(stream: Stream, accountId: string): Promise<AccountRead> {
     const key = `${stream}:${accountId}`;
     const known = this.flights.get(key);
-    if (known !== undefined) return known.done;
-    let finish: Flight['finish'] = () => {};
-    const done = new Promise<AccountRead>((resolve) => {
-      finish = resolve;
-    });
-    const flight: Flight = { stream, accountId, done, finish };
+    if (known !== undefined) return known;
+    const flight = this.readAccount(stream, accountId);
     this.flights.set(key, flight);
-    this.waiting.push(flight);
-    this.pump();
-    return done;
+    void flight.then(() => {
+      if (this.flights.get(key) === flight) this.flights.delete(key);
+    });
+    return flight;
   }
 
   /** A read of one order or one reference, if the budget has room for it now. Undefined: there is no room, and the reads of the account have to do. */
   async direct(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook | undefined> {
-    const { metrics } = this.deps;
-    if (this.waiting.length > 0 || !this.bucket.take(Math.floor(this.options.probes.burst / 2))) {
+    const { metrics, probes } = this.deps;
+    if (!probes.takeDirect()) {
       metrics.probes.inc({ outcome: 'skipped' });
       return undefined;
     }
     return this.run(read, AbortSignal.any([stop, this.stopped.signal]));
   }
 
-  private pump(): void {
-    if (this.stopped.signal.aborted) this.end();
-    while (this.waiting.length > 0 && this.bucket.take()) {
-      const flight = this.waiting.shift();
-      if (flight !== undefined) void this.fly(flight);
-    }
-    if (this.waiting.length === 0 || this.timer !== undefined) return;
-    this.timer = this.deps.clock.after(Math.max(1, this.bucket.waitMs()), () => {
-      this.timer = undefined;
-      this.pump();
-    });
+  /** A read that no read of the account can stand in for: it waits for its token in the line of those. Never rejects. */
+  async inTurn(read: BudgetedRead): Promise<AccountLook> {
+    const stop = this.stopped.signal;
+    return (await this.deps.probes.turn(stop)) ? this.run(read, stop) : stoppedRead;
   }
 
-  private async fly(flight: Flight): Promise<void> {
+  private async readAccount(stream: Stream, accountId: string): Promise<AccountRead> {
     const { accounts, clock } = this.deps;
-    const { stream, accountId } = flight;
-    const calledAtMs = clock.monotonicMs();
-    const sinceMs = this.deps.oldestSendMs(stream, accountId);
-    const look = await this.run(
-      (signal, budget) => accounts.account(stream, accountId)?.lookAtAll(sinceMs, signal, budget),
-      this.stopped.signal,
-    );
-    this.land(flight, { stream, accountId, calledAtMs, look });
-  }
-
-  private land(flight: Flight, read: AccountRead): void {
-    this.flights.delete(`${flight.stream}:${flight.accountId}`);
-    flight.finish(read);
+    let calledAtMs = clock.monotonicMs();
+    const look = await this.inTurn((signal, budget) => {
+      calledAtMs = clock.monotonicMs();
+      return accounts.account(stream, accountId)?.lookAtAll(this.deps.oldestSendMs(stream, accountId), signal, budget);
+    });
+    return { stream, accountId, calledAtMs, look };
   }
 
   /** The budget of a read whose token was taken, so its first request is paid. A repeat asks the bucket first; any other request is only charged to it. */
   private budget(): ReadBudget {
+    const { probes } = this.deps;
     let paid = 1;
     return {
       spend: () => {
         if (paid > 0) paid -= 1;
-        else this.bucket.owe();
+        else probes.owe();
       },
       mayRepeat: () => {
-        if (this.waiting.length > 0 || !this.bucket.take()) return false;
+        if (!probes.takeRepeat()) return false;
         paid += 1;
         return true;
       },
@@ -184,6 +151,8 @@ export async function runProbe(
     stop.removeEventListener('abort', giveUp);
   }
 }
+
+const stoppedRead = failed('STOPPED', 'the term is over');
 
 function failed(code: string, message: string): AccountLook {
   return { complete: false, error: { code, message, retryable: true, sent: 'maybe' } };

@@ -1,11 +1,11 @@
 import { type Command, isFinal } from '../domain/command.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
-import type { CommandBook } from './command-book.ts';
+import type { CommandBooks } from './command-books.ts';
 
 interface AwaitDeps {
   readonly journal: Pick<CommandJournal, 'find'>;
-  readonly book: CommandBook;
+  readonly books: Pick<CommandBooks, 'get' | 'listen'>;
   readonly clock: Clock;
 }
 
@@ -24,17 +24,17 @@ function isOver(command: Command): boolean {
  * rejects. Where this process follows the command, the answer comes with its commit; elsewhere the journal is asked twice a second.
  */
 export async function awaitCommand(deps: AwaitDeps, commandId: string, waitMs: number): Promise<Command | undefined> {
-  const { book, clock } = deps;
+  const { books, clock } = deps;
   const untilMs = clock.monotonicMs() + waitMs;
   const over = new AbortController();
-  let newest = book.get(commandId)?.command;
-  const stop = book.listen(commandId, (command) => {
+  let newest = books.get(commandId)?.command;
+  const stop = books.listen(commandId, (command) => {
     newest = command;
     if (isOver(command)) over.abort();
   });
   try {
     for (;;) {
-      const followed = book.get(commandId) !== undefined;
+      const followed = books.get(commandId) !== undefined;
       if (!followed) {
         const found = await look(deps, commandId);
         if (found === 'none') return newest;

@@ -11,7 +11,7 @@ import {
   type OrderOfAccount,
   type PlaceOfAccount,
 } from '../store/command-journal.ts';
-import type { CommandBook } from './command-book.ts';
+import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from './commands.ts';
 import type { Pacing } from './send-attempts.ts';
@@ -30,7 +30,7 @@ const againAfter = { firstMs: 500, maxMs: 5_000 };
 /** The parts of `CancelAlls` that a single run needs. */
 export interface CancelAllRunDeps {
   readonly journal: CommandJournal;
-  readonly book: Pick<CommandBook, 'listen'>;
+  readonly books: Pick<CommandBooks, 'listen'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly submit: (submission: Submission, pacing?: Pacing) => Promise<SubmitResult>;
@@ -45,7 +45,7 @@ interface Followed {
 }
 
 /**
- * One cancel-all, as the holder of its lane carries it out.
+ * One cancel-all, as the holder of its shard carries it out.
  *
  * The orders of one account on one stream form a line with a window of its own, so that a venue that does not answer holds up its own orders only. A cancel
  * leaves the window with its first attempt, and further attempts wait until every order of the line has had its first one.
@@ -66,7 +66,7 @@ export class CancelAllRun {
   private readonly term: Term | undefined;
   private readonly options: CancelAllRunOptions;
 
-  /** `term`: left out where this process may send nothing; then the run only reports the outcome. */
+  /** `term`: left out where this process may send nothing; then, and under a term that is over by now, the run only reports the outcome. */
   constructor(deps: CancelAllRunDeps, record: NewCancelAll, term: Term | undefined, options: CancelAllRunOptions) {
     this.deps = deps;
     this.record = record;
@@ -77,7 +77,7 @@ export class CancelAllRun {
     });
     this.unknown = new Set([...record.orders.keys(), ...record.places.map(({ commandId }) => commandId)]);
     if (this.unknown.size === 0) this.markAnswered();
-    if (term === undefined) this.stop();
+    if (term === undefined || term.over.aborted) this.stop();
   }
 
   /** The term is over. */
@@ -179,7 +179,7 @@ export class CancelAllRun {
     const { signal } = this.stopped;
     const wake = () => news.resolve();
     signal.addEventListener('abort', wake, { once: true });
-    const unlisten = this.deps.book.listen(commandId, take);
+    const unlisten = this.deps.books.listen(commandId, take);
     try {
       await this.look(commandId, take);
       do {

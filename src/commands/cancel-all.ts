@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FollowedAccounts } from '../connectors/account-access.ts';
+import type { Window } from '../connectors/window.ts';
 import type { Log } from '../observability/log.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { AuditEntry, CancelAllSelection, NewCancelAll, OnLanding, Term } from '../store/command-journal.ts';
@@ -13,6 +14,7 @@ import { untilAnswered } from './until-answered.ts';
 
 interface CancelAllsDeps extends CancelAllRunDeps {
   readonly accounts: FollowedAccounts;
+  readonly listWindow: Window;
   readonly log: Log;
   /** The term to send under, or why nothing may be sent. */
   readonly maySend: () => SendingTerm | Declined;
@@ -24,15 +26,14 @@ interface CancelAllsDeps extends CancelAllRunDeps {
 /** `onLanding`: where it is left out, an order that lands late is cancelled. */
 export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding };
 
-type CancelAllOptions = Pick<
-  CommandOptions,
-  'lane' | 'cancelAllWindow' | 'cancelAllReadMs' | 'cancelAllAnswerMs' | 'journalBackoff'
->;
+type CancelAllOptions = Pick<CommandOptions, 'cancelAllWindow' | 'cancelAllReadMs' | 'cancelAllAnswerMs' | 'journalBackoff'> & {
+  readonly shard: number;
+};
 
 /**
- * Cancels every open order of the account, or of all accounts, or those that are selected, with one command for each order.
+ * Cancels every open order of an account of the shard, or of those that are named, or the selected ones among them, with one command for each order.
  *
- * States of a cancel-all: written down → in force (carried out by the present holder of its lane) → ended, once each of its orders has its cancel and each of its
+ * States of a cancel-all: written down → in force (carried out by the present holder of its shard) → ended, once each of its orders has its cancel and each of its
  * places is settled.
  * Invariant: a key covers the orders that were open, and the places that were unresolved, when the key was first seen. They are in the journal before the first
  * cancel. The same key again cancels nothing else, however late it comes. The answer names every order of the scope that it knows may be open.
@@ -63,7 +64,7 @@ export class CancelAlls {
     const { journal, log, maySend } = this.deps;
     const { by, requestId, idempotencyKey } = word;
     try {
-      const known = await journal.findCancelAll(this.options.lane, by, idempotencyKey);
+      const known = await journal.findCancelAll(this.options.shard, by, idempotencyKey);
       if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
       const under = maySend();
       // The outcome of a known one is in the journal, so a process that may send nothing can report it too.
@@ -145,7 +146,7 @@ export class CancelAlls {
 
   private async takeUp(term: Term): Promise<void> {
     const { journal, clock, random, log } = this.deps;
-    const records = await untilAnswered(() => journal.cancelAllsInForce(this.options.lane), {
+    const records = await untilAnswered(() => journal.cancelAllsInForce(this.options.shard), {
       clock,
       backoff: new Backoff(random, this.options.journalBackoff),
       over: term.over,

@@ -32,6 +32,8 @@ export interface CancelAfter {
   readonly requestId: string;
 }
 
+type CancelTimersOptions = Pick<CommandOptions, 'journalBackoff'> & { readonly shard: number };
+
 const again = { firstMs: 500, maxMs: 5_000 };
 
 /**
@@ -39,7 +41,7 @@ const again = { firstMs: 500, maxMs: 5_000 };
  *
  * States of a timer: armed → run out → ended, once a cancel-all of its account is in the journal. That cancel-all then stays in force until it is done, over
  * restarts and takeovers.
- * Invariants: only the holder of the lane changes and fires timers, so its memory has all of them. A timer fires with its own id as the key: fired again, by
+ * Invariants: only the holder of the shard changes and fires timers, so its memory has all of them. A timer fires with its own id as the key: fired again, by
  * this process or the next, it is the same cancel-all.
  */
 export class CancelTimers {
@@ -48,15 +50,17 @@ export class CancelTimers {
   private readonly overdue = new Set<string>();
   /** Rises when a change of the journal ends: timers that were read before it may be out of date. */
   private changes = 0;
+  /** This desk's part of the gauges. */
+  private shown = { armed: 0, overdue: 0 };
   private readonly deps: CancelTimersDeps;
-  private readonly options: Pick<CommandOptions, 'lane' | 'journalBackoff'>;
+  private readonly options: CancelTimersOptions;
 
-  constructor(deps: CancelTimersDeps, options: Pick<CommandOptions, 'lane' | 'journalBackoff'>) {
+  constructor(deps: CancelTimersDeps, options: CancelTimersOptions) {
     this.deps = deps;
     this.options = options;
   }
 
-  /** Takes up the timers of the journal, in the background: those that ran out while the lane had no holder fire at once. */
+  /** Takes up the timers of the journal, in the background: those that ran out while the shard had no holder fire at once. */
   begin(term: Term): void {
     void this.takeUp(term);
   }
@@ -68,15 +72,22 @@ export class CancelTimers {
     this.show();
   }
 
+  /** Why timers of these accounts are not set just now. */
+  refusal({ afterMs, accountIds }: Pick<CancelAfter, 'afterMs' | 'accountIds'>): Declined | undefined {
+    const under = this.deps.maySend();
+    if ('code' in under) return under;
+    // A caller must not rely on a timer that could not cancel.
+    return afterMs === 0 ? undefined : accountIds.map(this.deps.objection).find((each) => each !== undefined);
+  }
+
   /** Arms, renews or disarms. Declined: the timers are as they were. Never rejects. */
-  async set({ principal, afterMs, accountIds, requestId }: CancelAfter): Promise<CancelAfterResult> {
-    const { journal, maySend, objection, random, log, audit } = this.deps;
+  async set(asked: CancelAfter): Promise<CancelAfterResult> {
+    const { principal, afterMs, accountIds, requestId } = asked;
+    const { journal, maySend, random, log, audit } = this.deps;
+    const refused = this.refusal(asked);
+    if (refused !== undefined) return refused;
     const under = maySend();
     if ('code' in under) return under;
-    const objections = afterMs === 0 ? [] : accountIds.map(objection).filter((each) => each !== undefined);
-    const [objected] = objections;
-    // A caller must not rely on a timer that could not cancel.
-    if (objected !== undefined) return objected;
     const timers = accountIds.map((accountId) => ({ accountId, timerId: random.uuid() }));
     const { term } = under;
     try {
@@ -91,7 +102,7 @@ export class CancelTimers {
       const action = afterMs === 0 ? 'cancel_after_disarm' : 'cancel_after_arm';
       // Renewals are not recorded: they come every few seconds.
       if (changed) for (const accountId of accountIds) audit({ principal, action, accountId, requestId, detail: { afterMs } });
-      return { kind: 'done', accountIds, ...(afterMs > 0 && { firesAtMs }) };
+      return { kind: 'done', accountIds, declined: [], ...(afterMs > 0 && { firesAtMs }) };
     } catch (err) {
       log.warn({ err, requestId }, "timers of a dead man's switch could not be written");
       return declined(
@@ -150,7 +161,7 @@ export class CancelTimers {
     const { journal, clock, random, log } = this.deps;
     for (;;) {
       const { changes } = this;
-      const timers = await untilAnswered(() => journal.armedCancelTimers(this.options.lane), {
+      const timers = await untilAnswered(() => journal.armedCancelTimers(this.options.shard), {
         clock,
         backoff: new Backoff(random, this.options.journalBackoff),
         over: term.over,
@@ -168,8 +179,9 @@ export class CancelTimers {
 
   private show(): void {
     const { cancelTimers } = this.deps.metrics;
-    cancelTimers.set({ state: 'armed' }, this.armed.size - this.overdue.size);
-    cancelTimers.set({ state: 'overdue' }, this.overdue.size);
+    const now = { armed: this.armed.size - this.overdue.size, overdue: this.overdue.size };
+    for (const state of ['armed', 'overdue'] as const) cancelTimers.inc({ state }, now[state] - this.shown[state]);
+    this.shown = now;
   }
 }
 

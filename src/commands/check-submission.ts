@@ -173,5 +173,5 @@ export function declined(code: Declined['code'], message: string, retryAfterMs?:
 
 export const orderNotFound = declined('ORDER_NOT_FOUND', 'no such order');
 /** Why this process sends nothing just now; a caller that asks again may reach one that does. */
-export const anotherLeads = declined('NOT_LEADER', 'another process holds the lane', 2_000);
+export const anotherLeads = declined('NOT_LEADER', 'another process holds the shard of the account', 2_000);
 export const ending = declined('DRAINING', 'the service is ending', 2_000);

@@ -1,7 +1,6 @@
-import { awaitsVenue, type Command, isFinal, isUnresolved } from '../domain/command.ts';
+import { awaitsVenue, type Command, isFinal } from '../domain/command.ts';
 import { orderKey } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { AccountScope } from '../store/order-reads.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
 interface BookOptions {
@@ -14,18 +13,22 @@ type OnChange = (watched: Watched, before: Command) => void;
 
 const maxRecent = 10_000;
 
-/** The commands that were sent and are unresolved. */
-export interface SentAndUnresolved {
-  readonly unresolved: number;
-  /** Wall time of the last possible send of the oldest of them. */
-  readonly oldestUnresolvedMs: number | undefined;
+/** What the book needs of the books of all desks (`CommandBooks`). */
+interface AllBooks {
+  readonly count: number;
+  /** Commands that are watched, in all of them. */
+  watched: number;
+  add(book: CommandBook): void;
+  /** Calls those that wait for news of the command. */
+  notify(command: Command): void;
 }
 
 /**
  * The commands of this term that are not over, in memory, for the checks, the reconciler and waiting callers. The journal is the truth; a higher version wins.
  *
  * Invariant: `command` of an entry never goes back to a lower version; an entry leaves when its command is final and no attempt of it is in hand. `complete` is
- * true only while every command of the lane that is not final is here: only then can the book answer "nothing unresolved before it".
+ * true only while every command of the shard that is not final is here: only then can the book answer "nothing unresolved before it". All books together have
+ * room for `maxWatched` commands; each has room for its part of that even if the others are full, or their commands could keep its own waiting for ever.
  */
 export class CommandBook {
   private readonly watched = new Map<string, Watched>();
@@ -33,12 +36,12 @@ export class CommandBook {
   private readonly byAccount = new Map<string, Set<Watched>>();
   /** Places that are not watched and that news of an order would change. The value: until when (monotonic) such news is looked up in the journal. */
   private readonly recent = new Map<string, number>();
-  private readonly waiters = new Map<string, Set<(command: Command) => void>>();
   private overflowed = false;
   /** Being journaled at this moment: perhaps in the journal already, and not here yet. */
   readonly opening = new Set<string>();
   private readonly clock: Clock;
   private readonly options: BookOptions;
+  private readonly books: AllBooks;
   /** Set once by the follower of the entries. */
   onChange: OnChange = () => {};
   onLeave: (watched: Watched) => void = () => {};
@@ -48,9 +51,11 @@ export class CommandBook {
    */
   onRival: (watched: Watched, rivalId: string, has: boolean) => void = () => {};
 
-  constructor(clock: Clock, options: BookOptions) {
+  constructor(clock: Clock, options: BookOptions, books: AllBooks) {
     this.clock = clock;
     this.options = options;
+    this.books = books;
+    books.add(this);
   }
 
   get size(): number {
@@ -58,7 +63,8 @@ export class CommandBook {
   }
 
   get room(): number {
-    return Math.max(0, this.options.maxWatched - this.watched.size);
+    const { maxWatched } = this.options;
+    return Math.max(0, maxWatched - this.books.watched, Math.ceil(maxWatched / this.books.count) - this.watched.size);
   }
 
   get complete(): boolean {
@@ -82,6 +88,7 @@ export class CommandBook {
     if (command.state === 'open' && this.complete) entry.rivalsUnread = false;
     entry.behind = entry.rivalsUnread;
     this.watched.set(command.commandId, entry);
+    this.books.watched += 1;
     add(this.byAccount, command.request.accountId, entry);
     this.indexOrder(entry);
     this.markRivals(entry);
@@ -142,7 +149,7 @@ export class CommandBook {
   adopt(command: Command): void {
     const entry = this.watched.get(command.commandId);
     if (entry === undefined) {
-      this.notifyWaiters(command);
+      this.books.notify(command);
       return;
     }
     const before = entry.command;
@@ -151,7 +158,7 @@ export class CommandBook {
     this.indexOrder(entry);
     this.unmarkRivals(entry);
     this.onChange(entry, before);
-    this.notifyWaiters(command);
+    this.books.notify(command);
     this.leaveIfOver(entry);
   }
 
@@ -202,26 +209,11 @@ export class CommandBook {
     this.recent.set(command.commandId, this.clock.monotonicMs() + this.options.recentMs);
   }
 
-  /** Calls the given function with every committed version from now on, until the returned function is called. */
-  listen(commandId: string, listener: (command: Command) => void): () => void {
-    const those = this.waiters.get(commandId) ?? new Set();
-    this.waiters.set(commandId, those);
-    those.add(listener);
-    return () => {
-      those.delete(listener);
-      if (those.size === 0 && this.waiters.get(commandId) === those) this.waiters.delete(commandId);
-    };
-  }
-
-  /** The term is over. Waiters stay: they have deadlines of their own. */
+  /** The term is over. */
   clear(): void {
     for (const entry of [...this.watched.values()]) this.leave(entry);
     this.recent.clear();
     this.overflowed = false;
-  }
-
-  private notifyWaiters(command: Command): void {
-    for (const notify of this.waiters.get(command.commandId) ?? []) notify(command);
   }
 
   private leaveIfOver(entry: Watched): void {
@@ -231,6 +223,7 @@ export class CommandBook {
 
   private leave(entry: Watched): void {
     this.watched.delete(entry.command.commandId);
+    this.books.watched -= 1;
     remove(this.byAccount, entry.command.request.accountId, entry);
     const key = orderKeyOf(entry.command);
     if (key !== undefined) remove(this.byOrder, key, entry);
@@ -241,18 +234,6 @@ export class CommandBook {
   private indexOrder(entry: Watched): void {
     const key = orderKeyOf(entry.command);
     if (key !== undefined) add(this.byOrder, key, entry);
-  }
-
-  sentAndUnresolved(scope: AccountScope): SentAndUnresolved {
-    const { clock } = this;
-    const watched =
-      scope.kind === 'all' ? [...this.all()] : [...new Set(scope.accountIds)].flatMap((id) => [...this.ofAccount(id)]);
-    const sent = watched.filter(({ command }) => isUnresolved(command.state) && command.state !== 'open');
-    const sentAtMs = Math.min(...sent.map((each) => each.sentAtMs));
-    return {
-      unresolved: sent.length,
-      oldestUnresolvedMs: sent.length === 0 ? undefined : clock.nowMs() - (clock.monotonicMs() - sentAtMs),
-    };
   }
 }
 

@@ -3,7 +3,6 @@ import type { BreakerOptions } from './rate-breaker.ts';
 import type { BucketOptions } from './rate-budget.ts';
 
 export interface CommandOptions {
-  readonly lane: number;
   /** Resuming, settling and loosening a limit need a second principal … */
   readonly fourEyes: boolean;
   /** … within this time. */
@@ -36,7 +35,7 @@ export interface CommandOptions {
   readonly attemptBackoff: BackoffOptions;
   /** Between tries of a write of the journal that failed. */
   readonly journalBackoff: BackoffOptions;
-  /** Commands kept in memory and followed. The rest is taken from the journal as there is room, and nothing is placed until then. */
+  /** Commands kept in memory and followed, of all shards. The rest is taken from the journal as there is room, and nothing is placed until then. */
   readonly maxWatched: number;
   /** Commands of one account that may wait for their checks. */
   readonly maxWaitingPerAccount: number;
@@ -62,7 +61,7 @@ export interface CommandOptions {
   readonly sweepEveryMs: number;
 }
 
-export const commandDefaults: Omit<CommandOptions, 'lane' | 'enabled' | 'accounts'> = {
+export const commandDefaults: Omit<CommandOptions, 'enabled' | 'accounts'> = {
   callerRefOnce: false,
   fourEyes: false,
   approvalMs: 3_600_000,

@@ -1,6 +1,7 @@
 import { awaitsVenue, type Command, isFinal } from '../domain/command.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -20,6 +21,7 @@ interface CommandStepsDeps {
   readonly metrics: Metrics['commands'];
   readonly log: Log;
   readonly onStep: () => void;
+  readonly tracing?: Tracing | undefined;
 }
 
 type CommitResult =
@@ -92,9 +94,11 @@ export class CommandSteps {
       if (decision === undefined) return { kind: 'nothing', command: newest };
       if (!(await haltWatch.beforeStep(newest, decision, term))) return { kind: 'over' };
       const { commandId, version } = newest;
+      const startedMs = this.deps.clock.monotonicMs();
       const result = await journal.step({ ...decision.step, commandId, version }, term.fence);
       if (result.kind === 'fenced') return { kind: 'over' };
       if (result.kind === 'stepped') {
+        this.traceStep(newest, result.command, decision, startedMs);
         this.reportStep(newest, result.command, decision);
         book.adopt(result.command);
         this.deps.onStep();
@@ -104,6 +108,30 @@ export class CommandSteps {
       book.adopt(newest);
     }
     throw new Error(`the steps of command ${command.commandId} do not come to an end`);
+  }
+
+  /** A span of its own also for a verdict that comes minutes after the answer: no span of the command is open until then. */
+  private traceStep(before: Command, { commandId, state, orderId }: Command, decision: Decision, sinceMs: number): void {
+    const { tracing } = this.deps;
+    const parent = tracing?.ofCommand(commandId);
+    if (parent === undefined) return;
+    const { evidence, step } = decision;
+    const span = tracing?.begin(`command ${state}`, {
+      parent,
+      follows: evidence !== 'answer',
+      sinceMs,
+      attributes: {
+        'tidemark.command.id': commandId,
+        'tidemark.command.was': before.state,
+        'tidemark.command.state': state,
+        'tidemark.command.final': isFinal(state),
+        'tidemark.command.reason': step.reason?.code,
+        'tidemark.order.id': orderId,
+        'tidemark.evidence': evidence,
+        'tidemark.evidence.facts': step.evidence?.map(({ kind, code }) => `${kind} ${code}`),
+      },
+    });
+    span?.end();
   }
 
   private reportStep(before: Command, after: Command, decision: Decision): void {

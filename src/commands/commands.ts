@@ -1,3 +1,4 @@
+import type { SpanContext } from '@opentelemetry/api';
 import type { Command, CommandOutcome, CommandRequest } from '../domain/command.ts';
 import type { BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
@@ -19,6 +20,8 @@ export interface Submission {
    * soon as the attempt is answered.
    */
   readonly waitMs?: number;
+  /** The span of whatever asked, where traces are on. */
+  readonly span?: SpanContext | undefined;
 }
 
 /** Why nothing was journaled: 4xx and 5xx mean exactly that. */
@@ -177,19 +180,31 @@ export type CancelAllResult =
       readonly inForce: boolean;
       /** An order of the scope may be open that no cancel is in hand for. */
       readonly open: boolean;
+      /** The same of the accounts of this process alone: `NOT_LEADER` does not count. Left out: it is `open`. */
+      readonly openHere?: boolean;
       readonly orders: readonly CancelAllEntry[];
       readonly places: readonly CancelAllPlace[];
       /** Accounts that may have had open orders that were not known. */
       readonly unread: readonly UnreadAccount[];
-      /** With the scope of the whole service: accounts in which nothing was to be cancelled, and why. */
+      /**
+       * With the scope of the whole service: accounts in which nothing was cancelled, and why. `NOT_LEADER`: another process holds their shard, and has to be
+       * asked for them under the same key.
+       */
       readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
     }
   /** No cancel was journaled or sent by this call. */
   | Extract<SubmitResult, { kind: 'declined' }>;
 
 export type CancelAfterResult =
-  /** `firesAtMs`: wall time; absent where the timers were disarmed. */
-  | { readonly kind: 'done'; readonly accountIds: readonly string[]; readonly firesAtMs?: number }
+  | {
+      readonly kind: 'done';
+      /** The accounts whose timers are as asked. */
+      readonly accountIds: readonly string[];
+      /** Wall time at which the first of them runs out; absent where they were disarmed. */
+      readonly firesAtMs?: number;
+      /** The other accounts, whose timers are as they were. `NOT_LEADER`: another process holds their shard, and has to be asked for them. */
+      readonly declined: readonly (Omit<Extract<SubmitResult, { kind: 'declined' }>, 'kind'> & { readonly accountId: string })[];
+    }
   | Extract<SubmitResult, { kind: 'declined' }>;
 
 /** The acts of an operator on the command side. No call rejects. */
@@ -237,7 +252,7 @@ export interface Commands {
     readonly accountIds: readonly string[];
     readonly requestId: string;
   }): Promise<CancelAfterResult>;
-  /** Probes everything unresolved at once, within the budget; `dryRun` reads nothing. */
+  /** Probes everything unresolved of this process at once, within the budget; `dryRun` reads nothing. */
   reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
   allowance(accountId: string): Allowance;
 }

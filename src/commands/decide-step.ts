@@ -71,7 +71,7 @@ export function decideAnswer(answer: Answer): Decide {
   };
 }
 
-/** The answer as a fact, for a former holder of the lane, which may still add facts but no verdict. */
+/** The answer as a fact, for a former holder of the shard, which may still add facts but no verdict. */
 export function answerEvidence({ attemptId, result, abandoned, atMs }: Answer): NewEvidence {
   const detail = { ...('answer' in result && result.answer), ...(result.reason && { reason: shortened(result.reason) }) };
   return { kind: abandoned ? 'note' : 'answer', code: abandoned ? 'abandoned' : result.kind, detail, attemptId, atMs };

@@ -1,13 +1,13 @@
 import type { Command, CommandState } from '../domain/command.ts';
 import type { Term } from '../store/command-journal.ts';
-import type { CommandBook } from './command-book.ts';
+import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Decision } from './decide-step.ts';
 import { accountScope, type Halts, service } from './halts.ts';
 
 interface HaltWatchDeps {
   readonly halts: Halts;
-  readonly book: CommandBook;
+  readonly books: Pick<CommandBooks, 'all' | 'ofAccount'>;
 }
 
 /** An attempt in flight is not yet doubtful: three orders sent side by side must not halt an account. */
@@ -16,7 +16,8 @@ function isDoubtful(state: CommandState): boolean {
 }
 
 /**
- * Raises the halts that the outcome of commands calls for: when too many are doubtful at once, and when an order landed late.
+ * Raises the halts that the outcome of commands calls for: when too many are doubtful at once, counted over all desks of the process, and when an order landed
+ * late.
  *
  * It acts when a command *becomes* doubtful, never on the number of those that already are: when a person lets an account place again while three commands are
  * unknown, a restart does not undo that, but a fourth unknown command does.
@@ -59,14 +60,14 @@ export class HaltWatch {
   }
 
   private async haltIfTooMany(accountId: string, term: Term): Promise<boolean> {
-    const { halts, book } = this.deps;
+    const { halts, books } = this.deps;
     const { haltAt } = this.options;
     const by = 'tidemark';
-    if (this.count(book.ofAccount(accountId), accountId) >= haltAt.account) {
+    if (this.count(books.ofAccount(accountId), accountId) >= haltAt.account) {
       const reason = `${haltAt.account} commands of the account have an outcome that is not known`;
       if ((await halts.raise(accountScope(accountId), 'unresolved', { by, reason }, term)) === undefined) return false;
     }
-    if (this.count(book.all(), undefined) >= haltAt.service) {
+    if (this.count(books.all(), undefined) >= haltAt.service) {
       const reason = `${haltAt.service} commands have an outcome that is not known`;
       if ((await halts.raise(service, 'unresolved', { by, reason }, term)) === undefined) return false;
     }

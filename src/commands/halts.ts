@@ -58,7 +58,10 @@ export class Halts {
   private active: readonly Held[] = [];
   /** The last write of each scope that has not ended. */
   private readonly turns = new Map<string, Promise<void>>();
-  private writes = 0;
+  /** Of each read that is under way: the scopes that were written to meanwhile. */
+  private readonly reads = new Set<Set<string>>();
+  /** Rises with each read by which a term began. */
+  private loads = 0;
   private readonly deps: HaltsDeps;
 
   constructor(deps: HaltsDeps) {
@@ -77,32 +80,38 @@ export class Halts {
   /** Reads the halts of the journal, and keeps those that it does not have yet. Rejects when it can't be read: nothing may be placed without knowing the halts. */
   async load(): Promise<void> {
     const before = this.durable();
-    this.merge(await this.deps.journal.activeHalts(), before);
-  }
-
-  /**
-   * Reads the journal for halts of other lanes, which cover all accounts or were asked of the wrong holder. Halts that were raised here and that the journal
-   * lacks are on their way there. Does nothing where a write of ours made the answer out of date, or `still` does not hold; rejects when the journal can't be
-   * read.
-   */
-  async refresh(still: () => boolean): Promise<void> {
-    const { writes } = this;
-    const before = this.durable();
     const halts = await this.deps.journal.activeHalts();
-    if (!still() || this.turns.size > 0 || this.writes !== writes) return;
-    const known = new Set(this.active.map(({ halt }) => halt.haltId));
-    for (const { haltId, scope, cause, by } of halts)
-      if (!known.has(haltId)) this.deps.log.error({ ...named(scope), cause, by }, 'placing is halted by another process');
+    this.loads += 1;
     this.merge(halts, before);
   }
 
   /**
-   * Writes the halts that the journal lacks, because its database was away when they were raised. Without a term it writes as a process that stands by, so that
-   * the holder gets them. Rejects when the journal could not be written; until then they hold in memory.
+   * Reads the journal for halts of other processes, which cover all accounts or were asked of the wrong holder. Halts that were raised here and that the
+   * journal lacks are on their way there. For a scope with a write of ours meanwhile the answer may be out of date, and says nothing; nor does one that a later
+   * read has overtaken. Rejects when the journal can't be read.
    */
-  async keepDurable(term: Term | undefined): Promise<void> {
+  async refresh(): Promise<void> {
+    const { loads } = this;
+    const written = new Set(this.turns.keys());
+    this.reads.add(written);
+    const before = this.durable();
+    const answer = await this.deps.journal.activeHalts().finally(() => this.reads.delete(written));
+    if (this.loads !== loads) return;
+    const isOld = ({ scope }: Halt) => written.has(nameOf(scope));
+    const halts = answer.filter((halt) => !isOld(halt));
+    const known = new Set(this.active.map(({ halt }) => halt.haltId));
+    for (const { haltId, scope, cause, by } of halts)
+      if (!known.has(haltId)) this.deps.log.error({ ...named(scope), cause, by }, 'placing is halted by another process');
+    this.merge(halts, new Set([...before].filter(({ halt }) => !isOld(halt))));
+  }
+
+  /**
+   * Writes the halts that the journal lacks, because its database was away when they were raised. `termFor`: without a term it writes as a process that stands
+   * by, so that the holder gets them. Rejects when the journal could not be written; until then they hold in memory.
+   */
+  async keepDurable(termFor: (scope: Halt['scope']) => Term | undefined): Promise<void> {
     const lacking = this.active.filter(({ durable, clears }) => !durable && clears === 0);
-    await Promise.all(lacking.map((held) => this.write(held, term)));
+    await Promise.all(lacking.map((held) => this.write(held, termFor(held.halt.scope))));
   }
 
   /** The journal lacks a halt that holds here. */
@@ -111,20 +120,20 @@ export class Halts {
   }
 
   /**
-   * Halts at once, and durably once it resolves. Undefined: the term is over. Rejects when the journal could not be written. Either way the halt holds in
-   * memory, and `keepDurable`, or asking again for the same scope and cause, makes it durable.
+   * Halts at once, and durably once it resolves. Undefined: the term is over; without a term it is written in any case, as the word of a person is. Rejects
+   * when the journal could not be written. Either way the halt holds in memory, and `keepDurable`, or asking again for the same scope and cause, makes it
+   * durable.
    */
   async raise(
     scope: Halt['scope'],
     cause: HaltCause,
     word: Pick<OperatorWord, 'by' | 'reason'>,
-    term: Term,
+    term: Term | undefined,
   ): Promise<Halt | undefined> {
     return this.write(this.hold(scope, cause, word), term);
   }
 
   private async write(held: Held, term: Term | undefined): Promise<Halt | undefined> {
-    if (held.durable) return held.halt;
     return this.inTurn(held.halt.scope, async () => {
       // The write before this one made it durable, or cleared it.
       if (held.durable || !this.active.includes(held)) return held.halt;
@@ -161,10 +170,13 @@ export class Halts {
     }
   }
 
-  /** The halt of that scope and cause, in memory from now on. */
+  /**
+   * The halt of that scope and cause, in memory from now on. One that the journal has is not taken for it: another process may have cleared that one since we
+   * read it. If it stands, the journal answers with it, and it is here once.
+   */
   private hold(scope: Halt['scope'], cause: HaltCause, word: Pick<OperatorWord, 'by' | 'reason'>): Held {
     const { clock, random, log } = this.deps;
-    const known = this.active.find(({ halt, clears }) => clears === 0 && halt.cause === cause && sameScope(halt.scope, scope));
+    const known = this.active.find(({ halt, durable, clears }) => !durable && clears === 0 && halt.cause === cause && sameScope(halt.scope, scope));
     if (known !== undefined) return known;
     const halt: Halt = { haltId: random.uuid(), scope, cause, ...word, sinceMs: clock.nowMs() };
     const held: Held = { halt, durable: false, clears: 0 };
@@ -175,8 +187,8 @@ export class Halts {
 
   /** Runs `write` after all earlier writes of the scope. Each has the deadlines of the database. */
   private inTurn<T>(scope: Halt['scope'], write: () => Promise<T>): Promise<T> {
-    const name = scope.kind === 'service' ? '' : scope.accountId;
-    this.writes += 1;
+    const name = nameOf(scope);
+    for (const read of this.reads) read.add(name);
     const result = this.turns.get(name)?.then(write) ?? write();
     const turn = result.then(
       () => {},
@@ -204,6 +216,10 @@ export class Halts {
     for (const kind of ['account', 'service'] as const)
       placingHalted.set({ scope: kind }, active.filter(({ halt }) => halt.scope.kind === kind).length);
   }
+}
+
+function nameOf(scope: Halt['scope']): string {
+  return scope.kind === 'service' ? '' : scope.accountId;
 }
 
 function named(scope: Halt['scope']): object {

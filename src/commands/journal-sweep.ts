@@ -28,7 +28,7 @@ const pageSize = 1_000;
 const pagesAtOnce = 20;
 
 /**
- * Asks the journal for commands of the lane that are not in memory: those that did not fit, and those whose opening may have committed although its answer was
+ * Asks the journal for commands of the shard that are not in memory: those that did not fit, and those whose opening may have committed although its answer was
  * lost.
  *
  * It goes round: where there is no room, the command that was followed longest makes some, so that none waits forever behind commands that get no news.
@@ -94,7 +94,7 @@ export class JournalSweep {
       }
       for (const command of commands) {
         if (term !== this.term) return;
-        if (command.lane === term.fence.lane && !(await this.takeUp(command, term))) {
+        if (command.shard === term.fence.shard && !(await this.takeUp(command, term))) {
           this.deps.book.overflow(true);
           return;
         }
@@ -152,7 +152,7 @@ interface LandingSweepDeps {
 const landingPageSize = 2_000;
 
 /**
- * Checks all final places, however old, except those `applied` with an order, for orders that carry their reference after all: when the lane is taken, and at
+ * Checks all final places, however old, except those `applied` with an order, for orders that carry their reference after all: when the shard is taken, and at
  * intervals. The process that bound the order may have ended before it reported it, and commands that were settled long ago are in no process's memory.
  *
  * Invariant: one pass at a time, in pages, each order judged before the next one; a pass that failed continues where it stopped.
@@ -182,7 +182,7 @@ export class LandingSweep {
     let failing = false;
     do {
       try {
-        const page = await journal.landings(term.fence.lane, after, landingPageSize);
+        const page = await journal.landings(term.fence.shard, after, landingPageSize);
         for (const { commandId } of page.bound) if (!term.over.aborted) await orphans.judge(commandId, term);
         after = page.next;
         failing = false;

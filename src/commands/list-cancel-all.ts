@@ -1,8 +1,8 @@
 import type { FollowedAccounts } from '../connectors/account-access.ts';
+import type { Window } from '../connectors/window.ts';
 import type { Stream } from '../domain/order.ts';
 import { isSelected, type Selectable } from '../domain/select-orders.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { inParallel } from '../runtime/waiting.ts';
 import type { CommandJournal, NewCancelAll, OpenOrder, OrderOfAccount, UnreadAccount } from '../store/command-journal.ts';
 import { runProbe } from './account-reads.ts';
 import type { Declined } from './check-submission.ts';
@@ -12,6 +12,8 @@ interface ListDeps {
   readonly journal: Pick<CommandJournal, 'openOrders' | 'unseenPlaces'>;
   readonly accounts: FollowedAccounts;
   readonly clock: Clock;
+  /** Bounds the reads that all cancel-alls of the process make side by side. */
+  readonly listWindow: Window;
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
 }
@@ -25,7 +27,6 @@ interface ListLimits {
 type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declined'>;
 
 const pageSize = 500;
-const readsAtOnce = 32;
 
 /**
  * Lists everything that a cancel-all has to cover. The accounts are read first, since a stream may have lost an order; then the places whose order was not seen
@@ -72,11 +73,12 @@ async function readAccounts(
   const unread: UnreadAccount[] = [];
   const streams = ['account', 'prediction'] as const;
   const all = accountIds.flatMap((accountId) => streams.map((stream) => ({ accountId, stream })));
-  await inParallel(all, readsAtOnce, async ({ accountId, stream }) => {
+  const read = async ({ accountId, stream }: (typeof all)[number]) => {
     const leftMs = untilMs - deps.clock.monotonicMs();
     const why = await readAccount(deps, stream, accountId, leftMs, over);
     if (why !== undefined) unread.push({ accountId, stream, ...why });
-  });
+  };
+  await Promise.all(all.map((each) => deps.listWindow.run(() => read(each))));
   return unread.sort((a, b) => (`${a.accountId} ${a.stream}` < `${b.accountId} ${b.stream}` ? -1 : 1));
 }
 

@@ -1,8 +1,8 @@
-import type { AccountLook, FollowedAccounts } from '../connectors/account-access.ts';
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
-import { type AccountReads, type BudgetedRead, runProbe } from './account-reads.ts';
+import { type AccountReads, runProbe } from './account-reads.ts';
 import { type Declined, declined, orderNotFound } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -19,9 +19,6 @@ interface LookDeps {
   readonly log: Log;
   readonly settle: (entry: Watched) => Promise<void>;
 }
-
-/** How often a look that found no room in the budget asks again. */
-const roomEveryMs = 500;
 
 /** Statuses that say something about the order: it is not there, or it can't be canceled any more. */
 const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
@@ -50,7 +47,7 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
  * at a time; a look that was not complete is repeated with the next probe. Never rejects.
  */
 export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference: string | undefined): Promise<void> {
-  const { accounts, reads, clock, journal, log } = deps;
+  const { accounts, reads, book, clock, journal, log } = deps;
   const { commandId, request, orderId } = entry.command;
   if (entry.warnings.has('looking')) return;
   entry.warnings.add('looking');
@@ -59,10 +56,10 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
     const look =
       reference === undefined
         ? (await reads.read(stream, accountId)).look
-        : await withinBudget(deps, entry, (signal, budget) =>
-            accounts.account(stream, accountId)?.lookFor(reference, signal, budget),
+        : await reads.inTurn((signal, budget) =>
+            book.get(commandId) === entry ? accounts.account(stream, accountId)?.lookFor(reference, signal, budget) : undefined,
           );
-    if (!look?.complete || !look.certain) return;
+    if (!look.complete || !look.certain) return;
     // Without a reference nothing ties one order to another: the other orders of a complete read belong to other commands.
     const other = reference === undefined ? undefined : look.shown.find((id) => id !== orderId);
     const detail = { startedAtMs: look.startedAtMs, ...(other !== undefined && { orderId: other }) };
@@ -78,39 +75,21 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
 }
 
 /**
- * A direct read as soon as the budget has room, for as long as the command is followed. One try is not enough: a look is mostly asked for by a read that
- * has just taken the last token, and with a small budget every try would fail.
- */
-async function withinBudget(
-  { reads, book, clock }: LookDeps,
-  entry: Watched,
-  read: BudgetedRead,
-): Promise<AccountLook | undefined> {
-  const never = new AbortController().signal;
-  while (book.get(entry.command.commandId) === entry) {
-    const look = await reads.direct(read, never);
-    if (look !== undefined) return look;
-    await clock.sleep(roomEveryMs);
-  }
-  return undefined;
-}
-
-/**
  * A cancel names an order that this process has never seen: asks the platform which account it belongs to. A caller may name any id, so an order that the
  * account does not show is not cancelled (docs/decisions/022-an-unseen-order-is-read-before-it-is-cancelled.md).
  *
- * Invariant: no more reads than the bucket gives tokens. These reads have a bucket of their own, as large as that for probes, so that random ids take nothing
+ * Invariant: no more reads than the bucket gives tokens. These reads have a bucket of their own for all desks, as large as that for probes, so that random ids take nothing
  * from the commands that are in doubt. An order that a read has shown is committed when the read is done, so that the checks see it.
  */
 export class UnseenOrders {
   private readonly bucket: TokenBucket;
-  private readonly deps: { readonly accounts: FollowedAccounts; readonly clock: Clock };
+  private readonly deps: { readonly accounts: FollowedAccounts; readonly clock: Clock; readonly part?: () => number };
   private readonly options: Pick<CommandOptions, 'probes' | 'deadlineMs'>;
 
   constructor(deps: UnseenOrders['deps'], options: UnseenOrders['options']) {
     this.deps = deps;
     this.options = options;
-    this.bucket = new TokenBucket(deps.clock, options.probes);
+    this.bucket = new TokenBucket(deps.clock, options.probes, deps.part);
   }
 
   /** Why the cancel is not sent; undefined: the order was shown. Never rejects. */

@@ -86,7 +86,7 @@ const unreachable = {
 
 interface SettleByPersonDeps {
   readonly journal: Pick<CommandJournal, 'find'>;
-  readonly steps: CommandSteps;
+  readonly handOf: OperatorDeskDeps['handOf'];
   readonly nowMs: () => number;
 }
 
@@ -95,19 +95,21 @@ interface SettleByPersonDeps {
  * rejects.
  */
 async function settleByPerson(
-  { journal, steps, nowMs }: SettleByPersonDeps,
+  { journal, handOf, nowMs }: SettleByPersonDeps,
   commandId: string,
   outcome: PersonsOutcome,
   word: OperatorWord,
-  term: Term,
 ): Promise<SettleResult> {
   try {
     const command = await journal.find(commandId);
     if (command === undefined) return declined('COMMAND_NOT_FOUND', 'no such command');
-    if (command.lane !== term.fence.lane) return declined('NOT_LEADER', `the command is of lane ${command.lane}: ask its holder`);
+    const { shard } = command;
+    const hand = handOf(shard);
+    if (hand === undefined) return declined('NOT_LEADER', `the command is of shard ${shard}: ask its holder`);
+    const { steps, term } = hand;
     const atMs = nowMs();
     const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
-    if (result.kind === 'over') return declined('NOT_LEADER', 'another process holds the lane');
+    if (result.kind === 'over') return declined('NOT_LEADER', notLeader.message);
     if (result.kind === 'stepped') return { kind: 'settled', command: result.command };
     return settledAlready(result.command);
   } catch {
@@ -131,9 +133,10 @@ interface OperatorDeskDeps {
   readonly log: Log;
   readonly halts: Halts;
   readonly breaker: Pick<RateBreaker, 'reset'>;
-  readonly steps: CommandSteps;
-  /** The present one. Undefined: this process stands by. */
-  readonly term: () => Term | undefined;
+  /** The term under which the halts of this scope are cleared. Undefined: this process stands by. */
+  readonly termFor: (scope: Halt['scope']) => Term | undefined;
+  /** The present term of a shard, and its steps. Undefined: it is not held here. */
+  readonly handOf: (shard: number) => { readonly term: Term; readonly steps: CommandSteps } | undefined;
   readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
 }
 
@@ -160,10 +163,11 @@ export class OperatorDesk implements OperatorActs {
     return waits ?? this.settleNow(commandId, outcome, word);
   }
 
+  /** Needs no shard: it only forbids, so a process that holds none, or has just lost them, may do it too. */
   async halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    return this.operate('halt', scope, word, async (term) => {
-      const cause = word.ofSomeAccounts ? 'account_operator' : 'operator';
-      return (await this.deps.halts.raise(scope, cause, word, term)) === undefined ? notLeader : undefined;
+    return this.operate('halt', scope, word, async () => {
+      await this.deps.halts.raise(scope, word.ofSomeAccounts ? 'account_operator' : 'operator', word, undefined);
+      return undefined;
     });
   }
 
@@ -199,10 +203,8 @@ export class OperatorDesk implements OperatorActs {
   }
 
   private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
-    const { journal, steps, clock, audit } = this.deps;
-    const term = this.deps.term();
-    if (term === undefined) return { kind: 'declined', ...notLeader };
-    const result = await settleByPerson({ journal, steps, nowMs: () => clock.nowMs() }, commandId, outcome, word, term);
+    const { journal, handOf, clock, audit } = this.deps;
+    const result = await settleByPerson({ journal, handOf, nowMs: () => clock.nowMs() }, commandId, outcome, word);
     if (result.kind === 'settled') {
       const { by: principal, reason, requestId } = word;
       const { accountId } = result.command.request;
@@ -213,7 +215,9 @@ export class OperatorDesk implements OperatorActs {
   }
 
   private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    return this.operate('resume', scope, word, async (term) => {
+    const term = this.deps.termFor(scope);
+    if (term === undefined) return { kind: 'declined', ...notLeader };
+    return this.operate('resume', scope, word, async () => {
       const cleared = await this.deps.halts.clear(scope, word, term);
       if (cleared === 'over') return notLeader;
       if (cleared === 'kept') return haltedForEveryAccount;
@@ -227,12 +231,10 @@ export class OperatorDesk implements OperatorActs {
     action: 'halt' | 'resume',
     scope: Halt['scope'],
     word: OperatorWord,
-    work: (term: Term) => Promise<Omit<Extract<HaltResult, { kind: 'declined' }>, 'kind'> | undefined>,
+    work: () => Promise<Omit<Extract<HaltResult, { kind: 'declined' }>, 'kind'> | undefined>,
   ): Promise<HaltResult> {
-    const term = this.deps.term();
-    if (term === undefined) return { kind: 'declined', ...notLeader };
     try {
-      const objection = await work(term);
+      const objection = await work();
       if (objection !== undefined) return { kind: 'declined', ...objection };
     } catch (err) {
       this.deps.log.warn({ err, action }, 'a halt could not be written');
@@ -248,4 +250,4 @@ export class OperatorDesk implements OperatorActs {
   }
 }
 
-export const notLeader = { code: 'NOT_LEADER', message: 'another process holds the lane' } as const;
+export const notLeader = { code: 'NOT_LEADER', message: 'another process holds the shards' } as const;

@@ -25,7 +25,7 @@ const idsPerQuery = 500;
 
 /**
  * Commands that are not watched and whose order has news: they were settled long ago, or there are too many for memory. Most news is harmless (the order of a
- * place that was answered as rejected); otherwise the order has landed late.
+ * place that was answered as rejected); otherwise the order has landed late. A command of another shard is left to the desk of that.
  *
  * Invariant: each is judged, by the journal's knowledge of it, or the term is over. When more than 1,000 wait, all recent commands are looked up in the journal
  * instead. A command that turns out not to be over stays in memory, if there is room.
@@ -107,7 +107,7 @@ export class OrphanOrders {
     const { journal, book, settling, adopt, clock } = this.deps;
     const known = book.get(commandId);
     const command = known?.command ?? (await journal.find(commandId));
-    if (command === undefined || term.over.aborted) return;
+    if (command === undefined || command.shard !== term.fence.shard || term.over.aborted) return;
     const nowMs = clock.monotonicMs();
     const entry = known ?? (book.room > 0 ? adopt(command) : watchedFrom(command, nowMs, nowMs));
     book.retain(entry);

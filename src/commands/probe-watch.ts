@@ -149,13 +149,14 @@ export class ProbeWatch {
     );
     if (look.complete) await judge(those, { look, by: 'account', calledAtMs });
     this.accounts.delete(key);
-    for (const entry of those) if (this.waits.has(entry)) this.rearm(entry);
+    for (const entry of those) this.rearm(entry);
   }
 
-  /** This read was its probe: the next one counts from now. */
+  /** This read was its probe: the next one counts from now. A probe of its own that is still under way arms it when it ends: two at once would lose one `stop`. */
   private rearm(entry: Watched): void {
-    if (isFollowed(entry.command)) this.arm(entry);
-    else this.forget(entry);
+    const wait = this.waits.get(entry);
+    if (!isFollowed(entry.command)) this.forget(entry);
+    else if (wait !== undefined && !wait.probing) this.arm(entry);
   }
 
   private escalate(entry: Watched, ageMs: number): void {

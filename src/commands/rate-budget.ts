@@ -10,24 +10,34 @@ export interface BucketOptions {
 }
 
 const longestDebtSeconds = 60;
+/** A part is never smaller, so that a process with one shard of very many waits at most five seconds for a token. */
+const leastPart: BucketOptions = { perSecond: 0.2, burst: 2 };
 
 /**
- * A token bucket on the monotonic clock: a step of the wall clock gives nothing and takes nothing.
+ * A token bucket on the monotonic clock: a step of the wall clock gives nothing and takes nothing. `part`: how much of the options it has now, from 0 to 1. It
+ * is asked at each use, so the bucket follows at once.
  *
- * Invariant: within any interval of t seconds at most `burst + perSecond · t` tokens are taken. Tokens that `owe` took beyond that are paid back before the
- * next one is taken.
+ * Invariant: within any interval of t seconds in which the part stays the same, at most `burst + perSecond · t` tokens of that part are taken. Tokens that `owe`
+ * took beyond that are paid back before the next one is taken.
  */
 export class TokenBucket {
   private tokens: number;
   private filledAtMs: number;
   private readonly clock: Clock;
   private readonly options: BucketOptions;
+  private readonly part: () => number;
 
-  constructor(clock: Clock, options: BucketOptions) {
+  constructor(clock: Clock, options: BucketOptions, part: () => number = () => 1) {
     this.clock = clock;
     this.options = options;
+    this.part = part;
     this.tokens = options.burst;
     this.filledAtMs = clock.monotonicMs();
+  }
+
+  /** The most that it holds now. */
+  get burst(): number {
+    return this.partOf('burst');
   }
 
   /** Whole tokens there now. */
@@ -47,26 +57,36 @@ export class TokenBucket {
   /** Takes one even if none is there: the next request waits for it. It waits no longer than a minute, or one huge read would block all others. */
   owe(): void {
     this.fill();
-    this.tokens = Math.max(this.tokens - 1, -longestDebtSeconds * this.options.perSecond);
+    this.tokens = Math.max(this.tokens - 1, this.longestDebt);
   }
 
   /** The token was not needed after all. */
   giveBack(): void {
     this.fill();
-    this.tokens = Math.min(this.options.burst, this.tokens + 1);
+    this.tokens = Math.min(this.burst, this.tokens + 1);
   }
 
   /** Milliseconds until `count` tokens are there; 0 when they are. */
   waitMs(count = 1): number {
     this.fill();
-    return Math.max(0, Math.ceil(((count - this.tokens) / this.options.perSecond) * 1000));
+    return Math.max(0, Math.ceil(((count - this.tokens) / this.partOf('perSecond')) * 1000));
   }
 
   private fill(): void {
     const nowMs = this.clock.monotonicMs();
-    const { perSecond, burst } = this.options;
-    this.tokens = Math.min(burst, this.tokens + ((nowMs - this.filledAtMs) / 1000) * perSecond);
+    const back = ((nowMs - this.filledAtMs) / 1000) * this.partOf('perSecond');
+    // A debt of a larger part does not block a smaller one for longer than a minute.
+    this.tokens = Math.min(this.burst, Math.max(this.longestDebt, this.tokens) + back);
     this.filledAtMs = nowMs;
+  }
+
+  private get longestDebt(): number {
+    return -longestDebtSeconds * this.partOf('perSecond');
+  }
+
+  private partOf(option: keyof BucketOptions): number {
+    const whole = this.options[option];
+    return Math.min(whole, Math.max(leastPart[option], whole * this.part()));
   }
 }
 

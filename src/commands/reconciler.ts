@@ -1,11 +1,12 @@
 import type { FollowedAccounts } from '../connectors/account-access.ts';
 import { type Command, type CommandOutcome, isFinal, isUnresolved } from '../domain/command.ts';
-import type { CommittedBatch, LogRow } from '../domain/committed-batch.ts';
+import type { LogRow } from '../domain/committed-batch.ts';
 import { decodeUpdate } from '../domain/encode-update.ts';
 import { orderKey, type Stream } from '../domain/order.ts';
 import { lastPossibleSendMs } from '../domain/presumed-absent.ts';
 import type { SettlingUpdate } from '../domain/settling.ts';
 import type { Log } from '../observability/log.ts';
+import type { Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { inParallel } from '../runtime/waiting.ts';
@@ -19,6 +20,7 @@ import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
 import { JournalSweep, LandingSweep } from './journal-sweep.ts';
 import { lookAfterRefusal, lookForSuccessor } from './look-at-order.ts';
 import { OrphanOrders } from './orphan-orders.ts';
+import type { ProbeBudget } from './probe-budget.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
 import { countMiss, SettleWatched } from './settle-watched.ts';
 import { isFollowed, type Watched } from './watched.ts';
@@ -30,8 +32,10 @@ interface ReconcilerDeps {
   readonly steps: CommandSteps;
   readonly clock: Clock;
   readonly random: Random;
+  readonly probes: ProbeBudget;
   readonly metrics: ConstructorParameters<typeof AccountReads>[0]['metrics'];
   readonly log: Log;
+  readonly tracing?: Tracing | undefined;
 }
 
 /** Commands judged side by side after one read: each may be a transaction. */
@@ -42,8 +46,8 @@ const longestAgeMs = 365 * 86_400_000;
  * Finds out the outcome of commands: first from the batches that ingest commits; where none bring news, by reads of its own, on a schedule. It never sends
  * anything.
  *
- * States: idle → following (between `begin` and `end`: the lane is ours) → idle.
- * Invariant: every command of the lane that is not final is followed here, or counted as not fitting and taken up as there is room. Verdicts are pure functions
+ * States: idle → following (between `begin` and `end`: the shard is ours) → idle.
+ * Invariant: every command of the shard that is not final is followed here, or counted as not fitting and taken up as there is room. Verdicts are pure functions
  * of the domain over committed data, and written under the fence; a read that failed or was cut short changes nothing.
  */
 export class Reconciler {
@@ -75,7 +79,7 @@ export class Reconciler {
   }
 
   /**
-   * The lane is ours, and its commands are those of `taken`, which the takeover returned. Returns at once: each command is judged as soon as the journal can be
+   * The shard is ours, and its commands are those of `taken`, which the takeover returned. Returns at once: each command is judged as soon as the journal can be
    * read.
    */
   begin(term: Term, taken: readonly Command[]): void {
@@ -102,11 +106,10 @@ export class Reconciler {
     this.sweep.end();
   }
 
-  /** A batch that just committed. Never waits, never fails. For rows that concern no command of ours, only the key is looked at. */
-  followCommitted(batch: CommittedBatch): void {
+  /** A row that was just committed. Never waits, never fails. Where it concerns no command of ours, only the key is looked at. */
+  follow(row: LogRow): void {
     const { term } = this;
-    if (term === undefined) return;
-    for (const row of batch.rows) this.look(row, term);
+    if (term !== undefined) this.look(row, term);
   }
 
   /** Batches were committed that can't be handed over: the journal has them. */

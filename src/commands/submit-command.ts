@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Attributes } from '@opentelemetry/api';
 import type { FollowedAccounts } from '../connectors/account-access.ts';
 import { attemptPrefix, type Command, type CommandRequest } from '../domain/command.ts';
 import { canonicalRequest } from '../domain/command-checks.ts';
@@ -7,25 +8,19 @@ import { type Measure, measurePlace, measureReplace, type Quote, quotedBy } from
 import type { Order } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { TracedSpan, Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { CommandJournal, NewCommand, OpenResult, Term } from '../store/command-journal.ts';
 import { AccountTurns } from './account-turns.ts';
 import { awaitCommand } from './await-command.ts';
-import {
-  anotherLeads,
-  type CheckResult,
-  checkSubmission,
-  type Declined,
-  declined,
-  ending,
-  orderNotFound,
-} from './check-submission.ts';
+import { anotherLeads, type CheckResult, checkSubmission, type Declined, declined, orderNotFound } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
+import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission, SubmitResult } from './commands.ts';
 import type { Halts } from './halts.ts';
-import { UnseenOrders } from './look-at-order.ts';
+import type { UnseenOrders } from './look-at-order.ts';
 import type { Quotes } from './order-entry.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
@@ -37,10 +32,12 @@ interface SubmitDeps {
   readonly accounts: FollowedAccounts;
   readonly quotes: Quotes;
   readonly book: CommandBook;
+  readonly books: CommandBooks;
   readonly halts: Halts;
   readonly budgets: Budgets;
   readonly breaker: RateBreaker;
   readonly sender: SendAttempts;
+  readonly unseen: UnseenOrders;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
@@ -50,13 +47,15 @@ interface SubmitDeps {
   readonly sweepSoon: () => void;
   /** The account sends more than it should: halts it, at once. */
   readonly trip: (accountId: string) => void;
+  readonly tracing?: Tracing | undefined;
 }
 
 /** One term of sending, under which a submission is made. */
 export interface SendingTerm {
   readonly term: Term;
   readonly giveUp: AbortSignal;
-  readonly draining: () => boolean;
+  /** Why nothing more may be begun under it, if so. */
+  readonly stopped: () => Declined | undefined;
 }
 
 type Opened =
@@ -85,7 +84,6 @@ export class SubmitCommand {
   private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
   /** Commands whose attempts are in hand. */
   private readonly inFlight = new Set<Promise<void>>();
-  private readonly unseen: UnseenOrders;
   private readonly deps: SubmitDeps;
   private readonly options: CommandOptions;
 
@@ -93,7 +91,6 @@ export class SubmitCommand {
     this.deps = deps;
     this.options = options;
     this.turns = new AccountTurns({ maxWaiting: options.maxWaitingPerAccount });
-    this.unseen = new UnseenOrders(deps, options);
   }
 
   /** Resolves when nothing is in flight, or the signal aborts. */
@@ -107,12 +104,23 @@ export class SubmitCommand {
 
   /** Never rejects. */
   async submit(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
+    const span = this.deps.tracing?.begin(`command ${submission.request.kind}`, {
+      parent: submission.span,
+      attributes: { ...aboutRequest(submission.request), 'tidemark.request.id': submission.requestId },
+    });
+    if (span === undefined) return this.take(submission, under, pacing);
+    const result = await this.take({ ...submission, span: span.context }, under, pacing);
+    endWith(span, result);
+    return result;
+  }
+
+  private async take(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
     const calledAtMs = this.deps.clock.monotonicMs();
     const { request } = submission;
     let opened = await this.openInTurn(submission, under, pacing);
     // Outside the turn, so that other cancels of the account do not wait for it.
     if (opened.kind === 'unseen' && request.kind === 'cancel')
-      opened = (await this.unseen.objection(request, under.term.over)) ?? (await this.openInTurn(submission, under, pacing));
+      opened = (await this.deps.unseen.objection(request, under.term.over)) ?? (await this.openInTurn(submission, under, pacing));
     return this.answer(opened, submission, calledAtMs);
   }
 
@@ -135,7 +143,7 @@ export class SubmitCommand {
   private async answer(opened: Opened, submission: Submission, calledAtMs: number): Promise<SubmitResult> {
     if (opened.kind === 'declined') return opened;
     if (opened.kind === 'unseen') return orderNotFound;
-    const { clock, book } = this.deps;
+    const { clock } = this.deps;
     const waitMs = submission.waitMs ?? 0;
     let command: Command;
     if (opened.kind === 'opened') {
@@ -145,7 +153,7 @@ export class SubmitCommand {
     const leftMs = waitMs - (clock.monotonicMs() - calledAtMs);
     // A replay of a command that is in hand waits only if the caller asked it to.
     if (leftMs > 0) {
-      const newest = await awaitCommand({ ...this.deps, book }, command.commandId, leftMs);
+      const newest = await awaitCommand(this.deps, command.commandId, leftMs);
       if (newest !== undefined && newest.version >= command.version) command = newest;
     }
     return { kind: 'journaled', command, replayed: opened.kind === 'replayed' };
@@ -159,12 +167,19 @@ export class SubmitCommand {
     pacing: Pacing | undefined,
   ): Promise<Opened> {
     const { request } = submission;
-    const { term, draining } = under;
-    if (draining()) return this.recall(submission, ending);
+    const { term, stopped } = under;
+    const early = stopped();
+    if (early !== undefined) return this.recall(submission, early);
     if (term.over.aborted) return this.recall(submission, anotherLeads);
     try {
       const checked = await checkSubmission(this.deps, this.options, submission, pacing !== undefined);
       if (checked.kind === 'passed') {
+        // From here on it is in flight, which a desk that stops waits for: it must not begin after that.
+        const late = stopped();
+        if (late !== undefined) {
+          if (checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
+          return this.recall(submission, late);
+        }
         const opened = await this.journalIt(submission, checked, { ...under, calledAtMs, pacing });
         if (opened.kind !== 'opened' && checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
         return opened;
@@ -209,7 +224,7 @@ export class SubmitCommand {
     under: SendingTerm & { readonly calledAtMs: number; readonly pacing: Pacing | undefined },
   ): Promise<Opened> {
     const { clock, random, sender, book } = this.deps;
-    const { term, giveUp, draining, calledAtMs, pacing } = under;
+    const { term, giveUp, stopped, calledAtMs, pacing } = under;
     const { principal, idempotencyKey, request, callerRef, supersedes } = submission;
     const atMs = clock.nowMs();
     const attemptId = `${attemptPrefix}${random.uuid()}`;
@@ -228,6 +243,12 @@ export class SubmitCommand {
       atMs,
       attemptId,
     };
+    const { commandId } = command;
+    const journaling = this.deps.tracing?.begin('journal command', {
+      parent: submission.span,
+      attributes: { 'tidemark.command.id': commandId, 'tidemark.attempt.id': attemptId },
+    });
+    if (submission.span !== undefined) this.deps.tracing?.rememberCommand(commandId, submission.span);
     book.opening.add(command.commandId);
     // The socket is connected while the journal writes; the write to it waits for `opened`.
     const opening = this.writeWithin(command, term);
@@ -237,11 +258,13 @@ export class SubmitCommand {
       tell = resolve;
     });
     const deadlineMs = calledAtMs + this.options.deadlineMs;
+    const lastAttempt = () => stopped() !== undefined;
     const sending = sender
-      .run({ request, attemptId, opened, term, deadlineMs, giveUp, lastAttempt: draining, pacing, onAnswered: tell })
+      .run({ request, attemptId, opened, term, deadlineMs, giveUp, lastAttempt, pacing, onAnswered: tell, span: submission.span })
       .finally(() => this.inFlight.delete(sending));
     this.inFlight.add(sending);
     const [result, watched] = await Promise.all([opening, opened]);
+    journaling?.end({ failed: result.kind === 'opened' ? undefined : result.kind });
     book.opening.delete(command.commandId);
     return watched === undefined ? this.notOpened(result, submission) : this.isOpened(watched, answered);
   }
@@ -339,6 +362,20 @@ type Passed = Extract<CheckResult, { kind: 'passed' }>;
 function measureOf(request: CommandRequest, order: Order | undefined, quote?: Quote): Measure | undefined {
   if (request.kind === 'place') return measurePlace(request, quote);
   return request.kind === 'replace' && order !== undefined ? measureReplace(request, order) : undefined;
+}
+
+/** What every span of a command says; the log names the same. */
+function aboutRequest({ kind, stream, accountId }: CommandRequest): Attributes {
+  return { 'tidemark.command.kind': kind, 'tidemark.stream': stream, 'tidemark.account.id': accountId };
+}
+
+function endWith(span: TracedSpan, result: SubmitResult): void {
+  if (result.kind === 'declined') span.set({ 'tidemark.declined': result.code });
+  else {
+    const { commandId, state } = result.command;
+    span.set({ 'tidemark.command.id': commandId, 'tidemark.command.state': state, 'tidemark.replayed': result.replayed });
+  }
+  span.end();
 }
 
 const storeUnavailable = declined(

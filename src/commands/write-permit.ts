@@ -69,7 +69,7 @@ export class WritePermit {
       // It may have committed, or may still do so: that permits nothing.
       return this.refuse('STORE_UNAVAILABLE', 'the database did not say whether the attempt may be sent', true);
     }
-    if (!claimed) return this.refuse('LANE_LOST', 'another process holds the lane');
+    if (!claimed) return this.refuse('LANE_LOST', 'another process holds the shard');
     this.deps.book.adopt(sendingSince(watched.command, attemptId, atMs));
     // Measured from before the commit: a process that was frozen meanwhile must see it.
     if (clock.monotonicMs() - askedAtMs >= this.options.writeWithinMs)

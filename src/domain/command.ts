@@ -87,7 +87,7 @@ export interface Attempt {
   /** 1, 2, 3 … within the command; n + 1 exists only when n is `not_sent` (or was refused for a token that had grown old). */
   readonly number: number;
   readonly state: AttemptState;
-  /** Lane epoch under which it was prepared. */
+  /** Epoch of its shard under which it was prepared. */
   readonly epoch: bigint;
   readonly preparedAtMs: number;
   /** Committed before the one write. */
@@ -127,7 +127,7 @@ export interface Baseline {
 export interface Command {
   /** A UUID. */
   readonly commandId: string;
-  readonly lane: number;
+  readonly shard: number;
   /** The name of the principal that asked. */
   readonly principal: string;
   /** Unique per principal until the command is final and seven days old. */

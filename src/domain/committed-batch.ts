@@ -7,6 +7,8 @@ export interface LogRow {
   /** `<stream>:<orderId>`; for a continuity mark see `continuityKey`. */
   readonly key: string;
   readonly payload: string;
+  /** The account of its order: says which desk follows it. Not known for marks, nor for rows read back from the log. */
+  readonly accountId?: string;
   /**
    * Set for an order that a command of ours placed. Together with `bound` it is also set for an order that only carries the reference of a command, with another
    * account, symbol or side. It is for the reconciler, which would otherwise have to parse every payload. Not known for rows read back from the log.

@@ -1,3 +1,4 @@
+import type { BatchProof } from './batch-proof.ts';
 import type { Fill, Head } from './head.ts';
 import { formatInstant } from './instant.ts';
 import type { Cause, ContinuityMark } from './observation.ts';
@@ -12,6 +13,8 @@ export interface UpdateParts {
   readonly orderJson: string;
   /** Rises only after a restore from backup: consumers keep the highest (generation, revision). */
   readonly generation: number;
+  /** The batch that it is committed with. Left out where the row of the log is gone. */
+  readonly batch?: { readonly lane: number; readonly number: bigint };
   readonly cause: Cause | 'correction';
   /** ISO 8601: the time of the change by the platform's word. */
   readonly occurredAt: string;
@@ -25,7 +28,7 @@ export interface UpdateParts {
  * The payload of one accepted change: the exact text of the log row and of the Kafka record (docs/consuming.md). Versions are strings, as int64 is on every wire.
  */
 export function encodeUpdate(parts: UpdateParts): string {
-  const { head, orderJson, generation, cause, changed, fill } = parts;
+  const { head, orderJson, generation, batch, cause, changed, fill } = parts;
   const { order, revision, sourceVersion } = head;
   const orderId = JSON.stringify(order.orderId);
   // The id's JSON without its quotes continues the text before it.
@@ -33,6 +36,7 @@ export function encodeUpdate(parts: UpdateParts): string {
   text += `,"stream":"${order.stream}","orderId":${orderId},"accountId":${JSON.stringify(order.accountId)},"revision":${revision}`;
   if (sourceVersion !== undefined) text += `,"sourceVersion":"${sourceVersion}"`;
   if (order.sourceEpoch !== undefined) text += `,"sourceEpoch":${order.sourceEpoch}`;
+  if (batch !== undefined) text += `,"lane":${batch.lane},"batch":"${batch.number}"`;
   text += `,"cause":"${cause}","occurredAt":${JSON.stringify(parts.occurredAt)},"observedAt":${JSON.stringify(parts.observedAt)}`;
   text += `,"changed":${changed.length === 0 ? '[]' : `["${changed.join('","')}"]`}`;
   if (fill !== undefined) text += `,"fill":${JSON.stringify(fill)}`;
@@ -77,8 +81,8 @@ export const continuitySchema = 'tidemark.continuity.v1';
 /**
  * The payload of a continuity mark: the exact text of its log row and of the Kafka record. Instants are ISO 8601; `from` and `to` bound the time of possible loss.
  */
-export function encodeContinuity(mark: ContinuityMark): string {
-  const { markId, stream, accountIds, event, atMs, fromMs, toMs, reason } = mark;
+export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): string {
+  const { markId, stream, accountIds, event, atMs, fromMs, toMs, reason, ordersRead, ordersRepaired, repairedOrderIds } = mark;
   return JSON.stringify({
     eventId: markId,
     schema: continuitySchema,
@@ -89,6 +93,11 @@ export function encodeContinuity(mark: ContinuityMark): string {
     ...(fromMs === undefined ? undefined : { from: formatInstant(fromMs) }),
     ...(toMs === undefined ? undefined : { to: formatInstant(toMs) }),
     ...(reason === undefined ? undefined : { reason }),
+    // `JSON.stringify` leaves out what is undefined.
+    ordersRead,
+    ordersRepaired,
+    repairedOrderIds,
+    ...(proof && { proof: { ...proof, after: proof.after.toString(), upTo: proof.upTo.toString() } }),
   });
 }
 

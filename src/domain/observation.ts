@@ -68,6 +68,10 @@ export interface ContinuityMark {
   readonly fromMs?: number;
   readonly toMs?: number;
   readonly reason?: string;
+  /** Of `resynchronised`: how many orders the read showed, how many of them it changed, and the first of those. */
+  readonly ordersRead?: number;
+  readonly ordersRepaired?: number;
+  readonly repairedOrderIds?: readonly string[];
 }
 
 export type IngestItem = Observation | Unreadable | ContinuityMark;

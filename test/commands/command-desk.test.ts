@@ -138,7 +138,7 @@ describe('the one write', () => {
     const rig = await CommandRig.leading();
     const next = new CommandRig({}, rig);
     rig.journal.hook = async (operation, transact) => {
-      if (operation === 'markSending') await next.desk.begin({ epoch: 2n });
+      if (operation === 'markSending') await next.desk.begin({ shard: 0, epoch: 2n });
       return transact();
     };
     const result = await rig.submit(placeEquity);
@@ -405,7 +405,7 @@ describe('an answer', () => {
     rig.entry.scripts.push({ result: accepted, answerMs: 1_000 });
     const asked = rig.desk.submit(rig.submission(placeEquity));
     await rig.clock.advance(100);
-    await rig.desk.end();
+    rig.desk.endAll();
     const next = await CommandRig.leading({}, rig);
     next.probes.answer = () => failedLook('x');
     const result = await rig.during(asked);

@@ -43,7 +43,7 @@ describe('the figures of commands', () => {
     rig.entry.scripts.push({ result: unknown });
     await rig.send(placeEquity);
     await rig.clock.advance(6_000);
-    await rig.desk.end();
+    rig.desk.endAll();
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
   });
 

@@ -106,7 +106,7 @@ describe('whatever comes first', () => {
         let begun = false;
         while (!begun)
           begun = await rig.during(
-            next.desk.begin({ epoch: 2n }).then(
+            next.desk.begin({ shard: 0, epoch: 2n }).then(
               () => true,
               () => false,
             ),

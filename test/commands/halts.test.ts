@@ -68,7 +68,7 @@ describe('unresolved commands', () => {
     for (const qty of [1, 2, 3]) await doubtful(rig, qty);
     await rig.during(rig.desk.operator.resume(account, word));
     await rig.clock.advance(100);
-    await rig.desk.end();
+    rig.desk.endAll();
     const next = await CommandRig.leading({}, rig);
     expect(next.desk.operator.halts()).toEqual([]);
     await doubtful(next, 4);
@@ -123,7 +123,7 @@ describe('an operator', () => {
       kind: 'done',
       halts: [{ cause: 'operator', by: 'olga' }],
     });
-    await rig.desk.end();
+    rig.desk.endAll();
     const next = await CommandRig.leading({}, rig);
     expect(await next.declined(placeEquity)).toBe('PLACING_HALTED');
     expect(await next.during(next.desk.operator.resume(service, word))).toEqual({ kind: 'done', halts: [] });
@@ -171,8 +171,30 @@ describe('an operator', () => {
     await standby.desk.start();
     await standby.clock.advance(10);
     expect(standby.desk.operator.halts()).toHaveLength(1);
-    expect(await standby.desk.operator.halt(service, word)).toMatchObject({ code: 'NOT_LEADER' });
     await standby.desk.drain(new AbortController().signal);
+  });
+
+  it('halts all processes at any of them, also at one that holds nothing, and resumes at one that holds something', async () => {
+    const shardOf = (accountId: string) => (accountId === placeEquity.accountId ? 1 : 2);
+    const rig = await CommandRig.leading({ shards: [1], shardOf });
+    const second = await CommandRig.leading({ shards: [2], shardOf }, rig);
+    const none = new CommandRig({ shardOf }, rig);
+    for (const { desk } of [rig, second, none]) await desk.start();
+    const ofSecond = { ...placeEquity, accountId: 'acct-2' };
+    const places = async () => [await rig.submit(placeEquity), await second.submit(ofSecond)].map(({ kind }) => kind);
+    expect(await places()).toEqual(['journaled', 'journaled']);
+
+    expect(await rig.during(none.desk.operator.halt(service, word))).toMatchObject({ kind: 'done', halts: [{ by: word.by }] });
+    await rig.clock.advance(1_100);
+    for (const outcome of [await rig.submit(placeEquity), await second.submit(ofSecond)])
+      expect(outcome).toMatchObject({ kind: 'declined', code: 'PLACING_HALTED' });
+
+    expect(await none.desk.operator.resume(service, word)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
+    expect(await rig.during(second.desk.operator.resume(service, word))).toMatchObject({ kind: 'done', halts: [] });
+    await rig.clock.advance(1_100);
+    expect(await places()).toEqual(['journaled', 'journaled']);
+    expect(none.desk.operator.halts()).toEqual([]);
+    for (const { desk } of [rig, second, none]) await desk.drain(new AbortController().signal);
   });
 
   it.each(['applied', 'rejected', 'not_sent', 'moot'] as const)(

@@ -94,7 +94,7 @@ describe('never', () => {
     const { commandId } = await rig.send(placeEquity);
     for (let i = 0; i < 100; i += 1) {
       await rig.clock.advance(1_000);
-      await rig.desk.end();
+      rig.desk.endAll();
       rig = await CommandRig.leading({}, rig);
     }
     expect(rig.state(commandId)).toBe('unknown');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nextProbe } from '../../src/commands/probe-watch.ts';
 import { RateBreaker } from '../../src/commands/rate-breaker.ts';
-import { RateBudget } from '../../src/commands/rate-budget.ts';
+import { RateBudget, TokenBucket } from '../../src/commands/rate-budget.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const gaps = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 200 });
@@ -46,6 +46,44 @@ describe('the rate budget', () => {
     await clock.advance(1);
     expect(budget.take('a')).toBeUndefined();
     expect(budget.take('b')).toBeUndefined();
+  });
+});
+
+describe('a bucket that several processes share', () => {
+  const whole = { perSecond: 5, burst: 20 };
+
+  it('gives them no more than the whole together, and the least where a part is very small', async () => {
+    await fc.assert(
+      fc.asyncProperty(gaps, fc.array(fc.integer({ min: 0, max: 16 }), { minLength: 1, maxLength: 6 }), async (waits, held) => {
+        const clock = new VirtualClock();
+        const all = held.reduce((sum, each) => sum + each, 0) || 1;
+        const buckets = held.map((each) => new TokenBucket(clock, whole, () => each / all));
+        const taken: number[] = [];
+        for (const wait of waits) {
+          await clock.advance(wait);
+          for (const bucket of buckets) while (bucket.take()) taken.push(clock.monotonicMs());
+        }
+        const least = held.length * (2 + 0.2 * 5);
+        expect(busiest(taken, 5_000)).toBeLessThanOrEqual(whole.burst + whole.perSecond * 5 + least);
+        for (const bucket of buckets) expect(bucket.waitMs()).toBeLessThanOrEqual(5_000);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('follows a part that changes at once, and keeps no debt of the larger one', async () => {
+    const clock = new VirtualClock();
+    let part = 1;
+    const bucket = new TokenBucket(clock, whole, () => part);
+    expect(bucket.remaining).toBe(20);
+    part = 0.25;
+    expect(bucket.remaining).toBe(5);
+    part = 1;
+    await clock.advance(1_000);
+    expect(bucket.remaining).toBe(10);
+    for (let i = 0; i < 1_000; i += 1) bucket.owe();
+    part = 0.25;
+    expect(bucket.waitMs()).toBeLessThanOrEqual(61_000);
   });
 });
 

@@ -219,7 +219,7 @@ describe('presumed absent', () => {
     await rig.clock.advance(30_000);
     const { misses } = rig.command(id);
     expect(misses).toBeGreaterThan(3);
-    await rig.desk.end();
+    rig.desk.endAll();
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(30_000);
     expect(rig.command(id).misses).toBeGreaterThan(misses);
@@ -505,7 +505,7 @@ describe('a takeover', () => {
   it('finds the order that appeared while nobody held the lane', async () => {
     const rig = await CommandRig.leading();
     const id = await unknownPlace(rig);
-    await rig.desk.end();
+    rig.desk.endAll();
     rig.commit(rig.landed(id), { commandId: id, handed: false });
     await CommandRig.leading({}, rig);
     await rig.clock.advance(10);
@@ -518,7 +518,7 @@ describe('a takeover', () => {
     rig.entry.scripts.push({ result: accepted, answerMs: 60_000 });
     void rig.desk.submit(rig.submission(replaceWorking));
     await rig.clock.advance(100);
-    await rig.desk.end();
+    rig.desk.endAll();
     rig.commit({ ...workingOrder, pendingAction: 'replace' });
     rig.commit({ ...workingOrder, price: '0.5', working: { quantity: '10', price: '0.5' } });
     rig.commit({ ...workingOrder, status: 'filled', price: '0.5', working: { quantity: '10', price: '0.5' }, cumQty: '10' });
@@ -543,7 +543,7 @@ describe('a takeover', () => {
     const rig = await CommandRig.leading({ haltAt: { account: 100, service: 100 } });
     for (const qty of ['1', '2', '3', '4'])
       await unknownPlace(rig, { ...placeEquity, terms: { ...placeEquity.terms, qty } } as unknown as typeof placeEquity);
-    await rig.desk.end();
+    rig.desk.endAll();
     const next = await CommandRig.leading({ maxWatched: 2, haltAt: { account: 100, service: 100 } }, rig);
     expect(await next.declined(placePrediction)).toBe('RATE_LIMITED');
     for (const id of rig.journal.commands.keys()) rig.commit(rig.landed(id), { commandId: id, handed: false });

@@ -1,0 +1,12 @@
+import { javaPartition } from './java-partition.ts';
+
+/** How many shards a new database gets. */
+export const defaultShardCount = 16;
+
+/** Every process reads all of them twice a second (docs/scaling.md). */
+export const maxShardCount = 4096;
+
+/** The shard of an account, 0 to count - 1: the same in every process, for as long as the database keeps its count. */
+export function shardOf(accountId: string, count: number): number {
+  return javaPartition(accountId, count);
+}

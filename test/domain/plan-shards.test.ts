@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { planShards } from '../../src/domain/plan-shards.ts';
+
+const options = { settledMs: 10_000 };
+
+/** `lanes`: the holder of each shard. */
+const seatsOf = (lanes: readonly (number | undefined)[]) => lanes.map((lane, shard) => ({ shard, lane, pinned: false }));
+/** Shards of these holders, all of them pinned. */
+const pinned = (lanes: readonly (number | undefined)[]) => seatsOf(lanes).map((seat) => ({ ...seat, pinned: true }));
+const member = (lane: number, weight = 1, livedMs = 60_000) => ({ lane, weight, livedMs });
+
+describe('the plan of a process', () => {
+  it('alone is to take every free shard', () => {
+    expect(planShards(3, [member(3, 1, 0)], seatsOf([undefined, 3, undefined]), options)).toEqual({
+      take: [0, 2],
+      give: undefined,
+    });
+  });
+
+  it('leaves what a lane without a live process holds', () => {
+    expect(planShards(3, [member(3)], seatsOf([8, 3, undefined]), options)).toEqual({ take: [2], give: undefined });
+  });
+
+  it('that is not among the members that it sees is to do nothing', () => {
+    expect(planShards(3, [member(4)], seatsOf([undefined, 3]), options)).toEqual({ take: [], give: undefined });
+  });
+
+  it('reaches for other free shards than the others do, each for its part by weight', () => {
+    const members = [member(0, 1), member(1, 2), member(2, 1)];
+    const free = seatsOf(Array.from({ length: 8 }, () => undefined));
+    expect(members.map(({ lane }) => planShards(lane, members, free, options).take)).toEqual([
+      [4, 5],
+      [0, 1, 2, 3],
+      [6, 7],
+    ]);
+  });
+
+  it('gives one above its part, once the other has lived for a while', () => {
+    const seats = seatsOf([0, 0, 0, 0]);
+    expect(planShards(0, [member(0), member(1, 1, 9_999)], seats, options).give).toBeUndefined();
+    expect(planShards(0, [member(0), member(1, 1, 10_000)], seats, options).give).toBe(3);
+  });
+
+  it('gives no second one while the first is not taken', () => {
+    expect(planShards(0, [member(0), member(1)], seatsOf([0, 0, 0, undefined]), options).give).toBeUndefined();
+  });
+
+  it('gives one of three when the other two have one each, and keeps two', () => {
+    const members = [member(0), member(1), member(2)];
+    expect(planShards(0, members, seatsOf([0, 0, 0, 1]), options).give).toBe(2);
+    expect(planShards(0, members, seatsOf([0, 0, 2, 1]), options).give).toBeUndefined();
+  });
+
+  it('of weight 0 takes nothing and gives one after the other, to a member that has just come as well', () => {
+    const members = [member(0, 0), member(1, 1, 0)];
+    expect(planShards(0, members, seatsOf([0, 0, undefined, 1]), options)).toEqual({ take: [], give: 1 });
+  });
+
+  it('of weight 0 keeps what it has while nobody wants it', () => {
+    expect(planShards(0, [member(0, 0), member(1, 0)], seatsOf([0, 0, undefined]), options)).toEqual({
+      take: [],
+      give: undefined,
+    });
+  });
+
+  it('gives no pinned shard for balance, and the highest of the others', () => {
+    const seats = [...seatsOf([0, 0]), ...pinned([0, 0]).map((seat) => ({ ...seat, shard: seat.shard + 2 }))];
+    expect(planShards(0, [member(0), member(1)], seats, options).give).toBe(1);
+    expect(planShards(0, [member(0), member(1)], pinned([0, 0, 0, 0]), options).give).toBeUndefined();
+  });
+
+  it('of weight 0 gives its pinned shards too', () => {
+    expect(planShards(0, [member(0, 0), member(1)], pinned([0, 0]), options).give).toBe(1);
+  });
+
+  it('shares with the others what one does not hold by pins', () => {
+    const seats = [
+      ...pinned(Array.from({ length: 10 }, () => 0)),
+      ...seatsOf([1, 1, 1, 1, 1, 2]).map((seat) => ({ ...seat, shard: seat.shard + 10 })),
+    ];
+    const members = [member(0), member(1), member(2)];
+    const plans = members.map(({ lane }) => planShards(lane, members, seats, options));
+    expect(plans).toEqual([
+      { take: [], give: undefined },
+      { take: [], give: 14 },
+      { take: [], give: undefined },
+    ]);
+  });
+
+  it('of weight 0 takes free shards where none has a weight and it is only unfit, and nobody gives', () => {
+    const [drained, unfit, heavy] = [member(0, 0), { ...member(1, 0), spareWeight: 1 }, { ...member(2, 0), spareWeight: 2 }];
+    const members = [drained, unfit, heavy];
+    const seats = seatsOf([0, 0, 0, 1, undefined, undefined, undefined]);
+    expect(members.map(({ lane }) => planShards(lane, members, seats, options))).toEqual([
+      { take: [], give: undefined },
+      { take: [6], give: undefined },
+      { take: [4, 5], give: undefined },
+    ]);
+    expect(planShards(1, [...members, member(3)], seats, options)).toEqual({ take: [], give: 3 });
+  });
+});
