@@ -1,4 +1,2 @@
-import { defineConfig } from 'drizzle-kit';
-
 // Only for `npm run db:generate`: what a migration does to a database is decided in src/store/migrate.ts.
-export default defineConfig({ dialect: 'postgresql', schema: './src/store/schema', out: './drizzle' });
+export default { dialect: 'postgresql', schema: './src/store/schema', out: './drizzle' };

@@ -13,7 +13,24 @@ CREATE TABLE public.lanes (
   holder text,
   epoch bigint NOT NULL,
   renewed_at timestamptz NOT NULL,
-  generation integer DEFAULT 1 NOT NULL
+  generation integer DEFAULT 1 NOT NULL,
+  held_since timestamptz DEFAULT now() NOT NULL,
+  drained boolean DEFAULT false NOT NULL,
+  address text,
+  weight double precision DEFAULT 0 NOT NULL,
+  version text,
+  draining boolean DEFAULT false NOT NULL,
+  trouble text,
+  unfit boolean DEFAULT false NOT NULL
+);
+
+-- `lane` is no foreign key: its check would share a lock on the lane's row with a batch, and `xmax` would then be no transaction (src/store/read-stream.ts).
+CREATE TABLE public.shards (
+  shard integer PRIMARY KEY,
+  lane integer,
+  epoch bigint DEFAULT 0 NOT NULL,
+  pinned boolean DEFAULT false NOT NULL,
+  since timestamptz DEFAULT now() NOT NULL
 );
 
 -- The number of each lane's last committed batch, in one row; none before the first. The number is in the key, because each batch makes a new version of the row, and
@@ -108,6 +125,19 @@ CREATE TABLE public.relay_positions (
   saved_at timestamptz DEFAULT now() NOT NULL,
   CONSTRAINT relay_positions_lane_cursor_pk PRIMARY KEY (lane, cursor)
 );
+
+-- Those of the lanes that have rows above the lower of their relay's positions, which Kafka may lack. Each process asks this once a second for all lanes without a holder,
+-- so one statement asks for all: to begin one costs 0.3 ms beside 20 partitions. Without sequential scans: a plan made while a partition was empty would read all of it later.
+CREATE FUNCTION public.unpublished_lanes(p_lanes integer[]) RETURNS SETOF integer
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+  RETURN QUERY SELECT l.lane FROM unnest(p_lanes) AS l(lane)
+  CROSS JOIN LATERAL (
+    SELECT min(coalesce(r.seq, 0)) AS seq FROM (VALUES ('log'), ('state')) AS c(cursor)
+    LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor) AS passed
+  CROSS JOIN LATERAL (SELECT FROM public.order_updates u WHERE u.lane = l.lane AND u.seq > passed.seq ORDER BY u.seq LIMIT 1) AS above;
+END
+$$;
 
 CREATE TABLE public.quarantine (
   id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
@@ -397,7 +427,7 @@ CREATE INDEX repair_requests_by_row ON public.repair_requests (quarantine_id) WH
 
 CREATE TABLE public.commands (
   command_id uuid PRIMARY KEY,
-  lane integer NOT NULL,
+  shard integer NOT NULL,
   principal text NOT NULL,
   idempotency_key text NOT NULL,
   key_held boolean DEFAULT true NOT NULL,
@@ -446,7 +476,7 @@ CREATE INDEX commands_not_final ON public.commands (account_id, created_at) WHER
 CREATE INDEX commands_key_held ON public.commands (created_at) WHERE key_held;
 CREATE INDEX commands_settled ON public.commands (settled_at) WHERE settled_at is not null;
 CREATE INDEX commands_of_order ON public.commands (stream, order_id) WHERE kind <> 'place';
-CREATE INDEX commands_came_to_nothing ON public.commands (command_id) WHERE kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied');
+CREATE INDEX commands_came_to_nothing ON public.commands (shard, command_id) WHERE kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied');
 
 CREATE TABLE public.attempts (
   attempt_id text PRIMARY KEY,
@@ -503,7 +533,7 @@ CREATE TABLE public.event_floor (
 );
 
 CREATE TABLE public.command_fence (
-  lane integer PRIMARY KEY,
+  shard integer PRIMARY KEY,
   epoch bigint NOT NULL
 );
 
@@ -524,7 +554,7 @@ CREATE FUNCTION public.command_json(c public.commands) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN json_build_object(
-    'commandId', c.command_id, 'lane', c.lane, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
     -- Only for an order of the same account: a cancel may name any order, and its answer must not show those of others.
     'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
@@ -540,10 +570,10 @@ END
 $$;
 
 -- True: the journal is this holder's until the end of the transaction. Equal, not "at least": a holder writes only after it has swept.
-CREATE FUNCTION public.hold_command_fence(p_lane integer, p_epoch bigint) RETURNS boolean
+CREATE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  PERFORM FROM public.command_fence f WHERE f.lane = p_lane AND f.epoch = p_epoch FOR SHARE;
+  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch FOR SHARE;
   RETURN FOUND;
 END
 $$;
@@ -870,7 +900,7 @@ $$;
 
 -- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (store/command-journal.ts) with place terms' symbol and side.
 -- If many come with one key at once, one inserts, and the others wait at the unique index and find it.
-CREATE FUNCTION public.open_command(p_lane integer, p_epoch bigint, p json) RETURNS json
+CREATE FUNCTION public.open_command(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v public.commands;
@@ -880,7 +910,7 @@ DECLARE
   v_prior public.commands;
   v_breach json;
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
   END IF;
   LOOP
@@ -926,9 +956,9 @@ BEGIN
       END IF;
     END IF;
 
-    INSERT INTO public.commands (command_id, lane, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
+    INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
       supersedes, state, version, order_id, reason, baseline, exposure, deadline_at, created_at, updated_at, settled_at)
-    VALUES (v_id, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
+    VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
       p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
       p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
@@ -945,13 +975,13 @@ BEGIN
 END
 $$;
 
--- PREPARED → SENDING. False: another process holds the lane now, or the attempt is not prepared any more; nothing was written.
-CREATE FUNCTION public.mark_sending(p_lane integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision) RETURNS boolean
+-- PREPARED → SENDING. False: another process holds the shard now, or the attempt is not prepared any more; nothing was written.
+CREATE FUNCTION public.mark_sending(p_shard integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_command_id uuid;
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN false;
   END IF;
   -- One table in each statement, by its key: the plan of a join, made while the tables were empty, would be kept.
@@ -972,7 +1002,7 @@ END
 $$;
 
 -- One step by compare-and-set on the version (and on the attempt's state, which `mark_sending` changes without a version). `p` is a CommandStep.
-CREATE FUNCTION public.step_command(p_lane integer, p_epoch bigint, p json) RETURNS json
+CREATE FUNCTION public.step_command(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v public.commands;
@@ -981,10 +1011,10 @@ DECLARE
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
   v_attempt json := p -> 'attempt';
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
   END IF;
-  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND lane = p_lane FOR NO KEY UPDATE;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
   END IF;
@@ -1021,16 +1051,16 @@ END
 $$;
 
 -- Under the fence, and only while the command is unknown at the version that the read was judged by. Returns as `step_command` does.
-CREATE FUNCTION public.note_miss(p_lane integer, p_epoch bigint, p json) RETURNS json
+CREATE FUNCTION public.note_miss(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v public.commands;
   v_id uuid := p ->> 'commandId';
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
   END IF;
-  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND lane = p_lane FOR NO KEY UPDATE;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
   END IF;
@@ -1046,7 +1076,7 @@ $$;
 -- Raises the fence, which waits for every journal transaction of the former holder and shuts out the later ones. Then sweeps the attempts that it left: one that was
 -- SENDING may have been written, one that was PREPARED was not. Returns how many commands it swept: those that were under way, so a few hundred at most.
 -- Called again under the same epoch it sweeps nothing that this epoch prepared.
-CREATE FUNCTION public.take_over_commands(p_lane integer, p_epoch bigint, p_at_ms double precision) RETURNS integer
+CREATE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v public.commands;
@@ -1056,15 +1086,15 @@ DECLARE
   v_at timestamptz := public.ms_to_time(p_at_ms);
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
-  INSERT INTO public.command_fence AS f (lane, epoch) VALUES (p_lane, p_epoch)
-  ON CONFLICT (lane) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
+  INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
+  ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'lane % was taken over by a later holder than epoch %', p_lane, p_epoch USING ERRCODE = 'TM011';
+    RAISE EXCEPTION 'shard % was taken over by a later holder than epoch %', p_shard, p_epoch USING ERRCODE = 'TM011';
   END IF;
 
   FOR v IN
     SELECT * FROM public.commands c
-    WHERE c.lane = p_lane AND c.command_id IN (
+    WHERE c.shard = p_shard AND c.command_id IN (
       SELECT command_id FROM public.attempts WHERE state IN ('prepared', 'sending') AND epoch < p_epoch
       UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
     ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
@@ -1097,7 +1127,7 @@ $$;
 -- The orders that a cancel-all is about, under its key: asked again, it is about these orders and no others. In force until `ended_at`.
 CREATE TABLE public.cancel_alls (
   cancel_all_id uuid PRIMARY KEY,
-  lane integer NOT NULL,
+  shard integer NOT NULL,
   principal text NOT NULL,
   idempotency_key text NOT NULL,
   key_held boolean DEFAULT true NOT NULL,
@@ -1114,9 +1144,9 @@ CREATE TABLE public.cancel_alls (
   CONSTRAINT cancel_alls_on_landing CHECK (on_landing in ('cancel', 'leave'))
 );
 
-CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls (lane, principal, idempotency_key) WHERE key_held;
+CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls (shard, principal, idempotency_key) WHERE key_held;
 CREATE INDEX cancel_alls_key_held ON public.cancel_alls (created_at) WHERE key_held;
-CREATE INDEX cancel_alls_in_force ON public.cancel_alls (lane, created_at) WHERE ended_at is null;
+CREATE INDEX cancel_alls_in_force ON public.cancel_alls (shard, created_at) WHERE ended_at is null;
 
 -- Like the key of a command, that of a cancel-all is held until it has ended and all its cancels are final, and seven days at least.
 CREATE FUNCTION public.cancel_all_holds_key(c public.cancel_alls, p_at timestamptz) RETURNS boolean
@@ -1129,17 +1159,17 @@ END
 $$;
 
 -- Writes a cancel-all with its list, or returns the one that has the key already. `p` is a NewCancelAll (store/command-journal.ts).
-CREATE FUNCTION public.open_cancel_all(p_lane integer, p_epoch bigint, p json) RETURNS json
+CREATE FUNCTION public.open_cancel_all(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v public.cancel_alls;
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
   END IF;
   LOOP
-    SELECT * INTO v FROM public.cancel_alls WHERE lane = p_lane AND principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    SELECT * INTO v FROM public.cancel_alls WHERE shard = p_shard AND principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
       IF public.cancel_all_holds_key(v, v_at) THEN
         IF v.request_hash = p ->> 'requestHash' THEN
@@ -1149,11 +1179,11 @@ BEGIN
       END IF;
       UPDATE public.cancel_alls SET key_held = false WHERE cancel_all_id = v.cancel_all_id AND key_held;
     END IF;
-    INSERT INTO public.cancel_alls (cancel_all_id, lane, principal, idempotency_key, request_hash, selection, reason, on_landing, orders, places, unread,
+    INSERT INTO public.cancel_alls (cancel_all_id, shard, principal, idempotency_key, request_hash, selection, reason, on_landing, orders, places, unread,
       declined, created_at)
-    VALUES ((p ->> 'cancelAllId')::uuid, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'selection', p ->> 'reason',
+    VALUES ((p ->> 'cancelAllId')::uuid, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'selection', p ->> 'reason',
       p ->> 'onLanding', p -> 'orders', p -> 'places', p -> 'unread', p -> 'declined', v_at)
-    ON CONFLICT (lane, principal, idempotency_key) WHERE key_held DO NOTHING
+    ON CONFLICT (shard, principal, idempotency_key) WHERE key_held DO NOTHING
     RETURNING * INTO v;
     EXIT WHEN FOUND;
   END LOOP;
@@ -1171,10 +1201,10 @@ END
 $$;
 
 -- Ends it, once only. False: fenced.
-CREATE FUNCTION public.end_cancel_all(p_lane integer, p_epoch bigint, p_cancel_all_id uuid, p_at_ms double precision) RETURNS boolean
+CREATE FUNCTION public.end_cancel_all(p_shard integer, p_epoch bigint, p_cancel_all_id uuid, p_at_ms double precision) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN false;
   END IF;
   UPDATE public.cancel_alls SET ended_at = public.ms_to_time(p_at_ms) WHERE cancel_all_id = p_cancel_all_id AND ended_at IS NULL;
@@ -1184,49 +1214,49 @@ $$;
 
 -- ----- Dead man's switch -----
 
--- One timer for each principal and account of a lane. When it has run out and was not ended, the holder of the lane cancels the account's orders. Only the database's
+-- One timer for each principal and account of a shard. When it has run out and was not ended, the holder of the shard cancels the account's orders. Only the database's
 -- clock counts, so it does not matter which process is asked.
 CREATE TABLE public.cancel_timers (
-  lane integer NOT NULL,
+  shard integer NOT NULL,
   principal text NOT NULL,
   account_id text NOT NULL,
   timer_id uuid NOT NULL,
   fires_at timestamptz NOT NULL,
   ended_at timestamptz,
-  CONSTRAINT cancel_timers_pk PRIMARY KEY (lane, principal, account_id),
+  CONSTRAINT cancel_timers_pk PRIMARY KEY (shard, principal, account_id),
   CONSTRAINT cancel_timers_account CHECK (account_id <> '')
 );
 
 -- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. Returns when they run out, in milliseconds; null: fenced.
-CREATE FUNCTION public.set_cancel_timers(p_lane integer, p_epoch bigint, p json) RETURNS bigint
+CREATE FUNCTION public.set_cancel_timers(p_shard integer, p_epoch bigint, p json) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_after double precision := (p ->> 'afterMs')::double precision;
   v_fires timestamptz := clock_timestamp() + v_after * interval '1 millisecond';
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN NULL;
   END IF;
   IF v_after = 0 THEN
     UPDATE public.cancel_timers t SET ended_at = clock_timestamp() FROM json_array_elements(p -> 'timers') e
-    WHERE t.lane = p_lane AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL;
+    WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL;
   ELSE
-    INSERT INTO public.cancel_timers (lane, principal, account_id, timer_id, fires_at)
-    SELECT p_lane, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
-    ON CONFLICT (lane, principal, account_id) DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL;
+    INSERT INTO public.cancel_timers (shard, principal, account_id, timer_id, fires_at)
+    SELECT p_shard, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
+    ON CONFLICT (shard, principal, account_id) DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL;
   END IF;
   RETURN public.time_to_ms(v_fires);
 END
 $$;
 
 -- Ends a timer that has fired, with its cancel-all written down. No effect where it was renewed since; false: fenced.
-CREATE FUNCTION public.end_cancel_timer(p_lane integer, p_epoch bigint, p_timer_id uuid) RETURNS boolean
+CREATE FUNCTION public.end_cancel_timer(p_shard integer, p_epoch bigint, p_timer_id uuid) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN false;
   END IF;
-  UPDATE public.cancel_timers SET ended_at = clock_timestamp() WHERE lane = p_lane AND timer_id = p_timer_id AND ended_at IS NULL;
+  UPDATE public.cancel_timers SET ended_at = clock_timestamp() WHERE shard = p_shard AND timer_id = p_timer_id AND ended_at IS NULL;
   RETURN true;
 END
 $$;
@@ -1272,11 +1302,11 @@ $$;
 CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.record_halt_event();
 
 -- Adds a halt unless an active one has the same scope and cause. Returns the active one, either way; null: fenced.
-CREATE FUNCTION public.raise_halt(p_lane integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
+CREATE FUNCTION public.raise_halt(p_shard integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
 RETURNS SETOF public.halts
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN;
   END IF;
   LOOP
@@ -1293,13 +1323,13 @@ $$;
 -- Clears the active halts of the scope. Returns their number; null: fenced; -1: none was cleared, since one of them was raised by an operator for every account, and the
 -- token that asks names only some accounts (`p_of_some`).
 CREATE FUNCTION public.clear_halts(
-  p_lane integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean
+  p_shard integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean
 ) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_rows integer;
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN NULL;
   END IF;
   IF p_of_some AND EXISTS (SELECT FROM public.halts WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND cause = 'operator') THEN
@@ -1417,21 +1447,34 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
       WHERE l.stream = u.stream AND l.order_id = u.order_id AND l.revision = u.revision AND l.payload <> u.payload))
 $$;
 
--- Begins a generation where the database lacks commits that a process saw, or that the newest updates on Kafka show (null: not asked). In one transaction and once: a second
+-- How many of these batches, each of which Kafka has a mark of (p_batches: lane, generation and number), this database lacks. Marks of order updates alone would
+-- not do: where the lost commits brought no update, their numbers would be given again, and proofs at consumers would show a hole that there is not.
+CREATE FUNCTION public.count_lacking_batches(p_batches json) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT count(*)
+  FROM json_to_recordset(p_batches) AS b(lane integer, generation integer, batch bigint)
+  CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
+  WHERE b.generation > now.generation OR b.generation = now.generation AND coalesce(public.lane_batch(b.lane), 0) < b.batch
+$$;
+
+-- Begins a generation where the database lacks commits that a process saw, or that the newest updates and marks on Kafka show (null: not asked). In one transaction and once: a second
 -- process that notices finds it done. Returns the new generation; null: nothing is missing.
 CREATE FUNCTION public.notice_loss(p_lane integer, p_seen json,
-  u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_halt_id text, p_by text) RETURNS integer
+  u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_batches json, p_halt_id text, p_by text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
     IF NOT public.lacks_commits(p_lane, p_seen)
-      AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0 THEN
+      AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0
+      AND public.count_lacking_batches(p_batches) = 0 THEN
       RETURN NULL;
     END IF;
     PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
   END LOOP;
-  RETURN (SELECT g.generation FROM public.begin_generation(p_lane, (SELECT max(u) + 1 FROM unnest(u_generation) AS u), p_halt_id, 'commits_lost',
+  RETURN (SELECT g.generation FROM public.begin_generation(p_lane,
+    greatest((SELECT max(u) FROM unnest(u_generation) AS u), (SELECT max(b.generation) FROM json_to_recordset(p_batches) AS b(generation integer))) + 1,
+    p_halt_id, 'commits_lost',
     'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g);
 END
 $$;
@@ -1456,10 +1499,10 @@ BEGIN
     END IF;
     RETURN NEW;
   END IF;
-  IF (OLD.command_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
+  IF (OLD.command_id, OLD.shard, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
       OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.exposure, OLD.deadline_at, OLD.created_at)
     IS DISTINCT FROM
-     (NEW.command_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
+     (NEW.command_id, NEW.shard, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
       NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.exposure, NEW.deadline_at, NEW.created_at)
   THEN
     RAISE EXCEPTION 'what command % asks for never changes', OLD.command_id USING ERRCODE = 'TM010';
@@ -1577,10 +1620,10 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF NEW.key_held AND NOT OLD.key_held OR OLD.ended_at IS NOT NULL AND OLD.ended_at IS DISTINCT FROM NEW.ended_at OR
     (OLD.key_held, OLD.ended_at) IS NOT DISTINCT FROM (NEW.key_held, NEW.ended_at) OR
-    (OLD.cancel_all_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.selection::text, OLD.reason, OLD.on_landing, OLD.orders::text,
+    (OLD.cancel_all_id, OLD.shard, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.selection::text, OLD.reason, OLD.on_landing, OLD.orders::text,
       OLD.places::text, OLD.unread::text, OLD.declined::text, OLD.created_at)
     IS DISTINCT FROM
-    (NEW.cancel_all_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.selection::text, NEW.reason, NEW.on_landing, NEW.orders::text,
+    (NEW.cancel_all_id, NEW.shard, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.selection::text, NEW.reason, NEW.on_landing, NEW.orders::text,
       NEW.places::text, NEW.unread::text, NEW.declined::text, NEW.created_at)
   THEN
     RAISE EXCEPTION 'cancel-all % ends once and gives up its key once, and never changes otherwise', OLD.cancel_all_id USING ERRCODE = 'TM010';
@@ -1638,6 +1681,8 @@ GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
 -- Orders, the log, bindings and numbers of batches are written by apply_batch alone, so behind the lane's fence.
 GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lane_batches TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.accounts TO tidemark_app;
+-- How many shards there are is decided once, by the owner.
+GRANT SELECT, UPDATE (lane, epoch, since, pinned) ON public.shards TO tidemark_app;
 GRANT SELECT, UPDATE (dealt_at), DELETE ON public.quarantine TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.credentials TO tidemark_app;
 GRANT SELECT, INSERT (kind, stream, account_id, quarantine_id, job_id, since, asked_by, reason, answered_at, outcome, detail),
@@ -1658,7 +1703,7 @@ GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
-GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.relay_positions, public.accounts, public.quarantine,
+GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.accounts, public.quarantine,
   public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
   public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
@@ -1666,7 +1711,7 @@ GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, publ
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
-  public.drop_log_partition, public.lane_batch, public.lacks_commits, public.notice_loss TO tidemark_app;
+  public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_commits, public.notice_loss TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.mark_sending, public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;

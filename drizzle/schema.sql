@@ -76,7 +76,7 @@ grant select to tidemark_reader
 
 table cancel_alls
   cancel_all_id uuid not null
-  lane integer not null
+  shard integer not null
   principal text not null
   idempotency_key text not null
   key_held boolean not null default true
@@ -92,9 +92,9 @@ table cancel_alls
   ended_at timestamp with time zone
   constraint cancel_alls_on_landing CHECK ((on_landing = ANY (ARRAY['cancel'::text, 'leave'::text])))
   constraint cancel_alls_pkey PRIMARY KEY (cancel_all_id)
-CREATE INDEX cancel_alls_in_force ON public.cancel_alls USING btree (lane, created_at) WHERE (ended_at IS NULL)
+CREATE INDEX cancel_alls_in_force ON public.cancel_alls USING btree (shard, created_at) WHERE (ended_at IS NULL)
 CREATE INDEX cancel_alls_key_held ON public.cancel_alls USING btree (created_at) WHERE key_held
-CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls USING btree (lane, principal, idempotency_key) WHERE key_held
+CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls USING btree (shard, principal, idempotency_key) WHERE key_held
 CREATE TRIGGER cancel_alls_guard BEFORE UPDATE ON public.cancel_alls FOR EACH ROW EXECUTE FUNCTION cancel_alls_guard()
 CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
 grant insert, select to tidemark_app
@@ -102,14 +102,14 @@ grant select to tidemark_reader
 grant update (key_held, ended_at) to tidemark_app
 
 table cancel_timers
-  lane integer not null
+  shard integer not null
   principal text not null
   account_id text not null
   timer_id uuid not null
   fires_at timestamp with time zone not null
   ended_at timestamp with time zone
   constraint cancel_timers_account CHECK ((account_id <> ''::text))
-  constraint cancel_timers_pk PRIMARY KEY (lane, principal, account_id)
+  constraint cancel_timers_pk PRIMARY KEY (shard, principal, account_id)
 grant insert, select to tidemark_app
 grant select to tidemark_reader
 grant update (timer_id, fires_at, ended_at) to tidemark_app
@@ -134,15 +134,15 @@ grant select to tidemark_reader
 grant update (published_at) to tidemark_app
 
 table command_fence
-  lane integer not null
+  shard integer not null
   epoch bigint not null
-  constraint command_fence_pkey PRIMARY KEY (lane)
+  constraint command_fence_pkey PRIMARY KEY (shard)
 grant insert, select, update to tidemark_app
 grant select to tidemark_reader
 
 table commands
   command_id uuid not null
-  lane integer not null
+  shard integer not null
   principal text not null
   idempotency_key text not null
   key_held boolean not null default true
@@ -182,7 +182,7 @@ table commands
 CREATE INDEX commands_by_account ON public.commands USING btree (account_id, created_at, command_id)
 CREATE INDEX commands_by_caller_ref ON public.commands USING btree (caller_ref, principal) WHERE (caller_ref IS NOT NULL)
 CREATE INDEX commands_by_key ON public.commands USING btree (idempotency_key)
-CREATE INDEX commands_came_to_nothing ON public.commands USING btree (command_id) WHERE ((kind = 'place'::text) AND (settled_at IS NOT NULL) AND ((order_id IS NULL) OR (state <> 'applied'::text)))
+CREATE INDEX commands_came_to_nothing ON public.commands USING btree (shard, command_id) WHERE ((kind = 'place'::text) AND (settled_at IS NOT NULL) AND ((order_id IS NULL) OR (state <> 'applied'::text)))
 CREATE INDEX commands_key_held ON public.commands USING btree (created_at) WHERE key_held
 CREATE INDEX commands_newest ON public.commands USING btree (created_at, command_id)
 CREATE INDEX commands_not_final ON public.commands USING btree (account_id, created_at) WHERE (settled_at IS NULL)
@@ -274,6 +274,14 @@ table lanes
   epoch bigint not null
   renewed_at timestamp with time zone not null
   generation integer not null default 1
+  held_since timestamp with time zone not null default now()
+  drained boolean not null default false
+  address text
+  weight double precision not null default 0
+  version text
+  draining boolean not null default false
+  trouble text
+  unfit boolean not null default false
   constraint lanes_pkey PRIMARY KEY (lane)
 grant insert, select, update to tidemark_app
 grant select to tidemark_reader
@@ -437,6 +445,17 @@ grant delete, select to tidemark_app
 grant select to tidemark_reader
 grant insert (kind, stream, account_id, quarantine_id, job_id, since, asked_by, reason, answered_at, outcome, detail) to tidemark_app
 grant update (answered_at, outcome, detail) to tidemark_app
+
+table shards
+  shard integer not null
+  lane integer
+  epoch bigint not null default 0
+  pinned boolean not null default false
+  since timestamp with time zone not null default now()
+  constraint shards_pkey PRIMARY KEY (shard)
+grant select to tidemark_app
+grant select to tidemark_reader
+grant update (lane, epoch, pinned, since) to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.add_command_evidence(p_command_id uuid, p_evidence json)
  RETURNS void
@@ -666,10 +685,10 @@ AS $function$
 BEGIN
   IF NEW.key_held AND NOT OLD.key_held OR OLD.ended_at IS NOT NULL AND OLD.ended_at IS DISTINCT FROM NEW.ended_at OR
     (OLD.key_held, OLD.ended_at) IS NOT DISTINCT FROM (NEW.key_held, NEW.ended_at) OR
-    (OLD.cancel_all_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.selection::text, OLD.reason, OLD.on_landing, OLD.orders::text,
+    (OLD.cancel_all_id, OLD.shard, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.selection::text, OLD.reason, OLD.on_landing, OLD.orders::text,
       OLD.places::text, OLD.unread::text, OLD.declined::text, OLD.created_at)
     IS DISTINCT FROM
-    (NEW.cancel_all_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.selection::text, NEW.reason, NEW.on_landing, NEW.orders::text,
+    (NEW.cancel_all_id, NEW.shard, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.selection::text, NEW.reason, NEW.on_landing, NEW.orders::text,
       NEW.places::text, NEW.unread::text, NEW.declined::text, NEW.created_at)
   THEN
     RAISE EXCEPTION 'cancel-all % ends once and gives up its key once, and never changes otherwise', OLD.cancel_all_id USING ERRCODE = 'TM010';
@@ -714,7 +733,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.clear_halts(p_lane integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean)
+CREATE OR REPLACE FUNCTION public.clear_halts(p_shard integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -722,7 +741,7 @@ AS $function$
 DECLARE
   v_rows integer;
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN NULL;
   END IF;
   IF p_of_some AND EXISTS (SELECT FROM public.halts WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND cause = 'operator') THEN
@@ -765,7 +784,7 @@ CREATE OR REPLACE FUNCTION public.command_json(c commands)
 AS $function$
 BEGIN
   RETURN json_build_object(
-    'commandId', c.command_id, 'lane', c.lane, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
     -- Only for an order of the same account: a cancel may name any order, and its answer must not show those of others.
     'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
@@ -800,10 +819,10 @@ BEGIN
     END IF;
     RETURN NEW;
   END IF;
-  IF (OLD.command_id, OLD.lane, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
+  IF (OLD.command_id, OLD.shard, OLD.principal, OLD.idempotency_key, OLD.request_hash, OLD.kind, OLD.stream, OLD.account_id, OLD.symbol, OLD.side,
       OLD.request::text, OLD.caller_ref, OLD.supersedes, OLD.baseline::text, OLD.exposure, OLD.deadline_at, OLD.created_at)
     IS DISTINCT FROM
-     (NEW.command_id, NEW.lane, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
+     (NEW.command_id, NEW.shard, NEW.principal, NEW.idempotency_key, NEW.request_hash, NEW.kind, NEW.stream, NEW.account_id, NEW.symbol, NEW.side,
       NEW.request::text, NEW.caller_ref, NEW.supersedes, NEW.baseline::text, NEW.exposure, NEW.deadline_at, NEW.created_at)
   THEN
     RAISE EXCEPTION 'what command % asks for never changes', OLD.command_id USING ERRCODE = 'TM010';
@@ -845,6 +864,18 @@ BEGIN
   END IF;
   RETURN NEW;
 END
+$function$
+
+CREATE OR REPLACE FUNCTION public.count_lacking_batches(p_batches json)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT count(*)
+  FROM json_to_recordset(p_batches) AS b(lane integer, generation integer, batch bigint)
+  CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
+  WHERE b.generation > now.generation OR b.generation = now.generation AND coalesce(public.lane_batch(b.lane), 0) < b.batch
 $function$
 
 CREATE OR REPLACE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[])
@@ -915,13 +946,13 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.end_cancel_all(p_lane integer, p_epoch bigint, p_cancel_all_id uuid, p_at_ms double precision)
+CREATE OR REPLACE FUNCTION public.end_cancel_all(p_shard integer, p_epoch bigint, p_cancel_all_id uuid, p_at_ms double precision)
  RETURNS boolean
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN false;
   END IF;
   UPDATE public.cancel_alls SET ended_at = public.ms_to_time(p_at_ms) WHERE cancel_all_id = p_cancel_all_id AND ended_at IS NULL;
@@ -930,16 +961,16 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.end_cancel_timer(p_lane integer, p_epoch bigint, p_timer_id uuid)
+CREATE OR REPLACE FUNCTION public.end_cancel_timer(p_shard integer, p_epoch bigint, p_timer_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN false;
   END IF;
-  UPDATE public.cancel_timers SET ended_at = clock_timestamp() WHERE lane = p_lane AND timer_id = p_timer_id AND ended_at IS NULL;
+  UPDATE public.cancel_timers SET ended_at = clock_timestamp() WHERE shard = p_shard AND timer_id = p_timer_id AND ended_at IS NULL;
   RETURN true;
 END
 $function$
@@ -1064,13 +1095,13 @@ BEGIN
 END
 $function$
 
-CREATE OR REPLACE FUNCTION public.hold_command_fence(p_lane integer, p_epoch bigint)
+CREATE OR REPLACE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint)
  RETURNS boolean
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  PERFORM FROM public.command_fence f WHERE f.lane = p_lane AND f.epoch = p_epoch FOR SHARE;
+  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch FOR SHARE;
   RETURN FOUND;
 END
 $function$
@@ -1299,7 +1330,7 @@ AS $function$
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.mark_sending(p_lane integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision)
+CREATE OR REPLACE FUNCTION public.mark_sending(p_shard integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision)
  RETURNS boolean
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1307,7 +1338,7 @@ AS $function$
 DECLARE
   v_command_id uuid;
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN false;
   END IF;
   -- One table in each statement, by its key: the plan of a join, made while the tables were empty, would be kept.
@@ -1335,7 +1366,7 @@ CREATE OR REPLACE FUNCTION public.ms_to_time(p_ms double precision)
 AS $function$ SELECT to_timestamp(p_ms / 1000) $function$
 grant execute to tidemark_app, tidemark_reader
 
-CREATE OR REPLACE FUNCTION public.note_miss(p_lane integer, p_epoch bigint, p json)
+CREATE OR REPLACE FUNCTION public.note_miss(p_shard integer, p_epoch bigint, p json)
  RETURNS json
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1344,10 +1375,10 @@ DECLARE
   v public.commands;
   v_id uuid := p ->> 'commandId';
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
   END IF;
-  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND lane = p_lane FOR NO KEY UPDATE;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
   END IF;
@@ -1361,7 +1392,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_halt_id text, p_by text)
+CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_batches json, p_halt_id text, p_by text)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1371,18 +1402,21 @@ BEGIN
   -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
     IF NOT public.lacks_commits(p_lane, p_seen)
-      AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0 THEN
+      AND public.count_lacking_updates(u_stream, u_order_id, u_generation, u_revision, u_payload) = 0
+      AND public.count_lacking_batches(p_batches) = 0 THEN
       RETURN NULL;
     END IF;
     PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
   END LOOP;
-  RETURN (SELECT g.generation FROM public.begin_generation(p_lane, (SELECT max(u) + 1 FROM unnest(u_generation) AS u), p_halt_id, 'commits_lost',
+  RETURN (SELECT g.generation FROM public.begin_generation(p_lane,
+    greatest((SELECT max(u) FROM unnest(u_generation) AS u), (SELECT max(b.generation) FROM json_to_recordset(p_batches) AS b(generation integer))) + 1,
+    p_halt_id, 'commits_lost',
     'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g);
 END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.open_cancel_all(p_lane integer, p_epoch bigint, p json)
+CREATE OR REPLACE FUNCTION public.open_cancel_all(p_shard integer, p_epoch bigint, p json)
  RETURNS json
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1391,11 +1425,11 @@ DECLARE
   v public.cancel_alls;
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
   END IF;
   LOOP
-    SELECT * INTO v FROM public.cancel_alls WHERE lane = p_lane AND principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    SELECT * INTO v FROM public.cancel_alls WHERE shard = p_shard AND principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
     IF FOUND THEN
       IF public.cancel_all_holds_key(v, v_at) THEN
         IF v.request_hash = p ->> 'requestHash' THEN
@@ -1405,11 +1439,11 @@ BEGIN
       END IF;
       UPDATE public.cancel_alls SET key_held = false WHERE cancel_all_id = v.cancel_all_id AND key_held;
     END IF;
-    INSERT INTO public.cancel_alls (cancel_all_id, lane, principal, idempotency_key, request_hash, selection, reason, on_landing, orders, places, unread,
+    INSERT INTO public.cancel_alls (cancel_all_id, shard, principal, idempotency_key, request_hash, selection, reason, on_landing, orders, places, unread,
       declined, created_at)
-    VALUES ((p ->> 'cancelAllId')::uuid, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'selection', p ->> 'reason',
+    VALUES ((p ->> 'cancelAllId')::uuid, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'selection', p ->> 'reason',
       p ->> 'onLanding', p -> 'orders', p -> 'places', p -> 'unread', p -> 'declined', v_at)
-    ON CONFLICT (lane, principal, idempotency_key) WHERE key_held DO NOTHING
+    ON CONFLICT (shard, principal, idempotency_key) WHERE key_held DO NOTHING
     RETURNING * INTO v;
     EXIT WHEN FOUND;
   END LOOP;
@@ -1418,7 +1452,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.open_command(p_lane integer, p_epoch bigint, p json)
+CREATE OR REPLACE FUNCTION public.open_command(p_shard integer, p_epoch bigint, p json)
  RETURNS json
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1431,7 +1465,7 @@ DECLARE
   v_prior public.commands;
   v_breach json;
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
   END IF;
   LOOP
@@ -1477,9 +1511,9 @@ BEGIN
       END IF;
     END IF;
 
-    INSERT INTO public.commands (command_id, lane, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
+    INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
       supersedes, state, version, order_id, reason, baseline, exposure, deadline_at, created_at, updated_at, settled_at)
-    VALUES (v_id, p_lane, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
+    VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
       p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
       p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
@@ -1518,13 +1552,13 @@ BEGIN
 END
 $function$
 
-CREATE OR REPLACE FUNCTION public.raise_halt(p_lane integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
+CREATE OR REPLACE FUNCTION public.raise_halt(p_shard integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
  RETURNS SETOF halts
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN;
   END IF;
   LOOP
@@ -1563,7 +1597,7 @@ BEGIN
 END
 $function$
 
-CREATE OR REPLACE FUNCTION public.set_cancel_timers(p_lane integer, p_epoch bigint, p json)
+CREATE OR REPLACE FUNCTION public.set_cancel_timers(p_shard integer, p_epoch bigint, p json)
  RETURNS bigint
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1572,23 +1606,23 @@ DECLARE
   v_after double precision := (p ->> 'afterMs')::double precision;
   v_fires timestamptz := clock_timestamp() + v_after * interval '1 millisecond';
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN NULL;
   END IF;
   IF v_after = 0 THEN
     UPDATE public.cancel_timers t SET ended_at = clock_timestamp() FROM json_array_elements(p -> 'timers') e
-    WHERE t.lane = p_lane AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL;
+    WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL;
   ELSE
-    INSERT INTO public.cancel_timers (lane, principal, account_id, timer_id, fires_at)
-    SELECT p_lane, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
-    ON CONFLICT (lane, principal, account_id) DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL;
+    INSERT INTO public.cancel_timers (shard, principal, account_id, timer_id, fires_at)
+    SELECT p_shard, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
+    ON CONFLICT (shard, principal, account_id) DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL;
   END IF;
   RETURN public.time_to_ms(v_fires);
 END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.step_command(p_lane integer, p_epoch bigint, p json)
+CREATE OR REPLACE FUNCTION public.step_command(p_shard integer, p_epoch bigint, p json)
  RETURNS json
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1600,10 +1634,10 @@ DECLARE
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
   v_attempt json := p -> 'attempt';
 BEGIN
-  IF NOT public.hold_command_fence(p_lane, p_epoch) THEN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
   END IF;
-  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND lane = p_lane FOR NO KEY UPDATE;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
   END IF;
@@ -1640,7 +1674,7 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.take_over_commands(p_lane integer, p_epoch bigint, p_at_ms double precision)
+CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1653,15 +1687,15 @@ DECLARE
   v_at timestamptz := public.ms_to_time(p_at_ms);
   v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
 BEGIN
-  INSERT INTO public.command_fence AS f (lane, epoch) VALUES (p_lane, p_epoch)
-  ON CONFLICT (lane) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
+  INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
+  ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'lane % was taken over by a later holder than epoch %', p_lane, p_epoch USING ERRCODE = 'TM011';
+    RAISE EXCEPTION 'shard % was taken over by a later holder than epoch %', p_shard, p_epoch USING ERRCODE = 'TM011';
   END IF;
 
   FOR v IN
     SELECT * FROM public.commands c
-    WHERE c.lane = p_lane AND c.command_id IN (
+    WHERE c.shard = p_shard AND c.command_id IN (
       SELECT command_id FROM public.attempts WHERE state IN ('prepared', 'sending') AND epoch < p_epoch
       UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
     ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
@@ -1712,3 +1746,20 @@ CREATE OR REPLACE FUNCTION public.time_to_ms(p_at timestamp with time zone)
  STABLE
 AS $function$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $function$
 grant execute to tidemark_app, tidemark_reader
+
+CREATE OR REPLACE FUNCTION public.unpublished_lanes(p_lanes integer[])
+ RETURNS SETOF integer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+BEGIN
+  RETURN QUERY SELECT l.lane FROM unnest(p_lanes) AS l(lane)
+  CROSS JOIN LATERAL (
+    SELECT min(coalesce(r.seq, 0)) AS seq FROM (VALUES ('log'), ('state')) AS c(cursor)
+    LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor) AS passed
+  CROSS JOIN LATERAL (SELECT FROM public.order_updates u WHERE u.lane = l.lane AND u.seq > passed.seq ORDER BY u.seq LIMIT 1) AS above;
+END
+$function$
+grant execute to tidemark_app

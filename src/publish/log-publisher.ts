@@ -83,12 +83,13 @@ export class LogPublisher implements Publisher {
     partitioner.reset();
     // One timestamp for all records, and as text, as `leanProduce` needs it.
     const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
-    const byTopic = new Map<string, { key: string; value: string; timestamp: string }[]>();
-    for (const { topic, key, payload } of rows) {
+    const byTopic = new Map<string, { key: string; value: string; timestamp: string; headers?: { traceparent: string } }[]>();
+    for (const { topic, key, payload, traceparent } of rows) {
       const name = this.options.topics[topic];
       if (name === undefined) throw new PublishError('unknown_topic', `there is no topic for ${topic}`);
       const messages = byTopic.get(name);
-      const message = { key, value: payload, timestamp };
+      const plain = { key, value: payload, timestamp };
+      const message = traceparent === undefined ? plain : { ...plain, headers: { traceparent } };
       if (messages === undefined) byTopic.set(name, [message]);
       else messages.push(message);
     }

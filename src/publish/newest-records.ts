@@ -1,4 +1,5 @@
 import { withDeadline } from '../runtime/waiting.ts';
+import type { PublishedBatch } from '../store/lane-store.ts';
 import type { FollowDeps, TopicRecord } from './follow-topic.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { openKafkaClient } from './kafkajs/kafka-client.ts';
@@ -128,6 +129,15 @@ const head =
 export function updatePosition(value: string): UpdatePosition | undefined {
   const found = head.exec(value);
   return found === null ? undefined : { generation: Number(found[1]), revision: Number(found[2]) };
+}
+
+/** The proof of a mark, as `encodeContinuity` writes it. */
+const proof = /,"proof":\{"lane":(\d{1,9}),"generation":(\d{1,9}),"upTo":"(\d{1,19})",/;
+
+/** The batch with which a mark was committed: its proof ends with the batch before. Undefined: it is no mark of ours, or has no proof. */
+export function batchOfMark(value: string): PublishedBatch | undefined {
+  const [, lane, generation, upTo] = proof.exec(value) ?? [];
+  return upTo === undefined ? undefined : { lane: Number(lane), generation: Number(generation), batch: BigInt(upTo) + 1n };
 }
 
 /** Above 0: `a` is newer. */

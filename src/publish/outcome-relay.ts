@@ -1,5 +1,6 @@
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { TracedSpan, Tracing } from '../observability/tracing.ts';
 import { Backoff, type BackoffOptions } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
@@ -12,6 +13,8 @@ import { TermLoop } from './term-loop.ts';
 
 interface OutcomeRelayDeps {
   readonly log: OutcomeLog;
+  /** The shards of this process: the steps of the others are published by theirs. */
+  readonly shards: () => readonly number[];
   /** A publisher of its own: it takes one send at a time, and updates must not wait for commands. The creator closes it. */
   readonly publisher: Publisher;
   readonly lease: Lease;
@@ -19,6 +22,7 @@ interface OutcomeRelayDeps {
   readonly random: Random;
   readonly logger: Log;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
+  readonly tracing?: Tracing | undefined;
 }
 
 interface OutcomeRelayOptions {
@@ -133,7 +137,7 @@ export class OutcomeRelay implements Service {
   private async next(): Promise<readonly OutcomeRow[] | undefined> {
     if (!(await this.mark())) return undefined;
     try {
-      const rows = await this.deps.log.readUnpublished(this.options.maxRows);
+      const rows = await this.deps.log.readUnpublished(this.options.maxRows, this.deps.shards());
       this.logTrouble.passed();
       return rows;
     } catch (err) {
@@ -165,22 +169,42 @@ export class OutcomeRelay implements Service {
     }
     if (signal.aborted) return false;
     const startedMs = clock.monotonicMs();
+    const spans = this.deps.tracing === undefined ? [] : rows.map((row) => this.spanOf(row));
     try {
       await publisher.publish(
-        rows.map(({ key, payload }) => ({ topic, key, payload })),
+        rows.map(({ key, payload }, i) => {
+          const traceparent = spans[i]?.traceparent;
+          return { topic, key, payload, ...(traceparent !== undefined && { traceparent }) };
+        }),
         () => lease.mayAct() && !signal.aborted,
       );
     } catch (err) {
+      for (const span of spans) span?.end({ failed: 'not acknowledged; sent again' });
       metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);
       return false;
     }
+    for (const span of spans) span?.end();
     this.backoff.reset();
     this.kafkaTrouble.passed();
     metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
     metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
     // The rows are acknowledged, but the lane was lost in the meantime: its next holder sends them again, and marks them.
     return !signal.aborted;
+  }
+
+  /** Of a step whose command is traced. */
+  private spanOf({ key: commandId }: OutcomeRow): TracedSpan | undefined {
+    const parent = this.deps.tracing?.ofCommand(commandId);
+    return (
+      parent &&
+      this.deps.tracing?.begin('publish outcome', {
+        kind: 'producer',
+        parent,
+        follows: true,
+        attributes: { 'messaging.system': 'kafka', 'messaging.kafka.message.key': commandId, 'tidemark.command.id': commandId },
+      })
+    );
   }
 
   private async idle(signal: AbortSignal): Promise<void> {

@@ -1,12 +1,14 @@
 import type { CommittedBatch } from '../domain/committed-batch.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
 import type { UpdateLog } from '../store/update-log.ts';
 import type { HandoffRows } from './handoff.ts';
 import type { RelayTerm } from './relay-options.ts';
 
 interface PendingWatchDeps {
   readonly log: UpdateLog;
+  readonly lease: Pick<Lease, 'lane'>;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending'>;
 }
@@ -22,9 +24,9 @@ export class PendingWatch {
   private askedMs = Number.NEGATIVE_INFINITY;
   private asking = false;
   private readonly deps: PendingWatchDeps;
-  private readonly options: { readonly lane: number; readonly sweepEveryMs: number };
+  private readonly options: { readonly sweepEveryMs: number };
 
-  constructor(deps: PendingWatchDeps, options: { readonly lane: number; readonly sweepEveryMs: number }) {
+  constructor(deps: PendingWatchDeps, options: { readonly sweepEveryMs: number }) {
     this.deps = deps;
     this.options = options;
   }
@@ -67,7 +69,7 @@ export class PendingWatch {
   private async sweep(term: RelayTerm): Promise<boolean> {
     const before = term.position.reached;
     const wasIdle = this.idle(term);
-    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.options.lane, before);
+    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.deps.lease.lane, before);
     if (term.over.signal.aborted) return false;
     if (term.handoff.reading) this.show(rows, oldestMs);
     // The relay was idle before and after, with nothing acknowledged between: the counted rows are not on their way through memory. A batch that is handed over

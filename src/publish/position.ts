@@ -25,9 +25,9 @@ export class Position {
   private readonly lane: number;
   private readonly cursor: RelayCursor;
 
-  constructor(deps: PositionDeps, lane: number, cursor: RelayCursor) {
+  constructor(deps: PositionDeps, cursor: RelayCursor) {
     this.deps = deps;
-    this.lane = lane;
+    this.lane = deps.lease.lane;
     this.cursor = cursor;
   }
 

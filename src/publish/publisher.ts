@@ -5,6 +5,8 @@ export interface PublishRow {
   readonly topic: LogRow['topic'] | 'outcomes';
   readonly key: string;
   readonly payload: string;
+  /** Header of the record, where it is traced (docs/tracing.md). */
+  readonly traceparent?: string;
 }
 
 /** Kafka did not acknowledge, or we can't know whether it did. Sending again is always right: readers drop repeats by revision. */

@@ -5,7 +5,6 @@ import type { Handoff, HandoffLimits } from './handoff.ts';
 import type { Position } from './position.ts';
 
 export interface RelayOptions extends HandoffLimits {
-  readonly lane: number;
   /** Rows in one read of the log, and in one publish. */
   readonly maxRows: number;
   /** Approximate number of payload characters in one read of the log: reads become smaller until they keep to it. */
@@ -21,7 +20,7 @@ export interface RelayOptions extends HandoffLimits {
 }
 
 /** 32 MB held is about 1.3 s at the highest rate measured: longer than any send that succeeds, and little compared with the process's 400 MB. */
-export const relayDefaults: Omit<RelayOptions, 'lane'> = {
+export const relayDefaults: RelayOptions = {
   maxRows: 1000,
   maxReadBytes: 8_000_000,
   maxBytes: 900_000,

@@ -14,6 +14,7 @@ import type { Publisher } from './publisher.ts';
 import type { RelayOptions, RelayTerm } from './relay-options.ts';
 import { TroubleLog } from './relay-options.ts';
 import { TermLoop } from './term-loop.ts';
+import type { UpdateTraces } from './update-traces.ts';
 
 interface RelayDeps {
   readonly log: UpdateLog;
@@ -25,6 +26,7 @@ interface RelayDeps {
   readonly logger: Log;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;
+  readonly traces?: UpdateTraces | undefined;
 }
 
 /**
@@ -72,7 +74,7 @@ export class Relay implements Service {
     const { metrics } = this.deps;
     this.loop.begin({
       handoff: new Handoff(this.options, lastBatch, (reason) => metrics.resent.inc({ reason })),
-      position: new Position(this.deps, this.options.lane, 'log'),
+      position: new Position(this.deps, 'log'),
       over: new AbortController(),
     });
   }
@@ -147,7 +149,7 @@ export class Relay implements Service {
     handoff.beginRead();
     let rows: Awaited<ReturnType<UpdateLog['readAfter']>>;
     try {
-      rows = await this.deps.log.readAfter(this.options.lane, position.reached, maxRows);
+      rows = await this.deps.log.readAfter(this.deps.lease.lane, position.reached, maxRows);
     } catch (err) {
       this.readSize.failed();
       this.logTrouble.happened(err);
@@ -166,14 +168,18 @@ export class Relay implements Service {
   }
 
   private async sendHanded(term: RelayTerm, handed: HandoffRows): Promise<void> {
-    const rows = handed.batches.length === 1 ? (handed.batches[0]?.rows ?? []) : handed.batches.flatMap((batch) => batch.rows);
+    const { batches } = handed;
+    const traced = this.deps.traces?.begin(batches);
+    const rows = traced?.rows ?? (batches.length === 1 ? (batches[0]?.rows ?? []) : batches.flatMap((batch) => batch.rows));
     this.pending.inFlight(handed);
     for (const run of splitByTopic(rows)) {
       if (await this.publish(term, run)) continue;
       this.pending.inFlight(undefined);
+      traced?.end('not acknowledged; sent again from the log');
       return;
     }
     this.pending.inFlight(undefined);
+    traced?.end();
     const ackedMs = this.deps.clock.monotonicMs();
     for (const batch of handed.batches) {
       if (batch.lastSeq !== undefined) term.position.advance(batch.lastSeq);

@@ -25,7 +25,6 @@ interface StateWriterDeps {
 }
 
 export interface StateWriterOptions extends NewestLimits {
-  readonly lane: number;
   readonly flushEveryMs: number;
   /** Log rows looked at in one read. */
   readonly maxLookedAt: number;
@@ -33,7 +32,7 @@ export interface StateWriterOptions extends NewestLimits {
 }
 
 /** A flush costs 25 to 370 ms for any number of rows (kafkajs transactions), so once a second; a read of 5,000 rows is about 6 MB. */
-export const stateWriterDefaults: Omit<StateWriterOptions, 'lane'> = {
+export const stateWriterDefaults: StateWriterOptions = {
   flushEveryMs: 1000,
   maxOrders: 20_000,
   maxBytes: 32_000_000,
@@ -85,7 +84,7 @@ export class StateWriter implements Service {
     this.end();
     this.loop.begin({
       newest: new NewestByOrder(this.options, lastBatch),
-      position: new Position(this.deps, this.options.lane, 'state'),
+      position: new Position(this.deps, 'state'),
       over: new AbortController(),
       owner: false,
       attempted: 0n,
@@ -151,6 +150,8 @@ export class StateWriter implements Service {
     if (term.newest.whole) {
       const harvest = term.newest.harvest();
       if (harvest !== undefined) await this.flush(term, harvest.rows, harvest.upTo);
+      // The save of the last flush may have failed: a lane that is given away waits for it.
+      else await term.position.save();
       return false;
     }
     return this.catchUp(term);
@@ -168,7 +169,7 @@ export class StateWriter implements Service {
     let caughtUp = false;
     while (!caughtUp && merged.size < this.options.maxOrders && bytes < this.options.maxBytes && !term.over.signal.aborted) {
       newest.beginRead();
-      const { rows, lastSeq } = await this.deps.log.readNewestAfter(this.options.lane, upTo, this.options.maxLookedAt);
+      const { rows, lastSeq } = await this.deps.log.readNewestAfter(this.deps.lease.lane, upTo, this.options.maxLookedAt);
       for (const row of rows) {
         if (row.topic !== 'updates') continue;
         bytes += row.payload.length - (merged.get(row.key)?.payload.length ?? 0);
@@ -177,6 +178,9 @@ export class StateWriter implements Service {
       caughtUp = lastSeq === upTo || (newest.covered(lastSeq) && lastSeq >= term.attempted);
       upTo = lastSeq;
     }
+    // The database came back without them: the newest states of its log may be older than those on the topic. The term ends as soon as its lease is renewed.
+    if (caughtUp && upTo < term.attempted)
+      throw new Error('the database lacks updates that were written to the state topic: nothing is written from its log');
     const flushed = await this.flush(term, [...merged.values()], upTo);
     if (flushed && caughtUp) newest.endRead(upTo);
     await this.showPending(term);
@@ -224,7 +228,7 @@ export class StateWriter implements Service {
   }
 
   private async showPending(term: Term): Promise<void> {
-    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.options.lane, term.position.reached);
+    const { rows, oldestMs } = await this.deps.log.pendingAfter(this.deps.lease.lane, term.position.reached);
     if (!term.over.signal.aborted) this.show(rows, oldestMs);
   }
 

@@ -32,6 +32,11 @@ const sevenDays = String(7 * 24 * 60 * 60 * 1000);
 /** Kafka's default, set explicitly: a record that a smaller limit refuses stops the lane. */
 const maxMessageBytes = '1048588';
 
+/** The transactional id of the writer of a lane's part of the state topic: who initialises it last fences every earlier one. */
+export function stateWriterId(topic: string, lane: number): string {
+  return `${topic}.lane-${lane}`;
+}
+
 /** The topics (docs/consuming.md). */
 export function topicSpecs(names: TopicNames): readonly TopicSpec[] {
   const kept = { 'cleanup.policy': 'delete', 'retention.ms': sevenDays, 'max.message.bytes': maxMessageBytes };

@@ -21,8 +21,8 @@ interface TransactionalPublisherOptions {
   readonly topic: string;
   /** The partition count that the topic must have, or it is not written to. Left out: any count is accepted. */
   readonly planned?: ReadonlyMap<string, number>;
-  /** One per lane: the process that initialises it last is the only writer. */
-  readonly transactionalId: string;
+  /** One per lane: the process that initialises it last is the only writer. Asked with each `takeOver`. */
+  readonly transactionalId: () => string;
   /** After this the broker aborts a transaction whose writer is gone; until then readers of committed records wait behind it. */
   readonly transactionTimeoutMs: number;
   readonly takeOverDeadlineMs: number;
@@ -125,7 +125,7 @@ export class TransactionalPublisher implements StatePublisher {
     this.attempts += 1;
     const partitioner = new NotingPartitioner(this.options.planned);
     const producer = client.kafka.producer({
-      transactionalId: this.options.transactionalId,
+      transactionalId: this.options.transactionalId(),
       transactionTimeout: this.options.transactionTimeoutMs,
       allowAutoTopicCreation: false,
       maxInFlightRequests: 1,

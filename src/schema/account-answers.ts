@@ -12,8 +12,9 @@ const followedAccount = z
       .string()
       .optional()
       .describe(
-        'connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required; not_followed where no login sees the account now',
+        'connecting, down, unanswered, resyncing, live, frozen, not_enrolled, login_required; not_followed where no login sees the account now; elsewhere where another process follows it and gave no answer',
       ),
+    instance: z.string().optional().describe('With `elsewhere`: the process that follows it'),
     since: instant.optional().describe('Since when it is in this state'),
     lastEvent: instant.optional(),
     lastResync: instant.optional().describe('The last complete read after a connection'),
@@ -35,7 +36,7 @@ const followedAccount = z
 export const accountList = z
   .object({
     items: z.array(followedAccount),
-    statesKnown: z.boolean().describe('False: this process stands by, and only the holder of the lane knows the states'),
+    statesKnown: z.boolean().describe('False: this process has no lane yet'),
   })
   .meta({ id: 'AccountList', description: 'Accounts that are followed' });
 export type AccountListDocument = z.infer<typeof accountList>;

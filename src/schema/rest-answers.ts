@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { attemptStates, type CommandOutcome, commandStates, evidenceKinds } from '../domain/command.ts';
 import { orderStatuses } from '../domain/order.ts';
 import { decimal, instant, normalisedOrder } from './normalised-order.ts';
+import { unanswered } from './status-answer.ts';
 import { updateRecord } from './update-record.ts';
 
 // The answers of REST. Objects are open: a field that a later minor version adds must not break a reader of this one.
@@ -55,7 +56,7 @@ const attempt = z
     attemptId: z.string().describe('Our reference on the order: clientId, clientOrderRef'),
     number: z.int().positive(),
     state: z.enum(attemptStates),
-    epoch: int64.describe('Term of the lane under which it was prepared'),
+    epoch: int64.describe('Term of the shard under which it was prepared'),
     preparedAt: instant,
     sendingAt: instant.optional().describe('Committed before the one write'),
     answeredAt: instant.optional(),
@@ -182,7 +183,7 @@ export const commandHistory = commandFields
         by: z.enum(['reference', 'order', 'account']).describe('`account`: a complete read of the account'),
       })
       .optional()
-      .describe('When the platform is asked about it next. Left out: it is not asked, or another process holds the lane'),
+      .describe('When the platform is asked about it next. Left out: it is not asked, or another process holds its shard'),
     timeline: z.array(timelineEntry).describe('Attempts and evidence in one order of time'),
   })
   .meta({ id: 'CommandHistory', description: 'A command with everything that is known about it' });
@@ -319,6 +320,7 @@ export const cancelAllAnswer = z
     declined: z
       .array(z.object({ accountId: z.string(), code: z.string(), detail: z.string() }))
       .describe('Accounts of which nothing was cancelled'),
+    unanswered: unanswered.optional(),
   })
   .meta({ id: 'CancelAllResult', description: 'A cancel for each open order' });
 export type CancelAllDocument = z.infer<typeof cancelAllAnswer>;
@@ -331,6 +333,7 @@ export const reconcileAnswer = z
     plan: z
       .array(z.object({ accountId: z.string(), stream: z.string(), read: z.string(), commands: z.array(z.string()) }))
       .describe('What would be read, or was'),
+    unanswered: unanswered.optional(),
   })
   .meta({ id: 'ReconcileResult', description: 'One look of the reconciler' });
 

@@ -12,6 +12,7 @@ const count = z.int().nonnegative();
 export const doubtNames = [
   'no_holder',
   'standby',
+  'shards_unheld',
   'account_not_live',
   'canary_late',
   'rows_not_stored',
@@ -25,7 +26,7 @@ export type DoubtName = (typeof doubtNames)[number];
 
 const doubt = z
   .object({
-    name: z.enum(doubtNames),
+    name: z.enum([...doubtNames, 'instances_unanswered']),
     detail: z.string().describe('One sentence for people'),
     since: at.describe('Null: not known'),
     runbook: z.string().describe('docs/runbooks/<runbook>.md'),
@@ -118,6 +119,21 @@ const absentOrders = z
   })
   .meta({ id: 'AbsentOrders', description: 'Orders that the platform no longer shows' });
 
+export const unanswered = z
+  .array(z.object({ instance: z.string(), code: z.string() }))
+  .describe('Other instances that gave no answer of theirs: what they hold is not in this one. Left out: none');
+
+const instanceStatus = z
+  .object({
+    instance: z.string(),
+    trusted: z.boolean(),
+    updatesPerSecond: z.number().nonnegative(),
+    ingestQueued: count,
+    relayRows: count,
+    unresolved: count.nullable(),
+  })
+  .meta({ id: 'InstanceStatus', description: 'The part of one process of the fleet' });
+
 export const statusAnswer = z
   .object({
     version: z.string(),
@@ -156,6 +172,13 @@ export const statusAnswer = z
     sources: z.array(source),
     accounts: z.array(account),
     absentOrders: z.array(absentOrders),
+    instances: z
+      .array(instanceStatus)
+      .optional()
+      .describe(
+        'The processes of the fleet that this answer is of, the one that answers first. Left out: it is of that one alone',
+      ),
+    unanswered: unanswered.optional(),
   })
   .meta({ id: 'Status', description: 'The state of the service, and whether its data can be trusted' });
 

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { continuitySchema, updateSchema } from '../domain/encode-update.ts';
 import { decimal, instant, normalisedOrder } from './normalised-order.ts';
 
+const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
+
 const fill = z.object({ quantity: decimal, price: decimal.optional(), inferred: z.boolean() }).meta({
   id: 'Fill',
   description: 'The rise of cumQty since the revision before; inferred where several fills may be merged or a gap lies between',
@@ -17,12 +19,10 @@ export const updateRecord = z
     orderId: z.string(),
     accountId: z.string(),
     revision: z.int().positive().describe('Per order 1, 2, 3 … without a hole'),
-    sourceVersion: z
-      .string()
-      .regex(/^(?:0|[1-9][0-9]{0,18})$/)
-      .optional()
-      .describe("The platform's version, int64 as text"),
+    sourceVersion: int64.optional().describe("The platform's version, int64 as text"),
     sourceEpoch: z.int().positive().optional(),
+    lane: z.int().nonnegative().optional().describe('The lane that wrote it'),
+    batch: int64.optional().describe('The batch of the lane that it was committed with: see `proof` of continuity marks'),
     cause: z.enum(['stream', 'snapshot', 'reply', 'probe', 'correction']),
     occurredAt: instant,
     observedAt: instant,
@@ -31,6 +31,20 @@ export const updateRecord = z
     order: normalisedOrder,
   })
   .meta({ id: 'OrderUpdate', description: 'Order update' });
+
+const proof = z
+  .object({
+    lane: z.int().nonnegative(),
+    generation: z.int().nonnegative(),
+    after: int64.describe('The batches above this one'),
+    upTo: int64.describe('up to and with this one'),
+    count: z.int().nonnegative().describe('The number of updates of these batches'),
+    hash: z
+      .string()
+      .regex(/^[0-9a-f]{12}$/)
+      .describe('Sum of the first 48 bits of the SHA-256 of each value, modulo 2^48'),
+  })
+  .meta({ id: 'BatchProof', description: 'Count and hash of the updates of some batches of a lane' });
 
 /** A statement about a source, as it stands in the log and on the continuity topic: a record before it in the log also happened before it. */
 export const continuityRecord = z
@@ -47,5 +61,9 @@ export const continuityRecord = z
     from: instant.optional().describe('Begin of what may have been missed'),
     to: instant.optional().describe('End of what may have been missed'),
     reason: z.string().optional(),
+    ordersRead: z.int().nonnegative().optional().describe('Of `resynchronised`: how many orders the complete read showed'),
+    ordersRepaired: z.int().nonnegative().optional().describe('Of `resynchronised`: how many orders were changed by reading'),
+    repairedOrderIds: z.array(z.string()).max(100).optional().describe('Those orders, the first 100 of them'),
+    proof: proof.optional(),
   })
   .meta({ id: 'ContinuityMark', description: 'Continuity mark' });

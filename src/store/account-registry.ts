@@ -2,7 +2,7 @@ import { and, asc, eq, gt, lt, sql } from 'drizzle-orm';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
-import { type CommitWitness, encodeWitnessed } from '../runtime/lease.ts';
+import { encodeWitnessed, type Lease } from '../runtime/lease.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 import { accounts } from './schema/accounts.ts';
 import { orders } from './schema/orders.ts';
@@ -47,19 +47,17 @@ export interface AccountRegistry {
 
 interface AccountRegistryDeps extends RetryDeps {
   readonly pool: Pool;
-  /** The commits that this process knows of. Left out: nothing is compared with the database. */
-  readonly witness?: CommitWitness;
+  /** The commits that this process knows of, and the lane that it holds. Left out: nothing is compared with the database. */
+  readonly lease?: Pick<Lease, 'lane' | 'witness'>;
 }
 
 /** The port `AccountRegistry` in Postgres. */
 export class PostgresAccountRegistry implements AccountRegistry {
   private readonly deps: AccountRegistryDeps;
-  private readonly lane: number;
   private readonly db: NodePgDatabase;
 
-  constructor(deps: AccountRegistryDeps, { lane = 0 }: { readonly lane?: number } = {}) {
+  constructor(deps: AccountRegistryDeps) {
     this.deps = deps;
-    this.lane = lane;
     this.db = drizzle(deps.pool);
   }
 
@@ -81,8 +79,8 @@ export class PostgresAccountRegistry implements AccountRegistry {
    * `readUpTo` says that everything that the read showed is committed, which would then be false.
    */
   async save({ stream, accountId, isSim, sourceEpoch, readUpTo }: AccountRecord): Promise<void> {
-    const { pool, witness } = this.deps;
-    const seen = witness?.newest === undefined ? null : encodeWitnessed(witness.newest);
+    const { pool, lease } = this.deps;
+    const seen = lease?.witness.newest === undefined ? null : encodeWitnessed(lease.witness.newest);
     // Raw: it calls a function of the database and writes by its answer, in one statement.
     const { rows } = await retryTransaction(this.deps, () =>
       pool.query<{ lacks: boolean }>(
@@ -94,7 +92,7 @@ export class PostgresAccountRegistry implements AccountRegistry {
            where a.source_epoch <= excluded.source_epoch
          )
          select lacks from look`,
-        [this.lane, seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null],
+        [lease?.lane ?? 0, seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null],
       ),
     );
     if (rows[0]?.lacks === true) throw new Error('the database lost commits: how far the account was read is not kept');

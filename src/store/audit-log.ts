@@ -1,4 +1,4 @@
-import { and, desc, eq, sql } from 'drizzle-orm';
+import { desc, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import { auditLog } from './schema/principals.ts';
@@ -56,13 +56,13 @@ export async function recordDeed(pool: Pool, action: string, detail: object): Pr
 /** Settings by the name of their variable, as they may be printed. */
 export type SettingTexts = Readonly<Record<string, string>>;
 
-/** The settings of the lane that were recorded last; empty where none were. */
-export async function newestConfiguration(pool: Pool, lane: number): Promise<SettingTexts> {
+/** The settings that were recorded last; empty where none were. */
+export async function newestConfiguration(pool: Pool): Promise<SettingTexts> {
   const { id, action, detail } = auditLog;
   const [row] = await drizzle(pool)
     .select({ settings: sql<SettingTexts | null>`${detail} -> 'settings'` })
     .from(auditLog)
-    .where(and(eq(action, 'configuration'), sql`(${detail} ->> 'lane')::int = ${lane}`))
+    .where(eq(action, 'configuration'))
     .orderBy(desc(id))
     .limit(1);
   return row?.settings ?? {};

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { encodeUpdate } from '../domain/encode-update.ts';
 import { decodeHead } from '../domain/head.ts';
 import type { Stream } from '../domain/order.ts';
+import { shardOf } from '../domain/shards.ts';
 import { textArray } from './binary-array.ts';
 
 /** One order, as the orders table and the log have it. */
@@ -10,7 +11,13 @@ export interface AuditedOrder {
   readonly orderId: string;
   readonly revision: number;
   /** Its newest row in the log; undefined: retention has removed all of them. */
-  readonly newest?: { readonly seq: bigint; readonly revision: number; readonly generation: number; readonly recordedMs: number };
+  readonly newest?: {
+    readonly lane: number;
+    readonly seq: bigint;
+    readonly revision: number;
+    readonly generation: number;
+    readonly recordedMs: number;
+  };
   /** The number of revisions missing in the log between its oldest and its newest row. */
   readonly holes: number;
 }
@@ -20,40 +27,35 @@ interface AuditRow {
   readonly order_id: string;
   readonly revision: string;
   readonly newest: string | null;
+  readonly lane: number | null;
   readonly seq: string | null;
   readonly generation: string | null;
   readonly recorded_ms: string | null;
   readonly holes: string | null;
 }
 
-/**
- * `lane = $4` in a form whose selectivity the planner does not guess. In a table that was vacuumed and never analysed, the planner assumes that an equality
- * keeps one row in 200. Each page then reads and sorts all orders, in three processes (seen: 320 ms a page of 200,000 orders, 30 ms as it is now).
- */
-const ofLane = 'coalesce(lane = $4, false)';
-
 /** Orders of one page: two look-ups by index for each order, well within the deadline of a statement. */
 const pageRows = 1_000;
 
-/** Every order of a lane with its rows in the log, a page at a time, by key; a page is one snapshot of both. Rejects when the database can't be reached. */
-export async function* auditOrders(pool: Pool, lane: number): AsyncGenerator<AuditedOrder, void, undefined> {
+/** Every order with its rows in the log, a page at a time, by key; a page is one snapshot of both. Rejects when the database can't be reached. */
+export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, void, undefined> {
   let after: readonly [string, string] = ['', ''];
   for (;;) {
     const { rows } = await pool.query<AuditRow>(
       `with page as (
-         select stream, order_id, revision from public.orders where (stream, order_id) > ($1, $2) and ${ofLane} order by stream, order_id limit $3
+         select stream, order_id, revision from public.orders where (stream, order_id) > ($1, $2) order by stream, order_id limit $3
        )
-       select p.stream, p.order_id, p.revision, n.revision as newest, n.seq, n.generation, n.recorded_ms, n.revision - c.oldest + 1 - c.kept as holes
+       select p.stream, p.order_id, p.revision, n.revision as newest, n.lane, n.seq, n.generation, n.recorded_ms, n.revision - c.oldest + 1 - c.kept as holes
        from page p
        left join lateral (
-         select u.revision, u.seq, substring(left(u.payload, 1200) from '"generation":([0-9]+)') as generation, extract(epoch from u.recorded_at) * 1000 as recorded_ms
+         select u.revision, u.lane, u.seq, substring(left(u.payload, 1200) from '"generation":([0-9]+)') as generation, extract(epoch from u.recorded_at) * 1000 as recorded_ms
          from public.order_updates u where u.stream = p.stream and u.order_id = p.order_id order by u.revision desc limit 1
        ) n on true
        left join lateral (
          select min(u.revision) as oldest, count(*) as kept from public.order_updates u where u.stream = p.stream and u.order_id = p.order_id
        ) c on true
        order by p.stream, p.order_id`,
-      [...after, pageRows, lane],
+      [...after, pageRows],
     );
     yield* rows.map(toAudited);
     const last = rows.at(-1);
@@ -72,9 +74,10 @@ export async function readRevisions(pool: Pool, keys: readonly string[]): Promis
   return new Map(rows.map(({ key, revision }) => [key, Number(revision)]));
 }
 
-function toAudited({ stream, order_id, revision, newest, seq, generation, recorded_ms, holes }: AuditRow): AuditedOrder {
+function toAudited({ stream, order_id, revision, newest, lane, seq, generation, recorded_ms, holes }: AuditRow): AuditedOrder {
   const found = newest !== null && {
     newest: {
+      lane: lane ?? 0,
       seq: BigInt(seq ?? 0),
       revision: Number(newest),
       generation: Number(generation ?? 0),
@@ -82,6 +85,21 @@ function toAudited({ stream, order_id, revision, newest, seq, generation, record
     },
   };
   return { stream, orderId: order_id, revision: Number(revision), ...found, holes: Number(holes ?? 0) };
+}
+
+/**
+ * The lane that may write the state of each of the orders (`<stream>:<orderId>`) now: that of its account's shard, or, while that is free, the one that stored
+ * the order first. Orders that are not stored are left out.
+ */
+export async function writingLanes(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
+  const shards = await pool.query<{ lane: number | null }>('select lane from public.shards order by shard');
+  const { rows } = await pool.query<{ key: string; account_id: string; lane: number }>(
+    `select k.key, o.account_id, o.lane from unnest($1::text[]) as k(key)
+     join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`,
+    [textArray(keys)],
+  );
+  const holder = (accountId: string) => shards.rows[shardOf(accountId, shards.rows.length)]?.lane;
+  return new Map(rows.map(({ key, account_id, lane }) => [key, holder(account_id) ?? lane]));
 }
 
 interface PayloadRow {

@@ -8,12 +8,12 @@ import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
 export type { BoundOrder, SettlingUpdate };
 
 /**
- * The term of the lane under which a write is made. Every write of the journal carries one, except `addEvidence`, `changeLimits`, approvals and `audit`. It is
+ * The term of the shard under which a write is made. Every write of the journal carries one, except `addEvidence`, `changeLimits`, approvals and `audit`. It is
  * refused once a later holder has called `takeOver`. Commands have a fence of their own, so that slow journal transactions never wait for the lane's row, nor
  * the other way round.
  */
 export interface Fence {
-  readonly lane: number;
+  readonly shard: number;
   readonly epoch: bigint;
 }
 
@@ -121,7 +121,7 @@ export interface OrderOfAccount extends OpenOrder {
 
 /** The orders that a cancel-all covers. */
 export interface CancelAllSelection extends OrderSelection {
-  /** Absent: every account of the lane. */
+  /** Absent: every account of the shard. */
   readonly accountId?: string;
 }
 
@@ -253,7 +253,7 @@ export interface ClearingWord {
  *
  * Database invariants, which hold even if the code above is wrong: one command per (principal, key); attempt numbers without a gap; at most one attempt of a
  * command that is not `not_sent` or `refused`; an attempt goes prepared → sending at most once, and nothing leaves a state it may not leave; evidence is append
- * only; one command per bound order and kind `place`; one cancel-all per (lane, principal, key).
+ * only; one command per bound order and kind `place`; one cancel-all per (shard, principal, key).
  */
 export interface CommandJournal {
   /**
@@ -289,10 +289,10 @@ export interface CommandJournal {
    */
   rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]>;
   /**
-   * A page of the final places of the lane, however old, except those `applied` with an order: the orders that are bound to them after all, except those that
+   * A page of the final places of the shard, however old, except those `applied` with an order: the orders that are bound to them after all, except those that
    * agree with the outcome (a rejected order of a rejected place). `next`: where the next page begins; absent after the last one. At most `limit` places.
    */
-  landings(lane: number, after: string | undefined, limit: number): Promise<Landings>;
+  landings(shard: number, after: string | undefined, limit: number): Promise<Landings>;
   /** Updates of one order with a revision above `afterRevision`, oldest first, at most `limit`; from the log. */
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]>;
   /** The order as it is stored, with the fields that a baseline needs. */
@@ -302,14 +302,14 @@ export interface CommandJournal {
   /** Places of these accounts that are not final and whose order was not seen. */
   unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]>;
   /**
-   * Opens one cancel-all with its list. Its key is unique only among the cancel-alls of the lane, and is held until the cancel-all is no longer in force, its
+   * Opens one cancel-all with its list. Its key is unique only among the cancel-alls of the shard, and is held until the cancel-all is no longer in force, its
    * cancels are final, and it is seven days old.
    */
   openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult>;
-  /** The cancel-all of the lane that holds this key as `openCancelAll` sees it. */
-  findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined>;
-  /** The cancel-alls of the lane that are in force, oldest first. */
-  cancelAllsInForce(lane: number): Promise<NewCancelAll[]>;
+  /** The cancel-all of the shard that holds this key as `openCancelAll` sees it. */
+  findCancelAll(shard: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined>;
+  /** The cancel-alls of the shard that are in force, oldest first. */
+  cancelAllsInForce(shard: number): Promise<NewCancelAll[]>;
   /** The cancel-all is no longer in force. A second call changes nothing. False: fenced. */
   endCancelAll(cancelAllId: string, atMs: number, fence: Fence): Promise<boolean>;
   /**
@@ -317,13 +317,13 @@ export interface CommandJournal {
    * fenced.
    */
   setCancelTimers(change: CancelTimersChange, fence: Fence): Promise<number | undefined>;
-  /** The timers of the lane that have neither been disarmed nor fired, the next one first. */
-  armedCancelTimers(lane: number): Promise<CancelTimer[]>;
+  /** The timers of the shard that have neither been disarmed nor fired, the next one first. */
+  armedCancelTimers(shard: number): Promise<CancelTimer[]>;
   /** The timer has fired. Changes nothing where it was renewed since. False: fenced. */
   endCancelTimer(timerId: string, fence: Fence): Promise<boolean>;
   activeHalts(): Promise<Halt[]>;
   /**
-   * Adds the halt unless an active one has the same scope and cause; then that one is returned. Without a fence the holder of the lane is not checked: this is
+   * Adds the halt unless an active one has the same scope and cause; then that one is returned. Without a fence the holder of the shard is not checked: this is
    * for a process that saw the cause while it led, and could not write the halt down then.
    */
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
@@ -361,7 +361,7 @@ export interface AuditEntry {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** One hold of the lane. All work begun under it ends with it: every wait listens to `over`, and every write of the journal carries `fence`. */
+/** One hold of the shard. All work begun under it ends with it: every wait listens to `over`, and every write of the journal carries `fence`. */
 export interface Term {
   readonly fence: Fence;
   readonly over: AbortSignal;

@@ -104,7 +104,7 @@ const before = '00000000-0000-0000-0000-000000000000';
 const text = `
   with page as materialized (
     select command_id, state, order_id from public.commands
-    where lane = $1 and kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied') and command_id > $2
+    where shard = $1 and kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied') and command_id > $2
     order by command_id limit $3
   )
   select l.last, l.places, f.attempt_id, f.command_id, f.order_id
@@ -123,8 +123,8 @@ const text = `
   order by f.command_id, f.order_id`;
 
 /** Orders that are bound to final places that are not `applied` with an order; see the port. */
-export async function readLandings(pool: Pool, lane: number, after: string | undefined, limit: number): Promise<Landings> {
-  const { rows } = await pool.query<Row>(text, [lane, after ?? before, limit]);
+export async function readLandings(pool: Pool, shard: number, after: string | undefined, limit: number): Promise<Landings> {
+  const { rows } = await pool.query<Row>(text, [shard, after ?? before, limit]);
   const bound = rows.flatMap(({ attempt_id, command_id, order_id }) =>
     attempt_id === null ? [] : [{ attemptId: attempt_id, commandId: command_id, orderId: order_id, matches: true }],
   );

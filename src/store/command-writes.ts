@@ -30,12 +30,12 @@ type OpenedCommand =
 export async function openCommand(
   deps: RetryDeps & { readonly pool: Pool },
   command: NewCommand,
-  { lane, epoch }: Fence,
+  { shard, epoch }: Fence,
 ): Promise<OpenResult> {
   const [row] = await writeOnce<{ result: OpenedCommand }>(deps, {
     name: 'open_command',
     text: 'select public.open_command($1, $2, $3) as result',
-    values: [lane, epoch.toString(), storableJson(command)],
+    values: [shard, epoch.toString(), storableJson(command)],
   });
   const result = row?.result ?? { kind: 'fenced' };
   return 'command' in result ? { kind: result.kind, command: decodeCommand(result.command) } : result;
@@ -46,12 +46,12 @@ export async function markSending(
   deps: RetryDeps & { readonly pool: Pool },
   attemptId: string,
   atMs: number,
-  { lane, epoch }: Fence,
+  { shard, epoch }: Fence,
 ): Promise<boolean> {
   const [row] = await writeOnce<{ marked: boolean }>(deps, {
     name: 'mark_sending',
     text: 'select public.mark_sending($1, $2, $3, $4) as marked',
-    values: [lane, epoch.toString(), attemptId, atMs],
+    values: [shard, epoch.toString(), attemptId, atMs],
   });
   return row?.marked === true;
 }
@@ -62,12 +62,12 @@ type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCom
 export async function stepCommand(
   deps: RetryDeps & { readonly pool: Pool },
   step: CommandStep,
-  { lane, epoch }: Fence,
+  { shard, epoch }: Fence,
 ): Promise<StepResult> {
   const [row] = await writeOnce<{ result: Stepped }>(deps, {
     name: 'step_command',
     text: 'select public.step_command($1, $2, $3) as result',
-    values: [lane, epoch.toString(), storableJson(step)],
+    values: [shard, epoch.toString(), storableJson(step)],
   });
   const result = row?.result ?? { kind: 'fenced' };
   return result.kind === 'fenced' ? result : { kind: result.kind, command: decodeCommand(result.command) };
@@ -79,11 +79,11 @@ type Noted = { readonly kind: 'noted' | 'stale'; readonly command: StoredCommand
 export async function noteMiss(
   deps: RetryDeps & { readonly pool: Pool },
   miss: Miss,
-  { lane, epoch }: Fence,
+  { shard, epoch }: Fence,
 ): Promise<MissResult> {
   const [row] = await writeOnce<{ result: Noted }>(deps, {
     text: 'select public.note_miss($1, $2, $3) as result',
-    values: [lane, epoch.toString(), storableJson(miss)],
+    values: [shard, epoch.toString(), storableJson(miss)],
   });
   const result = row?.result ?? { kind: 'fenced' };
   return result.kind === 'fenced' ? result : { kind: result.kind, command: decodeCommand(result.command) };
@@ -121,9 +121,9 @@ const pageRows = 1_000;
  * The reads come after the commit: from then on no other process steps a command, and a hundred thousand unsettled commands must not make the takeover itself
  * run into the deadline of a statement, now and at every later try.
  */
-export async function takeOverCommands(deps: Deps, { lane, epoch }: Fence, atMs: number, recentMs: number): Promise<Command[]> {
-  await writeOnce(deps, { text: 'select public.take_over_commands($1, $2, $3)', values: [lane, epoch.toString(), atMs] });
-  const ids = await unsettledIds(deps, lane, atMs - recentMs);
+export async function takeOverCommands(deps: Deps, { shard, epoch }: Fence, atMs: number, recentMs: number): Promise<Command[]> {
+  await writeOnce(deps, { text: 'select public.take_over_commands($1, $2, $3)', values: [shard, epoch.toString(), atMs] });
+  const ids = await unsettledIds(deps, shard, atMs - recentMs);
   const commands: Command[] = [];
   for (let from = 0; from < ids.length; from += pageRows) {
     commands.push(...(await readByIds(deps, ids.slice(from, from + pageRows))));
@@ -132,14 +132,14 @@ export async function takeOverCommands(deps: Deps, { lane, epoch }: Fence, atMs:
 }
 
 /** Commands that are not final, or final since `sinceMs`; oldest first. Each half uses an index of its own. */
-async function unsettledIds(deps: Deps, lane: number, sinceMs: number): Promise<string[]> {
+async function unsettledIds(deps: Deps, shard: number, sinceMs: number): Promise<string[]> {
   const { rows } = await retryTransaction(deps, () =>
     deps.pool.query<{ command_id: string }>(
-      `select command_id, created_at from public.commands where lane = $1 and settled_at is null
+      `select command_id, created_at from public.commands where shard = $1 and settled_at is null
        union all
-       select command_id, created_at from public.commands where lane = $1 and settled_at >= public.ms_to_time($2)
+       select command_id, created_at from public.commands where shard = $1 and settled_at >= public.ms_to_time($2)
        order by created_at, command_id`,
-      [lane, sinceMs],
+      [shard, sinceMs],
     ),
   );
   return rows.map(({ command_id }) => command_id);
@@ -160,11 +160,11 @@ async function readByIds(deps: Deps, ids: readonly string[]): Promise<Command[]>
 export async function openCancelAll(
   deps: RetryDeps & { readonly pool: Pool },
   cancelAll: NewCancelAll,
-  { lane, epoch }: Fence,
+  { shard, epoch }: Fence,
 ): Promise<OpenCancelAllResult> {
   const [row] = await writeOnce<{ result: OpenCancelAllResult }>(deps, {
     text: 'select public.open_cancel_all($1, $2, $3) as result',
-    values: [lane, epoch.toString(), storableJson(cancelAll)],
+    values: [shard, epoch.toString(), storableJson(cancelAll)],
   });
   return row?.result ?? { kind: 'fenced' };
 }
@@ -174,11 +174,11 @@ export async function endCancelAll(
   deps: RetryDeps & { readonly pool: Pool },
   cancelAllId: string,
   atMs: number,
-  { lane, epoch }: Fence,
+  { shard, epoch }: Fence,
 ): Promise<boolean> {
   const [row] = await writeOnce<{ held: boolean }>(deps, {
     text: 'select public.end_cancel_all($1, $2, $3, $4) as held',
-    values: [lane, epoch.toString(), cancelAllId, atMs],
+    values: [shard, epoch.toString(), cancelAllId, atMs],
   });
   return row?.held === true;
 }
@@ -186,25 +186,25 @@ export async function endCancelAll(
 /** The cancel-all that holds the key, as `open_cancel_all` sees it. */
 export async function readCancelAll(
   pool: Pool,
-  lane: number,
+  shard: number,
   principal: string,
   idempotencyKey: string,
 ): Promise<NewCancelAll | undefined> {
   if (`${principal}${idempotencyKey}`.includes('\0')) return undefined;
   const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
     `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
-     where lane = $1 and principal = $2 and idempotency_key = $3 and key_held and public.cancel_all_holds_key(c, clock_timestamp())`,
-    [lane, principal, idempotencyKey],
+     where shard = $1 and principal = $2 and idempotency_key = $3 and key_held and public.cancel_all_holds_key(c, clock_timestamp())`,
+    [shard, principal, idempotencyKey],
   );
   return rows[0]?.cancelAll;
 }
 
-/** The cancel-alls of the lane that are in force, oldest first. */
-export async function readCancelAllsInForce(pool: Pool, lane: number): Promise<NewCancelAll[]> {
+/** The cancel-alls of the shard that are in force, oldest first. */
+export async function readCancelAllsInForce(pool: Pool, shard: number): Promise<NewCancelAll[]> {
   const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
     `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
-     where lane = $1 and ended_at is null order by created_at, cancel_all_id`,
-    [lane],
+     where shard = $1 and ended_at is null order by created_at, cancel_all_id`,
+    [shard],
   );
   return rows.map(({ cancelAll }) => cancelAll);
 }

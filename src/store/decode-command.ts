@@ -27,7 +27,7 @@ interface StoredAttempt {
 /** A command as the SQL function `command_json` writes it. */
 export interface StoredCommand {
   readonly commandId: string;
-  readonly lane: number;
+  readonly shard: number;
   readonly principal: string;
   readonly idempotencyKey: string;
   readonly requestHash: string;

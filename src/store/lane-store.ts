@@ -43,6 +43,11 @@ export interface FoundLoss {
  */
 export interface LaneStore {
   /**
+   * A lane to ask for: one of `holder` itself, else one without a live holder (one with shards before one without), else the next number. Another process may
+   * take it meanwhile: `acquire` decides.
+   */
+  pick(holder: string, expireAfterMs: number): Promise<number>;
+  /**
    * Takes the lane and raises the epoch, when the lane was not renewed for `expireAfterMs` (or was released, or never held). Also when `holder` itself held it
    * last, so that a lost answer costs no lease: `holder` must therefore name one run of one process. Where the database lacks commits that were `witnessed`, a
    * generation begins first.
@@ -75,8 +80,21 @@ interface LaneRow extends HoldRow {
   age_ms: string;
 }
 
+/** What the newest records on Kafka show to have been committed. */
+export interface Published {
+  readonly updates: readonly PublishedUpdate[];
+  readonly batches: readonly PublishedBatch[];
+}
+
+/** A batch of which Kafka has a mark. */
+export interface PublishedBatch {
+  readonly lane: number;
+  readonly generation: number;
+  readonly batch: bigint;
+}
+
 /** An update as Kafka has it. */
-export interface PublishedUpdate {
+interface PublishedUpdate {
   readonly stream: string;
   readonly orderId: string;
   readonly generation: number;
@@ -88,7 +106,7 @@ export interface PublishedUpdate {
  * An epoch that was given out may be lost with its commit. The next holder's must be a different one, or both would pass the fence. So a takeover raises it by
  * a number that depends on the holder's name. A gap means nothing.
  */
-const epochSpread = 0xfffff;
+export const epochSpread = 0xfffff;
 
 /** The finder of a loss, as the halt that it raises names it. */
 const finder = 'tidemark';
@@ -107,6 +125,20 @@ export class PostgresLaneStore implements LaneStore {
     this.pool = deps.pool;
     this.random = deps.random;
     this.generationFloor = options.generationFloor ?? 1;
+  }
+
+  async pick(holder: string, expireAfterMs: number): Promise<number> {
+    const { rows } = await this.pool.query<{ lane: number }>(
+      `select lane from (
+         select l.lane, l.holder is not distinct from $1 as own, exists (select from public.shards s where s.lane = l.lane) as has_shards
+         from public.lanes l where l.holder is null or l.holder = $1
+           or abs(extract(epoch from clock_timestamp() - l.renewed_at)) * 1000 >= $2::double precision
+         union all
+         select coalesce(max(lane) + 1, 0), false, false from public.lanes
+       ) as free order by own desc, has_shards desc, lane limit 1`,
+      [holder, expireAfterMs],
+    );
+    return rows[0]?.lane ?? 0;
   }
 
   async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
@@ -142,22 +174,24 @@ export class PostgresLaneStore implements LaneStore {
 
   /**
    * Begins a generation, halts placing and fences every holder, in one transaction, where the database lacks commits that were witnessed, or the newest updates
-   * that Kafka has. Undefined: nothing is missing, or another process noticed it before.
+   * or batches that Kafka has. Undefined: nothing is missing, or another process noticed it before.
    */
   async noticeLoss(
     lane: number,
-    { witnessed, published = [] }: { readonly witnessed?: Witnessed; readonly published?: readonly PublishedUpdate[] },
+    { witnessed, published }: { readonly witnessed?: Witnessed; readonly published?: Published },
   ): Promise<FoundLoss | undefined> {
+    const { updates = [], batches = [] } = published ?? {};
     const { rows } = await this.pool.query<{ generation: number | null }>(
-      'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9) as generation',
+      'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9, $10) as generation',
       [
         lane,
         witnessed === undefined ? null : encodeWitnessed(witnessed),
-        textArray(published.map(({ stream }) => stream)),
-        textArray(published.map(({ orderId }) => orderId)),
-        published.map(({ generation }) => generation),
-        published.map(({ revision }) => revision),
-        textArray(published.map(({ payload }) => payload)),
+        textArray(updates.map(({ stream }) => stream)),
+        textArray(updates.map(({ orderId }) => orderId)),
+        updates.map(({ generation }) => generation),
+        updates.map(({ revision }) => revision),
+        textArray(updates.map(({ payload }) => payload)),
+        JSON.stringify(batches.map((each) => ({ ...each, batch: each.batch.toString() }))),
         this.random.uuid(),
         finder,
       ],
@@ -193,7 +227,9 @@ export class PostgresLaneStore implements LaneStore {
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<TakenRow>(
       `update public.lanes l
-       set holder = $2, epoch = l.epoch + 1 + (hashtext($2) & ${epochSpread}), renewed_at = clock_timestamp(), generation = greatest(l.generation, $4)
+       set holder = $2, epoch = l.epoch + 1 + (hashtext($2) & ${epochSpread}), renewed_at = clock_timestamp(), generation = greatest(l.generation, $4),
+         held_since = clock_timestamp(), address = null, weight = 0, version = null, draining = false, trouble = null, unfit = false,
+         drained = l.drained and before.holder is not distinct from $2
        from (select lane, holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as idle_ms from public.lanes
          where lane = $1 and (holder is null or holder = $2
            or abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 >= $3::double precision)

@@ -1,4 +1,5 @@
 import pg, { type ClientBase } from 'pg';
+import { defaultShardCount } from '../domain/shards.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { compareSchema, type Migration, readApplied, readMigrations } from './migrations.ts';
@@ -10,6 +11,8 @@ interface MigrateOptions {
   readonly clock: Clock;
   /** Rows of one partition of the log. A later change holds for the partitions made after it. */
   readonly partitionRows?: number;
+  /** How many shards a new database gets. Left out: 16, or as many as it has. */
+  readonly shards?: number;
   /** Left out: those of this build. */
   readonly migrations?: readonly Migration[];
   /** How long to wait for another process that is migrating. */
@@ -18,7 +21,7 @@ interface MigrateOptions {
 
 /**
  * `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: another process is migrating. `LANE_HELD`: an older build runs, and
- * could not run on.
+ * could not run on. `SHARDS_FIXED`: the database has another number of shards.
  */
 export class MigrationError extends Error {
   readonly code: string;
@@ -39,7 +42,7 @@ const lockKey = 7_215_033_418;
 
 /**
  * Brings a database to this build's schema: roles, the pending migrations (each in a transaction of its own, as `tidemark_owner`), the first
- * partitions of the log. Safe to call again and from several processes at once. Rejects with `MigrationError`, or with the database's own error.
+ * partitions of the log, the shards. Safe to call again and from several processes at once. Rejects with `MigrationError`, or with the database's own error.
  *
  * A migration beside which older builds may not run is not applied while one of them holds a lane. It takes the lanes from their former holders: an instance that
  * was frozen in the meantime can't write to a schema that it does not know.
@@ -65,6 +68,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     const applied = await applyPending(client, options);
     await client.query('set role tidemark_owner');
     await client.query('select public.ensure_log_partitions($1)', [options.partitionRows ?? defaultPartitionRows]);
+    await ensureShards(client, options.shards);
     return { applied };
   } finally {
     // Ends the session, and with it the lock and the role.
@@ -128,6 +132,20 @@ async function applyOne(client: pg.Client, migration: Migration): Promise<void> 
     await client.query('rollback').catch(() => {});
     throw error;
   }
+}
+
+/** In one statement, so all or none. With another number an account would have another shard, and its commands another fence. */
+async function ensureShards(client: pg.Client, wanted?: number): Promise<void> {
+  await client.query(
+    `insert into public.shards (shard) select n from generate_series(0, $1::integer - 1) as n
+     where not exists (select from public.shards)`,
+    [wanted ?? defaultShardCount],
+  );
+  const { rows } = await client.query<{ count: number }>('select count(*)::integer as count from public.shards');
+  const count = rows[0]?.count;
+  if (wanted === undefined || count === wanted) return;
+  const message = `the database was made with ${count} shards, and keeps this number`;
+  throw new MigrationError('SHARDS_FIXED', message, false);
 }
 
 /** Longer than a lease lasts by default, and a short wait for a person: a holder that renewed within this time counts as running. */

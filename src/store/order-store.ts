@@ -61,6 +61,14 @@ export interface Binding {
   readonly side: string;
 }
 
+/** The updates of a lane's batches above `after`, as far as they are committed or about to be. */
+export interface Tally {
+  readonly after: bigint;
+  readonly count: number;
+  /** Of the hashes of their values, below 2^48 (`ingest/tally.ts`). */
+  readonly sum: number;
+}
+
 /** The writes of one transaction. `number` is one above the lane's last committed batch. */
 export interface Batch {
   readonly lane: number;
@@ -115,6 +123,11 @@ export interface OrderStore {
    * Attempts by their ids; ids that are not ours are left out. Asked only for orders that show a reference like ours for the first time. Rejects like `readHeads`.
    */
   readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>>;
+  /**
+   * The updates behind the lane's newest proof of this generation; undefined: there is no such proof among its newest rows. Right only while the lane is ours.
+   * Rejects like `readHeads`.
+   */
+  readUnproven(lane: number, generation: number): Promise<Tally | undefined>;
   /** One transaction in one round trip. Up to two may be in flight, the second behind the first. */
   applyBatch(batch: Batch): Promise<ApplyResult>;
 }

@@ -17,10 +17,10 @@ export interface OutcomeRow {
 /** The outbox of the command side. Every call has a deadline; rejects when the database can't be reached. */
 export interface OutcomeLog {
   /**
-   * Steps that are not marked as published, lowest id first, at most `limit`. The ids of one command rise with its versions, and none is seen before its
-   * predecessor.
+   * Steps of commands of these shards that are not marked as published, lowest id first, at most `limit`. The ids of one command rise with its versions, and none
+   * is seen before its predecessor.
    */
-  readUnpublished(limit: number): Promise<OutcomeRow[]>;
+  readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]>;
   /** Kafka has acknowledged them. Safe to call again, from any process: it stays true. */
   markPublished(ids: readonly bigint[]): Promise<void>;
 }
@@ -49,13 +49,14 @@ export class PostgresOutcomeLog implements OutcomeLog {
     this.deps = deps;
   }
 
-  async readUnpublished(limit: number): Promise<OutcomeRow[]> {
+  async readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]> {
     const { rows } = await retryTransaction(this.deps, () =>
       this.deps.pool.query<Row>({
         name: 'read_unpublished',
         text: `select id, command_id, snapshot, public.time_to_ms(recorded_at) as recorded_ms
-            from public.command_events where published_at is null order by id limit $1`,
-        values: [limit],
+            from public.command_events e where published_at is null
+              and exists (select from public.commands c where c.command_id = e.command_id and c.shard = any($2)) order by id limit $1`,
+        values: [limit, shards],
       }),
     );
     return rows.map(({ id, command_id, snapshot, recorded_ms }) => ({

@@ -7,8 +7,9 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { applyBatch, Scratch } from './apply-batch.ts';
 import { textArray } from './binary-array.ts';
-import { type ApplyResult, type Batch, type Binding, type OrderStore, RefusedReadError } from './order-store.ts';
+import { type ApplyResult, type Batch, type Binding, type OrderStore, RefusedReadError, type Tally } from './order-store.ts';
 import { connectionOptions } from './pool.ts';
+import { readUnproven } from './read-unproven.ts';
 import { describeCode, isTransient, retryTransaction, sqlstateOf } from './retry-transaction.ts';
 
 interface OrderStoreDeps {
@@ -45,6 +46,10 @@ export class PostgresOrderStore implements OrderStore {
 
   readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
     return this.read(() => readBindings(this.deps.pool, attemptIds));
+  }
+
+  readUnproven(lane: number, generation: number): Promise<Tally | undefined> {
+    return this.read(() => readUnproven(this.deps.pool, lane, generation));
   }
 
   async applyBatch(batch: Batch): Promise<ApplyResult> {

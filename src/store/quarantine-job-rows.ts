@@ -59,12 +59,12 @@ export async function answerJobRows(pool: Pool, requests: readonly string[], { o
   return Number(rows[0]?.answered ?? 0);
 }
 
-/** Discards at most `limit` rows of this lane that jobs ask for, oldest requests first. Returns their number. */
-export async function discardJobRows(pool: Pool, lane: number, limit: number): Promise<number> {
+/** Discards at most `limit` rows that jobs ask for, oldest requests first. Returns their number. */
+export async function discardJobRows(pool: Pool, limit: number): Promise<number> {
   const { rows } = await pool.query<{ discarded: string }>(
     `with picked as (
        select r.id, r.quarantine_id from public.repair_requests r join public.quarantine q on q.id = r.quarantine_id and q.dealt_at is null
-       where r.kind = 'discard' and r.answered_at is null and q.lane = $1 order by r.id limit $2 for update of r skip locked
+       where r.kind = 'discard' and r.answered_at is null order by r.id limit $1 for update of r skip locked
      ), dealt as (
        update public.quarantine q set dealt_at = now() from picked p where q.id = p.quarantine_id and q.dealt_at is null returning q.id
      ), answered as (
@@ -72,7 +72,7 @@ export async function discardJobRows(pool: Pool, lane: number, limit: number): P
        from picked p join dealt d on d.id = p.quarantine_id where r.id = p.id returning 1
      )
      select count(*) as discarded from answered`,
-    [lane, limit],
+    [limit],
   );
   return Number(rows[0]?.discarded ?? 0);
 }

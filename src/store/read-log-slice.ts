@@ -2,7 +2,6 @@ import type { Pool } from 'pg';
 
 /** Selects rows of the log. A field that is left out does not narrow the selection. */
 export interface LogSlice {
-  readonly lane: number;
   /** Recorded at or after this, milliseconds since the epoch. */
   readonly sinceMs?: number;
   readonly order?: { readonly stream: string; readonly orderId: string };
@@ -19,7 +18,7 @@ interface LogSliceRow {
 const lookedAt = 5_000;
 
 /**
- * Updates of a lane with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few thousand rows. `lastSeq` is the last seq looked at,
+ * Updates with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few thousand rows. `lastSeq` is the last seq looked at,
  * `upToSeq` at the end. Continuity marks are left out. Rejects when the database can't be reached.
  *
  * The rows are read without an upper bound of seq: in a partition that was vacuumed and never analysed, the planner assumes that a range with two ends keeps
@@ -28,20 +27,22 @@ const lookedAt = 5_000;
  */
 export async function readLogSlice(
   pool: Pool,
-  { lane, sinceMs, order }: LogSlice,
+  { sinceMs, order }: LogSlice,
   afterSeq: bigint,
   upToSeq: bigint,
 ): Promise<{ readonly rows: readonly LogSliceRow[]; readonly lastSeq: bigint }> {
   const { rows } = await pool.query<{ seq: string; stream: string; order_id: string; payload: string; last_seq: string }>(
     `with looked as materialized (
-       select seq, stream, order_id, payload, recorded_at from public.order_updates where lane = $3 and seq > $1 order by seq limit ${lookedAt}
+       select u.* from public.lanes l cross join lateral (
+         select seq, stream, order_id, payload, recorded_at from public.order_updates where lane = l.lane and seq > $1 order by seq limit ${lookedAt}) as u
+       order by u.seq limit ${lookedAt}
      ), bound as (
        select case when count(*) < ${lookedAt} then $2 else least(max(seq), $2) end as last_seq from looked
      )
      select b.last_seq, l.seq, l.stream, l.order_id, l.payload from bound b left join looked l on l.seq <= $2 and l.stream <> 'continuity'
-       and ($4::double precision is null or l.recorded_at >= to_timestamp($4 / 1000)) and ($5::text is null or (l.stream = $5 and l.order_id = $6))
+       and ($3::double precision is null or l.recorded_at >= to_timestamp($3 / 1000)) and ($4::text is null or (l.stream = $4 and l.order_id = $5))
      order by l.seq`,
-    [afterSeq.toString(), upToSeq.toString(), lane, sinceMs ?? null, order?.stream ?? null, order?.orderId ?? null],
+    [afterSeq.toString(), upToSeq.toString(), sinceMs ?? null, order?.stream ?? null, order?.orderId ?? null],
   );
   const found = rows.filter(({ seq }) => seq !== null);
   return {
@@ -62,15 +63,12 @@ export async function isInLog(
   return rows[0]?.found === true;
 }
 
-/** The lowest and the highest seq that the lane's log still has; undefined: it has no rows. */
-export async function logBounds(
-  pool: Pool,
-  lane: number,
-): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
+/** The lowest and the highest seq that the log still has; undefined: it has no rows. */
+export async function logBounds(pool: Pool): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
   const { rows } = await pool.query<{ first: string | null; last: string | null }>(
-    `select (select seq from public.order_updates where lane = $1 order by seq limit 1) as first,
-       (select seq from public.order_updates where lane = $1 order by seq desc limit 1) as last`,
-    [lane],
+    `select min(f.seq) as first, max(t.seq) as last from public.lanes l
+     left join lateral (select seq from public.order_updates where lane = l.lane order by seq limit 1) as f on true
+     left join lateral (select seq from public.order_updates where lane = l.lane order by seq desc limit 1) as t on true`,
   );
   const { first, last } = rows[0] ?? { first: null, last: null };
   return first === null || last === null ? undefined : { first: BigInt(first), last: BigInt(last) };

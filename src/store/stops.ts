@@ -33,12 +33,12 @@ export async function readActiveHalts(pool: Pool): Promise<Halt[]> {
   return rows.map(toHalt);
 }
 
-/** The active halt of that scope and cause: this one, unless there was one already. Without a fence, the holder of the lane is not checked. */
+/** The active halt of that scope and cause: this one, unless there was one already. Without a fence, the holder of the shard is not checked. */
 export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
   const [row] = await writeOnce<HaltRow>(deps, {
     text: `select ${columns} from public.raise_halt($1, $2, $3, $4, $5, $6, $7, $8)`,
     values: [
-      fence?.lane ?? null,
+      fence?.shard ?? null,
       fence?.epoch.toString() ?? null,
       halt.haltId,
       accountOf(halt.scope),
@@ -56,12 +56,12 @@ export async function clearHalts(
   deps: Deps,
   scope: Halt['scope'],
   word: ClearingWord,
-  { lane, epoch }: Fence,
+  { shard, epoch }: Fence,
 ): Promise<number | 'kept' | 'fenced'> {
   const [row] = await writeOnce<{ cleared: number | null }>(deps, {
     text: 'select public.clear_halts($1, $2, $3, $4, $5, $6, $7) as cleared',
     values: [
-      ...[lane, epoch.toString(), accountOf(scope), storableText(word.by), storableText(word.reason), word.atMs],
+      ...[shard, epoch.toString(), accountOf(scope), storableText(word.by), storableText(word.reason), word.atMs],
       word.ofSomeAccounts === true,
     ],
   });
@@ -91,32 +91,32 @@ function toHalt(row: HaltRow): Halt {
 export async function setCancelTimers(
   deps: Deps,
   change: CancelTimersChange,
-  { lane, epoch }: Fence,
+  { shard, epoch }: Fence,
 ): Promise<number | undefined> {
   const [row] = await writeOnce<{ fires: string | null }>(deps, {
     text: 'select public.set_cancel_timers($1, $2, $3)::text as fires',
-    values: [lane, epoch.toString(), storableJson(change)],
+    values: [shard, epoch.toString(), storableJson(change)],
   });
   return row === undefined || row.fires === null ? undefined : Number(row.fires);
 }
 
-/** The timers of the lane that have neither been disarmed nor fired. */
-export async function readArmedCancelTimers(pool: Pool, lane: number): Promise<CancelTimer[]> {
+/** The timers of the shard that have neither been disarmed nor fired. */
+export async function readArmedCancelTimers(pool: Pool, shard: number): Promise<CancelTimer[]> {
   const { timerId, principal, accountId, firesAt, endedAt } = cancelTimers;
   const leftMs = sql<string>`(extract(epoch from ${firesAt} - clock_timestamp()) * 1000)::text`;
   const rows = await drizzle(pool)
     .select({ timerId, principal, accountId, leftMs })
     .from(cancelTimers)
-    .where(and(eq(cancelTimers.lane, lane), isNull(endedAt)))
+    .where(and(eq(cancelTimers.shard, shard), isNull(endedAt)))
     .orderBy(asc(firesAt), asc(timerId));
   return rows.map((row) => ({ ...row, leftMs: Math.max(0, Number(row.leftMs)) }));
 }
 
 /** False: fenced. */
-export async function endCancelTimer(deps: Deps, timerId: string, { lane, epoch }: Fence): Promise<boolean> {
+export async function endCancelTimer(deps: Deps, timerId: string, { shard, epoch }: Fence): Promise<boolean> {
   const [row] = await writeOnce<{ held: boolean }>(deps, {
     text: 'select public.end_cancel_timer($1, $2, $3) as held',
-    values: [lane, epoch.toString(), timerId],
+    values: [shard, epoch.toString(), timerId],
   });
   return row?.held === true;
 }

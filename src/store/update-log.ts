@@ -31,6 +31,8 @@ export interface UpdateLog {
    * estimate.
    */
   pendingAfter(lane: number, afterSeq: bigint): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }>;
+  /** Both cursors of the lane, and what waits behind each of them. */
+  backlog(lane: number): Promise<readonly RelayBacklog[]>;
 }
 
 interface Row {
@@ -128,6 +130,10 @@ export class PostgresUpdateLog implements UpdateLog {
     return { rows: Number(row?.distance ?? row?.counted ?? 0), oldestMs };
   }
 
+  backlog(lane: number): Promise<readonly RelayBacklog[]> {
+    return relayBacklog(this.deps.pool, lane);
+  }
+
   /** Not prepared: a plan from a time when a partition was empty would read all of it, row by row, once it is full. */
   private async query<R extends object>(text: string, values: unknown[]): Promise<R[]> {
     return retryTransaction(this.deps, async () => (await this.deps.pool.query<R & Record<string, unknown>>(text, values)).rows);
@@ -142,22 +148,25 @@ function toLogRow({ seq, batch, stream, order_id, account_id, payload }: Row): S
 }
 
 /** The position of a cursor of a lane, and the newest row after it. */
-interface RelayBacklog {
+export interface RelayBacklog {
+  readonly lane: number;
   readonly cursor: RelayCursor;
   readonly passed: bigint;
   /** Undefined: nothing waits. */
   readonly newest: bigint | undefined;
 }
 
-/** Both cursors of a lane. Rejects when the database can't be reached. */
-export async function relayBacklog(pool: Pool, lane: number): Promise<readonly RelayBacklog[]> {
-  const { rows } = await pool.query<{ cursor: RelayCursor; passed: string; newest: string | null }>(
-    `select c.cursor, coalesce(r.seq, 0) as passed,
-       (select u.seq from public.order_updates u where u.lane = $1 and u.seq > coalesce(r.seq, 0) order by u.seq desc limit 1) as newest
-     from (values ('log'), ('state')) as c(cursor) left join public.relay_positions r on r.lane = $1 and r.cursor = c.cursor`,
-    [lane],
+/** Both cursors of a lane, or of every lane. Rejects when the database can't be reached. */
+export async function relayBacklog(pool: Pool, lane?: number): Promise<readonly RelayBacklog[]> {
+  const { rows } = await pool.query<{ lane: number; cursor: RelayCursor; passed: string; newest: string | null }>(
+    `select l.lane, c.cursor, coalesce(r.seq, 0) as passed,
+       (select u.seq from public.order_updates u where u.lane = l.lane and u.seq > coalesce(r.seq, 0) order by u.seq desc limit 1) as newest
+     from public.lanes l cross join (values ('log'), ('state')) as c(cursor)
+     left join public.relay_positions r on r.lane = l.lane and r.cursor = c.cursor where $1::integer is null or l.lane = $1`,
+    [lane ?? null],
   );
-  return rows.map(({ cursor, passed, newest }) => ({
+  return rows.map(({ lane: of, cursor, passed, newest }) => ({
+    lane: of,
     cursor,
     passed: BigInt(passed),
     newest: newest === null ? undefined : BigInt(newest),

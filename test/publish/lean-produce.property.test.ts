@@ -16,6 +16,10 @@ const text = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.string
 // Varints change their length at 64, 8,192 and 1,048,576 bytes.
 const size = fc.oneof(fc.integer({ min: 60, max: 70 }), fc.integer({ min: 8180, max: 8200 }), fc.constant(1_048_580));
 const value = fc.oneof({ weight: 20, arbitrary: text }, { weight: 1, arbitrary: size.map((length) => 'x'.repeat(length)) });
+const headers = fc.oneof(
+  { weight: 1, arbitrary: fc.dictionary(text, text, { maxKeys: 3 }) },
+  { weight: 9, arbitrary: fc.constant(undefined) },
+);
 const topicData = (timestamp: string) =>
   fc.array(
     fc.record({
@@ -24,10 +28,13 @@ const topicData = (timestamp: string) =>
         fc.record({
           partition: fc.integer({ min: 0, max: 5000 }).map(String),
           firstSequence: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
-          messages: fc.array(fc.record({ key: text, value, timestamp: fc.constant(timestamp) }), {
-            minLength: 1,
-            maxLength: 150,
-          }),
+          messages: fc.array(
+            fc.record(
+              { key: text, value, timestamp: fc.constant(timestamp), headers },
+              { requiredKeys: ['key', 'value', 'timestamp'] },
+            ),
+            { minLength: 1, maxLength: 150 },
+          ),
         }),
         { minLength: 1, maxLength: 4 },
       ),
@@ -66,7 +73,8 @@ const withMessages = (messages: ProduceArguments['topicData'][number]['partition
 
 test.for([
   ['two timestamps', withMessages([message, { ...message, timestamp: '1795250000001' }])],
-  ['headers', withMessages([{ ...message, headers: { trace: 'abc' } }])],
+  ['a header in bytes', withMessages([{ ...message, headers: { trace: Buffer.from('abc') } }])],
+  ['a header twice', withMessages([{ ...message, headers: { trace: ['abc', 'def'] } }])],
   ['a value in bytes', withMessages([{ ...message, value: Buffer.from('v') }])],
   ['no value', withMessages([{ ...message, value: null }])],
   ['no key', withMessages([{ ...message, key: null }])],

@@ -31,7 +31,7 @@ async function relayTo(topics: TopicNames) {
       sendDeadlineMs: 2500,
     },
   );
-  const deps = { log, publisher, lease, clock: systemClock, random: systemRandom, logger: silentLog, metrics };
+  const deps = { log, shards: () => [0], publisher, lease, clock: systemClock, random: systemRandom, logger: silentLog, metrics };
   const relay = new OutcomeRelay(deps, { ...outcomeRelayDefaults, maxRows: 20 });
   await relay.start();
   onTestFinished(async () => {

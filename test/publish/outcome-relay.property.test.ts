@@ -32,7 +32,7 @@ describe('steps of commands on their way to Kafka, with everything failing now a
         const lease = new Lease(clock, 1_000_000_000);
         lease.confirm(1n, 0);
         const publisher = new LossyPublisher(clock, seededRandom(seed));
-        const deps = { log, publisher, lease, clock, random: seededRandom(seed), logger: silentLog };
+        const deps = { log, shards: () => [0], publisher, lease, clock, random: seededRandom(seed), logger: silentLog };
         const relay = new OutcomeRelay({ ...deps, metrics: createMetrics().relay }, { ...outcomeRelayDefaults, maxRows: 4 });
         await relay.start();
         relay.begin();

@@ -16,7 +16,7 @@ async function relayOnVirtualTime(leaseMs = 1_000_000) {
   const publisher = new LossyPublisher(clock, seededRandom(1));
   const { relay: metrics } = createMetrics();
   const relay = new OutcomeRelay(
-    { log, publisher, lease, clock, random: seededRandom(2), logger: silentLog, metrics },
+    { log, shards: () => [0], publisher, lease, clock, random: seededRandom(2), logger: silentLog, metrics },
     { ...outcomeRelayDefaults, maxRows: 10 },
   );
   await relay.start();

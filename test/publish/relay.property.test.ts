@@ -70,7 +70,6 @@ class RelayWorld {
       },
       // Bounds so small that they are met all the time.
       {
-        lane: 0,
         maxRows: 5,
         maxReadBytes: 6,
         maxBytes: 40,

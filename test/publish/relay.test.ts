@@ -27,7 +27,7 @@ function relayOnVirtualTime() {
       logger: silentLog,
       metrics: { ...metrics.relay, latency: metrics.ingest.latency },
     },
-    { ...relayDefaults, lane: 0 },
+    relayDefaults,
   );
   const commit = (count: number) => {
     const batch = log.commit(Array.from({ length: count }, (_, i) => ({ topic: 'updates', key: `prediction:${i}` })));

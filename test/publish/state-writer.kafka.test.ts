@@ -18,11 +18,11 @@ function writerOn(log: LaneLog, topic: string): { writer: StateWriter; publisher
   lease.confirm(log.epoch, systemClock.monotonicMs());
   const publisher = new TransactionalPublisher(
     { ...kafkaDeps, metrics: relay },
-    { ...transactionalPublisherDefaults, kafka: kafkaOptions(brokers), topic, transactionalId: `${topic}-lane-0` },
+    { ...transactionalPublisherDefaults, kafka: kafkaOptions(brokers), topic, transactionalId: () => `${topic}-lane-0` },
   );
   const writer = new StateWriter(
     { ...kafkaDeps, log, publisher, lease, logger: silentLog, metrics: relay },
-    { ...stateWriterDefaults, lane: 0, flushEveryMs: 50 },
+    { ...stateWriterDefaults, flushEveryMs: 50 },
   );
   return { writer, publisher };
 }
@@ -58,8 +58,10 @@ describe('the state writer on a real broker', () => {
     await Promise.all([first, second].map(({ writer }) => writer.drain(AbortSignal.timeout(5000))));
     await Promise.all([first, second].map(({ publisher }) => publisher.close()));
 
-    const records = await readAll(brokers, state);
-    const newest = new Map(records.map(({ key, value }) => [key, value]));
-    expect(newest).toEqual(new Map(log.rows.map(({ key, payload }) => [key, payload])));
+    // Kafka acknowledges a commit before readers of committed records see it.
+    await eventually(async () => {
+      const newest = new Map((await readAll(brokers, state)).map(({ key, value }) => [key, value]));
+      expect(newest).toEqual(new Map(log.rows.map(({ key, payload }) => [key, payload])));
+    });
   });
 });

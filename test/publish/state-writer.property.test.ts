@@ -47,7 +47,6 @@ class Holder {
     this.writer = new StateWriter(
       { log, publisher, lease: this.lease, clock, random: seededRandom(1), logger: silentLog, metrics: relay },
       {
-        lane: 0,
         flushEveryMs: 1000,
         maxOrders: tiny ? 3 : 100,
         maxBytes: 1000,

@@ -1,15 +1,26 @@
 import { describe, expect, inject, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import type { TopicRecord } from '../../src/publish/follow-topic.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/publish/transactional-publisher.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../support/kafka-fixture.ts';
+import { eventually } from '../support/poll.ts';
 
 const brokers = inject('kafkaBrokers');
 
 function writer(topic: string, onFenced: () => void = () => undefined): TransactionalPublisher {
   return new TransactionalPublisher(
     { ...kafkaDeps, metrics: createMetrics().relay, onFenced },
-    { ...transactionalPublisherDefaults, kafka: kafkaOptions(brokers), topic, transactionalId: `${topic}-lane-0` },
+    { ...transactionalPublisherDefaults, kafka: kafkaOptions(brokers), topic, transactionalId: () => `${topic}-lane-0` },
   );
+}
+
+/** All committed records, once there are so many: Kafka acknowledges a commit before readers of committed records see it. */
+function committed(topic: string, count: number): Promise<TopicRecord[]> {
+  return eventually(async () => {
+    const records = await readAll(brokers, topic);
+    expect(records).toHaveLength(count);
+    return records;
+  });
 }
 
 describe('the state publisher', () => {
@@ -20,7 +31,7 @@ describe('the state publisher', () => {
     for (let i = 0; i < 5; i += 1) await publisher.flush(numberedRows(i * 10, 10));
     await publisher.flush(numberedRows(100, 2500, 5000));
     await publisher.close();
-    expect(await readAll(brokers, state)).toHaveLength(2550);
+    await committed(state, 2550);
   });
 
   it('that was fenced writes nothing that a reader of committed records sees', async () => {
@@ -35,7 +46,7 @@ describe('the state publisher', () => {
     await newer.flush(numberedRows(10, 3));
     await expect(older.flush(numberedRows(2000, 3))).rejects.toMatchObject({ code: 'unavailable' });
     await Promise.all([older.close(), newer.close()]);
-    const values = (await readAll(brokers, state)).map(({ value }) => Number(value));
+    const values = (await committed(state, 6)).map(({ value }) => Number(value));
     expect(values.sort((a, b) => a - b)).toEqual([0, 1, 2, 10, 11, 12]);
     expect(told, 'being no writer any more is no fence').toEqual(['older']);
   });
@@ -51,7 +62,7 @@ describe('the state publisher', () => {
     await next.takeOver();
     await next.flush(numberedRows(20, 2));
     await next.close();
-    const values = (await readAll(brokers, state)).map(({ value }) => Number(value));
+    const values = (await committed(state, 2)).map(({ value }) => Number(value));
     expect(values.sort((a, b) => a - b)).toEqual([20, 21]);
     expect(await readAll(brokers, state, false)).toHaveLength(12);
   });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import Fastify from 'fastify';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import type { BatchProof } from '../../src/domain/batch-proof.ts';
 import { attemptStates, type Command, commandStates } from '../../src/domain/command.ts';
 import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
 import { encodeContinuity, encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
@@ -43,6 +44,7 @@ function updatesOf(observations: readonly Observation[]): string[] {
     const { head, changed, fill } = reduction;
     const rest = {
       generation: 0,
+      batch: { lane: 0, number: 9_007_199_254_740_993n },
       cause: 'stream',
       occurredAt: head.order.updatedAt,
       observedAt: '2026-11-21T12:00:00.000Z',
@@ -84,10 +86,26 @@ describe('what is published', () => {
         fromMs: epochMs,
         toMs: epochMs,
         reason: fc.string(),
+        ordersRead: fc.nat(),
+        ordersRepaired: fc.nat(),
+        repairedOrderIds: fc.array(fc.string(), { maxLength: 100 }),
       },
       { requiredKeys: ['kind', 'markId', 'stream', 'accountIds', 'event', 'atMs'] },
     );
-    fc.assert(fc.property(marks, (mark) => expectShape(continuityRecord, 'continuityRecord', encodeContinuity(mark))));
+    const int64 = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+    const proofs: fc.Arbitrary<BatchProof> = fc.record({
+      lane: fc.nat(),
+      generation: fc.nat(),
+      after: int64,
+      upTo: int64,
+      count: fc.nat(),
+      hash: fc.integer({ min: 0, max: 2 ** 48 - 1 }).map((sum) => sum.toString(16).padStart(12, '0')),
+    });
+    fc.assert(
+      fc.property(marks, fc.option(proofs, { nil: undefined }), (mark, proof) =>
+        expectShape(continuityRecord, 'continuityRecord', encodeContinuity(mark, proof)),
+      ),
+    );
   });
 
   it('of a step of any command satisfies the outcome shape, in zod and in JSON Schema', () => {

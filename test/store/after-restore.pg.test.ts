@@ -59,7 +59,7 @@ describe('after a restore', () => {
     await journal.takeOver(fence, atMs, 0);
     const opened = await journal.open(newPlace(), fence);
     expect((await afterRestore(rig.pool, options)).attempts).toBe(1);
-    const [taken] = await journal.takeOver({ lane: 0, epoch: 9n }, atMs, 0);
+    const [taken] = await journal.takeOver({ shard: 0, epoch: 9n }, atMs, 0);
     expect(taken).toMatchObject({ state: 'unknown' });
     expect(opened).toMatchObject({ kind: 'opened', command: { commandId: taken?.commandId } });
   });

@@ -10,7 +10,7 @@ import { eventually } from '../support/poll.ts';
 import { batch, proxiedUrl } from '../support/store-rig.ts';
 import { testLog } from '../support/test-log.ts';
 
-const next = { lane: 0, epoch: 2n };
+const next = { shard: 0, epoch: 2n };
 
 /** Until so many sessions wait for a lock. */
 function blocked(rig: JournalRig, sessions: number): Promise<void> {

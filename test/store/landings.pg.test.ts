@@ -28,11 +28,11 @@ describe('orders of places that came to nothing', () => {
       .slice(0, outcomes.length)
       .map(({ attemptId, commandId, orderId, matches }) => ({ attemptId, commandId, orderId, matches }));
     const byCommand = (a: { commandId: string }, b: { commandId: string }) => (a.commandId < b.commandId ? -1 : 1);
-    expect(await rig.journal.landings(fence.lane, undefined, 100)).toEqual({ bound: wanted.toSorted(byCommand) });
+    expect(await rig.journal.landings(fence.shard, undefined, 100)).toEqual({ bound: wanted.toSorted(byCommand) });
     const found = [];
     let after: string | undefined;
     do {
-      const page = await rig.journal.landings(fence.lane, after, 2);
+      const page = await rig.journal.landings(fence.shard, after, 2);
       expect(page.bound.length).toBeLessThanOrEqual(2);
       found.push(...page.bound);
       after = page.next;
@@ -72,14 +72,14 @@ describe('orders of places that came to nothing', () => {
       await rig.store.applyBatch(batch(rig.epoch, i + 1, [], { heads: [head], updates: [update], bindings: [row] }));
       named.set(orderId, name);
     }
-    const { bound } = await rig.journal.landings(fence.lane, undefined, 100);
+    const { bound } = await rig.journal.landings(fence.shard, undefined, 100);
     expect(bound.map(({ orderId }) => named.get(orderId)).toSorted()).toEqual(expected.toSorted());
   });
 
   it('are looked up by indexes alone', async () => {
     await using rig = await journalRig();
     const { rows } = await rig.pool.query({
-      text: "explain select command_id from commands where lane = 0 and kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied') and command_id > $1 order by command_id limit 2000",
+      text: "explain select command_id from commands where shard = 0 and kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied') and command_id > $1 order by command_id limit 2000",
       values: ['00000000-0000-0000-0000-000000000000'],
     });
     expect(JSON.stringify(rows)).toContain('commands_came_to_nothing');

@@ -66,6 +66,19 @@ describe('the migration', () => {
     expect(applied).toHaveLength((await readMigrations()).length);
   });
 
+  it('makes the shards once, and refuses another number later', async () => {
+    await using database = await emptyDatabase();
+    const options = { url: database.url, log: testLog, clock: systemClock };
+    await migrate({ ...options, shards: 3 });
+    await migrate(options);
+    await migrate({ ...options, shards: 3 });
+    await expect(migrate({ ...options, shards: 4 })).rejects.toMatchObject({
+      ...{ code: 'SHARDS_FIXED', retryable: false, message: 'the database was made with 3 shards, and keeps this number' },
+    });
+    const shards = await onServer(database.url, (client) => client.query('select shard, lane, epoch from shards order by shard'));
+    expect(shards.rows).toEqual([0, 1, 2].map((shard) => ({ shard, lane: null, epoch: '0' })));
+  });
+
   it('refuses a database that a newer build migrated', async () => {
     await using database = await emptyDatabase();
     await run(database);

@@ -20,18 +20,19 @@ describe('the outbox of outcomes', () => {
     await rig.journal.step({ commandId: asked.commandId, version: 1, to: 'unknown', atMs: 9, evidence: [], attempt }, fence);
     const after = await rig.journal.find(asked.commandId);
     if (opened.kind !== 'opened' || sent === undefined || after === undefined) throw new Error('it is not there');
-    const events = await log.readUnpublished(10);
+    const events = await log.readUnpublished(10, [0]);
     expect(events).toEqual(
       [opened.command, after].map((command, i) => ({
         ...{ id: events[i]?.id, key: asked.commandId, payload: encodeCommandOutcome(command), recordedMs: expect.any(Number) },
       })),
     );
-    expect(await log.readUnpublished(1)).toEqual(events.slice(0, 1));
+    expect(await log.readUnpublished(10, [1, 2]), 'of other shards').toEqual([]);
+    expect(await log.readUnpublished(1, [0])).toEqual(events.slice(0, 1));
     await log.markPublished(events.slice(0, 1).map(({ id }) => id));
-    expect(await log.readUnpublished(10)).toEqual(events.slice(1));
+    expect(await log.readUnpublished(10, [0])).toEqual(events.slice(1));
     await log.markPublished(events.map(({ id }) => id));
     await log.markPublished([]);
-    expect(await log.readUnpublished(10)).toEqual([]);
+    expect(await log.readUnpublished(10, [0])).toEqual([]);
   });
 
   it('shows a step that committed late, though later ones were published already', async () => {
@@ -42,10 +43,10 @@ describe('the outbox of outcomes', () => {
     await slow.query('begin');
     await slow.query('select open_command(0, 1, $1)', [JSON.stringify(late)]);
     await rig.journal.open(newPlace(), fence);
-    const [first] = await log.readUnpublished(10);
+    const [first] = await log.readUnpublished(10, [0]);
     await log.markPublished([first?.id ?? 0n]);
     await slow.query('commit');
-    const [found, ...rest] = await log.readUnpublished(10);
+    const [found, ...rest] = await log.readUnpublished(10, [0]);
     expect([found?.key, rest]).toEqual([late.commandId, []]);
     expect((found?.id ?? 0n) < (first?.id ?? 0n)).toBe(true);
   });
@@ -61,12 +62,12 @@ describe('keeping the journal', () => {
     const log = new PostgresOutcomeLog(rig.deps);
     await unknown(rig.journal);
     await sending(rig.journal);
-    const [first] = await log.readUnpublished(10);
+    const [first] = await log.readUnpublished(10, [0]);
     await log.markPublished([first?.id ?? 0n]);
     expect(await maintainCommands(rig.pool, { retentionMs: hourMs })).toEqual({ forgotten: 0, freedKeys: 0 });
     await age(rig, 1);
     expect(await maintainCommands(rig.pool, { retentionMs: hourMs })).toEqual({ forgotten: 1, freedKeys: 0 });
-    expect(await log.readUnpublished(10)).toHaveLength(2);
+    expect(await log.readUnpublished(10, [0])).toHaveLength(2);
   });
 
   it('frees the keys of final commands after seven days, and keeps those commands', async () => {

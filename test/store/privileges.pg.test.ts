@@ -5,6 +5,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
+import { PostgresFleetDesk } from '../../src/store/fleet-desk.ts';
 import { PostgresLaneStore } from '../../src/store/lane-store.ts';
 import { listOrders } from '../../src/store/list-orders.ts';
 import { countOrders, maintainCommands, maintainLog, maintainQuarantine, measureStorage } from '../../src/store/maintenance.ts';
@@ -27,12 +28,14 @@ import {
 } from '../../src/store/quarantine-job-rows.ts';
 import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
 import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
+import { PostgresShardStore } from '../../src/store/shard-store.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { freshDatabase } from '../support/database.ts';
 import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/journal-fixtures.ts';
 import { onServer } from '../support/on-server.ts';
 import { batch, quarantined } from '../support/store-rig.ts';
+import { freeShards, takeShards } from '../support/take-shards.ts';
 import { testLog } from '../support/test-log.ts';
 
 /** A migrated database, and a login that is a member of `role` and of nothing else. */
@@ -66,6 +69,17 @@ describe('the service as a mere member of tidemark_app', () => {
     expect((await store.applyBatch(first)).kind).toBe('committed');
     expect((await store.readHeads(['prediction:a'])).size).toBe(1);
     expect(await lanes.reclaim(0, 1n)).toEqual({ epoch: 2n, batch: 1n, generation: 1 });
+
+    const shards = new PostgresShardStore(deps);
+    expect(await shards.introduce(0, 2n, { weight: 1, address: undefined, version: '1', draining: false })).toBe(true);
+    expect(await takeShards(shards, 0, 2n, [0, 1])).toHaveLength(2);
+    expect(await shards.resume(0, 2n)).toHaveLength(2);
+    expect(await freeShards(shards, 0, 2n, [0, 1])).toBe(true);
+    expect((await shards.look(6_000)).members).toMatchObject([{ lane: 0, weight: 1 }]);
+    const operators = new PostgresFleetDesk(deps, { expireAfterMs: 6_000 });
+    const wish = { by: 'desk', reason: 'asked for', requestId: 'r-1' };
+    expect(await operators.pin(0, true, wish)).toBe(true);
+    expect(await operators.drain('nobody', true, wish)).toBe(false);
 
     const log = new PostgresUpdateLog(deps);
     const rows = await log.readAfter(0, 0n, 10);
@@ -104,7 +118,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await accountsOfJobs(pool)).toEqual([]);
     expect(await ordersOfJobs(pool, 'account', 'a', 1)).toEqual([]);
     expect(await answerRowsThatAreGone(pool)).toEqual([]);
-    expect(await discardJobRows(pool, 0, 10)).toBe(0);
+    expect(await discardJobRows(pool, 10)).toBe(0);
     expect(await answerJobRows(pool, ['1'], { outcome: 'done', detail: 'read' })).toBe(0);
     expect(await endJobs(pool)).toEqual([]);
     expect((await measureStorage(pool)).databaseBytes).toBeGreaterThan(0);
@@ -149,7 +163,7 @@ describe('the service as a mere member of tidemark_app', () => {
     const halted = { haltId: 'h', scope: { kind: 'service' }, cause: 'rate', reason: 'r', by: 'b', sinceMs: atMs } as const;
     expect(await journal.raiseHalt(halted, fence)).toEqual(halted);
     expect(await journal.clearHalts(halted.scope, { by: 'ann', reason: 'over', atMs }, fence)).toBe(1);
-    expect(await journal.takeOver({ lane: 0, epoch: 2n }, atMs, 0)).toEqual([command]);
+    expect(await journal.takeOver({ shard: 0, epoch: 2n }, atMs, 0)).toEqual([command]);
     expect(await journal.unresolved(10)).toEqual([command]);
 
     const measure: Measure = {
@@ -163,7 +177,7 @@ describe('the service as a mere member of tidemark_app', () => {
     const limits = { accountId: 'acct-1', by: 'ann', reason: 'desk', requestId: 'r', atMs };
     const bounds = { maxQuantity: '5', ordersPerMinute: 5, maxAccountExposure: '5' };
     expect(await journal.changeLimits({ ...limits, before: {}, bounds })).toBe(true);
-    expect(await journal.open(newPlace({ measure }), { lane: 0, epoch: 2n })).toMatchObject({ kind: 'limited' });
+    expect(await journal.open(newPlace({ measure }), { shard: 0, epoch: 2n })).toMatchObject({ kind: 'limited' });
     expect(await journal.changeLimits({ ...limits, before: bounds, bounds: { maxQuantity: '9' } })).toBe(true);
     expect(await journal.changeLimits({ ...limits, before: { maxQuantity: '9' }, bounds: {} })).toBe(true);
     const approval = {
@@ -179,12 +193,12 @@ describe('the service as a mere member of tidemark_app', () => {
     );
 
     const cancelAll = newCancelAll({ atMs: Date.now() });
-    const second = { lane: 0, epoch: 2n };
+    const second = { shard: 0, epoch: 2n };
     expect(await journal.openCancelAll(cancelAll, second)).toEqual({ kind: 'opened', cancelAll });
     expect(await journal.findCancelAll(0, 'desk', cancelAll.idempotencyKey)).toEqual(cancelAll);
 
     const outbox = new PostgresOutcomeLog(deps);
-    await outbox.markPublished((await outbox.readUnpublished(10)).map(({ id }) => id));
+    await outbox.markPublished((await outbox.readUnpublished(10, [0])).map(({ id }) => id));
     expect(await maintainCommands(pool, { retentionMs: -1_000 })).toEqual({ forgotten: 2, freedKeys: 0 });
 
     const reads = new PostgresOrderReads(deps);
@@ -245,6 +259,9 @@ describe('the service as a mere member of tidemark_app', () => {
       'select enter_lane(0, 1, 1)',
       "select after_restore(0, 1, 'h', 'me')",
       'delete from lanes',
+      'insert into shards (shard) values (16)',
+      'update shards set shard = 16 where shard = 0',
+      'delete from shards',
       'update quarantine set raw = raw',
       'delete from credentials',
       'create table mine (a int)',

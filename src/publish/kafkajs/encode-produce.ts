@@ -2,6 +2,7 @@
 export interface PlainRecord {
   readonly key: string;
   readonly value: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface ProducePartition {
@@ -74,11 +75,12 @@ function writeBatch(buffer: Buffer, body: ProduceBody, { firstSequence, records 
   return at;
 }
 
-/** Attributes, time since the batch's first record and number of headers are all 0. */
-function writeRecord(buffer: Buffer, { key, value }: PlainRecord, offset: number, start: number): number {
+/** Attributes and time since the batch's first record are 0. */
+function writeRecord(buffer: Buffer, { key, value, headers }: PlainRecord, offset: number, start: number): number {
   const keyBytes = Buffer.byteLength(key);
   const valueBytes = Buffer.byteLength(value);
-  const size = 3 + varintBytes(offset) + varintBytes(keyBytes) + keyBytes + varintBytes(valueBytes) + valueBytes;
+  const headerBytes = headers === undefined ? 1 : sizeOfHeaders(headers);
+  const size = 2 + varintBytes(offset) + varintBytes(keyBytes) + keyBytes + varintBytes(valueBytes) + valueBytes + headerBytes;
   let at = writeVarint(buffer, size, start);
   buffer[at] = 0;
   buffer[at + 1] = 0;
@@ -87,8 +89,26 @@ function writeRecord(buffer: Buffer, { key, value }: PlainRecord, offset: number
   at += buffer.write(key, at);
   at = writeVarint(buffer, valueBytes, at);
   at += buffer.write(value, at);
+  if (headers !== undefined) return writeHeaders(buffer, headers, at);
   buffer[at] = 0;
   return at + 1;
+}
+
+/** Only a traced record has headers, so their cost is that of one record in thousands. */
+function writeHeaders(buffer: Buffer, headers: Readonly<Record<string, string>>, start: number): number {
+  const pairs = Object.entries(headers);
+  let at = writeVarint(buffer, pairs.length, start);
+  for (const text of pairs.flat()) {
+    at = writeVarint(buffer, Buffer.byteLength(text), at);
+    at += buffer.write(text, at);
+  }
+  return at;
+}
+
+function sizeOfHeaders(headers: Readonly<Record<string, string>>): number {
+  const pairs = Object.entries(headers);
+  const sizes = pairs.flat().map((text) => Buffer.byteLength(text));
+  return sizes.reduce((sum, bytes) => sum + varintBytes(bytes) + bytes, varintBytes(pairs.length));
 }
 
 /** Never too small, and too large by a few bytes a record: every varint counts as five bytes, the most that it can have. */
@@ -98,7 +118,10 @@ function sizeOf(body: ProduceBody): number {
     size += 6 + Buffer.byteLength(topic);
     for (const { records } of partitions) {
       size += 8 + batchHeaderBytes;
-      for (const { key, value } of records) size += 23 + Buffer.byteLength(key) + Buffer.byteLength(value);
+      for (const { key, value, headers } of records) {
+        size += 23 + Buffer.byteLength(key) + Buffer.byteLength(value);
+        if (headers !== undefined) size += sizeOfHeaders(headers);
+      }
     }
   }
   return size;

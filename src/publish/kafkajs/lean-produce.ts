@@ -46,8 +46,8 @@ const patched = Symbol.for('tidemark.kafkajs-lean-produce');
 const firstVersion = 3;
 
 /**
- * Gives kafkajs 2.2.4 our encoder for the records of our publishers: uncompressed, text keys and values, one timestamp for all, no headers. Anything else is
- * encoded by kafkajs as before.
+ * Gives kafkajs 2.2.4 our encoder for the records of our publishers: uncompressed, text keys and values, one timestamp for all, headers of text. Anything
+ * else is encoded by kafkajs as before.
  *
  * Encoding was the most expensive step of an update, a third of the service's time: 9.3 to 11 µs for a record of 1.1 kB with its garbage. Now it takes 1.6 µs,
  * for the same bytes (a test compares them with kafkajs's own). Like `quietThrottleTimer` it changes the package's internals by path, so the version is pinned.
@@ -76,6 +76,10 @@ export function leanProduce(): void {
   produce[patched] = true;
 }
 
+function isText(headers: unknown): boolean {
+  return typeof headers === 'object' && headers !== null && Object.values(headers).every((value) => typeof value === 'string');
+}
+
 /** Undefined: the request contains a field that only kafkajs can write. */
 function plainBody(args: ProduceArguments): ProduceBody | undefined {
   const { acks, timeout, compression = 0, transactionalId = null, producerId = -1, producerEpoch = 0, topicData } = args;
@@ -85,7 +89,7 @@ function plainBody(args: ProduceArguments): ProduceBody | undefined {
     typeof message.key === 'string' &&
     typeof message.value === 'string' &&
     message.timestamp === timestamp &&
-    message.headers === undefined;
+    (message.headers === undefined || isText(message.headers));
   const topics = topicData.map(({ topic, partitions }) => ({
     topic,
     partitions: partitions.map(({ partition, firstSequence = 0, messages }) => ({

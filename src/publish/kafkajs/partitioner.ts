@@ -1,52 +1,13 @@
 import type { ICustomPartitioner, RecordMetadata } from 'kafkajs';
+import { javaPartition } from '../../domain/java-partition.ts';
 import { PublishError } from '../publisher.ts';
-
-/**
- * The partition that Kafka's Java client gives a key (murmur2 of its bytes, made positive, modulo the partition count), so that other producers and
- * stream joins agree with us.
- *
- * kafkajs's own `DefaultPartitioner` gives the same answers (a property test compares the two), but computes with BigInt and filters the list of partitions
- * for every message: 7.1 to 7.5 µs of Node a message of 0.3 kB with it, 4.2 to 5.8 with this (bench/kafka-path.ts).
- */
-export function javaPartition(key: string, partitions: number): number {
-  return (murmur2(Buffer.from(key)) & 0x7fffffff) % partitions;
-}
-
-const seed = 0x9747b28c;
-const m = 0x5bd1e995;
-
-/** As in `org.apache.kafka.common.utils.Utils.murmur2`: 32-bit signed arithmetic throughout. */
-function murmur2(data: Uint8Array): number {
-  const { length } = data;
-  const at = (i: number): number => data[i] ?? 0;
-  let h = (seed ^ length) | 0;
-  const whole = length & ~3;
-  for (let i = 0; i < whole; i += 4) {
-    let k = at(i) | (at(i + 1) << 8) | (at(i + 2) << 16) | (at(i + 3) << 24);
-    k = Math.imul(k, m);
-    k ^= k >>> 24;
-    k = Math.imul(k, m);
-    h = Math.imul(h, m) ^ k;
-  }
-  const rest = length - whole;
-  if (rest === 3) h ^= at(whole + 2) << 16;
-  if (rest >= 2) h ^= at(whole + 1) << 8;
-  if (rest >= 1) {
-    h ^= at(whole);
-    h = Math.imul(h, m);
-  }
-  h ^= h >>> 13;
-  h = Math.imul(h, m);
-  h ^= h >>> 15;
-  return h;
-}
 
 /** The partitions that a send goes to, by topic. */
 type SentTo = ReadonlyMap<string, ReadonlySet<number>>;
 
 /**
- * The Java partitioner, which also records the partition of each message: kafkajs does not report it, and the answer of a send has to be compared with it
- * (`checkAcks`). For one send at a time; `reset` before each.
+ * The partitioner of the Java client, so that other producers and stream joins agree with us. It also records the partition of each message: kafkajs does not
+ * report it, and the answer of a send has to be compared with it (`checkAcks`). For one send at a time; `reset` before each.
  *
  * It refuses a topic whose count of partitions is not the planned one: with another count, keys go to other partitions, and the sequence of an order's updates,
  * which was promised for the life of the topic, is lost silently. Only this class sees the count that is used: readiness asks at intervals, and may ask other

@@ -39,7 +39,7 @@ export const commands = pgTable(
   'commands',
   {
     commandId: uuid('command_id').primaryKey(),
-    lane: integer().notNull(),
+    shard: integer().notNull(),
     principal: text().notNull(),
     idempotencyKey: text('idempotency_key').notNull(),
     /** False once the key may be used again: the command is final, and seven days old. */
@@ -93,7 +93,7 @@ export const commands = pgTable(
     index('commands_of_order').on(t.stream, t.orderId).where(sql`${t.kind} <> 'place'`),
     // Final places, except those `applied` with an order: an order of one of them has landed late.
     index('commands_came_to_nothing')
-      .on(t.commandId)
+      .on(t.shard, t.commandId)
       .where(sql`${t.kind} = 'place' and ${t.settledAt} is not null and (${t.orderId} is null or ${t.state} <> 'applied')`),
     index('commands_settled').on(t.settledAt).where(sql`${t.settledAt} is not null`),
     check('commands_kind', sql`${t.kind} in (${sql.raw(commandKinds)})`),
@@ -124,7 +124,7 @@ export const attempts = pgTable(
       .references(() => commands.commandId),
     number: integer().notNull(),
     state: text().notNull(),
-    /** The lane's epoch under which it was prepared. */
+    /** The shard's epoch under which it was prepared. */
     epoch: bigint({ mode: 'bigint' }).notNull(),
     preparedAt: timestamp('prepared_at', { withTimezone: true }).notNull(),
     sendingAt: timestamp('sending_at', { withTimezone: true }),
@@ -211,6 +211,6 @@ export const eventFloor = pgTable(
  * batches for them. A journal transaction locks this row `for share` until it commits; `take_over_commands` raises the epoch.
  */
 export const commandFence = pgTable('command_fence', {
-  lane: integer().primaryKey(),
+  shard: integer().primaryKey(),
   epoch: bigint({ mode: 'bigint' }).notNull(),
 });

@@ -124,28 +124,3 @@ export const quarantine = pgTable(
   },
   (t) => [index('quarantine_open').on(t.stream, t.reason).where(sql`${t.dealtAt} is null`)],
 );
-
-/** One row a lane: lock, lease and fence (see `enter_lane`). Times are the database's. */
-export const lanes = pgTable('lanes', {
-  lane: integer().primaryKey(),
-  /** Names one run of one process; null once the lane was given back. */
-  holder: text(),
-  /** The fencing number: rises with every change of holder, every reclaim and every release. */
-  epoch: bigint({ mode: 'bigint' }).notNull(),
-  renewedAt: timestamp('renewed_at', { withTimezone: true }).notNull(),
-  /** In every payload; it counts before the revision. Raised by `begin_generation`, and never lowered. */
-  generation: integer().notNull().default(1),
-});
-
-/**
- * One row a lane, none before its first batch: the number of the last committed batch, which orders batches and answers a lost commit. The number is in the key, so
- * that a batch finds the row at once beside any number of dead versions, which an open snapshot keeps.
- */
-export const laneBatches = pgTable(
-  'lane_batches',
-  {
-    lane: integer().notNull(),
-    batch: bigint({ mode: 'bigint' }).notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.lane, t.batch] })],
-);

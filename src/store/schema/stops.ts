@@ -24,8 +24,8 @@ export const cancelAlls = pgTable(
   'cancel_alls',
   {
     cancelAllId: uuid('cancel_all_id').primaryKey(),
-    /** The lane whose holder wrote it. Another lane has other accounts: there the same key is a different one. */
-    lane: integer().notNull(),
+    /** The shard whose holder wrote it. Another shard has other accounts: there the same key is a different one. */
+    shard: integer().notNull(),
     principal: text().notNull(),
     idempotencyKey: text('idempotency_key').notNull(),
     /** False once the key may be used again: its cancels are final, and it is seven days old. */
@@ -48,9 +48,9 @@ export const cancelAlls = pgTable(
     endedAt: timestamp('ended_at', { withTimezone: true }),
   },
   (t) => [
-    uniqueIndex('cancel_alls_one_per_key').on(t.lane, t.principal, t.idempotencyKey).where(sql`${t.keyHeld}`),
+    uniqueIndex('cancel_alls_one_per_key').on(t.shard, t.principal, t.idempotencyKey).where(sql`${t.keyHeld}`),
     index('cancel_alls_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
-    index('cancel_alls_in_force').on(t.lane, t.createdAt).where(sql`${t.endedAt} is null`),
+    index('cancel_alls_in_force').on(t.shard, t.createdAt).where(sql`${t.endedAt} is null`),
     check('cancel_alls_on_landing', sql`${t.onLanding} in ('cancel', 'leave')`),
   ],
 );
@@ -94,12 +94,12 @@ export const haltEvents = pgTable(
 );
 
 /**
- * The dead man's switch: one timer for each principal and account of a lane. Once it has run out and is not ended, the lane's holder cancels the account's orders.
+ * The dead man's switch: one timer for each principal and account of a shard. Once it has run out and is not ended, the shard's holder cancels the account's orders.
  */
 export const cancelTimers = pgTable(
   'cancel_timers',
   {
-    lane: integer().notNull(),
+    shard: integer().notNull(),
     principal: text().notNull(),
     accountId: text('account_id').notNull(),
     /** A new one with each renewal: the cancel-all that it fires has this in its key. */
@@ -110,7 +110,7 @@ export const cancelTimers = pgTable(
     endedAt: timestamp('ended_at', { withTimezone: true }),
   },
   (t) => [
-    primaryKey({ name: 'cancel_timers_pk', columns: [t.lane, t.principal, t.accountId] }),
+    primaryKey({ name: 'cancel_timers_pk', columns: [t.shard, t.principal, t.accountId] }),
     check('cancel_timers_account', sql`${t.accountId} <> ''`),
   ],
 );
