@@ -52,7 +52,8 @@ export const commandOptions = {
     min: 1,
     max: 10_000,
     fallback: '20',
-    describe: 'Places and replaces a second that one account may send over time; above it 429 `RATE_LIMITED`.',
+    describe:
+      'Places and replaces a second that one account may send over time, whichever instance holds it; above it 429 `RATE_LIMITED`.',
   }),
   commandBurst: integer({
     env: 'TIDEMARK_COMMAND_BURST',
@@ -111,7 +112,7 @@ export const commandOptions = {
     min: 1,
     max: 100_000,
     fallback: '10',
-    describe: 'The same for the service as a whole.',
+    describe: 'So many of one instance, on all its accounts, halt every account.',
   }),
   fourEyes: oneOf({
     env: 'TIDEMARK_FOUR_EYES',
@@ -127,7 +128,8 @@ export const commandOptions = {
     min: 1,
     max: 1000,
     fallback: '5',
-    describe: 'Reads a second that may be spent on finding out what became of commands.',
+    describe:
+      'Reads a second that all instances together may spend on finding out what became of commands. Each instance has the part of the shards that it holds, and at least one read in five seconds.',
   }),
   probeBurst: integer({
     env: 'TIDEMARK_PROBE_BURST',
@@ -135,6 +137,6 @@ export const commandOptions = {
     min: 1,
     max: 10_000,
     fallback: '20',
-    describe: 'How many of these reads may be made at once after a pause.',
+    describe: 'How many of these reads all instances together may make at once after a pause; an instance at least two.',
   }),
 } as const;

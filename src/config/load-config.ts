@@ -130,7 +130,7 @@ const fault = (option: OptionName, problem: string): ConfigFault => ({ name: opt
 const rules: readonly Rule[] = [
   below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
   below('leaseRenewMs', 'leaseActMs', 'the holder would stop sending between two renewals'),
-  below('leaseActMs', 'leaseExpireMs', 'a standby would take the lane while the holder still sends'),
+  below('leaseActMs', 'leaseExpireMs', 'another process would take the lane while its holder still sends'),
   together('kafkaSslCert', 'kafkaSslKey'),
   together('kafkaSslKey', 'kafkaSslCert'),
   together('kafkaSaslMechanism', 'kafkaSaslUsername'),
@@ -170,6 +170,7 @@ const rules: readonly Rule[] = [
   encrypted('platformAuthUrl'),
   encrypted('platformStreamUrl'),
   encrypted('platformStagingStreamUrl'),
+  (config, env) => (config.otlpHeaders === undefined ? undefined : encrypted('otlpEndpoint')(config, env)),
   (config, env) =>
     config.environment === 'production' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
       ? { name: 'NODE_TLS_REJECT_UNAUTHORIZED', problem: 'must not be 0 in production: it lets any program pose as the platform' }
@@ -234,7 +235,8 @@ type UrlOption =
   | 'platformStagingStreamUrl'
   | 'authIssuer'
   | 'authJwksUrl'
-  | 'restUrl';
+  | 'restUrl'
+  | 'otlpEndpoint';
 
 /** The specification calls the token endpoints over HTTPS ("Authentication" 9); the tokens themselves go to every other address. */
 function encrypted(option: UrlOption): Rule {

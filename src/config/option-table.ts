@@ -1,6 +1,7 @@
 import { commandOptions } from './command-options.ts';
 import { baseUrl, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
 import { restOptions } from './rest-options.ts';
+import { traceOptions } from './trace-options.ts';
 
 const pem = { shape: 'PEM text', pattern: /^-----BEGIN [A-Z0-9 ]+-----/ };
 const hour = 3_600_000;
@@ -219,13 +220,14 @@ export const optionTable = {
     describe: 'Follows only these of the accounts that the platform lists. Without it: all of them.',
   }),
 
-  lane: integer({
-    env: 'TIDEMARK_LANE',
+  weight: integer({
+    env: 'TIDEMARK_WEIGHT',
     group: 'Lane',
     min: 0,
-    max: 32_767,
-    fallback: '0',
-    describe: "The lane that this process works on. Processes with the same lane are each other's standby.",
+    max: 1000,
+    fallback: '1',
+    describe:
+      'The part of the shards that this process takes, in proportion to the weights of the others. 0: it takes none, and serves reads and forwards commands.',
   }),
   leaseRenewMs: integer({
     env: 'TIDEMARK_LEASE_RENEW_MS',
@@ -234,7 +236,7 @@ export const optionTable = {
     min: 100,
     max: 60_000,
     fallback: '2000',
-    describe: 'How often the holder renews the lane when no batch does.',
+    describe: 'How often this process renews its lane.',
   }),
   leaseActMs: integer({
     env: 'TIDEMARK_LEASE_ACT_MS',
@@ -243,7 +245,7 @@ export const optionTable = {
     min: 100,
     max: 60_000,
     fallback: '3000',
-    describe: 'The holder stops sending when its last renewal is older than this by its own clock.',
+    describe: 'This process stops sending when its last renewal is older than this by its own clock.',
   }),
   leaseExpireMs: integer({
     env: 'TIDEMARK_LEASE_EXPIRE_MS',
@@ -252,7 +254,7 @@ export const optionTable = {
     min: 200,
     max: 120_000,
     fallback: '6000',
-    describe: "A standby takes the lane when its last renewal is older than this by the database's clock.",
+    describe: "Another process takes the lane when its last renewal is older than this by the database's clock.",
   }),
   generation: integer({
     env: 'TIDEMARK_GENERATION',
@@ -380,6 +382,7 @@ export const optionTable = {
   }),
   ...restOptions,
   ...commandOptions,
+  ...traceOptions,
 } as const;
 
 export type OptionTable = typeof optionTable;

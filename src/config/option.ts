@@ -11,6 +11,7 @@ export const optionGroups = [
   'Streams and audit',
   'REST',
   'Commands',
+  'Traces',
   'Command line',
 ] as const;
 

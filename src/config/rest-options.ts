@@ -19,6 +19,13 @@ export const restOptions = {
     describe:
       'Address that REST listens on. Anything but loopback needs `TIDEMARK_AUTH_ISSUER`, `TIDEMARK_AUTH_TOKENS` or `TIDEMARK_AUTH_PRINCIPALS`; on loopback without any of them, everybody on the machine may do everything.',
   }),
+  advertisedUrl: baseUrl({
+    env: 'TIDEMARK_ADVERTISED_URL',
+    group: 'REST',
+    schemes: ['https', 'http'],
+    describe:
+      "Where the other processes of the fleet reach REST of this one: they forward the commands of its accounts there, with the caller's token. Without it: the name of this machine and the port of REST where REST listens on more than loopback, else the loopback address.",
+  }),
   httpOrigins: list({
     env: 'TIDEMARK_HTTP_ORIGINS',
     group: 'REST',

@@ -15,6 +15,7 @@ import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
 import type { ReadKind, ReadOutcome, ReadProgress } from './read-progress.ts';
+import { Repairs } from './repairs.ts';
 import type { RowIntake, TakenRow } from './row-intake.ts';
 import type { SilencePace } from './silence-pace.ts';
 import type { StreamTimings } from './stream-timings.ts';
@@ -70,6 +71,8 @@ export class AccountReader {
   /** The last complete read showed nothing at all. */
   private wasEmpty = false;
   private saved: Promise<unknown> = Promise.resolve();
+  /** By the reads that make the account live. */
+  readonly repairs = new Repairs();
   private readonly deps: AccountReaderDeps;
   private readonly options: AccountReaderOptions;
 
@@ -151,7 +154,7 @@ export class AccountReader {
       kind,
       // A loss that is still open is closed only by a read that asks for every order.
       asksSilent: !isAudit || silencePace.isDue || unrecovered.count > 0,
-      onOutcome: isAudit ? this.options.onAudited : undefined,
+      onOutcome: isAudit ? this.options.onAudited : kind === 'probe' ? undefined : this.repairs.note,
       cause: kind === 'probe' ? 'probe' : 'snapshot',
       startedMs: clock.nowMs(),
       storeMark: intake.mark,

@@ -226,7 +226,7 @@ export class AccountSession {
         this.whenProven = () => {
           this.whenProven = () => {};
           if (this.parts.unrecovered.since(mark)) void this.resync(connection, signal);
-          else this.becomeLive(signal);
+          else this.becomeLive(outcome.rows, signal);
         };
         if (this.replaced.size === 0) this.whenProven();
         return;
@@ -272,10 +272,10 @@ export class AccountSession {
     return lastSignMs === undefined ? undefined : Math.min(lastSignMs, unrecovered.upToMs ?? lastSignMs);
   }
 
-  private becomeLive(signal: AbortSignal): void {
+  private becomeLive(ordersRead: number, signal: AbortSignal): void {
     if (signal.aborted) return;
     this.enter('live');
-    this.continuity.live();
+    this.continuity.live(this.parts.reader.repairs.take(ordersRead));
     const { auditMs } = this.options.timings;
     this.timers.repeat(
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),

@@ -54,6 +54,8 @@ interface AccountsFollowerDeps {
 export interface AccountsFollowerOptions {
   /** Only these, where given. */
   readonly only?: ReadonlySet<string>;
+  /** Whether this process follows the account now, rather than another one; `review` follows each change. Left out: it follows all. */
+  readonly isOurs?: (accountId: string) => boolean;
   /** The list is asked for after 2/3 to 4/3 of this. Default 45 s. */
   readonly everyMs?: number;
   /** Shared with the followers of other credentials. Left out: there are none. */
@@ -74,6 +76,10 @@ export class AccountsFollower {
   private lastError: string | undefined;
   private loaded = false;
   private listed = false;
+  /** The accounts of the last complete list. */
+  private newest: readonly PlatformAccount[] | undefined;
+  private reviewed = false;
+  private resting = new AbortController();
   private readonly deps: AccountsFollowerDeps;
   private readonly sources: readonly AccountFollower[];
   private readonly options: AccountsFollowerOptions;
@@ -102,10 +108,10 @@ export class AccountsFollower {
     const backoff = new Backoff(random, { firstMs: 1_000, maxMs: everyMs });
     while (!signal.aborted) {
       try {
-        if (!this.loaded) await this.load();
+        await this.load();
         const complete = await this.look(signal);
         if (complete) backoff.reset();
-        await clock.sleep(complete ? everyMs * (2 / 3 + (random.next() * 2) / 3) : backoff.nextMs(), signal);
+        await this.rest(complete ? everyMs * (2 / 3 + (random.next() * 2) / 3) : backoff.nextMs(), signal);
       } catch (error) {
         this.complain(error instanceof Error ? error.message : String(error));
         await clock.sleep(backoff.nextMs(), signal);
@@ -113,17 +119,57 @@ export class AccountsFollower {
     }
   }
 
+  /** The accounts of which `isOurs` says yes have changed: those that are no longer ours are left before this returns, new ones are followed soon. */
+  review(): void {
+    for (const accountId of [...this.followed.keys()]) {
+      if (this.wanted(accountId)) continue;
+      this.leave(accountId, 'another process follows the account from now on');
+      this.claims.release(accountId, this);
+    }
+    // The records of new ones may have been written by another process.
+    this.loaded = false;
+    this.reviewed = true;
+    this.resting.abort();
+  }
+
+  /** A review needs no new list, so it works while the platform is away. */
+  private async rest(forMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    const untilMs = clock.monotonicMs() + forMs;
+    while (!signal.aborted) {
+      if (!this.reviewed) {
+        this.resting = new AbortController();
+        await clock.sleep(untilMs - clock.monotonicMs(), AbortSignal.any([signal, this.resting.signal]));
+      }
+      if (!this.reviewed || this.newest === undefined) return;
+      this.reviewed = false;
+      await this.load();
+      await this.apply(this.newest, signal);
+    }
+  }
+
+  /** A review while the records are read asks for them once more: its accounts may have been another process's until then. */
   private async load(): Promise<void> {
-    this.records.clear();
-    for (const record of await this.deps.registry.load()) this.records.set(key(record.stream, record.accountId), record);
-    this.loaded = true;
+    while (!this.loaded) {
+      this.loaded = true;
+      const records = await this.deps.registry.load().catch((error: unknown) => {
+        this.loaded = false;
+        throw error;
+      });
+      this.records.clear();
+      for (const record of records) this.records.set(key(record.stream, record.accountId), record);
+    }
   }
 
   private async look(signal: AbortSignal): Promise<boolean> {
     const list = await this.deps.reads.listAccounts(signal);
     if (signal.aborted) return false;
+    // There may have been a review meanwhile.
+    await this.load();
     if (list.complete) {
       this.lastError = undefined;
+      this.newest = list.accounts;
+      this.reviewed = false;
       await this.apply(list.accounts, signal);
       this.listed = true;
       return true;
@@ -193,7 +239,8 @@ export class AccountsFollower {
   }
 
   private wanted(accountId: string): boolean {
-    return this.options.only?.has(accountId) ?? true;
+    const { only, isOurs } = this.options;
+    return (only?.has(accountId) ?? true) && (isOurs?.(accountId) ?? true);
   }
 
   private complain(reason: string): void {

@@ -16,20 +16,22 @@ export interface ConnectorsOptions extends AccountsFollowerOptions {
   /** Whole address of the stream that carries prediction orders. Absent: only account orders are followed. */
   readonly predictionStreamUrl?: string;
   readonly timings?: Partial<StreamTimings>;
+  /** How much of the accounts this process follows now, from 0 to 1. Left out: all. */
+  readonly part?: () => number;
 }
 
 /** Half of the HTTP connections to one origin: single orders and tokens must not wait behind lists. */
 const readsAtOnce = 8;
-/** Ten reads a second: a thousand orders whose fills were taken back, at two reads each, are right within four minutes. */
+/** Ten reads a second, of the whole fleet: a thousand orders whose fills were taken back, at two reads each, are right within four minutes. */
 const doubtEveryMs = 100;
 
 const troubledReadsAtOnce = 2;
 
-function sharedByAccounts(clock: Clock) {
+function sharedByAccounts(clock: Clock, part: ConnectorsOptions['part']) {
   return {
     gate: new Window(readsAtOnce),
     troubledGate: new Window(troubledReadsAtOnce),
-    doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs }),
+    doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...(part !== undefined && { part }) }),
   };
 }
 
@@ -68,9 +70,9 @@ export class Connectors implements Service {
   /** The lane is ours: connects, and continues by itself. */
   async begin(): Promise<void> {
     if (this.term !== undefined) return;
-    const { streamUrl, predictionStreamUrl } = this.options;
+    const { streamUrl, predictionStreamUrl, part } = this.options;
     const timings = { ...streamTimingDefaults, ...this.options.timings };
-    const deps = { ...this.deps, ...sharedByAccounts(this.deps.clock) };
+    const deps = { ...this.deps, ...sharedByAccounts(this.deps.clock, part) };
     const sources = [new Source(deps, { stream: 'account', url: streamUrl, timings })];
     if (predictionStreamUrl !== undefined)
       sources.push(new Source(deps, { stream: 'prediction', url: predictionStreamUrl, timings }));
@@ -89,6 +91,11 @@ export class Connectors implements Service {
     }
     // The drain and the loss of the lane may both end a term, and the next term may begin as soon as one of their calls has resolved.
     await this.ending;
+  }
+
+  /** The accounts that this process follows have changed: see `AccountsFollower.review`. */
+  review(): void {
+    this.term?.follower.review();
   }
 
   /** Whether the accounts were listed in this term: before that, an account that is not followed may still be followed later. */

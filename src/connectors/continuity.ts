@@ -3,6 +3,7 @@ import type { Stream } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { ObservationSink } from './observation-sink.ts';
+import type { Extent } from './repairs.ts';
 
 /**
  * The continuity marks of one account's source, for consumers; its heartbeats are in `heartbeats`. Marks go through ingest like everything else, so on Kafka each follows the rows that it is about.
@@ -28,9 +29,10 @@ export class Continuity {
     this.lostFromMs = options.knownUpToMs;
   }
 
-  live(): void {
+  /** `extent`: of the reads that made it live. */
+  live(extent: Extent): void {
     const nowMs = this.deps.clock.nowMs();
-    if (this.lostFromMs !== undefined) this.mark('resynchronised', { fromMs: this.lostFromMs, toMs: nowMs });
+    if (this.lostFromMs !== undefined) this.mark('resynchronised', { fromMs: this.lostFromMs, toMs: nowMs, ...extent });
     this.lostFromMs = undefined;
     this.isLive = true;
     this.mark('live', {});
@@ -45,7 +47,10 @@ export class Continuity {
     return true;
   }
 
-  private mark(event: 'live' | 'lost' | 'resynchronised', rest: Pick<ContinuityMark, 'fromMs' | 'toMs' | 'reason'>): void {
+  private mark(
+    event: 'live' | 'lost' | 'resynchronised',
+    rest: Partial<Pick<ContinuityMark, 'fromMs' | 'toMs' | 'reason'> & Extent>,
+  ): void {
     const { sink, clock, random } = this.deps;
     const { stream, accountId } = this;
     sink.offer({

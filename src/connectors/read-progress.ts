@@ -34,7 +34,7 @@ export interface ReadProgress {
   readonly budget: ReadBudget | undefined;
   /** It asks for the open orders that its lists do not show. Other audits ask only for those whose last answer was "no such order". */
   readonly asksSilent: boolean;
-  /** For the rows of an audit. */
+  /** For the rows of an audit, and of a read that makes the account live. */
   readonly onOutcome: ((observation: Observation, outcome: Outcome) => void) | undefined;
   /**
    * Orders that were shown and are not terminal: an order shown as terminal goes through ingest and is then no longer open. Kept only where silent orders are asked

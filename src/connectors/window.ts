@@ -27,25 +27,29 @@ export class Window {
   }
 }
 
+/** A smaller part of the turns is not given: work that waits comes on. */
+const leastPart = 0.02;
+
 /**
  * Turns for work that is not urgent, at most one each `everyMs`, in the order of asking. A caller that asks for one turn after the other alternates with all others
- * that do the same.
+ * that do the same. `part`: how much of the turns it gives now, from 0 to 1.
  */
 export class Pace {
   private nextMs = Number.NEGATIVE_INFINITY;
   private readonly clock: Clock;
-  private readonly everyMs: number;
+  private readonly options: { readonly everyMs: number; readonly part?: () => number };
 
-  constructor(deps: { clock: Clock }, options: { everyMs: number }) {
+  constructor(deps: { clock: Clock }, options: Pace['options']) {
     this.clock = deps.clock;
-    this.everyMs = options.everyMs;
+    this.options = options;
   }
 
   /** Resolves when the caller's turn comes, or when `signal` aborts. */
   async turn(signal: AbortSignal): Promise<void> {
     const nowMs = this.clock.monotonicMs();
     const turnMs = Math.max(nowMs, this.nextMs);
-    this.nextMs = turnMs + this.everyMs;
+    const { everyMs, part = () => 1 } = this.options;
+    this.nextMs = turnMs + everyMs / Math.max(leastPart, part());
     if (turnMs > nowMs) await this.clock.sleep(turnMs - nowMs, signal);
   }
 }

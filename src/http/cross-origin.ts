@@ -24,6 +24,7 @@ const exposedHeaders = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'Tidemark-Instance',
   'WWW-Authenticate',
   'X-Request-Id',
 ].join(', ');

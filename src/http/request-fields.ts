@@ -11,6 +11,9 @@ export const idKinds = {
   commandId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   approvalId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   jobId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  /** The name of a process, as in `Tidemark-Instance`. */
+  instance: /^[!-.0-~]{1,128}$/,
+  shard: /^(?:0|[1-9]\d{0,4})$/,
   /** The number of a row in quarantine. */
   rowId: /^[1-9]\d{0,17}$/,
 } as const;

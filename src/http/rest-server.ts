@@ -3,11 +3,13 @@ import type { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { portFault } from '../runtime/program-error.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { AccountRepairs } from '../store/account-repairs.ts';
+import type { FleetDesk } from '../store/fleet-desk.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore, PrincipalToken } from '../store/principals.ts';
 import type { QuarantineDesk } from '../store/quarantine-desk.ts';
@@ -22,6 +24,7 @@ import { serveConsole } from './console/serve-console.ts';
 import { allowOrigin, answerPreflight } from './cross-origin.ts';
 import { DeniedWrites } from './denied-writes.ts';
 import { makeDocuments } from './documents/asyncapi-document.ts';
+import type { Forwarding } from './forwarding.ts';
 import { answerClientError, answerProblem, answerUnknownPath } from './problem.ts';
 import { ReadGate, type ReadGateOptions } from './read-gate.ts';
 import { givenRequestId, headerFault } from './request-headers.ts';
@@ -47,9 +50,11 @@ export interface RestServerDeps {
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
   readonly quarantine: QuarantineDesk;
+  readonly fleet: FleetDesk;
   /** Reads of accounts that people ask for. */
   readonly repairs: AccountRepairs;
   readonly accountStates: AccountStates;
+  readonly forwarding: Forwarding;
   /** Records writes that are denied, and acts that no other part records. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
@@ -58,6 +63,7 @@ export interface RestServerDeps {
   readonly console?: ConsoleSite;
   /** Only in the demo: the way to its desk. */
   readonly demo?: DemoPass;
+  readonly tracing?: Tracing | undefined;
 }
 
 export interface RestServerOptions {
@@ -114,7 +120,7 @@ export class RestServer implements Service {
     this.deps = deps;
     this.options = options;
     this.origins = new Set(options.origins);
-    const { clock, random, log, commands, reads, service, quarantine } = deps;
+    const { clock, random, log, commands, reads, service, quarantine, fleet } = deps;
     const { jwt, tokens } = options.auth;
     const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
     this.tokens = signIn
@@ -141,14 +147,17 @@ export class RestServer implements Service {
       reads,
       service,
       quarantine,
+      fleet,
       repairs: deps.repairs,
       accountStates: deps.accountStates,
       auditTrail: deps.auditTrail,
+      forwarding: deps.forwarding,
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       eventTail: this.eventTail,
       documents,
       draining: this.draining.signal,
+      tracing: deps.tracing,
     };
     this.server = this.build(parts);
   }
@@ -189,6 +198,7 @@ export class RestServer implements Service {
     const consoleStopped = this.deps.console?.stop();
     await this.idle(signal);
     await this.server.close();
+    await this.deps.forwarding.close();
     this.deniedWrites.flush();
     if (!signal.aborted) await this.deps.auditTrail.drained();
     await consoleStopped;

@@ -4,6 +4,7 @@ import { listAccounts, showExposure } from './routes/accounts.ts';
 import { approve, listApprovals } from './routes/approvals.ts';
 import { cancelAfter, cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
 import { listCommands, reconcile, settleCommand, showCommand } from './routes/commands.ts';
+import { drainInstance, pinShard, showFleet, undrainInstance, unpinShard } from './routes/fleet.ts';
 import { haltAccount, haltService, listHalts, resumeAccount, resumeService } from './routes/halts.ts';
 import { changeLimits, listLimits } from './routes/limits.ts';
 import { countOrders, listOrders } from './routes/order-lists.ts';
@@ -57,6 +58,11 @@ export const routeTable: readonly Route[] = [
   reconcile,
   showCaller,
   showStatus,
+  showFleet,
+  drainInstance,
+  undrainInstance,
+  pinShard,
+  unpinShard,
   showHistory,
   listConsumers,
   listQuarantine,

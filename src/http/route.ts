@@ -3,14 +3,17 @@ import type { z } from 'zod';
 import type { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
+import type { Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AccountRepairs } from '../store/account-repairs.ts';
+import type { FleetDesk } from '../store/fleet-desk.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { QuarantineDesk } from '../store/quarantine-desk.ts';
 import type { AccountStates } from './account-states.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
+import type { Forwarding } from './forwarding.ts';
 import type { IdKind } from './request-fields.ts';
 import type { Pages } from './send-page.ts';
 import type { ServiceView } from './service-view.ts';
@@ -28,17 +31,22 @@ export interface RouteParts {
   readonly reads: OrderReads;
   readonly service: ServiceView;
   readonly quarantine: QuarantineDesk;
+  /** The wishes of operators about the fleet. */
+  readonly fleet: FleetDesk;
   /** Reads of accounts that people ask for. */
   readonly repairs: AccountRepairs;
   readonly accountStates: AccountStates;
   /** For an act that no other part records. */
   readonly auditTrail: Pick<AuditTrail, 'record'>;
+  readonly forwarding: Forwarding;
   readonly pages: Pages;
   readonly hub: StreamHub;
   readonly eventTail: EventTail;
   readonly documents: Documents;
   /** Aborts when the server drains: requests that only wait for news are answered then. */
   readonly draining: AbortSignal;
+  /** Left out: traces are off. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** Texts that are made once, from the table of routes and the schemas. */

@@ -43,6 +43,8 @@ const missing = {
   APPROVAL_NOT_FOUND: 'there is no such request, or it has been approved or has expired',
   ROW_NOT_FOUND: 'there is no such row in quarantine',
   JOB_NOT_FOUND: 'there is no such job',
+  SHARD_NOT_FOUND: 'there is no shard of this number: GET /v1/fleet says how many there are',
+  INSTANCE_NOT_FOUND: 'no live process has this name: GET /v1/fleet names those that live',
   NOT_FOUND: 'there is nothing at this path',
 } as const;
 type MissingCode = keyof typeof missing;

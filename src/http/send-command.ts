@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { type DeclineCode, declineCodes, type Submission, type SubmitResult } from '../commands/commands.ts';
 import { type Command, isUnresolved } from '../domain/command.ts';
 import type { LimitBreach } from '../domain/limits.ts';
+import type { TracedSpan } from '../observability/tracing.ts';
 import { maySee } from './auth/principal.ts';
 import { commandAnswer, commandPath } from './command-answer.ts';
 import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-headers.ts';
@@ -13,12 +14,38 @@ const retryAfterSeconds = 1;
 
 type Asked = Pick<Submission, 'request' | 'callerRef' | 'supersedes'>;
 
+/** As `sendUntraced`, in a span of the request where traces are on. The span continues that of the caller. */
+export async function sendCommand(parts: RouteParts, call: Call, asked: Asked): Promise<FastifyReply> {
+  const { tracing, clock } = parts;
+  if (tracing === undefined) return sendUntraced(parts, call, asked);
+  const { request, reply } = call;
+  const { method, routeOptions } = request;
+  const span = tracing.begin(`${method} ${routeOptions.url}`, {
+    kind: 'server',
+    parent: tracing.callersSpan(request.headers),
+    sinceMs: clock.monotonicMs() - reply.elapsedTime,
+    attributes: { 'http.request.method': method, 'http.route': routeOptions.url, 'tidemark.request.id': request.id },
+  });
+  try {
+    return await sendUntraced(parts, { ...call, span }, asked);
+  } finally {
+    const { statusCode } = reply;
+    span.set({ 'http.response.status_code': statusCode });
+    span.end({ failed: statusCode >= 500 ? `HTTP ${statusCode}` : undefined });
+  }
+}
+
 /**
  * The common last part of place, replace and cancel: reads the headers of commands, checks the account against the token, calls `Commands.submit` and sends the
- * answer. 200 when the command is not open any more, 202 with its address while it is. 4xx and 5xx mean that nothing was journaled.
+ * answer, or that of the process that holds the account. 200 when the command is not open any more, 202 with its address while it is. 4xx and 5xx mean that
+ * nothing was journaled, but for FORWARD_UNANSWERED.
  */
-export async function sendCommand({ commands, reads }: RouteParts, call: Call, asked: Asked): Promise<FastifyReply> {
-  const { request, reply, principal } = call;
+async function sendUntraced(
+  { commands, reads, forwarding }: RouteParts,
+  call: Call & { readonly span?: TracedSpan },
+  asked: Asked,
+): Promise<FastifyReply> {
+  const { request, reply, principal, span } = call;
   const { accountId } = asked.request;
   if (!maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
@@ -34,7 +61,13 @@ export async function sendCommand({ commands, reads }: RouteParts, call: Call, a
     requestId: request.id,
     ...(ifMatch.kind === 'revision' ? { ifRevision: ifMatch.revision } : {}),
     ...(waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 }),
+    ...(span !== undefined && { span: span.context }),
   });
+  if (
+    result.kind === 'declined' &&
+    (await forwarding.answer({ request, reply, traceparent: span?.traceparent }, result.code, accountId))
+  )
+    return reply;
   setAllowance(reply, commands.allowance(accountId));
   if (result.kind === 'declined') return sendDecline(reply, result);
   if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);

@@ -88,7 +88,7 @@ function authorize(route: Route, deps: ServeDeps, request: FastifyRequest, reply
 
 function admit(
   route: Route,
-  { metrics }: ServeDeps,
+  { metrics, parts }: ServeDeps,
   result: AuthResult,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -102,6 +102,7 @@ function admit(
     refuseToken(reply, result.reason === 'missing');
   } else if (route.scopes === 'public' || route.scopes.some((scope) => result.principal.scopes.has(scope))) {
     request.principal = result.principal;
+    reply.header('tidemark-instance', parts.forwarding.instance);
     done();
   } else {
     request.principal = result.principal;

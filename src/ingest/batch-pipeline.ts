@@ -1,6 +1,7 @@
+import { orderKey } from '../domain/order.ts';
 import type { Wakeup } from '../runtime/waiting.ts';
 import type { LaneHold } from '../store/lane-store.ts';
-import { type ApplyResult, type Binding, RefusedReadError } from '../store/order-store.ts';
+import { type ApplyResult, type Binding, RefusedReadError, type Tally } from '../store/order-store.ts';
 import { BatchSize, countFitting } from './batch-size.ts';
 import type { Entry } from './entry.ts';
 import { settleEntries } from './entry.ts';
@@ -9,7 +10,8 @@ import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
 import { loadKnown } from './load-known.ts';
-import { type PreparedBatch, prepareBatch } from './prepare-batch.ts';
+import { prepareBatch } from './prepare-batch.ts';
+import { emptyTally } from './tally.ts';
 
 const maxFlights = 2;
 
@@ -41,6 +43,8 @@ export class BatchPipeline {
   private loading: readonly Entry[] = [];
   private again: Entry[] = [];
   private nextNumber: bigint;
+  /** Of all batches up to `nextNumber` - 1. */
+  private tally: Tally;
   private readonly generation: number;
   private stopped = false;
   private failing = false;
@@ -54,10 +58,20 @@ export class BatchPipeline {
     this.poison = new PoisonSearch(options.batchMaxCount);
     this.nextNumber = hold.batch + 1n;
     this.generation = hold.generation ?? options.generation;
+    this.tally = emptyTally(hold.batch);
+  }
+
+  /** Other processes may have changed the orders of these accounts; not those of unsettled entries, with which no account is given away. */
+  forgetOrders(isOf: (accountId: string) => boolean): void {
+    const loading = new Set(
+      this.loading.map((entry) => entry.kind === 'order' && orderKey(entry.view.stream, entry.view.orderId)),
+    );
+    this.cache.forget((accountId, key) => isOf(accountId) && !loading.has(key));
   }
 
   /** Works until `stop`, or until the lane is lost. Never rejects. */
   async run(): Promise<void> {
+    await this.resumeProofs();
     while (!this.stopped) {
       const first = this.flights[0]?.result;
       if (first !== undefined && first.kind !== 'committed') {
@@ -77,6 +91,28 @@ export class BatchPipeline {
   stop(): void {
     this.stopped = true;
     this.deps.wakeup.wake();
+  }
+
+  /**
+   * So that the next proof follows the last one of the term before: nothing can be committed either while the database is away. Where it refuses the read, the proofs
+   * have a distance, which consumers report, and nothing else is lost.
+   */
+  private async resumeProofs(): Promise<void> {
+    while (!this.stopped) {
+      try {
+        this.tally = (await this.deps.store.readUnproven(this.deps.lease.lane, this.generation)) ?? this.tally;
+        return;
+      } catch (error) {
+        if (error instanceof RefusedReadError) {
+          this.deps.log.warn(
+            { err: error },
+            'the last proof could not be read; consumers will see a distance between two proofs',
+          );
+          return;
+        }
+        await this.pause();
+      }
+    }
   }
 
   /** The entries that were taken and not settled, oldest first. */
@@ -118,8 +154,10 @@ export class BatchPipeline {
       this.again = entries.concat(this.again);
       return;
     }
-    const { lane } = this.options;
-    const prepared = prepareBatch(entries, this.cache, { generation: this.generation, bindings });
+    const tallyBefore = this.tally;
+    const term = { lane: this.deps.lease.lane, generation: this.generation, number: this.nextNumber, tally: tallyBefore };
+    const prepared = prepareBatch(entries, this.cache, { ...term, bindings });
+    this.tally = prepared.tally;
     this.cache.trim();
     const { heads, updates, quarantine, bindings: bound } = prepared;
     const writes = heads.length + updates.length + quarantine.length > 0;
@@ -130,7 +168,7 @@ export class BatchPipeline {
         ? Promise.resolve({ kind: 'committed', lastSeq: undefined })
         : this.deps.store
             .applyBatch({
-              lane,
+              lane: this.deps.lease.lane,
               epoch: this.deps.lease.epoch,
               number,
               heads,
@@ -139,13 +177,13 @@ export class BatchPipeline {
               ...(bound.length > 0 && { bindings: bound }),
             })
             .catch((error: unknown) => ({ kind: 'unknown', code: String(error) }));
-    this.launch(number, entries, prepared, answer);
+    this.launch({ number, entries, prepared, tallyBefore, answer });
   }
 
-  private launch(number: bigint | undefined, entries: Entry[], prepared: PreparedBatch, answer: Promise<ApplyResult>): void {
-    const flight: Flight = { number, entries, prepared, sentMs: this.deps.clock.monotonicMs(), answer, result: undefined };
+  private launch(sent: Omit<Flight, 'sentMs' | 'result'>): void {
+    const flight: Flight = { ...sent, sentMs: this.deps.clock.monotonicMs(), result: undefined };
     this.flights.push(flight);
-    void answer.then((result) => {
+    void sent.answer.then((result) => {
       flight.result = result;
       if (!this.stopped) this.completeReady();
       this.deps.wakeup.wake();
@@ -249,6 +287,7 @@ export class BatchPipeline {
     }
     const lowest = flights.find((flight) => flight.number !== undefined)?.number;
     if (lowest !== undefined) this.nextNumber = lowest;
+    this.tally = flights[0]?.tallyBefore ?? this.tally;
     this.again = flights.flatMap((flight) => flight.entries).concat(this.again);
   }
 

@@ -1,5 +1,5 @@
 import type { CommittedBatch } from '../domain/committed-batch.ts';
-import type { ApplyResult } from '../store/order-store.ts';
+import type { ApplyResult, Tally } from '../store/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { PreparedBatch } from './prepare-batch.ts';
 
@@ -10,6 +10,8 @@ export interface Flight {
   /** Kept until the commit: after a failure they are reduced again. */
   readonly entries: readonly Entry[];
   readonly prepared: PreparedBatch;
+  /** What no proof covered before it, for the case that it fails. */
+  readonly tallyBefore: Tally;
   readonly sentMs: number;
   /** Never rejects. */
   readonly answer: Promise<ApplyResult>;

@@ -72,6 +72,12 @@ export class HeadCache {
     if (!this.open.delete(key)) this.closed.delete(key);
   }
 
+  /** Removes the heads of these accounts, but for pinned ones. */
+  forget(isOf: (accountId: string, key: string) => boolean): void {
+    for (const heads of [this.open, this.closed])
+      for (const [key, { head, pins }] of heads) if (pins === 0 && isOf(head.order.accountId, key)) heads.delete(key);
+  }
+
   /** Back to the capacity, passing over pinned heads. */
   trim(): void {
     trimTo(this.closed, Math.ceil(this.capacity / closedShare));

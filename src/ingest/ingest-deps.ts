@@ -32,7 +32,6 @@ export interface IngestDeps {
 }
 
 export interface IngestOptions {
-  readonly lane: number;
   /** Used where the hold on the lane names none. */
   readonly generation: number;
   readonly queueMaxCount: number;

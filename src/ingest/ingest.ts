@@ -98,6 +98,11 @@ export class Ingest {
     this.running = pipeline.run();
   }
 
+  /** Accounts that were with another process are followed again: nothing that is remembered of their orders is used any more. */
+  forgetOrders(isOf: (accountId: string) => boolean): void {
+    this.pipeline?.forgetOrders(isOf);
+  }
+
   /** Ends the term: queued entries and batches in flight are forgotten here (a commit may still happen), and every barrier is rejected. */
   async end(): Promise<void> {
     const pipeline = this.pipeline;

@@ -20,6 +20,8 @@ interface LaneKeeperDeps {
   readonly store: LaneStore;
   readonly lease: Lease;
   readonly tenant: LaneTenant;
+  /** The lane to ask for now: a free one, or one without a live holder. Left out: that of the lease. */
+  readonly pickLane?: () => Promise<number>;
   /** Rejects while the tenant could not begin at all: a free lane is then left to others. Asked before each taking; left out: the tenant can always begin. */
   readonly assertCanBegin?: () => Promise<void>;
   readonly clock: Clock;
@@ -28,7 +30,6 @@ interface LaneKeeperDeps {
 }
 
 interface LaneKeeperOptions {
-  readonly lane: number;
   /** Names this process in the lane's row. */
   readonly holder: string;
   readonly renewEveryMs: number;
@@ -51,6 +52,7 @@ export class LaneKeeper implements Service, LaneControl {
   private current: LaneState = 'standby';
   private readonly record: LaneRecord;
   private lost: LossReason | 'renewal_refused' | undefined;
+  private changing = false;
   private stopping = false;
   private failing = false;
   private readonly wakeup = new Wakeup();
@@ -98,7 +100,7 @@ export class LaneKeeper implements Service, LaneControl {
   async reclaim(): Promise<LaneHold | undefined> {
     return this.inTurn(async () => {
       const sentAtMs = this.deps.clock.monotonicMs();
-      const hold = await this.deps.store.reclaim(this.options.lane, this.deps.lease.epoch);
+      const hold = await this.deps.store.reclaim(this.deps.lease.lane, this.deps.lease.epoch);
       if (hold !== undefined) this.confirm(hold.epoch, sentAtMs);
       else this.record.refused('reclaim');
       return hold;
@@ -108,6 +110,12 @@ export class LaneKeeper implements Service, LaneControl {
   reportLost(why: LossReason): void {
     if (why === 'batch_refused') this.record.refused('batch');
     this.lost = why;
+    this.wakeup.wake();
+  }
+
+  /** Gives the lane back and takes another one, as `pickLane` says. */
+  change(): void {
+    this.changing = true;
     this.wakeup.wake();
   }
 
@@ -126,6 +134,7 @@ export class LaneKeeper implements Service, LaneControl {
     while (!this.stopping) {
       try {
         if (this.current === 'standby') await this.tryToAcquire();
+        else if (this.changing) await this.giveBack();
         else await this.keep();
         if (this.failing) this.deps.log.info({ state: this.current }, 'the lane can be asked for again');
         this.failing = false;
@@ -138,11 +147,12 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   private async tryToAcquire(): Promise<void> {
-    const { store, clock, log } = this.deps;
-    const { lane, holder, expireAfterMs } = this.options;
-    await this.deps.assertCanBegin?.();
+    const { store, clock, log, lease, pickLane, assertCanBegin } = this.deps;
+    const { holder, expireAfterMs } = this.options;
+    await assertCanBegin?.();
+    if (pickLane !== undefined) lease.enter(await pickLane());
     const sentAtMs = clock.monotonicMs();
-    const { witness } = this.deps.lease;
+    const { lane, witness } = lease;
     const answer = await store.acquire(lane, holder, expireAfterMs, witness.newest);
     if (answer.foundLoss !== undefined) this.foundLoss(answer.foundLoss);
     witness.sawLane({ ...answer, generation: answer.generation ?? 0 });
@@ -206,7 +216,7 @@ export class LaneKeeper implements Service, LaneControl {
   private async keep(): Promise<void> {
     if (this.lost === undefined && (await this.inTurn(() => this.renew()))) return;
     const { lost: why } = this;
-    const { lane } = this.options;
+    const { lane } = this.deps.lease;
     if (why === 'forgotten') this.deps.log.error({ lane }, 'the database lacks commits of this term; the term ends');
     else
       this.deps.log.warn(
@@ -231,9 +241,10 @@ export class LaneKeeper implements Service, LaneControl {
 
   /** No write of ours may come when the row is free: the tenant ends first, and only then is it known under which epoch the row is ours. */
   private async giveBack(): Promise<void> {
+    this.changing = false;
     await this.stopTenant();
     const { epoch } = this.deps.lease;
-    await this.inTurn(() => this.deps.store.release(this.options.lane, epoch)).catch((error: unknown) => {
+    await this.inTurn(() => this.deps.store.release(this.deps.lease.lane, epoch)).catch((error: unknown) => {
       this.deps.log.warn({ err: error }, 'the lane could not be given back; a standby has to wait until the lease expires');
     });
   }
@@ -241,7 +252,8 @@ export class LaneKeeper implements Service, LaneControl {
   /** If the database lost commits while this process drained, this may be the last process that knows of them: the generation begins before the lane is free. */
   private async lookOnceMore(): Promise<void> {
     const { store, lease } = this.deps;
-    const { lane, holder, expireAfterMs } = this.options;
+    const { holder, expireAfterMs } = this.options;
+    const { lane } = lease;
     try {
       if ((await this.inTurn(() => this.renew())) || this.lost !== 'forgotten') return;
       const answer = await store.acquire(lane, holder, expireAfterMs, lease.witness.newest);
@@ -256,7 +268,7 @@ export class LaneKeeper implements Service, LaneControl {
     const { store, clock, lease } = this.deps;
     const sentAtMs = clock.monotonicMs();
     const { epoch, witness } = lease;
-    const answer = await store.renew(this.options.lane, epoch, witness.newest);
+    const answer = await store.renew(lease.lane, epoch, witness.newest);
     if (answer === 'renewed') {
       this.confirm(epoch, sentAtMs);
       return true;
@@ -270,7 +282,7 @@ export class LaneKeeper implements Service, LaneControl {
     const { log, metrics } = this.deps;
     metrics.commitsLost.inc();
     log.error(
-      { lane: this.options.lane, generation },
+      { lane: this.deps.lease.lane, generation },
       'the database came back without commits that it had acknowledged: a new generation has begun, and placing is halted. See docs/runbooks/CommitsLost.md',
     );
   }

@@ -1,3 +1,4 @@
+import type { BatchProof } from '../domain/batch-proof.ts';
 import type { LogRow } from '../domain/committed-batch.ts';
 import { continuityKey, encodeContinuity, encodeHeadJoin, encodeOrder, encodeUpdate } from '../domain/encode-update.ts';
 import type { Doubt, Head, Reduction } from '../domain/head.ts';
@@ -5,10 +6,11 @@ import type { ContinuityMark, Observation, Outcome, Unreadable } from '../domain
 import { type OrderView, orderKey } from '../domain/order.ts';
 import { reduce, reduceOwned } from '../domain/reduce.ts';
 import type { BoundOrder } from '../domain/settling.ts';
-import type { Binding, BindingRow, HeadRow, QuarantineRow, UpdateRow } from '../store/order-store.ts';
+import type { Binding, BindingRow, HeadRow, QuarantineRow, Tally, UpdateRow } from '../store/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
 import { bindOrder, referenceToBind } from './load-known.ts';
+import { addSums, hashOfValue, proofOf } from './tally.ts';
 
 /** The largest normalised order that we take: Kafka's default record limit is 1 MB, and the relay must never meet a record that the broker refuses. */
 const maxOrderBytes = 256 * 1024;
@@ -30,10 +32,17 @@ export interface PreparedBatch {
   readonly receivedMs: readonly number[];
   readonly streams: readonly UpdateRow['stream'][];
   readonly bytes: number;
+  /** The updates that no proof covers once this batch is committed. */
+  readonly tally: Tally;
 }
 
 interface PrepareOptions {
   readonly generation: number;
+  readonly lane: number;
+  /** The number under which the batch is to be committed. */
+  readonly number: bigint;
+  /** Of all batches before this one. */
+  readonly tally: Tally;
   /** Attempts of ours by their ids, among those that entries about unknown orders refer to. */
   readonly bindings: ReadonlyMap<string, Binding>;
 }
@@ -64,6 +73,10 @@ class BatchBuilder {
   private readonly receivedMs: number[] = [];
   private readonly streams: UpdateRow['stream'][] = [];
   private bytes = 0;
+  /** Of this batch alone, which the next batch with a mark proves. */
+  private count = 0;
+  private sum = 0;
+  private proves = false;
   private readonly cache: HeadCache;
   private readonly options: PrepareOptions;
 
@@ -117,7 +130,7 @@ class BatchBuilder {
       orderId: mark.markId,
       accountId: key,
       revision: 1,
-      payload: encodeContinuity(mark),
+      payload: encodeContinuity(mark, this.proof()),
     } as const;
     this.append(row, key, Number.NaN);
     this.outcomes.push(undefined);
@@ -129,7 +142,23 @@ class BatchBuilder {
       heads.push(headRow(head, state ?? encodeOrder(head.order), reducedFrom));
     const { updates, quarantine, bindings, outcomes, doubts, rows, receivedMs, streams, bytes } = this;
     const touched = [...this.newest.keys()];
-    return { heads, updates, quarantine, bindings, outcomes, doubts, touched, rows, receivedMs, streams, bytes };
+    const tally = this.tally();
+    return { heads, updates, quarantine, bindings, outcomes, doubts, touched, rows, receivedMs, streams, bytes, tally };
+  }
+
+  /** The first mark of a batch proves all batches before it. They may still be in flight: if one of them fails, so does this one. */
+  private proof(): BatchProof | undefined {
+    if (this.proves) return undefined;
+    this.proves = true;
+    const { lane, generation, number, tally } = this.options;
+    return proofOf(tally, { lane, generation, upTo: number - 1n });
+  }
+
+  private tally(): Tally {
+    const { count, sum } = this;
+    const { number, tally } = this.options;
+    if (this.proves) return { after: number - 1n, count, sum };
+    return { after: tally.after, count: tally.count + count, sum: addSums(tally.sum, sum) };
   }
 
   private bind(head: Head | undefined, view: OrderView): ReturnType<typeof bindOrder> {
@@ -154,12 +183,15 @@ class BatchBuilder {
       head,
       orderJson,
       generation: this.options.generation,
+      batch: this.options,
       cause: reduction.correction === true ? 'correction' : observation.cause,
       occurredAt: order.updatedAt,
       observedAt: new Date(observation.observedAtMs).toISOString(),
       changed: reduction.changed,
       ...(reduction.fill === undefined ? {} : { fill: reduction.fill }),
     });
+    this.count += 1;
+    this.sum = addSums(this.sum, hashOfValue(payload));
     this.remember(key, head, orderJson);
     const { stream, orderId, accountId } = order;
     this.append(
@@ -180,10 +212,10 @@ class BatchBuilder {
   }
 
   private append(row: UpdateRow, key: string, receivedMs: number, bound?: BindingRow, commandId?: string): void {
-    const { stream, payload } = row;
+    const { stream, payload, accountId } = row;
     this.updates.push(row);
-    const topic = stream === 'continuity' ? 'continuity' : 'updates';
-    const plain: LogRow = { topic, key, payload };
+    const plain: LogRow =
+      stream === 'continuity' ? { topic: 'continuity', key, payload } : { topic: 'updates', key, payload, accountId };
     if (bound !== undefined) this.rows.push({ ...plain, commandId: bound.commandId, bound: boundOrderOf(bound) });
     else this.rows.push(commandId === undefined ? plain : { ...plain, commandId });
     this.receivedMs.push(receivedMs);

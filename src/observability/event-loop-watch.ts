@@ -36,6 +36,11 @@ export class EventLoopWatch {
     this.timer = undefined;
   }
 
+  /** The last sample was late. */
+  get isLate(): boolean {
+    return this.lateSamples > 0;
+  }
+
   check(): CheckResult {
     const ok = this.lateSamples < this.options.lateInARow;
     const worst = `worst lag since start ${Math.round(this.worstLagMs)} ms`;

@@ -133,6 +133,8 @@ function initialiseIngest(ingest: Metrics['ingest']): void {
   for (const cause of ['released', 'expired']) ingest.laneTakeoverSeconds.zero({ cause });
   for (const kind of ['retry', 'discard'])
     for (const outcome of ['done', 'failed']) ingest.quarantineJobRows.inc({ kind, outcome }, 0);
+  for (const move of ['taken', 'given', 'kept', 'lost']) ingest.shardMoves.inc({ move }, 0);
+  for (const outcome of ['finished', 'failed']) ingest.laneFinishes.inc({ outcome }, 0);
   for (const by of ['postgres', 'kafka']) ingest.fenced.inc({ by }, 0);
 }
 
@@ -178,6 +180,7 @@ function initialiseRest(rest: Metrics['rest']): void {
   for (const reason of authFailureReasons) rest.authFailures.inc({ reason }, 0);
   for (const outcome of ['ok', 'failed']) rest.issuerKeyReads.inc({ outcome }, 0);
   for (const reason of streamResetReasons) rest.streamResets.inc({ reason }, 0);
+  for (const outcome of ['answered', 'unanswered', 'not_sent']) rest.forwards.inc({ outcome }, 0);
   rest.streamClients.set(0);
   for (const gauge of [rest.readRows, rest.readsWaiting, rest.heldBytes]) gauge.set(0);
   for (const counter of [rest.readsRefused, rest.slowReaders]) counter.inc(0);

@@ -16,6 +16,8 @@ export interface LogOptions {
   readonly version: string;
   /** True: one readable line for people instead of JSON. */
   readonly pretty: boolean;
+  /** In a pretty line. */
+  readonly colour?: boolean;
   /** Values that must never be written, in any field or message. */
   readonly secrets: readonly Secret[];
 }
@@ -33,7 +35,7 @@ const shortestSecret = 6;
  * values are replaced in the finished line.
  */
 export function createLog(deps: LogDeps, options: LogOptions): Log {
-  const destination = options.pretty ? prettyDestination(deps.destination) : deps.destination;
+  const destination = options.pretty ? prettyDestination(deps.destination, options.colour === true) : deps.destination;
   const texts = options.secrets.flatMap(textsOf).filter((text) => text.length >= shortestSecret);
   return pino(
     {
@@ -113,8 +115,8 @@ function stackOrFix(error: Error): { readonly fix?: string; readonly stack?: str
  * Lines for people: time of day, level, message, then the fields. Only pino-pretty's formatter, without its stream, whose buffer would
  * lose the last lines before an exit; and loaded only here, since production writes JSON.
  */
-function prettyDestination(destination: DestinationStream): DestinationStream {
+function prettyDestination(destination: DestinationStream, colorize: boolean): DestinationStream {
   const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty');
-  const format = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'service,version', singleLine: true });
+  const format = prettyFactory({ colorize, translateTime: 'SYS:HH:MM:ss.l', ignore: 'service,version', singleLine: true });
   return { write: (line) => destination.write(format(line)) };
 }

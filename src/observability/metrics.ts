@@ -138,6 +138,12 @@ function restMetrics(registry: Registry) {
       help: 'Reads answered 429: their principal had too many, or they waited for too long',
       registers,
     }),
+    forwards: new Counter({
+      name: 'tidemark_rest_forwards_total',
+      help: 'Requests that another instance had to carry out: answered, unanswered (they may have been carried out) or not_sent',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
     heldBytes: new Gauge({
       name: 'tidemark_rest_held_bytes',
       help: 'Answers of reads that sockets have not taken yet',

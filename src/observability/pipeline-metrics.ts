@@ -68,7 +68,30 @@ export function ingestMetrics(registry: Registry) {
       buckets: fineSeconds,
       registers,
     }),
-    laneHeld: new Gauge({ name: 'tidemark_lane_held', help: '1 while this process holds the lane', registers }),
+    shardsHeld: new Gauge({ name: 'tidemark_shards_held', help: 'Shards of accounts that this process follows', registers }),
+    shardsUnheld: new Gauge({
+      name: 'tidemark_shards_unheld',
+      help: 'Shards that no live process held when this one last looked',
+      registers,
+    }),
+    shardMoves: new Counter({
+      name: 'tidemark_shard_moves_total',
+      help: 'Shards that this process took, gave, kept because they could not be given in time, or lost to another process',
+      labelNames: ['move'] as const,
+      registers,
+    }),
+    laneFinishes: new Counter({
+      name: 'tidemark_lane_finishes_total',
+      help: 'Lanes without a live process that this one has seen to the end (finished), or failed to and tries again (failed)',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    unfit: new Gauge({
+      name: 'tidemark_unfit',
+      help: '1 while this process gives its shards to others because of a trouble of its own',
+      registers,
+    }),
+    laneHeld: new Gauge({ name: 'tidemark_lane_held', help: '1 while this process holds a lane', registers }),
     laneEpoch: new Gauge({ name: 'tidemark_lane_epoch', help: 'The fencing number of the lane as last seen here', registers }),
     laneTakeovers: new Counter({
       name: 'tidemark_lane_takeovers_total',

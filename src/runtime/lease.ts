@@ -28,6 +28,11 @@ export class CommitWitness {
     return this.known;
   }
 
+  /** Another lane from now on: its numbers say nothing about those of the last one. */
+  forget(): void {
+    this.known = undefined;
+  }
+
   /** The lane's row, of any holder. */
   sawLane(row: Pick<Witnessed, 'generation' | 'epoch' | 'batch'>): void {
     const { known } = this;
@@ -66,7 +71,7 @@ export function encodeWitnessed(witnessed: Witnessed): string {
 }
 
 /**
- * The memory of this process about its hold on the lane. The lane's row in Postgres is the truth; this is the memory of the last
+ * The memory of this process about its hold on its lane. The lane's row in Postgres is the truth; this is the memory of the last
  * time it agreed, measured by the monotonic clock, so that a process that was frozen knows that it was.
  *
  * Invariant: `mayAct` is true only while the last confirmed renewal began less than `actForMs` ago. Everything that leaves the
@@ -76,6 +81,7 @@ export class Lease {
   /** The commits that this process has seen; kept over its terms. */
   readonly witness = new CommitWitness();
   private confirmedAtMs = Number.NEGATIVE_INFINITY;
+  private currentLane = 0;
   private currentEpoch = 0n;
   private lostEpoch = 0n;
   private readonly clock: Clock;
@@ -84,6 +90,21 @@ export class Lease {
   constructor(clock: Clock, actForMs: number) {
     this.clock = clock;
     this.actForMs = actForMs;
+  }
+
+  /** The lane that this process holds, or asks for. It changes only while the lease is lost. */
+  get lane(): number {
+    return this.currentLane;
+  }
+
+  /** Asks for this lane from now on. */
+  enter(lane: number): void {
+    if (lane === this.currentLane) return;
+    this.lose();
+    this.currentLane = lane;
+    this.currentEpoch = 0n;
+    this.lostEpoch = 0n;
+    this.witness.forget();
   }
 
   /** The fencing number under which this process writes; rises with every change of holder and every reclaim. 0n: never held. */

@@ -55,14 +55,15 @@ export function portFault(
 
 /**
  * Shows people an error that ended a command: one sentence and the remedy, and the stack only when
- * TIDEMARK_LOG_LEVEL is `debug` or `trace`. Returns the exit code.
+ * TIDEMARK_LOG_LEVEL is `debug` or `trace`. `name` begins the sentence. Returns the exit code.
  */
 export function reportError(
   io: { readonly stderr: { write(text: string): unknown }; readonly env: Readonly<Record<string, string | undefined>> },
   error: unknown,
+  name = 'tidemark:',
 ): number {
   const wantsStack = /^(debug|trace)$/i.test(io.env['TIDEMARK_LOG_LEVEL'] ?? '');
-  io.stderr.write(`tidemark: ${sentenceOf(error)}\n`);
+  io.stderr.write(`${name} ${sentenceOf(error)}\n`);
   const fix = error instanceof ProgramError ? error.fix : fixOf(error, wantsStack);
   if (fix !== undefined) io.stderr.write(`${fix.replace(/^/gm, '  ')}\n`);
   if (wantsStack && error instanceof Error) io.stderr.write(`${stackOf(error)}\n`);

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { abortAfter } from './waiting.ts';
 
 /**
  * A long-lived part of the process. The supervisor starts parts in order and drains them in the order of the shutdown
@@ -162,8 +163,7 @@ async function drainInOrder(services: readonly Service[], deadlineMs: number, de
   const { clock, log } = deps;
   const beganMs = clock.monotonicMs();
   const giveUpAtMs = beganMs + deadlineMs * (1 - giveUpShare);
-  const giveUp = new AbortController();
-  const timer = clock.after(giveUpAtMs - beganMs, () => giveUp.abort());
+  using giveUp = abortAfter(clock, giveUpAtMs - beganMs);
   const steps: DrainStep[] = [];
   for (const [index, service] of services.entries()) {
     const nowMs = clock.monotonicMs();
@@ -172,7 +172,6 @@ async function drainInOrder(services: readonly Service[], deadlineMs: number, de
     log[step.outcome === 'drained' ? 'info' : 'warn']({ part: step.name, ms: step.ms, outcome: step.outcome }, 'drain step');
     steps.push(step);
   }
-  timer.cancel();
   return steps;
 }
 

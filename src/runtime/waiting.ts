@@ -19,6 +19,30 @@ export function withDeadline<T>(clock: Clock, limitMs: number, what: string, wor
   });
 }
 
+/**
+ * A signal that aborts after `limitMs`, or with one of the others. Disposing of it (`using`) lets go of its timer and of the others. Not by `AbortSignal.any`: Node
+ * keeps such a signal, and all that its listeners hold, for as long as none of its sources aborts.
+ */
+export function abortAfter(
+  clock: Clock,
+  limitMs: number,
+  ...others: AbortSignal[]
+): { readonly signal: AbortSignal } & Disposable {
+  const over = new AbortController();
+  const timer = clock.after(limitMs, () => over.abort(new DeadlineError('the work', limitMs)));
+  const stops = others.map((other) => {
+    const stop = () => over.abort(other.reason);
+    if (other.aborted) stop();
+    else other.addEventListener('abort', stop, { once: true });
+    return () => other.removeEventListener('abort', stop);
+  });
+  const dispose = () => {
+    timer.cancel();
+    for (const stop of stops) stop();
+  };
+  return { signal: over.signal, [Symbol.dispose]: dispose };
+}
+
 /** Runs `work` at most once at a time: callers that come while it runs share its result or its error. */
 export class SingleFlight<T> {
   private current: Promise<T> | undefined;

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { CommandDesk } from '../commands/command-desk.ts';
+import type { ShardDesks } from '../commands/shard-desks.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { LaneKeeper } from '../ingest/lane-keeper.ts';
 import type { CheckResult, HealthRegistry } from '../observability/health.ts';
@@ -17,7 +17,9 @@ export interface HealthParts {
   readonly lease: Lease;
   readonly ingest: Pick<Ingest, 'depth' | 'oldestUnsettledMs'>;
   readonly sources: CredentialSources;
-  readonly desk: CommandDesk;
+  /** See `FleetDirectory`. */
+  readonly fleet: () => { readonly others: number };
+  readonly desk: ShardDesks;
   readonly checkTopics: () => Promise<CheckResult>;
   readonly draining: () => boolean;
 }
@@ -55,7 +57,7 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
     },
   });
   health.add({ name: 'ingest', effect: 'degraded', check: async () => ingestCheck(parts) });
-  health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(keeper, sources) });
+  health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(keeper, sources, parts.fleet().others) });
   health.add({ name: 'credentials', effect: 'degraded', check: async () => credentialsCheck(sources) });
   health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(desk) });
 }
@@ -75,7 +77,7 @@ function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): 
 }
 
 /** A halt stops placing and replacing only, and a person has to look at it. */
-function commandsCheck(desk: CommandDesk): CheckResult {
+function commandsCheck(desk: ShardDesks): CheckResult {
   const [first, ...others] = desk.operator.halts();
   const { enabled, leading, unresolved } = desk.status();
   if (first !== undefined) {
@@ -101,10 +103,11 @@ function credentialsCheck(sources: CredentialSources): CheckResult {
   return { ok: false, detail: `LOGIN_REQUIRED for ${over.map(({ credential }) => credential).join(', ')}` };
 }
 
-function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources): CheckResult {
-  if (keeper.state !== 'held') return { ok: true, detail: 'the holder of the lane follows them' };
+function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources, others: number): CheckResult {
+  if (keeper.state !== 'held') return { ok: true, detail: 'this process has no lane yet' };
   const accounts = sources.status().flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
+  if (accounts.length === 0 && others > 0) return { ok: true, detail: 'no account is in the shards of this process' };
   if (accounts.length === 0) return { ok: false, detail: 'no account is followed yet' };
   const [first] = notLive;
   if (first === undefined) return { ok: true, detail: `${plural(accounts.length, 'account stream')} followed` };

@@ -1,4 +1,6 @@
+import { hostname } from 'node:os';
 import type { ConfigWith, EffectiveValue } from '../config/config.ts';
+import { fitnessRules } from '../domain/judge-fitness.ts';
 import { AdminServer } from '../http/admin-server.ts';
 import { Ingest } from '../ingest/ingest.ts';
 import { LaneKeeper } from '../ingest/lane-keeper.ts';
@@ -7,25 +9,34 @@ import { HealthRegistry } from '../observability/health.ts';
 import { initialiseMetrics } from '../observability/initialise-metrics.ts';
 import type { Log } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
+import type { OpenedTracing } from '../observability/open-tracing.ts';
+import { awaitPublished } from '../publish/await-published.ts';
 import { kafkaOptions } from '../publish/kafka-options.ts';
 import { Relay } from '../publish/relay.ts';
 import { relayDefaults } from '../publish/relay-options.ts';
 import { StateWriter, stateWriterDefaults } from '../publish/state-writer.ts';
+import { UpdateTraces } from '../publish/update-traces.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { Supervisor } from '../runtime/supervisor.ts';
+import { PostgresFleetDesk } from '../store/fleet-desk.ts';
 import { followedAccounts } from './account-states.ts';
 import { addHealthChecks } from './add-health-checks.ts';
+import { advertisedUrl } from './advertised-url.ts';
 import { commandParts } from './command-parts.ts';
 import { ConfigDeed } from './config-deed.ts';
 import { credentialSources } from './credential-parts.ts';
+import { FleetDirectory } from './fleet-directory.ts';
+import { HeldShards } from './held-shards.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { kafkaParts } from './kafka-parts.ts';
+import { LaneFinisher, laneFinisherDefaults } from './lane-finisher.ts';
 import { LaneParts } from './lane-parts.ts';
 import { LossCheck } from './loss-check.ts';
+import { OwnFitness } from './own-fitness.ts';
 import { readPipeline } from './pipeline-reading.ts';
 import { PipelineRing, pipelineRingDefaults } from './pipeline-ring.ts';
 import { holderName, platformParts } from './platform-parts.ts';
@@ -34,6 +45,7 @@ import { RepairWorker } from './repair-worker.ts';
 import { restParts } from './rest-parts.ts';
 import { SchemaGate } from './schema-gate.ts';
 import { serviceView } from './service-view.ts';
+import { ShardKeeper, shardKeeperDefaults } from './shard-keeper.ts';
 import { type StatusParts, statusDocument } from './status-document.ts';
 import { storeParts } from './store-parts.ts';
 
@@ -47,6 +59,8 @@ interface AssembleDeps {
   readonly version: string;
   /** The settings as they may be printed, for the audit trail. */
   readonly effective: readonly EffectiveValue[];
+  /** Left out: traces are off. */
+  readonly traces?: OpenedTracing | undefined;
 }
 
 const hourMs = 3_600_000;
@@ -56,28 +70,27 @@ const hourMs = 3_600_000;
  * part is given the next one. Nothing is connected yet; `run` of the supervisor does that, and resolves with the exit code.
  */
 export function assembleService(
-  { clock, random, log, version, fetch, effective }: AssembleDeps,
+  { clock, random, log, version, fetch, effective, traces }: AssembleDeps,
   config: ServeConfig,
 ): Supervisor {
   const metrics = createMetrics();
   initialiseMetrics(metrics, version);
   const holder = holderName(random);
-  const { lane } = config;
   const lease = new Lease(clock, config.leaseActMs);
   const shared = { clock, random, log, metrics };
+  const tracing = traces?.tracing;
 
   // The keeper is made last, from the other parts; none of them uses it before it has begun a term.
   const store = storeParts(
-    { ...shared, onFenced: () => keeper.reportFenced(), witness: lease.witness },
+    { ...shared, onFenced: () => keeper.reportFenced(), lease },
     {
       url: config.databaseUrl.reveal(),
-      lane,
       poolSize: config.databasePoolSize,
       generationFloor: config.generation,
       ...(config.encryptionKey === undefined ? {} : { encryptionKey: config.encryptionKey }),
     },
   );
-  const kafka = kafkaParts(shared, { kafka: kafkaOptions(config), topicPrefix: config.topicPrefix, lane });
+  const kafka = kafkaParts(shared, { kafka: kafkaOptions(config), topicPrefix: config.topicPrefix, lane: () => lease.lane });
   const platform = platformParts({ ...shared, store: store.tokens }, config, holder);
 
   const relay = new Relay(
@@ -88,12 +101,13 @@ export function assembleService(
       publisher: kafka.publisher,
       lease,
       metrics: { ...metrics.relay, latency: metrics.ingest.latency },
+      traces: tracing && new UpdateTraces({ tracing, random }, { every: config.traceUpdatesEvery }),
     },
-    { ...relayDefaults, lane },
+    relayDefaults,
   );
   const stateWriter = new StateWriter(
     { ...shared, logger: log, log: store.updates, publisher: kafka.statePublisher, lease, metrics: metrics.relay },
-    { ...stateWriterDefaults, lane, flushEveryMs: config.stateFlushMs },
+    { ...stateWriterDefaults, flushEveryMs: config.stateFlushMs },
   );
   const ingest: Ingest = new Ingest(
     {
@@ -117,15 +131,29 @@ export function assembleService(
       metrics: metrics.ingest,
       log,
     },
-    { ...config, lane },
+    config,
   );
-  const sources = credentialSources({ ...shared, store, platform, ingest }, config);
+  const held = new HeldShards();
+  const sources = credentialSources({ ...shared, store, platform, ingest: held.guard(ingest), held }, config);
+  // Before the shards are known, none is held, and commands are declined whatever the number.
+  const shardOf = (accountId: string) => held.shardOf(accountId) ?? 0;
   const { desk, outcomes } = commandParts(
-    { ...shared, lease, store, accounts: sources, http: platform.http, publisher: kafka.outcomePublisher },
+    {
+      ...shared,
+      lease,
+      store,
+      accounts: sources,
+      http: platform.http,
+      publisher: kafka.outcomePublisher,
+      shardOf,
+      held,
+      tracing,
+    },
     config,
   );
   const read = () => readPipeline({ clock, metrics, ingest });
   const ring = new PipelineRing({ clock, log, read }, pipelineRingDefaults);
+  const directory = new FleetDirectory({ fleet: () => shards.newest, shardOf: (accountId) => held.shardOf(accountId), holder });
   const rest = restParts(
     {
       ...shared,
@@ -133,37 +161,82 @@ export function assembleService(
       commands: desk,
       reads: store.reads,
       commandReads: store.commandReads,
-      service: serviceView({ commands: config.commands, status: () => statusParts, ring, consumers: kafka.consumers }),
+      service: serviceView({
+        clock,
+        commands: config.commands,
+        status: () => statusParts,
+        ring,
+        consumers: kafka.consumers,
+        look: () => store.shards.look(config.leaseExpireMs),
+      }),
       quarantine: store.quarantine,
+      fleet: new PostgresFleetDesk({ ...shared, pool: store.pool }, { expireAfterMs: config.leaseExpireMs }),
       repairs: store.repairs,
       accountStates: () => followedAccounts(keeper.state === 'held', sources),
       principals: store.principals,
       journal: store.journal,
+      others: directory,
+      instance: holder,
+      tracing,
     },
     config,
     version,
   );
   const schema = new SchemaGate({ pool: store.pool, log });
   const lossCheck = new LossCheck({
-    look: async () => store.lanes.noticeLoss(lane, { published: await kafka.newestUpdates() }),
+    look: async () => store.lanes.noticeLoss(lease.lane, { published: await kafka.newestPublished() }),
     onLoss: (loss) => keeper.reportLoss(loss),
     clock,
     log,
   });
+  const { leaseActMs: actForMs, leaseRenewMs: renewEveryMs, leaseExpireMs: expireAfterMs } = config;
+  const finisher = new LaneFinisher(
+    {
+      ...shared,
+      lanes: store.lanes,
+      shards: store.shards,
+      updates: store.updates,
+      publishers: kafka.publishersOf,
+    },
+    { holder: `${holder}/finisher`, actForMs, renewEveryMs, expireAfterMs, ...laneFinisherDefaults },
+  );
+  const eventLoop = new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 });
+  const shards = new ShardKeeper(
+    {
+      ...{ clock, log, lease, held, sources, ingest, desks: desk, metrics: metrics.ingest },
+      store: store.shards,
+      published: (signal) => awaitPublished({ updates: store.updates, clock }, lease.lane, signal),
+      finish: (lane, signal) => finisher.finish(lane, signal),
+      checkLoss: () => lossCheck.begin(),
+      changeLane: () => keeper.change(),
+      fitness: new OwnFitness({ ...shared, sources, loop: eventLoop }, fitnessRules),
+      card: () => ({
+        weight: config.weight,
+        address: advertisedUrl(config, { bound: rest.address, hostname: hostname() }),
+        version,
+        draining: false,
+      }),
+    },
+    { ...shardKeeperDefaults, expireAfterMs, holder },
+  );
   const tenant = new LaneParts({
     checkSchema: () => schema.assertFits(),
     lossCheck,
-    configDeed: new ConfigDeed({ pool: store.pool, log }, { config, effective, lane, instance: holder }),
+    configDeed: new ConfigDeed({ pool: store.pool, log }, { config, effective, instance: holder }),
     sources,
     ingest,
     relay,
     stateWriter,
-    commands: desk,
+    shards,
     outcomes,
   });
   const keeper: LaneKeeper = new LaneKeeper(
-    { store: store.lanes, lease, tenant, assertCanBegin: () => schema.assertFits(), clock, metrics: metrics.ingest, log },
-    { lane, holder, renewEveryMs: config.leaseRenewMs, expireAfterMs: config.leaseExpireMs, acquireEveryMs: 1000 },
+    {
+      ...{ store: store.lanes, lease, tenant, clock, metrics: metrics.ingest, log },
+      pickLane: () => store.lanes.pick(holder, expireAfterMs),
+      assertCanBegin: () => schema.assertFits(),
+    },
+    { holder, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },
   );
   const housekeeping = new Housekeeping(
     { pool: store.pool, clock, metrics, log },
@@ -176,18 +249,14 @@ export function assembleService(
     },
   );
 
-  const jobs = new QuarantineJobRound(
-    { pool: store.pool, accounts: sources, lease, clock, metrics: metrics.ingest, log },
-    { lane },
-  );
+  const jobs = new QuarantineJobRound({ pool: store.pool, accounts: sources, lease, clock, metrics: metrics.ingest, log });
   const repairs = new RepairWorker({ pool: store.pool, accounts: sources, jobs, clock, log });
 
   const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
-  const parts = { clock, keeper, lease, ingest, sources, desk };
+  const parts = { clock, keeper, lease, ingest, sources, desk, fleet: () => directory.standing(clock.nowMs()) };
   const statusParts: StatusParts = {
     ...parts,
     version,
-    lane,
     instance: holder,
     fencedByKafka: kafka.fences,
     relay,
@@ -195,7 +264,6 @@ export function assembleService(
     readPipeline: read,
     ratesUpTo: (reading) => ring.lastMinute(reading),
   };
-  const eventLoop = new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 });
   const admin = new AdminServer(
     { clock, log, metrics, health, eventLoop, status: () => statusDocument(statusParts, { kind: 'all' }) },
     { host: config.adminHost, port: config.adminPort, names: config.adminNames },
@@ -204,6 +272,8 @@ export function assembleService(
   const kafkaStep = closing('kafka', async () => {
     await Promise.all([kafka.publisher, kafka.statePublisher, kafka.outcomePublisher].map((publisher) => publisher.close()));
   });
+  const fleetStep = closing('fleet', () => shards.retire());
+  const shardsStep = closing('shards', (signal) => shards.release(signal));
   const httpStep = closing('platform-http', () => platform.http.close());
   const storeStep = closing('database', () => store.close());
   const supervisor = new Supervisor(
@@ -211,6 +281,7 @@ export function assembleService(
     {
       startOrder: [
         admin,
+        ...(traces === undefined ? [] : [traces]),
         ring,
         schema,
         storeStep,
@@ -225,12 +296,15 @@ export function assembleService(
         sources,
         desk,
         rest,
+        shardsStep,
         keeper,
+        fleetStep,
         repairs,
       ],
       // First commands: no new ones, and those in flight end. Then the data path: no new input, and each part empties into the next. The lane is given back
       // when no part of ours can write any more. Reads and the stream of updates are served until all of this is done.
       drainOrder: [
+        fleetStep,
         desk,
         repairs,
         sources,
@@ -238,6 +312,7 @@ export function assembleService(
         relay,
         stateWriter,
         outcomes,
+        shardsStep,
         keeper,
         kafka.canary,
         kafkaStep,
@@ -247,6 +322,7 @@ export function assembleService(
         schema,
         storeStep,
         ring,
+        ...(traces === undefined ? [] : [traces]),
         admin,
       ],
       drainDeadlineMs: config.drainDeadlineMs,

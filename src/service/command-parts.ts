@@ -1,8 +1,9 @@
-import { CommandDesk } from '../commands/command-desk.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
+import { ShardDesks } from '../commands/shard-desks.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing.ts';
 import type { Http } from '../platform/http.ts';
 import { SocketWriteLines } from '../platform/socket-write-lines.ts';
 import { OutcomeRelay } from '../publish/outcome-relay.ts';
@@ -26,14 +27,22 @@ interface CommandPartsDeps {
   readonly http: Http;
   /** A separate publisher, since each takes one send at a time. */
   readonly publisher: Publisher;
+  /** The shard of an account. */
+  readonly shardOf: (accountId: string) => number;
+  /** Those that this process holds, and how much of all it is, from 0 to 1. */
+  readonly held: { readonly shards: readonly number[]; readonly part: number };
+  readonly tracing?: Tracing | undefined;
 }
 
 /**
- * The command side: the desk, with its way to the platform, and the relay of its steps. Made also when commands are off: those that were sent
+ * The command side: the desks, with their way to the platform, and the relay of its steps. Made also when commands are off: those that were sent
  * before they were turned off are still settled.
  */
-export function commandParts({ store, accounts, http, publisher, ...shared }: CommandPartsDeps, config: PlatformConfig) {
-  const { clock, random, log, metrics, lease } = shared;
+export function commandParts(
+  { store, accounts, http, publisher, shardOf, held, ...shared }: CommandPartsDeps,
+  config: PlatformConfig,
+) {
+  const { clock, random, log, metrics, lease, tracing } = shared;
   const entry = new PlatformOrderEntry(
     { accounts, lines: new SocketWriteLines({ clock }), clock, metrics: metrics.platform },
     {
@@ -43,14 +52,16 @@ export function commandParts({ store, accounts, http, publisher, ...shared }: Co
   );
   const outcomes = new OutcomeRelay({
     log: store.outcomes,
+    shards: () => held.shards,
     publisher,
     lease,
     clock,
     random,
     logger: log,
     metrics: metrics.relay,
+    tracing,
   });
-  const desk = new CommandDesk(
+  const desk = new ShardDesks(
     {
       journal: store.journal,
       entry,
@@ -59,23 +70,25 @@ export function commandParts({ store, accounts, http, publisher, ...shared }: Co
         { accounts, http, clock, random, metrics: metrics.platform, log },
         { platformUrl: config.platformUrl },
       ),
+      shardOf,
+      part: () => held.part,
       lease,
       clock,
       random,
       log,
       metrics: metrics.commands,
       onStep: () => outcomes.wake(),
+      tracing,
     },
     commandOptions(config),
   );
   return { desk, outcomes };
 }
 
-/** The settings as options of the desk; an option without a setting keeps its default. */
+/** The settings as options of the desks; an option without a setting keeps its default. */
 export function commandOptions(config: Config): CommandOptions {
   return {
     ...commandDefaults,
-    lane: config.lane,
     fourEyes: config.fourEyes === 'on',
     enabled: config.commands === 'on',
     accounts: config.commandAccounts ?? [],

@@ -15,12 +15,11 @@ interface ConfigDeedDeps {
 interface ConfigDeedOptions {
   readonly config: Config;
   readonly effective: readonly EffectiveValue[];
-  readonly lane: number;
   readonly instance: string;
 }
 
 /**
- * Writes the configuration into the audit trail if it differs from the one that was recorded last for the lane. It does so at the start of a term, so the
+ * Writes the configuration into the audit trail if it differs from the one that was recorded last. It does so at the start of a term, so the
  * record is that of the process which works. A term does not wait for it, and if it fails the next term tries again.
  */
 export class ConfigDeed {
@@ -45,11 +44,11 @@ export class ConfigDeed {
   }
 
   private async record(): Promise<void> {
-    const { lane, instance, config, effective } = this.options;
+    const { instance, config, effective } = this.options;
     const settings = settingTexts(config, effective);
-    const changed = changedSettings(await newestConfiguration(this.deps.pool, lane), settings, effective);
+    const changed = changedSettings(await newestConfiguration(this.deps.pool), settings, effective);
     if (Object.keys(changed).length === 0) return;
-    await recordDeed(this.deps.pool, 'configuration', { lane, instance, changed, settings });
+    await recordDeed(this.deps.pool, 'configuration', { instance, changed, settings });
   }
 }
 

@@ -23,6 +23,8 @@ interface CredentialPartsDeps {
   readonly store: Pick<ReturnType<typeof storeParts>, 'accounts' | 'credentials'>;
   readonly platform: ReturnType<typeof platformParts>;
   readonly ingest: ObservationSink;
+  /** Whether this process follows an account, and how much of all shards it holds, from 0 to 1. */
+  readonly held: { follows(accountId: string): boolean; readonly part: number };
 }
 
 /** How soon a newly linked login is followed. Each look is one short statement. */
@@ -30,7 +32,7 @@ const lookEveryMs = 2_000;
 
 /** The sources of every credential that the settings allow. Parts that several of them share are made once. */
 export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
-  const { store, platform, ingest, ...shared } = deps;
+  const { store, platform, ingest, held, ...shared } = deps;
   const metrics = shared.metrics.source;
   const common = {
     gauges: new SourceGauges(metrics),
@@ -44,6 +46,8 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
     ...predictionStream(config),
     timings: streamTimings(config),
     claims: new AccountClaims(),
+    isOurs: (accountId: string) => held.follows(accountId),
+    part: () => held.part,
     ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
   };
   const withClient = config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined;

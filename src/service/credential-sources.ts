@@ -91,6 +91,11 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     await Promise.all([...[...this.entries.values()].map(({ connectors }) => connectors.end()), ...this.leaving]);
   }
 
+  /** The accounts that this process follows have changed: those of others are left before this returns. */
+  review(): void {
+    for (const { connectors } of this.entries.values()) connectors.review();
+  }
+
   get hasListed(): boolean {
     return [...this.entries.values()].every(({ connectors }) => connectors.hasListed);
   }

@@ -14,6 +14,8 @@ export interface TrustFacts {
     readonly holder: string | undefined;
     readonly sinceMs: number | undefined;
   };
+  /** The other processes of the fleet, and the shards of accounts that none holds: since when, undefined where each has one. */
+  readonly fleet: { readonly others: number; readonly unheld: Waiting };
   readonly accounts: readonly {
     readonly stream: string;
     readonly accountId: string;
@@ -40,10 +42,13 @@ interface Doubt {
 const heartbeatLateMs = 60_000;
 const unsentTooLongMs = 30_000;
 const notStoredTooLongMs = 10_000;
+/** A shard that moves is without a process for a second or three. */
+const unheldTooLongMs = 5_000;
 
 const runbooks: Readonly<Record<DoubtName, string>> = {
   no_holder: 'NoLaneHolder',
   standby: 'NoLaneHolder',
+  shards_unheld: 'ShardsUnheld',
   account_not_live: 'SourceNeverLive',
   canary_late: 'CanaryStale',
   rows_not_stored: 'IngestStuck',
@@ -58,6 +63,7 @@ const runbooks: Readonly<Record<DoubtName, string>> = {
 const links: Readonly<Record<DoubtName, string>> = {
   no_holder: '/v1/status',
   standby: '/v1/status',
+  shards_unheld: '/v1/fleet',
   account_not_live: '/v1/accounts',
   canary_late: '/v1/history',
   rows_not_stored: '/v1/history',
@@ -75,6 +81,7 @@ const links: Readonly<Record<DoubtName, string>> = {
 export function judgeTrust(facts: TrustFacts): Trust {
   const doubts = [
     doubtOfLane(facts),
+    doubtOfShards(facts),
     doubtOfHeartbeat(facts),
     ...(facts.lane.held ? doubtsOfTerm(facts) : []),
     ...doubtsOfCounts(facts),
@@ -99,6 +106,12 @@ function doubtOfLane({ lane: { held, mayAct, holder, sinceMs } }: TrustFacts): D
   return { name: 'standby', detail, sinceMs };
 }
 
+function doubtOfShards({ nowMs, fleet: { unheld } }: TrustFacts): Doubt | undefined {
+  if (unheld.oldestMs === undefined || nowMs - unheld.oldestMs <= unheldTooLongMs) return undefined;
+  const detail = `${plural(unheld.rows, 'shard')} of accounts without a process: their accounts are not followed`;
+  return { name: 'shards_unheld', detail, sinceMs: unheld.oldestMs };
+}
+
 /** Known to the holder of the lane alone: a process that stands by has no accounts, and its gauges may be those of its last term. */
 function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
   return [
@@ -108,10 +121,14 @@ function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
   ];
 }
 
-function doubtOfAccounts({ accounts }: TrustFacts): Doubt | undefined {
+function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const [first] = notLive;
-  if (accounts.length === 0) return { name: 'account_not_live', detail: 'no account is followed yet' };
+  if (accounts.length === 0) {
+    const detail =
+      fleet.others > 0 ? 'no account is in the shards of this process: ask another one' : 'no account is followed yet';
+    return { name: 'account_not_live', detail };
+  }
   if (first === undefined) return undefined;
   return {
     name: 'account_not_live',

@@ -5,18 +5,19 @@ import { CanaryReader } from '../publish/canary-reader.ts';
 import { ConsumerGroups } from '../publish/consumer-groups.ts';
 import type { KafkaOptions } from '../publish/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../publish/log-publisher.ts';
-import { newestRecords, updatePosition } from '../publish/newest-records.ts';
+import { batchOfMark, newestRecords, updatePosition } from '../publish/newest-records.ts';
 import { checkTopics } from '../publish/plan-topics.ts';
-import { plannedPartitions, topicNames } from '../publish/topics.ts';
+import { plannedPartitions, stateWriterId, topicNames } from '../publish/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../publish/transactional-publisher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { PublishedUpdate } from '../store/lane-store.ts';
+import type { Published } from '../store/lane-store.ts';
 
 interface KafkaPartsOptions {
   readonly kafka: KafkaOptions;
   readonly topicPrefix: string;
-  readonly lane: number;
+  /** The lane that this process holds. */
+  readonly lane: () => number;
 }
 
 /** A takeover waits for this read, and has 10 s in all. */
@@ -35,25 +36,43 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
     deps.metrics.ingest.fenced.inc({ by: 'kafka' });
   };
   const logPublisher = () => new LogPublisher({ clock, log, metrics }, { kafka, topics, planned, ...logPublisherDefaults });
+  const stateWriterOf = (laneNow: () => number) =>
+    new TransactionalPublisher(
+      { clock, log, metrics, onFenced },
+      {
+        kafka,
+        topic: topics.state,
+        planned,
+        transactionalId: () => stateWriterId(topics.state, laneNow()),
+        ...transactionalPublisherDefaults,
+      },
+    );
   return {
     publisher: logPublisher(),
     /** A separate publisher: each takes one send at a time, and sends of updates must not wait for commands. */
     outcomePublisher: logPublisher(),
-    statePublisher: new TransactionalPublisher(
-      { clock, log, metrics, onFenced },
-      { kafka, topic: topics.state, planned, transactionalId: `${topics.state}.lane-${lane}`, ...transactionalPublisherDefaults },
-    ),
+    statePublisher: stateWriterOf(lane),
+    /** Those of another lane, whose log has to be finished: its state writer fences that of the process that had it. */
+    publishersOf: (other: number) => ({ updates: logPublisher(), states: stateWriterOf(() => other) }),
     /** How often a transaction of ours was refused because a later holder had taken the state topic over. */
     fences: () => fences,
-    /** The last updates of each partition. */
-    newestUpdates: async (): Promise<PublishedUpdate[]> => {
-      const records = await newestRecords({ clock, log }, kafka, topics.updates, newestWithinMs);
-      return records.flatMap(({ key, value = '' }) => {
-        const position = updatePosition(value);
-        const colon = key.indexOf(':');
-        if (position === undefined || colon < 0) return [];
-        return { stream: key.slice(0, colon), orderId: key.slice(colon + 1), ...position, payload: value };
-      });
+    /** By the last updates, states and marks of each partition. A state may be on its topic before its update is on the other. */
+    newestPublished: async (): Promise<Published> => {
+      const newestOf = (topic: string) => newestRecords({ clock, log }, kafka, topic, newestWithinMs);
+      const [updates, states, marks] = await Promise.all([
+        newestOf(topics.updates),
+        newestOf(topics.state),
+        newestOf(topics.continuity),
+      ]);
+      return {
+        updates: [...updates, ...states].flatMap(({ key, value = '' }) => {
+          const position = updatePosition(value);
+          const colon = key.indexOf(':');
+          if (position === undefined || colon < 0) return [];
+          return { stream: key.slice(0, colon), orderId: key.slice(colon + 1), ...position, payload: value };
+        }),
+        batches: marks.flatMap(({ value = '' }) => batchOfMark(value) ?? []),
+      };
     },
     canary: new CanaryReader({ clock, random, log, metrics }, { kafka, topic: topics.continuity }),
     consumers: new ConsumerGroups({ clock, log }, { kafka, topics: Object.values(topics) }),

@@ -10,8 +10,10 @@ export interface Sources {
   end(): Promise<void>;
 }
 
-/** The part that sends commands and finds out their outcomes while the lane is held. */
-interface LaneCommands {
+/** The part that knows which accounts are those of the lane, and takes commands for them. */
+interface LaneShards {
+  /** The lane's own shards are held again. Rejects when they can't be read. */
+  resume(hold: LaneHold): Promise<void>;
   /** Rejects when the journal can't be read: nothing may be sent before the earlier sends are known. */
   begin(hold: LaneHold): Promise<void>;
   end(): Promise<void>;
@@ -34,8 +36,7 @@ interface LanePartsDeps {
   readonly ingest: Ingest;
   readonly relay: Relay;
   readonly stateWriter: StateWriter;
-  /** Left out where only the data path runs. */
-  readonly commands?: LaneCommands;
+  readonly shards: LaneShards;
   readonly outcomes?: LaneOutcomes;
 }
 
@@ -51,26 +52,27 @@ export class LaneParts implements LaneTenant {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, lossCheck, configDeed, sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
+    const { checkSchema, lossCheck, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
     await checkSchema();
     await lossCheck?.begin();
     relay.begin(hold.batch);
     stateWriter.begin(hold.batch);
     outcomes?.begin();
     ingest.begin(hold);
+    await shards.resume(hold);
     await sources.begin();
-    // Last, because it finds out about orders through the sources.
-    await commands?.begin(hold);
+    // Last, because commands find out about orders through the sources.
+    await shards.begin(hold);
     configDeed?.begin();
   }
 
   async end(): Promise<void> {
-    const { lossCheck, sources, ingest, relay, stateWriter, commands, outcomes } = this.deps;
+    const { lossCheck, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
     lossCheck?.end();
     relay.end();
     stateWriter.end();
     outcomes?.end();
     // In parallel: a source may wait for a barrier that only the end of ingest answers, and a probe of the commands may wait for its source.
-    await Promise.all([commands?.end(), sources.end(), ingest.end()]);
+    await Promise.all([shards.end(), sources.end(), ingest.end()]);
   }
 }

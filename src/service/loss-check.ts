@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { FoundLoss } from '../store/lane-store.ts';
 
 export interface LossCheckDeps {
-  /** Compares the newest updates on Kafka with the database, and begins a generation where it lacks one of them. Rejects when either can't be asked. */
+  /** Compares the newest records on Kafka with the database, and begins a generation where it lacks one of them. Rejects when either can't be asked. */
   readonly look: () => Promise<FoundLoss | undefined>;
   /** The new generation has begun, and every holder is fenced. */
   readonly onLoss: (loss: FoundLoss) => void;
@@ -21,8 +21,8 @@ const lookAgainMs = 5_000;
 
 /**
  * Checks at the start of each term whether the database came back without commits that were published. A process that was started since then knows none of
- * them (`CommitWitness`), but the newest record of each partition shows it. Lost commits are the newest, so the last published one is the last in its
- * partition.
+ * them (`CommitWitness`), but the newest updates, states and marks of each partition show it. Lost commits are the newest, so the last published one is among
+ * the last in its partition.
  *
  * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane doesn't wait for Kafka then: the check is repeated until it
  * succeeds, and commits made meanwhile may repeat revisions (docs/guarantees.md).
@@ -45,7 +45,7 @@ export class LossCheck {
     } catch (err) {
       this.deps.log.warn(
         { err },
-        'the newest updates on Kafka could not be compared with the database; trying again while the lane goes on',
+        'the newest records on Kafka could not be compared with the database; trying again while the lane goes on',
       );
       void this.lookAgain(this.over.signal);
     }
@@ -65,11 +65,11 @@ export class LossCheck {
       if (over.aborted) return;
       try {
         const loss = await look();
-        log.info({}, 'the newest updates on Kafka were compared with the database');
+        log.info({}, 'the newest records on Kafka were compared with the database');
         if (loss !== undefined) onLoss(loss);
         return;
       } catch (err) {
-        log.debug({ err }, 'the newest updates on Kafka could not be compared yet');
+        log.debug({ err }, 'the newest records on Kafka could not be compared yet');
       }
     }
   }

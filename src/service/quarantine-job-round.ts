@@ -5,6 +5,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
+import { abortAfter } from '../runtime/waiting.ts';
 import {
   accountsOfJobs,
   answerJobRows,
@@ -28,7 +29,6 @@ interface QuarantineJobRoundDeps {
 }
 
 interface QuarantineJobRoundOptions {
-  readonly lane: number;
   /** Orders of all jobs that one round reads again, one after the other. */
   readonly ordersARound: number;
   /** Rows that one round discards. */
@@ -42,13 +42,13 @@ const pace = { ordersARound: 20, discardsARound: 500, readWithinMs: 60_000 };
 
 /**
  * Carries out the rows of jobs over the quarantine, a bounded part of them in each round: reads the orders of accounts that this process follows, and discards
- * the rows of its lane. All state is in the database, so the next holder goes on where this one stopped.
+ * rows of any account. All state is in the database, so another process goes on where this one stopped.
  */
 export class QuarantineJobRound {
   private readonly deps: QuarantineJobRoundDeps;
   private readonly options: QuarantineJobRoundOptions;
 
-  constructor(deps: QuarantineJobRoundDeps, options: { readonly lane: number } & Partial<QuarantineJobRoundOptions>) {
+  constructor(deps: QuarantineJobRoundDeps, options: Partial<QuarantineJobRoundOptions> = {}) {
     this.deps = deps;
     this.options = { ...pace, ...options };
   }
@@ -57,9 +57,9 @@ export class QuarantineJobRound {
   async run(signal: AbortSignal): Promise<void> {
     const { pool, lease, log } = this.deps;
     if (!lease.mayAct() || !(await hasOpenJobs(pool))) return;
-    const { lane, discardsARound } = this.options;
+    const { discardsARound } = this.options;
     for (const { kind, rows } of await answerRowsThatAreGone(pool)) this.count(kind, 'failed', rows);
-    this.count('discard', 'done', await discardJobRows(pool, lane, discardsARound));
+    this.count('discard', 'done', await discardJobRows(pool, discardsARound));
     await this.readOrders(signal);
     for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over the quarantine has ended');
   }
@@ -87,10 +87,8 @@ export class QuarantineJobRound {
     const account = accounts.account(stream, accountId);
     if (account === undefined) return;
     const { orderId, requests } = order;
-    const late = new AbortController();
-    const timer = clock.after(this.options.readWithinMs, () => late.abort());
-    const within = AbortSignal.any([late.signal, signal]);
-    const answer = await readOrderAgain(pool, account, { stream, orderId }, within).finally(() => timer.cancel());
+    using within = abortAfter(clock, this.options.readWithinMs, signal);
+    const answer = await readOrderAgain(pool, account, { stream, orderId }, within.signal);
     // The lane was lost, or the process stops: its failure says nothing of the order, and the next holder reads it.
     if (answer.outcome === 'failed' && (signal.aborted || accounts.account(stream, accountId) !== account)) return;
     this.count('retry', answer.outcome, await answerJobRows(pool, requests, answer));

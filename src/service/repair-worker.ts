@@ -4,6 +4,7 @@ import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { plural } from '../runtime/plural.ts';
 import type { Service } from '../runtime/supervisor.ts';
+import { abortAfter } from '../runtime/waiting.ts';
 import { markDealt } from '../store/quarantine.ts';
 import { answerRepair, openRepairs, type RepairAnswer, type RepairRequest } from '../store/repair-requests.ts';
 import type { EntryAccounts } from './platform-parts.ts';
@@ -104,12 +105,7 @@ export class RepairWorker implements Service {
   }
 
   private async within(work: (signal: AbortSignal) => Promise<RepairAnswer>): Promise<RepairAnswer> {
-    const late = new AbortController();
-    const timer = this.deps.clock.after(this.options.deadlineMs, () => late.abort());
-    try {
-      return await work(AbortSignal.any([late.signal, this.over.signal]));
-    } finally {
-      timer.cancel();
-    }
+    using within = abortAfter(this.deps.clock, this.options.deadlineMs, this.over.signal);
+    return await work(within.signal);
   }
 }

@@ -4,16 +4,21 @@ import type { Config } from '../config/config.ts';
 import type { AccountStates } from '../http/account-states.ts';
 import { ConsoleSite } from '../http/console/console-site.ts';
 import { DemoPass } from '../http/console/demo-pass.ts';
+import { Forwarding } from '../http/forwarding.ts';
+import type { OtherInstances } from '../http/other-instances.ts';
 import { readGateDefaults } from '../http/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../http/rest-server.ts';
 import type { ServiceView } from '../http/service-view.ts';
 import { streamHubDefaults } from '../http/stream/stream-hub.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing.ts';
+import { UndiciHttp } from '../platform/undici-http.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AccountRepairs } from '../store/account-repairs.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
+import type { FleetDesk } from '../store/fleet-desk.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { PrincipalStore } from '../store/principals.ts';
 import type { QuarantineDesk } from '../store/quarantine-desk.ts';
@@ -29,23 +34,45 @@ interface RestPartsDeps {
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
   readonly quarantine: QuarantineDesk;
+  readonly fleet: FleetDesk;
   readonly repairs: AccountRepairs;
   readonly accountStates: AccountStates;
   readonly principals: PrincipalStore;
   readonly journal: Pick<CommandJournal, 'audit'>;
+  readonly others: OtherInstances;
+  /** The name of this process. */
+  readonly instance: string;
+  readonly tracing: Tracing | undefined;
 }
 
 /** Sockets at once, including those of the stream of updates. */
 const maxConnections = 2000;
 /** The largest answers have some megabytes: a connection slower than that is of no use to a desk. */
 const takeAnswerMs = 30_000;
+/** Requests that wait for another instance. */
+const mostForwards = 64;
+/** Longer than the answer of any route; a command may be tried for its whole deadline before. */
+const forwardMs = 60_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
-export function restParts({ principals, journal, ...deps }: RestPartsDeps, config: Config, version: string): RestServer {
+export function restParts(
+  { principals, journal, others, instance, ...deps }: RestPartsDeps,
+  config: Config,
+  version: string,
+): RestServer {
   const { console, consoleDemoUrl: url } = config;
+  const http = new UndiciHttp(deps, {
+    connectMs: 1_000,
+    totalMs: forwardMs + config.commandDeadlineMs,
+    connections: mostForwards,
+  });
   return new RestServer(
     {
       ...deps,
+      forwarding: new Forwarding(
+        { http, others, metrics: deps.metrics.rest, log: deps.log },
+        { instance, mostInFlight: mostForwards },
+      ),
       auditTrail: new AuditTrail({ ...deps, journal }),
       ...(config.authPrincipals === 'on' && { principals }),
       ...(console === 'on' && { console: new ConsoleSite(deps, { demo: url !== undefined, ...consoleSignIn(config) }) }),

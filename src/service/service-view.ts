@@ -1,6 +1,9 @@
 import { formatInstant } from '../domain/instant.ts';
 import type { ConsumersAnswer, ServiceView } from '../http/service-view.ts';
 import type { ConsumerGroups } from '../publish/consumer-groups.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { fleetDocument } from '../store/fleet-document.ts';
+import type { Fleet } from '../store/shard-store.ts';
 import { historyDocument } from './history-document.ts';
 import type { PipelineRing } from './pipeline-ring.ts';
 import { type StatusParts, statusDocument } from './status-document.ts';
@@ -11,15 +14,18 @@ interface ServiceViewDeps {
   readonly status: () => StatusParts;
   readonly ring: PipelineRing;
   readonly consumers: ConsumerGroups;
+  readonly look: () => Promise<Fleet>;
+  readonly clock: Clock;
 }
 
 /** The service as its operators see it over REST. */
-export function serviceView({ commands, status, ring, consumers }: ServiceViewDeps): ServiceView {
+export function serviceView({ commands, status, ring, consumers, look, clock }: ServiceViewDeps): ServiceView {
   return {
     commands,
     status: (scope) => statusDocument(status(), scope),
     history: (sinceMs) => historyDocument(ring.kept, { everyMs: ring.everyMs, ...(sinceMs !== undefined && { sinceMs }) }),
     consumers: () => consumersOf(consumers),
+    fleet: async () => fleetDocument(await look(), clock.nowMs()),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { CommandDesk } from '../commands/command-desk.ts';
+import type { ShardDesks } from '../commands/shard-desks.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { maySee } from '../http/auth/principal.ts';
 import type { Ingest } from '../ingest/ingest.ts';
@@ -10,24 +10,24 @@ import type { StatusDocument } from '../schema/status-answer.ts';
 import type { AccountScope } from '../store/order-reads.ts';
 import type { QuarantineCount } from '../store/quarantine.ts';
 import type { CredentialSources } from './credential-sources.ts';
-import { judgeTrust } from './judge-trust.ts';
+import { judgeTrust, type TrustFacts } from './judge-trust.ts';
 import type { PipelineRates, PipelineReading, Waiting } from './pipeline-reading.ts';
 import { absentRows, accountRows, credentialRows, iso, seenSources, silentLossesOf, sourceRow } from './source-rows.ts';
 
 export interface StatusParts {
   readonly clock: Clock;
   readonly version: string;
-  readonly lane: number;
   /** Names this process in the lane's row. */
   readonly instance: string;
   /** How often Kafka has refused a transaction of ours because a later holder had taken the state topic over. */
   readonly fencedByKafka: () => number;
   readonly keeper: Pick<LaneKeeper, 'state' | 'view'>;
-  readonly lease: Pick<Lease, 'mayAct'>;
+  readonly lease: Pick<Lease, 'lane' | 'mayAct'>;
   readonly ingest: Pick<Ingest, 'depth' | 'full'>;
   readonly relay: Pick<Relay, 'status'>;
+  readonly fleet: () => TrustFacts['fleet'];
   readonly sources: Pick<CredentialSources, 'status' | 'credentials'>;
-  readonly desk: Pick<CommandDesk, 'status'> & { readonly operator: Pick<CommandDesk['operator'], 'halts'> };
+  readonly desk: Pick<ShardDesks, 'status'> & { readonly operator: Pick<ShardDesks['operator'], 'halts'> };
   /** Undefined: not counted yet. */
   readonly quarantined: () => readonly QuarantineCount[] | undefined;
   readonly readPipeline: () => Promise<PipelineReading>;
@@ -53,6 +53,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
     trust: judgeTrust({
       nowMs,
       lane: { held: keeper.state === 'held', mayAct: lease.mayAct(), ...keeper.view },
+      fleet: parts.fleet(),
       accounts: seen.flatMap(({ stream, accounts }) => accounts.map((account) => ({ stream, ...account }))),
       heartbeatMs: reading.heartbeatMs,
       notStored: reading.ingest,
@@ -117,10 +118,10 @@ function lagOf({ ingest, updatesTopic, stateTopic, outcomesTopic }: PipelineRead
 }
 
 /** `instance` is this process, `holder` the process that holds the lane, this one or another; `takeover` shows how this one last came to hold it. */
-function laneRow({ lane, instance, keeper, lease, fencedByKafka }: StatusParts): StatusDocument['lane'] {
+function laneRow({ instance, keeper, lease, fencedByKafka }: StatusParts): StatusDocument['lane'] {
   const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.view;
   return {
-    lane,
+    lane: lease.lane,
     instance,
     role: keeper.state === 'held' ? 'holder' : 'standby',
     state: keeper.state,

@@ -1,6 +1,6 @@
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { CommitWitness } from '../runtime/lease.ts';
+import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { TokenStore } from '../runtime/token-store.ts';
@@ -16,6 +16,7 @@ import { PostgresOrderStore } from '../store/postgres-orders.ts';
 import { PostgresQuarantine } from '../store/postgres-quarantine.ts';
 import { PostgresPrincipalStore } from '../store/principals.ts';
 import { PostgresOrderReads } from '../store/rest-reads.ts';
+import { PostgresShardStore } from '../store/shard-store.ts';
 import { PostgresTokenStore } from '../store/token-store.ts';
 import { PostgresUpdateLog } from '../store/update-log.ts';
 
@@ -25,15 +26,13 @@ interface StorePartsDeps {
   readonly log: Log;
   /** Called for each write to the journal that was refused because a later holder had taken over. */
   readonly onFenced?: () => void;
-  /** Records the commits that the journal has acknowledged. */
-  readonly witness?: CommitWitness;
+  /** Its witness records the commits that the journal has acknowledged. */
+  readonly lease?: Lease;
 }
 
 interface StorePartsOptions {
   readonly url: string;
   readonly poolSize: number;
-  /** Left out: 0. */
-  readonly lane?: number;
   /** Left out: 1. */
   readonly generationFloor?: number;
   /** Without it tokens live in memory. */
@@ -72,8 +71,9 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     /** Undefined where tokens live in memory: no other process can add one there. */
     credentials: durable,
     lanes: new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor }),
+    shards: new PostgresShardStore({ ...deps, pool }),
     updates: new PostgresUpdateLog(shared),
-    accounts: new PostgresAccountRegistry(shared, options),
+    accounts: new PostgresAccountRegistry(shared),
     journal: createPostgresJournal({ ...deps, pool: commandPool }),
     outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
     reads: new PostgresOrderReads({ ...deps, pool: readPool }),

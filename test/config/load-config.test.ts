@@ -72,8 +72,8 @@ describe('the configuration', () => {
       { TIDEMARK_STREAM_ACK_MS: '5s' },
       /^TIDEMARK_STREAM_ACK_MS must be a whole number of milliseconds, digits only; "5s" is not one$/,
     ],
-    ['a number with a sign, a point or an exponent', { TIDEMARK_LANE: '+1' }, /^TIDEMARK_LANE must be a whole number/],
-    ['a number with a leading zero', { TIDEMARK_LANE: '01' }, /^TIDEMARK_LANE must be a whole number/],
+    ['a number with a sign, a point or an exponent', { TIDEMARK_WEIGHT: '+1' }, /^TIDEMARK_WEIGHT must be a whole number/],
+    ['a number with a leading zero', { TIDEMARK_WEIGHT: '01' }, /^TIDEMARK_WEIGHT must be a whole number/],
     [
       'a slip in our own names',
       { TIDEMARK_ADMIN_PROT: '1' },

@@ -3,6 +3,7 @@ import { AccountClaims, AccountsFollower } from '../../src/connectors/accounts-f
 import type { Stream } from '../../src/domain/order.ts';
 import type { AccountsResult, OrderReads } from '../../src/platform/order-reads.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import type { AccountRecord } from '../../src/store/account-registry.ts';
 import { ScriptedRegistry } from '../support/scripted-registry.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -17,11 +18,18 @@ const unlisted: AccountsResult = {
 };
 
 /** The follower of one credential, which is told what the platform lists to it. */
-function credential(shared: { claims: AccountClaims; registry: ScriptedRegistry; clock: VirtualClock }) {
+function credential(
+  shared: { claims: AccountClaims; registry: ScriptedRegistry; clock: VirtualClock },
+  isOurs: (accountId: string) => boolean = () => true,
+) {
   const followed = new Set<string>();
+  const records = new Map<string, AccountRecord>();
   const source = {
     stream: 'account' as Stream,
-    follow: ({ accountId }: { accountId: string }) => void followed.add(accountId),
+    follow: (record: AccountRecord) => {
+      followed.add(record.accountId);
+      records.set(record.accountId, record);
+    },
     unfollow: (accountId: string) => void followed.delete(accountId),
   };
   const platform = { list: unlisted as AccountsResult };
@@ -29,8 +37,15 @@ function credential(shared: { claims: AccountClaims; registry: ScriptedRegistry;
   const stop = new AbortController();
   const { claims, registry, clock } = shared;
   const deps = { reads, registry, clock, random: seededRandom(1), log: silentLog };
-  const follower = new AccountsFollower(deps, [source], { claims });
-  return { platform, followed, run: () => void follower.run(stop.signal), stop: () => stop.abort() };
+  const follower = new AccountsFollower(deps, [source], { claims, isOurs });
+  return {
+    platform,
+    followed,
+    records,
+    review: () => follower.review(),
+    run: () => void follower.run(stop.signal),
+    stop: () => stop.abort(),
+  };
 }
 
 describe('two credentials that see the same account', () => {
@@ -72,6 +87,59 @@ describe('two credentials that see the same account', () => {
     expect([[...one.followed], [...two.followed]]).toEqual([['a'], ['b']]);
     one.stop();
     two.stop();
+    await clock.advance(1);
+  });
+});
+
+describe('accounts of which this process follows some, and other processes the others', () => {
+  const rig = () => {
+    const ours = new Set(['a']);
+    const shared = { claims: new AccountClaims(), registry: new ScriptedRegistry(), clock: new VirtualClock() };
+    return { ...shared, ours, one: credential(shared, (accountId) => ours.has(accountId)) };
+  };
+
+  it('leaves at once those that went to another process, and follows those that came, without a new list', async () => {
+    const { one, ours, clock } = rig();
+    one.platform.list = listed('a', 'b', 'c');
+    one.run();
+    await clock.advance(1);
+    expect([...one.followed]).toEqual(['a']);
+    one.platform.list = unlisted;
+    ours.delete('a');
+    ours.add('b');
+    one.review();
+    expect([...one.followed]).toEqual([]);
+    await clock.advance(1);
+    expect([...one.followed]).toEqual(['b']);
+    one.stop();
+    await clock.advance(1);
+  });
+
+  it('begins with the record as it is stored now, which another process may have written', async () => {
+    const { one, ours, clock, registry } = rig();
+    const record = { stream: 'account', accountId: 'b', isSim: true, sourceEpoch: 0, readUpTo: undefined } as const;
+    one.platform.list = listed('a', 'b');
+    one.run();
+    await clock.advance(1);
+    await registry.save({ ...record, sourceEpoch: 3 });
+    ours.add('b');
+    one.review();
+    await clock.advance(1);
+    expect([...one.followed]).toEqual(['a', 'b']);
+    expect(one.records.get('b')).toMatchObject({ sourceEpoch: 3 });
+    one.stop();
+    await clock.advance(1);
+  });
+
+  it('follows a changed set also when the change comes while the list is asked for', async () => {
+    const { one, ours, clock } = rig();
+    one.platform.list = listed('a', 'b');
+    one.run();
+    ours.add('b');
+    one.review();
+    await clock.advance(1);
+    expect([...one.followed]).toEqual(['a', 'b']);
+    one.stop();
     await clock.advance(1);
   });
 });

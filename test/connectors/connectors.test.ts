@@ -115,6 +115,34 @@ describe('an account', () => {
     expect(platform.sockets.filter(({ url }) => url === 'ws://account')).toHaveLength(2);
   });
 
+  it('says of a gap how many orders were read after it, and which of them had changed, also where a first read failed', async () => {
+    const { clock, platform, sink, until, socket } = await live();
+    platform.rows.set(
+      'account:acct-1',
+      ['ord-1', 'ord-2', 'ord-3'].map((ordId) => ({ ...accountRow, ordId })),
+    );
+    // What the first read brought is known to the second.
+    const known = new Set(['ord-1']);
+    sink.outcome = ({ view: { orderId } }) => {
+      if (known.has(orderId)) return 'duplicate';
+      known.add(orderId);
+      return 'applied';
+    };
+    const settle = sink.settle;
+    sink.settle = async () => {
+      sink.settle = settle;
+      throw new Error('the database is away');
+    };
+    socket('account').end({ kind: 'closed', code: 1006, reason: '' });
+    await until('account', 'live');
+    const closed = () => marksOf(sink.items, 'account').findLast(({ event }) => event === 'resynchronised');
+    expect(closed()).toMatchObject({ ordersRead: 3, ordersRepaired: 2, repairedOrderIds: ['ord-2', 'ord-3'] });
+    await clock.advance(1_000);
+    socket('account').end({ kind: 'closed', code: 1006, reason: '' });
+    await until('account', 'live');
+    expect(closed()).toMatchObject({ ordersRead: 3, ordersRepaired: 0, repairedOrderIds: [] });
+  });
+
   it('says every 15 s that it is complete up to the last sign of life', async () => {
     const { clock, sink } = await live();
     await clock.advance(61_000);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Window } from '../../src/connectors/window.ts';
+import { Pace, Window } from '../../src/connectors/window.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 describe('a window', () => {
   it('lets so many through at a time, in order, also when some of them fail', async () => {
@@ -31,4 +32,31 @@ describe('a window', () => {
     ]);
     expect(await gate.run(async () => 'free again')).toBe('free again');
   });
+});
+
+it('a pace gives only its part of the turns, and follows when that changes', async () => {
+  const clock = new VirtualClock();
+  let part = 0.5;
+  const pace = new Pace({ clock }, { everyMs: 100, part: () => part });
+  const turnsIn = async (ms: number) => {
+    const stop = new AbortController();
+    let turns = 0;
+    const taking = (async () => {
+      for (;;) {
+        await pace.turn(stop.signal);
+        if (stop.signal.aborted) return;
+        turns += 1;
+      }
+    })();
+    await clock.advance(ms);
+    stop.abort();
+    await taking;
+    return turns;
+  };
+  const half = await turnsIn(10_000);
+  part = 1;
+  const all = await turnsIn(10_000);
+  part = 0;
+  const least = await turnsIn(50_000);
+  expect([half, all, least].map((turns) => Math.round(turns / 10))).toEqual([5, 10, 1]);
 });

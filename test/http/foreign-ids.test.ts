@@ -19,8 +19,8 @@ const rowIds = { [own]: '771001', [other]: '772002' };
 const jobIds = { [own]: '11aa22bb-33cc-4dd5-8ee6-77ff88990011', [other]: '22bb33cc-44dd-4ee6-8ff7-889900aabb22' };
 const streams = ['account', 'prediction'] as const;
 
-/** Names of accounts, and the caller's own reference: no id of a thing that another account may have. */
-const ofNoThing: readonly string[] = ['accountId', 'accountIds', 'tradingAccountId', 'clientId', 'stream'];
+/** Names of accounts, of processes and their shards, and the caller's own reference: no id of a thing that another account may have. */
+const ofNoThing: readonly string[] = ['accountId', 'accountIds', 'tradingAccountId', 'clientId', 'stream', 'instance', 'shard'];
 /** With these a route looks at the thing in another way. */
 const headerSamples: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'If-Match': { 'if-match': '"1"' },

@@ -7,13 +7,14 @@ import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import { MemoryFleetDesk } from '../support/memory-fleet-desk.ts';
 import { MemoryQuarantine } from '../support/memory-quarantine.ts';
 import { MemoryReads } from '../support/memory-reads.ts';
 import { MemoryRepairs } from '../support/memory-repairs.ts';
 import { MemoryService } from '../support/memory-service.ts';
 import { eventually } from '../support/poll.ts';
 import { sendRaw } from '../support/raw-socket.ts';
-import { ask, type RestRigOptions, sha256, startIssuer, startRest } from '../support/rest-rig.ts';
+import { ask, forwardingOf, type RestRigOptions, sha256, startIssuer, startRest } from '../support/rest-rig.ts';
 import { accountBody } from '../support/route-samples.ts';
 import { ScriptedCommands, sampleCommand } from '../support/scripted-commands.ts';
 import { silentLog } from '../support/silent-log.ts';
@@ -38,8 +39,14 @@ function unstarted(host: string, auth: RestRigOptions['auth'] = {}): RestServer 
     {
       ...{ fetch, clock: systemClock, random: systemRandom, log: silentLog },
       ...{ metrics: createMetrics(), commands, reads, commandReads: reads, auditTrail },
-      ...{ service: new MemoryService(), quarantine: new MemoryQuarantine(), repairs: new MemoryRepairs() },
+      ...{
+        service: new MemoryService(),
+        quarantine: new MemoryQuarantine(),
+        fleet: new MemoryFleetDesk(),
+        repairs: new MemoryRepairs(),
+      },
       accountStates: () => undefined,
+      forwarding: forwardingOf({}),
     },
     {
       host,

@@ -9,7 +9,7 @@ import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { testLog } from '../support/test-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const options = { lane: 0, renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 };
+const options = { renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 };
 
 function shared() {
   const clock = new VirtualClock();

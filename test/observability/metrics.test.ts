@@ -59,6 +59,7 @@ describe('every metric', () => {
       'le',
       'stream',
       'cause',
+      'move',
       'outcome',
       'stage',
       'source',

@@ -10,12 +10,11 @@ function optionsOf(env: Record<string, string>) {
 }
 
 it('without any setting commands are off, only simulated accounts may be traded, and the rest is as the desk has it', () => {
-  expect(optionsOf({})).toEqual({ ...commandDefaults, lane: 0, enabled: false, accounts: [] });
+  expect(optionsOf({})).toEqual({ ...commandDefaults, enabled: false, accounts: [] });
 });
 
 it('every setting of commands reaches the desk', () => {
   const options = optionsOf({
-    TIDEMARK_LANE: '3',
     TIDEMARK_COMMANDS: 'on',
     TIDEMARK_COMMAND_ACCOUNTS: 'A-1,A-2',
     TIDEMARK_COMMAND_NEEDS_LIVE: 'off',
@@ -33,7 +32,6 @@ it('every setting of commands reaches the desk', () => {
   });
   expect(options).toEqual({
     ...commandDefaults,
-    lane: 3,
     enabled: true,
     accounts: ['A-1', 'A-2'],
     needsLive: false,

@@ -9,6 +9,7 @@ const account = { stream: 'account', accountId: 'ACC-1', state: 'live', sinceMs:
 const well: TrustFacts = {
   nowMs,
   lane: { held: true, mayAct: true, holder: 'one', sinceMs: nowMs - 90_000 },
+  fleet: { others: 0, unheld: { rows: 1, oldestMs: nowMs - 5_000 } },
   accounts: [account, { ...account, stream: 'prediction', state: 'not_enrolled' }],
   heartbeatMs: nowMs - 60_000,
   notStored: { rows: 5, oldestMs: nowMs - 10_000 },
@@ -34,6 +35,13 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
   standby: [
     { facts: { lane: { ...well.lane, held: false, holder: 'two' }, accounts: [] }, detail: /stands by for two/, sinceMs: 90_000 },
   ],
+  shards_unheld: [
+    {
+      facts: { fleet: { others: 1, unheld: { rows: 8, oldestMs: nowMs - 7_000 } } },
+      detail: /^8 shards of accounts without a process/,
+      sinceMs: 7_000,
+    },
+  ],
   account_not_live: [
     {
       facts: { accounts: [account, { ...account, accountId: 'ACC-2', state: 'down', sinceMs: nowMs - 5_000 }] },
@@ -41,6 +49,11 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
       sinceMs: 5_000,
     },
     { facts: { accounts: [] }, detail: /no account is followed yet/, sinceMs: null },
+    {
+      facts: { accounts: [], fleet: { others: 1, unheld: { rows: 0 } } },
+      detail: /no account is in the shards of this process/,
+      sinceMs: null,
+    },
   ],
   canary_late: [
     { facts: { heartbeatMs: nowMs - 61_000 }, detail: /61 s ago/, sinceMs: 61_000 },

@@ -34,7 +34,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Open
       title: 'Tidemark',
       version,
       description:
-        'Orders in their newest state, and commands that are never sent twice. 4xx and 5xx mean that nothing was journaled or sent; once a command has an id, the answer is 200 or 202 with its state, also where the platform refused it. Decimals and int64 are strings.',
+        'Orders in their newest state, and commands that are never sent twice. 4xx and 5xx mean that nothing was journaled or sent, but for `FORWARD_UNANSWERED`; once a command has an id, the answer is 200 or 202 with its state, also where the platform refused it. Decimals and int64 are strings.',
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The instance that gave out this document' }],
@@ -278,4 +278,5 @@ const responseHeaders: Readonly<Record<string, string>> = {
   'Preference-Applied': '`wait=N` as it was applied',
   RateLimit: 'What the account may still send, and the seconds until all of it is back',
   'RateLimit-Policy': 'What the account may send at once',
+  'Tidemark-Instance': 'The process that carried it out; this one may have forwarded it',
 };

@@ -4,6 +4,7 @@ import { accountList } from '../../schema/account-answers.ts';
 import { exposureList } from '../../schema/rest-answers.ts';
 import type { FollowedAccount } from '../account-states.ts';
 import { maySee } from '../auth/principal.ts';
+import { accountsOfAll } from '../over-instances.ts';
 import { readStore } from '../problem.ts';
 import { accountField } from '../request-fields.ts';
 import { type Route, route } from '../route.ts';
@@ -14,12 +15,14 @@ export const listAccounts: Route = {
   path: '/v1/accounts',
   operationId: 'listAccounts',
   summary: 'List the accounts of the token that are followed, with their state',
-  describe: 'Only the process that holds the lane follows accounts; another one answers without their states.',
+  describe:
+    'The processes of the fleet share the accounts. States of accounts that another process follows are asked of it; where it gives no answer within two seconds, their state is `elsewhere`.',
   tag: 'accounts',
   scopes: ['orders:read', 'ops:read'],
   answers: { 200: { describe: 'Each account on each of its streams', schema: accountList } },
   rows: 100,
-  handle: async ({ reads, accountStates, clock }, { reply, principal }) => {
+  handle: async ({ reads, accountStates, clock, forwarding }, call) => {
+    const { reply, principal } = call;
     const rows = await readStore(reads.accounts(principal.accounts));
     const states = accountStates();
     const nowMs = clock.nowMs();
@@ -27,9 +30,12 @@ export const listAccounts: Route = {
     const items = rows.map((row) => {
       const state = followed.get(`${row.stream} ${row.accountId}`);
       if (state !== undefined) return { ...row, ...stateBody(state, nowMs) };
+      const holder = forwarding.others.holderOf(row.accountId);
+      if (holder !== undefined) return { ...row, state: 'elsewhere', instance: holder.instance };
       return states === undefined ? row : { ...row, state: 'not_followed' };
     });
-    return sendJson(reply, 200, { items, statesKnown: states !== undefined });
+    const own = { items, statesKnown: states !== undefined };
+    return sendJson(reply, 200, await accountsOfAll({ forwarding, clock }, call, own));
   },
 };
 

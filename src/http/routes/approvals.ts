@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { notLeader } from '../../commands/operator-desk.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { parseReason, reasonBody } from '../../schema/command-bodies.ts';
 import { approvalAnswer, approvalList } from '../../schema/rest-answers.ts';
@@ -43,15 +44,20 @@ export const approve: Route = {
     403: ['SECOND_PRINCIPAL_NEEDED', 'EVERY_ACCOUNT_NEEDED'],
     404: ['APPROVAL_NOT_FOUND', 'COMMAND_NOT_FOUND'],
     409: ['ALREADY_SETTLED'],
-    503: ['NOT_LEADER', 'STORE_UNAVAILABLE'],
+    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
   },
-  handle: async ({ commands }, { request, reply, principal, params: { approvalId = '' } }) => {
+  handle: async ({ commands, forwarding }, call) => {
+    const { request, reply, principal, params } = call;
+    const { approvalId = '' } = params;
     const body = parseReason(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const waiting = await commands.operator.approvals();
     if (waiting.kind === 'declined') return sendDecline(reply, waiting);
     const asked = waiting.approvals.find((each) => each.approvalId === approvalId);
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
+    // First, because an approval is used up by the process that takes it, also where that process may not do the act.
+    if (forwarding.isElsewhere(call, asked.accountId))
+      return (await forwarding.answer(call, notLeader.code, asked.accountId)) ? reply : sendDecline(reply, notLeader);
     const result = await commands.operator.approve(approvalId, operatorWordOf(principal, body.reason, request.id));
     if (result.kind === 'declined') return sendDecline(reply, result);
     return sendJson(reply, 200, { approval: approvalBody(result.approval) });

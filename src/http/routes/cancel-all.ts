@@ -1,9 +1,11 @@
-import type { CancelAllPlace, CancelAllResult, CancelAllScope } from '../../commands/commands.ts';
+import type { CancelAfterResult, CancelAllPlace, CancelAllResult, CancelAllScope } from '../../commands/commands.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { cancelAfterBody, cancelAllBody, parseCancelAfter, parseCancelAll } from '../../schema/command-bodies.ts';
-import { cancelAfterAnswer, cancelAllAnswer } from '../../schema/rest-answers.ts';
+import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../schema/rest-answers.ts';
 import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import type { Principal } from '../auth/principal.ts';
+import { isOfThisProcess } from '../forwarding.ts';
+import { cancelAfterElsewhere, cancelAllOfAll } from '../over-instances.ts';
 import { readStore } from '../problem.ts';
 import type { Route, RouteParts } from '../route.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
@@ -40,9 +42,10 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED', ...(ofAccount ? [] : ['EVERY_ACCOUNT_NEEDED'])],
       ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
       422: ['IDEMPOTENCY_KEY_REUSED'],
-      503: ['NOT_LEADER', 'DRAINING', 'STORE_UNAVAILABLE'],
+      503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE'],
     },
-    handle: async (parts, { request, reply, principal, params }) => {
+    handle: async (parts, call) => {
+      const { request, reply, principal, params } = call;
       const refused = refuseScope({ reply, principal }, scopeOfPath(params));
       if (refused !== undefined) return refused;
       const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
@@ -53,9 +56,11 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
       const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
       const result = await parts.commands.cancelAll(scope, word);
-      if (result.kind === 'declined') return sendDecline(reply, result);
-      if (result.replayed) reply.header('idempotent-replayed', 'true');
-      return sendJson(reply, 200, answerOf(result));
+      const { accountId } = params;
+      if (result.kind === 'done' && result.replayed) reply.header('idempotent-replayed', 'true');
+      if (accountId === undefined) return cancelAllOfAll(parts.forwarding, call, result, answerOf);
+      if (result.kind === 'done') return sendJson(reply, 200, answerOf(result));
+      return (await parts.forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
     },
   };
 }
@@ -70,8 +75,8 @@ async function scopeOf(
   return { kind: 'service', accountIds: [...new Set(rows.map((row) => row.accountId))] };
 }
 
-function answerOf({ open, inForce, orders, places, unread, declined }: Extract<CancelAllResult, { kind: 'done' }>): object {
-  return {
+function answerOf({ open, inForce, orders, places, unread, declined }: Extract<CancelAllResult, { kind: 'done' }>) {
+  const body = {
     open,
     inForce,
     orders: orders.map(({ accountId, stream, orderId, result }) => ({ accountId, stream, orderId, ...submitResultBody(result) })),
@@ -79,6 +84,8 @@ function answerOf({ open, inForce, orders, places, unread, declined }: Extract<C
     unread: unread.map(({ accountId, stream, code, message }) => ({ accountId, stream, code, detail: message })),
     declined: declined.map(({ accountId, code, message }) => ({ accountId, code, detail: message })),
   };
+  // Safe: the tests hold every answer against the shape of its route.
+  return body as CancelAllDocument;
 }
 
 function placeOf({ accountId, stream, commandId, command, result }: CancelAllPlace): object {
@@ -109,9 +116,10 @@ export const cancelAfter: Route = {
     400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
     403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'],
     404: ['ACCOUNT_NOT_FOUND'],
-    503: ['NOT_LEADER', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
+    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
   },
-  handle: async (parts, { request, reply, principal }) => {
+  handle: async (parts, call) => {
+    const { request, reply, principal } = call;
     const body = parseCancelAfter(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     for (const accountId of body.accountIds ?? []) {
@@ -123,8 +131,17 @@ export const cancelAfter: Route = {
     if (accountIds.length === 0) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     const afterMs = body.seconds * 1000;
     const result = await parts.commands.cancelAfter({ principal: principal.name, afterMs, accountIds, requestId: request.id });
-    if (result.kind === 'declined') return sendDecline(reply, result);
-    const firesAt = result.firesAtMs === undefined ? {} : { firesAt: formatInstant(result.firesAtMs) };
-    return sendJson(reply, 200, { accountIds: result.accountIds, ...firesAt });
+    const own = result.kind === 'done' ? cancelAfterBodyOf(result) : { accountIds: [] };
+    const declined = result.kind === 'done' ? result.declined : accountIds.map((accountId) => ({ ...result, accountId }));
+    // Only an answer for all of its accounts is one to rely on. Those that were armed stay so until it calls again, or they run out.
+    const [refused] = [...declined.filter(({ code }) => !isOfThisProcess(code)), ...declined];
+    if (refused === undefined) return sendJson(reply, 200, own);
+    if (!isOfThisProcess(refused.code)) return sendDecline(reply, refused);
+    const left = declined.map(({ accountId }) => accountId);
+    return (await cancelAfterElsewhere(parts.forwarding, call, body.seconds, left, own)) ? reply : sendDecline(reply, refused);
   },
 };
+
+function cancelAfterBodyOf({ accountIds, firesAtMs }: Extract<CancelAfterResult, { kind: 'done' }>) {
+  return { accountIds: [...accountIds], ...(firesAtMs !== undefined && { firesAt: formatInstant(firesAtMs) }) };
+}

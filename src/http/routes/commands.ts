@@ -9,6 +9,7 @@ import { commandHistory, commandPage, commandAnswer as commandShape, reconcileAn
 import type { AccountScope, OrderReads } from '../../store/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
+import { reconcileOfAll } from '../over-instances.ts';
 import { readStore } from '../problem.ts';
 import { recomputedVerdict } from '../recomputed-verdict.ts';
 import {
@@ -151,9 +152,10 @@ export const settleCommand: Route = {
     400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
     404: ['COMMAND_NOT_FOUND'],
     409: ['ALREADY_SETTLED'],
-    503: ['NOT_LEADER', 'STORE_UNAVAILABLE'],
+    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
   },
-  handle: async ({ commands, reads }, { request, reply, principal, params }) => {
+  handle: async ({ commands, reads, forwarding }, call) => {
+    const { request, reply, principal, params } = call;
     const body = parseSettlement(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const { commandId = '' } = params;
@@ -162,7 +164,9 @@ export const settleCommand: Route = {
     const word = operatorWordOf(principal, body.reason, request.id);
     const result = await commands.operator.settle(commandId, body.outcome, word);
     if (result.kind === 'requested') return sendRequested(reply, result.approval);
-    return result.kind === 'settled' ? sendCommandState(reply, result.command) : sendDecline(reply, result);
+    if (result.kind === 'settled') return sendCommandState(reply, result.command);
+    const { accountId } = found.command.request;
+    return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
   },
 };
 
@@ -179,14 +183,17 @@ export const reconcile = route({
     dryRun: optionalFlag.describe('Only say what would be read'),
   }),
   answers: { 200: { describe: 'What was read, or would be, and what it settled', schema: reconcileAnswer } },
-  problems: { 403: ['EVERY_ACCOUNT_NEEDED'], 404: ['ACCOUNT_NOT_FOUND'], 503: ['NOT_LEADER'] },
-  handle: async (parts, { reply, principal, query }) => {
+  problems: { 403: ['EVERY_ACCOUNT_NEEDED'], 404: ['ACCOUNT_NOT_FOUND'], 503: ['NOT_LEADER', 'FORWARD_UNANSWERED'] },
+  handle: async ({ commands, forwarding }, call) => {
+    const { reply, principal, query } = call;
     const { accountId, dryRun = false } = query;
     const scope = accountId === undefined ? ({ kind: 'service' } as const) : ({ kind: 'account', accountId } as const);
     const refused = refuseScope({ reply, principal }, scope);
     if (refused !== undefined) return refused;
-    const result = await parts.commands.reconcile({ dryRun, ...(accountId === undefined ? {} : { accountId }) });
-    return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, result.report);
+    const result = await commands.reconcile({ dryRun, ...(accountId === undefined ? {} : { accountId }) });
+    if (accountId === undefined) return reconcileOfAll(forwarding, call, result);
+    if (result.kind === 'done') return sendJson(reply, 200, result.report);
+    return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
   },
 });
 

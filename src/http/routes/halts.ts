@@ -1,3 +1,4 @@
+import { notLeader } from '../../commands/operator-desk.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { parseReason, reasonBody } from '../../schema/command-bodies.ts';
 import { haltList } from '../../schema/rest-answers.ts';
@@ -56,17 +57,22 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
       ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
       ...(ofAccount && verb === 'halt' ? {} : { 403: ['EVERY_ACCOUNT_NEEDED'] }),
-      503: ['NOT_LEADER', 'STORE_UNAVAILABLE'],
+      503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
     },
-    handle: async (parts, { request, reply, principal, params }) => {
+    handle: async ({ commands, forwarding }, call) => {
+      const { request, reply, principal, params } = call;
       const scope = scopeOfPath(params);
       const refused = refuseScope({ reply, principal }, scope);
       if (refused !== undefined) return refused;
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const result = await parts.commands.operator[verb](scope, operatorWordOf(principal, body.reason, request.id));
+      const { accountId } = params;
+      // The holder of the account first: there it holds at once. Any other process can halt it, too, but the holder gets that only about a second later.
+      if (forwarding.isElsewhere(call, accountId) && (await forwarding.answer(call, notLeader.code, accountId))) return reply;
+      const result = await commands.operator[verb](scope, operatorWordOf(principal, body.reason, request.id));
       if (result.kind === 'requested') return sendRequested(reply, result.approval);
-      if (result.kind === 'declined') return sendDecline(reply, result);
+      if (result.kind === 'declined')
+        return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
       return sendJson(reply, 200, haltBody(result.halts, principal.accounts));
     },
   };

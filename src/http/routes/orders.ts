@@ -22,7 +22,7 @@ import { orderText } from './order-lists.ts';
 const commandHeaders = ['Idempotency-Key', 'Prefer'] as const;
 const orderCommandHeaders = [...commandHeaders, 'If-Match'] as const;
 
-const headers = ['Location', 'Idempotent-Replayed', 'Preference-Applied', 'RateLimit', 'RateLimit-Policy'];
+const headers = ['Location', 'Idempotent-Replayed', 'Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Tidemark-Instance'];
 
 const commandAnswers = {
   200: { describe: 'Nothing about it is open: its outcome, or accepted', schema: commandAnswer, headers },
@@ -33,7 +33,7 @@ const commandAnswers = {
   },
 };
 
-/** Nothing was journaled or sent. */
+/** Nothing was journaled or sent, but for FORWARD_UNANSWERED. */
 const commandProblems = {
   400: ['INVALID_ORDER', 'INVALID_JSON', 'EMPTY_BODY', 'UNKNOWN_FIELD', 'IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH'],
   403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'],
@@ -42,7 +42,7 @@ const commandProblems = {
   415: ['MEDIA_TYPE', 'CONTENT_ENCODING'],
   422: ['IDEMPOTENCY_KEY_REUSED'],
   429: ['RATE_LIMITED'],
-  503: ['NOT_LEADER', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
+  503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
 };
 
 const limited = { ...commandProblems, 403: [...commandProblems[403], 'LIMITS_REQUIRED'] };

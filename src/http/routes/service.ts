@@ -6,6 +6,7 @@ import { callerAnswer, statusAnswer } from '../../schema/status-answer.ts';
 import { scopes } from '../auth/principal.ts';
 import { type Route, route } from '../route.ts';
 import { sendJson, sendProblem } from '../send-answer.ts';
+import { statusOfAll } from '../status-of-all.ts';
 
 export const showCaller: Route = {
   method: 'GET',
@@ -32,12 +33,15 @@ export const showStatus: Route = {
   operationId: 'getStatus',
   summary: 'Read the state of the service, and whether its data can be trusted',
   describe:
-    'Of the instance that answers. Accounts, halts, commands, losses and the quarantine are those of the token; the lane, rates and queues are of the whole service.',
+    'Of the whole fleet: each instance is asked, for two seconds at most, and one that gives no answer is named. Accounts, halts, commands, losses and the quarantine are those of the token. The lane, the relay, the connections and the logins are those of the instance that answers.',
   tag: 'service',
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Each doubt has a name, a runbook and a link', schema: statusAnswer } },
   rows: 100,
-  handle: async ({ service }, { reply, principal }) => sendJson(reply, 200, await service.status(principal.accounts)),
+  handle: async ({ service, forwarding, clock }, call) => {
+    const own = await service.status(call.principal.accounts);
+    return sendJson(call.reply, 200, await statusOfAll({ forwarding, clock }, call, own));
+  },
 };
 
 export const showHistory = route({

@@ -64,6 +64,8 @@ const equityUpdate: z.input<typeof updateRecord> = {
   orderId: equity.orderId,
   accountId: equity.accountId,
   revision: 3,
+  lane: 0,
+  batch: '40199',
   cause: 'stream',
   occurredAt: '2026-11-21T14:30:01.004Z',
   observedAt: '2026-11-21T14:30:01.010Z',
@@ -166,6 +168,7 @@ export const orderExamples: readonly Example[] = [
     accountIds: ['SIM-1001', 'SIM-1002', 'SIM-1003'],
     event: 'heartbeat',
     at: '2026-11-21T14:31:00.000Z',
+    proof: { lane: 0, generation: 1, after: '40181', upTo: '40207', count: 541, hash: '07d4a1c9e35b' },
   }),
   example(continuityRecord, 'resynchronised', {
     ...mark,
@@ -175,6 +178,8 @@ export const orderExamples: readonly Example[] = [
     at: '2026-11-21T14:30:59.120Z',
     from: '2026-11-21T14:30:41.000Z',
     to: '2026-11-21T14:30:59.120Z',
-    reason: 'reconnected',
+    ordersRead: 4,
+    ordersRepaired: 1,
+    repairedOrderIds: ['5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11'],
   }),
 ];

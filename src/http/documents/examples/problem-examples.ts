@@ -26,7 +26,10 @@ const told: Readonly<Record<string, string | Told>> = {
   IDEMPOTENCY_KEY_REQUIRED:
     'a command needs an Idempotency-Key of 1 to 128 visible ASCII characters: with it the same request can be repeated after any failure',
   IDEMPOTENCY_KEY_REUSED: 'the key belongs to another request',
+  INSTANCE_NOT_FOUND: 'no live process has this name: GET /v1/fleet names those that live',
   INSUFFICIENT_SCOPE: 'the token has none of the scopes that this needs: orders:write',
+  FORWARD_UNANSWERED:
+    'another instance was asked, and its answer was lost: the request may have been carried out. Send it again, with the same Idempotency-Key where it has one: that finds out, and does nothing twice',
   INTERNAL: 'something went wrong here; the log has the reason under this requestId',
   INVALID_BODY: {
     detail: 'the body is not what this route takes: see faults',
@@ -59,7 +62,7 @@ const told: Readonly<Record<string, string | Told>> = {
   MEDIA_TYPE: 'the request has a body of a type that is not read here',
   NAMES_NO_ORDER: 'the row names no order that could be read: check it, and discard it',
   NOT_FOUND: 'there is nothing at this path',
-  NOT_LEADER: 'another process holds the lane',
+  NOT_LEADER: 'another process holds the shard of the account',
   NO_CHANGE: 'the order works on these very terms already',
   ORDER_ACTION_PENDING: 'a cancel of the order still awaits the venue',
   ORDER_CLOSED: 'the order is filled',
@@ -71,6 +74,7 @@ const told: Readonly<Record<string, string | Told>> = {
   REVISION_MISMATCH: 'the order is at revision 13',
   ROW_NOT_FOUND: 'there is no such row in quarantine',
   SECOND_PRINCIPAL_NEEDED: 'the principal that asked for it cannot approve it, whichever of its tokens signs in',
+  SHARD_NOT_FOUND: 'there is no shard of this number: GET /v1/fleet says how many there are',
   SOURCE_NOT_LIVE: 'the order stream of the account is not live: an outcome would be learnt late',
   STORE_UNAVAILABLE: 'the database does not answer; try again',
   SUPERSEDED_NOT_ABSENT: 'the command to be superseded is not presumed absent, or was superseded already',

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { fleetAnswer } from '../../../schema/fleet-answer.ts';
 import { consumersAnswer, historyAnswer } from '../../../schema/pipeline-answers.ts';
 import {
   quarantineAnswer,
@@ -137,6 +138,40 @@ export const serviceExamples: readonly Example[] = [
         outcomeRows: 0,
         outcomeAgeMs: 0,
         heartbeatAgeMs: 5000,
+      },
+    ],
+  }),
+  example(fleetAnswer, 'takeover', {
+    at,
+    verdict: '16 shards, 1 process, lane 1 without a process (8 shards)',
+    allHeld: false,
+    shards: 16,
+    free: [],
+    pinned: [3],
+    lanes: [
+      {
+        lane: 0,
+        state: 'live',
+        holder: 'desk-1-4fae12c9',
+        since: '2026-11-21T09:00:04.310Z',
+        weight: 1,
+        drained: false,
+        unfit: null,
+        shards: [0, 1, 2, 3, 4, 5, 6, 7],
+        address: 'http://desk-1:8080',
+        version: '1.0.0',
+      },
+      {
+        lane: 1,
+        state: 'without_process',
+        holder: null,
+        since: '2026-11-21T14:30:52.118Z',
+        weight: 0,
+        drained: false,
+        unfit: null,
+        shards: [8, 9, 10, 11, 12, 13, 14, 15],
+        address: null,
+        version: null,
       },
     ],
   }),

@@ -1,0 +1,46 @@
+import type { OtherInstance, OtherInstances } from '../http/other-instances.ts';
+import type { Fleet, LaneMember } from '../store/shard-store.ts';
+import type { Waiting } from './pipeline-reading.ts';
+
+/** The other processes of the fleet, as the last look at its rows showed them. */
+export class FleetDirectory implements OtherInstances {
+  private readonly deps: {
+    readonly fleet: () => Fleet | undefined;
+    readonly shardOf: (accountId: string) => number | undefined;
+    /** The name of this process in its lane's row. */
+    readonly holder: string;
+  };
+
+  constructor(deps: FleetDirectory['deps']) {
+    this.deps = deps;
+  }
+
+  holderOf(accountId: string): OtherInstance | undefined {
+    const { fleet, shardOf } = this.deps;
+    const shard = shardOf(accountId);
+    const seat = fleet()?.seats.find((each) => each.shard === shard);
+    const member = seat?.lane === undefined ? undefined : fleet()?.members.find(({ lane }) => lane === seat.lane);
+    return member && this.reached(member)[0];
+  }
+
+  all(): readonly OtherInstance[] {
+    return this.deps.fleet()?.members.flatMap((member) => this.reached(member)) ?? [];
+  }
+
+  /** `oldestMs`: since when the first of them has had no process. */
+  standing(nowMs: number): { readonly others: number; readonly unheld: Waiting } {
+    const { members = [], seats = [], orphans = [] } = this.deps.fleet() ?? {};
+    const live = new Set(members.map(({ lane }) => lane));
+    const ages = seats.flatMap(({ lane, sinceMs }) => {
+      if (lane === undefined) return [sinceMs];
+      return live.has(lane) ? [] : [orphans.find((orphan) => orphan.lane === lane)?.idleMs ?? 0];
+    });
+    const others = members.filter(({ holder }) => holder !== this.deps.holder).length;
+    const since = ages.length === 0 ? {} : { oldestMs: nowMs - Math.max(...ages) };
+    return { others, unheld: { rows: ages.length, ...since } };
+  }
+
+  private reached({ holder, address }: LaneMember): OtherInstance[] {
+    return address === undefined || holder === this.deps.holder ? [] : [{ instance: holder, address }];
+  }
+}

@@ -1,0 +1,114 @@
+import { LaneKeeper, type LaneTenant } from '../ingest/lane-keeper.ts';
+import type { Log } from '../observability/log.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { awaitPublished } from '../publish/await-published.ts';
+import type { Publisher, StatePublisher } from '../publish/publisher.ts';
+import { Relay } from '../publish/relay.ts';
+import { relayDefaults } from '../publish/relay-options.ts';
+import { StateWriter, stateWriterDefaults } from '../publish/state-writer.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { Lease } from '../runtime/lease.ts';
+import type { Random } from '../runtime/random.ts';
+import { abortAfter } from '../runtime/waiting.ts';
+import type { LaneStore } from '../store/lane-store.ts';
+import type { ShardStore } from '../store/shard-store.ts';
+import type { UpdateLog } from '../store/update-log.ts';
+
+interface LaneFinisherDeps {
+  readonly lanes: LaneStore;
+  readonly shards: ShardStore;
+  readonly updates: UpdateLog;
+  /** New ones for each lane: a publisher takes one send at a time. */
+  readonly publishers: (lane: number) => { readonly updates: Publisher; readonly states: StatePublisher };
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+interface LaneFinisherOptions {
+  /** Names this process. */
+  readonly holder: string;
+  readonly actForMs: number;
+  readonly renewEveryMs: number;
+  readonly expireAfterMs: number;
+  /** A lane whose rest is not published by then is given back: a process that can't reach Kafka must not keep it from one that can. */
+  readonly publishWithinMs: number;
+}
+
+export const laneFinisherDefaults = { publishWithinMs: 20_000 } as const;
+
+const takeWithinMs = 3_000;
+
+/**
+ * Ends a lane that has no process: takes its row, which fences the former holder; publishes the rest of its log and of its states; frees its shards; and gives the
+ * lane back. So the next holder of a shard commits only after the last one's updates are on Kafka.
+ *
+ * It resolves without doing anything when another process holds the lane. It rejects when the signal aborts, the lane was lost on the way, or the rest could not
+ * be published in time: then the lane is looked at again, by any process, and what was published of it stays so.
+ */
+export class LaneFinisher {
+  private readonly deps: LaneFinisherDeps;
+  private readonly options: LaneFinisherOptions;
+
+  constructor(deps: LaneFinisherDeps, options: LaneFinisherOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async finish(lane: number, signal: AbortSignal): Promise<void> {
+    const { lanes, updates, publishers, clock, random, log } = this.deps;
+    const lease = new Lease(clock, this.options.actForMs);
+    lease.enter(lane);
+    // Its figures are not those of this process's own lane.
+    const metrics = createMetrics();
+    const shared = { lease, clock, random, logger: log, log: updates };
+    const { updates: publisher, states } = publishers(lane);
+    const relay = new Relay(
+      { ...shared, publisher, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
+      relayDefaults,
+    );
+    const stateWriter = new StateWriter(
+      { ...shared, publisher: states, metrics: metrics.relay },
+      { ...stateWriterDefaults, flushEveryMs: 200 },
+    );
+    const over = new AbortController();
+    const held = Promise.withResolvers<void>();
+    const tenant: LaneTenant = {
+      begin: async ({ batch }) => {
+        relay.begin(batch);
+        stateWriter.begin(batch);
+        held.resolve();
+      },
+      end: async () => {
+        over.abort();
+        relay.end();
+        stateWriter.end();
+      },
+    };
+    const keeper = new LaneKeeper(
+      { store: lanes, lease, tenant, clock, metrics: metrics.ingest, log },
+      { ...this.options, acquireEveryMs: 1_000 },
+    );
+    const parts = [relay, stateWriter, keeper];
+    await Promise.all(parts.map((part) => part.start()));
+    const taken = new AbortController();
+    using within = abortAfter(clock, this.options.publishWithinMs, signal, over.signal);
+    try {
+      await Promise.race([held.promise, clock.sleep(takeWithinMs, AbortSignal.any([signal, taken.signal]))]);
+      taken.abort();
+      if (keeper.state === 'held') await this.publishAndFree(lease, within.signal);
+    } finally {
+      for (const part of parts) await part.drain(within.signal);
+      await Promise.all([publisher.close(), states.close()]);
+    }
+  }
+
+  private async publishAndFree(lease: Lease, signal: AbortSignal): Promise<void> {
+    const { shards, log } = this.deps;
+    const { lane } = lease;
+    await awaitPublished(this.deps, lane, signal);
+    const freed = await shards.freeAll(lane, lease.epoch);
+    if (freed === undefined) throw new Error(`lane ${lane} was taken by another process`);
+    log.info({ lane, shards: freed }, 'a lane without a process was finished: its updates are published, its shards are free');
+  }
+}

@@ -1,0 +1,72 @@
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import type { Fleet } from '../store/shard-store.ts';
+
+export interface OrphanLanesDeps {
+  readonly lease: Pick<Lease, 'lane'>;
+  /** Publishes the rest of a lane that has no process, and frees its shards. Resolves also when another process does it. Rejects when it could not. */
+  readonly finish: (lane: number, signal: AbortSignal) => Promise<void>;
+  /** Gives the lane back and takes another: one without a process comes first. */
+  readonly changeLane: () => void;
+  readonly metrics: Pick<Metrics['ingest'], 'laneFinishes'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Some looks of the other processes. */
+const restMs = 2_000;
+
+/**
+ * The part of this process in what lanes without a process left behind (docs/decisions/036-a-fleet-of-lanes-and-shards.md). One lane is finished at a time; after
+ * a failure the others come first, since this process may be the only one that can't reach Kafka.
+ */
+export class OrphanLanes {
+  private finishing: Promise<void> | undefined;
+  private failing = false;
+  private againMs = Number.NEGATIVE_INFINITY;
+  private readonly deps: OrphanLanesDeps;
+
+  constructor(deps: OrphanLanesDeps) {
+    this.deps = deps;
+  }
+
+  /** Resolves when no lane is being finished. */
+  get settled(): Promise<void> | undefined {
+    return this.finishing;
+  }
+
+  /** `holds`: this process has a shard. Returns at once. */
+  review({ orphans, seats, members }: Fleet, holds: boolean, over: AbortSignal): void {
+    const { lease, changeLane, clock } = this.deps;
+    if (orphans.length === 0) return;
+    const holdsShards = (lane: number) => seats.some((seat) => seat.lane === lane);
+    const wantsShards = members.some(({ lane, drained, unwell }) => lane === lease.lane && !drained && unwell?.unfit !== true);
+    // A process without shards takes the lane whole, which does not need Kafka. The others, and one that shall have none, can only finish it.
+    if (!holds && wantsShards && orphans.some(({ lane }) => holdsShards(lane))) {
+      changeLane();
+      return;
+    }
+    const [orphan] = orphans;
+    if (orphan === undefined || this.finishing !== undefined || clock.monotonicMs() < this.againMs) return;
+    this.finishing = this.finish(orphan.lane, over).finally(() => {
+      this.finishing = undefined;
+    });
+  }
+
+  private async finish(lane: number, over: AbortSignal): Promise<void> {
+    const { finish, metrics, clock, log } = this.deps;
+    try {
+      await finish(lane, over);
+      metrics.laneFinishes.inc({ outcome: 'finished' });
+      this.failing = false;
+    } catch (err) {
+      if (over.aborted) return;
+      metrics.laneFinishes.inc({ outcome: 'failed' });
+      if (!this.failing) log.warn({ err, lane }, 'a lane without a process could not be finished; trying again');
+      this.failing = true;
+      this.againMs = clock.monotonicMs() + restMs;
+    }
+  }
+}

@@ -1,0 +1,322 @@
+import { planShards } from '../domain/plan-shards.ts';
+import { defaultShardCount } from '../domain/shards.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Lease } from '../runtime/lease.ts';
+import { abortAfter } from '../runtime/waiting.ts';
+import type { Fleet, HeldShard, LaneMember, MemberCard, ShardStore, Unwell } from '../store/shard-store.ts';
+import type { HeldShards } from './held-shards.ts';
+import { OrphanLanes, type OrphanLanesDeps } from './orphan-lanes.ts';
+
+interface ShardKeeperDeps extends OrphanLanesDeps {
+  readonly store: ShardStore;
+  readonly lease: Pick<Lease, 'lane' | 'epoch' | 'mayAct'>;
+  readonly held: HeldShards;
+  readonly sources: { review(): void };
+  readonly ingest: { settled(): Promise<void>; forgetOrders(isOf: (accountId: string) => boolean): void };
+  /** Resolves once everything that this lane has committed is on Kafka; rejects when the signal aborts. */
+  readonly published: (signal: AbortSignal) => Promise<void>;
+  /**
+   * Rejects when Kafka has updates that the database lacks: the database came back without the newest commits, perhaps those of a shard's last holder, which only
+   * that one could know of. Resolves also when Kafka can't be asked.
+   */
+  readonly checkLoss: () => Promise<void>;
+  /** The part that takes commands for a shard. Left out where only the data path runs. */
+  readonly desks?: ShardDesks;
+  /** Whether this process is fit to hold shards; `others`: the other members. Left out: it always is. */
+  readonly fitness?: { review(others: readonly LaneMember[]): Promise<Unwell | undefined> };
+  /** How this process shows itself to the others, when a term begins. */
+  readonly card: () => MemberCard;
+  readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardsUnheld' | 'shardMoves' | 'laneFinishes'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface ShardDesks {
+  /** Rejects when the journal can't be read. */
+  begin(shard: HeldShard): Promise<void>;
+  /** From now on commands of the shard are declined. Resolves when none of it is in hand any more, or the signal aborts. */
+  quiesce(shard: number, signal: AbortSignal): Promise<void>;
+  end(shard: number): void | Promise<void>;
+}
+
+interface ShardKeeperOptions {
+  /** Names this process in its lane's row. */
+  readonly holder: string;
+  /** A lane that was not renewed for so long has no live process. */
+  readonly expireAfterMs: number;
+  readonly lookEveryMs: number;
+  /** At most one shard of 16 is given in this time; one of 32 in half of it: accounts move equally fast with any number of shards. */
+  readonly giveEveryMs: number;
+  /** A shard that can't be given within this time is kept: Kafka or the database is away. */
+  readonly giveWithinMs: number;
+  /** Shards are given only to processes that have lived for so long. */
+  readonly settledMs: number;
+}
+
+export const shardKeeperDefaults = {
+  lookEveryMs: 500,
+  giveEveryMs: 5_000,
+  giveWithinMs: 10_000,
+  settledMs: 10_000,
+} as const;
+
+/** A lane whose rows reach Kafka within this time can give a shard. */
+const publishesWithinMs = 3_000;
+/** The publishers are drained by then: positions that have not arrived after this time will not. */
+const releaseWithinMs = 500;
+
+/**
+ * Takes, keeps and gives the shards of this process while it holds its lane (docs/decisions/036-a-fleet-of-lanes-and-shards.md).
+ *
+ * States: idle (no lane) → resumed (the lane's own shards are held again, nothing works on them yet) → working: one round after the other looks at the fleet and
+ * does its part of the plan → idle. Invariant: a shard is freed only after nothing of it can be committed here any more, and everything that was committed is on
+ * Kafka. The row of the shard decides; the plan is only a wish.
+ */
+export class ShardKeeper {
+  private over: AbortController | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private readonly orphans: OrphanLanes;
+  private givenAtMs = Number.NEGATIVE_INFINITY;
+  /** Held shards that take no commands yet: their journal could not be read. */
+  private readonly waiting = new Map<number, HeldShard>();
+  private failing = false;
+  private fleet: Fleet | undefined;
+  private unwell: Unwell | undefined;
+  private readonly deps: ShardKeeperDeps;
+  private readonly options: ShardKeeperOptions;
+
+  constructor(deps: ShardKeeperDeps, options: ShardKeeperOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.orphans = new OrphanLanes(deps);
+  }
+
+  /** The fleet at the last look; undefined: there was none yet. */
+  get newest(): Fleet | undefined {
+    return this.fleet;
+  }
+
+  /** The lane is ours: its shards are held again, under new epochs. Rejects when the database can't be reached, or the lane was lost again. */
+  async resume(): Promise<void> {
+    const { store, lease, held } = this.deps;
+    const { lane, epoch } = lease;
+    const shards = await store.resume(lane, epoch);
+    if (shards === undefined || !(await store.introduce(lane, epoch, this.card())))
+      throw new Error('the lane was lost while its shards were read');
+    this.fleet = await store.look(this.options.expireAfterMs);
+    held.count = this.fleet.seats.length;
+    held.clear();
+    this.waiting.clear();
+    for (const shard of shards) this.hold(shard);
+  }
+
+  /** The sources have begun: commands of the held shards are taken, and the fleet is looked at from now on. Rejects when the journal can't be read. */
+  async begin(): Promise<void> {
+    await this.beginDesks();
+    const over = new AbortController();
+    this.over = over;
+    this.running = this.run(over.signal);
+  }
+
+  /** The process ends: from here on it takes and gives nothing, and the others know that it will free its shards. */
+  async retire(): Promise<void> {
+    const { store, lease, log } = this.deps;
+    const isWorking = this.over !== undefined;
+    await this.pause();
+    if (!isWorking) return;
+    await store.introduce(lease.lane, lease.epoch, { ...this.card(), draining: true }).catch((err: unknown) => {
+      log.debug({ err }, 'the others could not be shown that this process ends');
+    });
+  }
+
+  private async pause(): Promise<void> {
+    this.over?.abort();
+    this.over = undefined;
+    await this.running;
+    await this.orphans.settled;
+  }
+
+  /** The lane is lost, or will be given back: no shard is ours from here on. */
+  async end(): Promise<void> {
+    this.over?.abort();
+    const { held, desks, metrics } = this.deps;
+    const shards = held.shards;
+    held.clear();
+    metrics.shardsHeld.set(0);
+    this.waiting.clear();
+    await Promise.all(shards.map(async (shard) => desks?.end(shard)));
+    await this.pause();
+  }
+
+  /**
+   * The process ends, and its sources, ingest and publishers are drained: frees its shards, so that others need not wait. What could not be published keeps the
+   * shards with the lane, for the process that takes it.
+   */
+  async release(signal: AbortSignal): Promise<void> {
+    const { store, lease, published, clock, log } = this.deps;
+    const { lane, epoch } = lease;
+    if (this.fleet === undefined || !lease.mayAct()) return;
+    using within = abortAfter(clock, releaseWithinMs, signal);
+    try {
+      await published(within.signal);
+      await store.freeAll(lane, epoch);
+    } catch (err) {
+      log.warn({ err }, 'the shards stay with the lane, since not everything of it is on Kafka');
+    }
+  }
+
+  private async run(over: AbortSignal): Promise<void> {
+    const { clock, log } = this.deps;
+    while (!over.aborted) {
+      try {
+        await this.round(over);
+        if (this.failing) log.info({}, 'the fleet can be looked at again');
+        this.failing = false;
+      } catch (err) {
+        if (!this.failing && !over.aborted) log.warn({ err }, 'the fleet could not be looked at; trying again');
+        this.failing = true;
+      }
+      await clock.sleep(this.options.lookEveryMs, over);
+    }
+  }
+
+  private async round(over: AbortSignal): Promise<void> {
+    const { store, lease, clock, metrics } = this.deps;
+    const { expireAfterMs, settledMs, giveEveryMs } = this.options;
+    const fleet = await store.look(expireAfterMs);
+    this.fleet = fleet;
+    // Another process may have taken the lane, and shards with it, before this one has learnt so: their epochs are not ours.
+    const me = fleet.members.find(({ lane, holder }) => lane === lease.lane && holder === this.options.holder);
+    if (over.aborted || me === undefined) return;
+    this.unwell = await this.deps.fitness?.review(fleet.members.filter((member) => member !== me));
+    // The database came back without it, or it shows another trouble than ours.
+    if (me.version === '' || me.unwell?.trouble !== this.unwell?.trouble || me.unwell?.unfit !== this.unwell?.unfit)
+      await store.introduce(lease.lane, lease.epoch, this.card());
+    const live = new Set(fleet.members.map(({ lane }) => lane));
+    metrics.shardsUnheld.set(fleet.seats.filter(({ lane }) => lane === undefined || !live.has(lane)).length);
+    await this.compare(fleet, over);
+    if (over.aborted) return;
+    this.orphans.review(fleet, this.deps.held.size > 0, over);
+    await this.beginDesks();
+    const plan = planShards(lease.lane, fleet.members, fleet.seats, { settledMs });
+    const wanted = new Set(plan.take);
+    const free = fleet.seats.filter(({ shard }) => wanted.has(shard));
+    if (free.length > 0 && lease.mayAct()) await this.take(free, over);
+    metrics.shardsHeld.set(this.deps.held.size);
+    const rests = me.weight > 0 ? giveEveryMs * Math.min(1, defaultShardCount / fleet.seats.length) : 0;
+    if (plan.give === undefined || over.aborted || clock.monotonicMs() - this.givenAtMs < rests) return;
+    await this.give(plan.give, over).finally(() => {
+      this.givenAtMs = clock.monotonicMs();
+    });
+  }
+
+  private card(): MemberCard {
+    return { ...this.deps.card(), ...(this.unwell !== undefined && { unwell: this.unwell }) };
+  }
+
+  /** The answer to a taking or a freeing may have been lost, and an old taking may have been done late: the rows are right. */
+  private async compare({ seats }: Fleet, over: AbortSignal): Promise<void> {
+    const { lease, held } = this.deps;
+    const ours = seats.filter(({ shard, lane }) => lane === lease.lane && !held.has(shard));
+    const lost = seats.filter(
+      ({ shard, lane, epoch }) => held.has(shard) && (lane !== lease.lane || held.get(shard)?.epoch !== epoch),
+    );
+    for (const { shard } of lost) void this.lose(shard);
+    // Under a new epoch: commands that were journaled under the last one, and whose answer was lost, are swept as in a takeover.
+    if (ours.length > 0) await this.take(ours, over);
+  }
+
+  private async take(seen: readonly HeldShard[], over: AbortSignal): Promise<void> {
+    const { store, lease, held, sources, metrics, log } = this.deps;
+    const taken = await store.take(
+      lease.lane,
+      lease.epoch,
+      seen.filter(({ shard }) => !held.has(shard)),
+    );
+    if (taken === undefined || taken.length === 0) return;
+    await this.deps.checkLoss();
+    // That took a while. A database that came back without the taking may have given them to another process.
+    const { seats } = await store.look(this.options.expireAfterMs);
+    const isOurs = ({ shard, epoch }: HeldShard) =>
+      seats.some((seat) => seat.shard === shard && seat.epoch === epoch && seat.lane === lease.lane);
+    const ours = taken.filter(isOurs);
+    if (over.aborted || ours.length === 0) return;
+    for (const shard of ours) this.hold(shard);
+    metrics.shardMoves.inc({ move: 'taken' }, ours.length);
+    log.info({ shards: ours.map(({ shard }) => shard) }, 'shards taken: their accounts are followed');
+    sources.review();
+    await this.beginDesks();
+  }
+
+  /** The last act frees the shard. Where something before it fails, the next look finds the shard to be ours, and takes it up again. */
+  private async give(shard: number, over: AbortSignal): Promise<void> {
+    const { store, lease, held, sources, ingest, published, desks, clock, metrics, log } = this.deps;
+    const mine = held.get(shard);
+    // While Kafka is away no shard can be given, so none is left without a process for a try.
+    if (mine === undefined || !(await this.publishes(over))) return;
+    using within = abortAfter(clock, this.options.giveWithinMs, over);
+    const { signal } = within;
+    this.waiting.delete(shard);
+    try {
+      await desks?.quiesce(shard, signal);
+      await desks?.end(shard);
+      held.leave(shard);
+      sources.review();
+      held.drop(shard);
+      signal.throwIfAborted();
+      await unlessAborted(ingest.settled(), signal);
+      await published(signal);
+      if (!(await store.free(lease.lane, lease.epoch, mine))) return;
+      metrics.shardMoves.inc({ move: 'given' });
+      log.info({ shard }, 'a shard was given to the fleet');
+    } catch (err) {
+      if (over.aborted) return;
+      metrics.shardMoves.inc({ move: 'kept' });
+      log.warn({ err, shard }, 'a shard could not be given and is kept');
+    }
+  }
+
+  private async publishes(over: AbortSignal): Promise<boolean> {
+    const { published, clock } = this.deps;
+    using within = abortAfter(clock, publishesWithinMs, over);
+    return await published(within.signal).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  private hold(shard: HeldShard): void {
+    const { held, ingest } = this.deps;
+    ingest.forgetOrders((accountId) => held.shardOf(accountId) === shard.shard);
+    held.add(shard);
+    this.waiting.set(shard.shard, shard);
+  }
+
+  private async lose(shard: number): Promise<void> {
+    const { held, sources, desks, metrics, log } = this.deps;
+    metrics.shardMoves.inc({ move: 'lost' });
+    log.error({ shard }, 'a shard of this lane was taken by another process, or once more by this one; it is left');
+    held.drop(shard);
+    this.waiting.delete(shard);
+    sources.review();
+    await desks?.end(shard);
+  }
+
+  private async beginDesks(): Promise<void> {
+    for (const [number, shard] of this.waiting) {
+      await this.deps.desks?.begin(shard);
+      this.waiting.delete(number);
+    }
+  }
+}
+
+/** Rejects when the signal aborts first. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = new Promise<never>((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  await Promise.race([work, aborted]);
+}
