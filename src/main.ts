@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { Colours } from './cli/colours.ts';
 import type { CliIo } from './cli/io.ts';
 import { runProgram } from './cli/program.ts';
 import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
@@ -17,7 +18,14 @@ const io: CliIo = {
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
+  get pipe() {
+    return { input: process.stdin, output: process.stdout };
+  },
   isTerminal: process.stdout.isTTY === true,
+  colours: new Colours({ env: process.env, stdout: process.stdout.isTTY === true, stderr: process.stderr.isTTY === true }),
+  get columns() {
+    return process.stdout.isTTY ? process.stdout.columns : undefined;
+  },
   clock: systemClock,
   random: systemRandom,
   cacheDir: join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'tidemark'),
@@ -53,7 +61,7 @@ process.channel?.unref();
 /** After an uncaught error the state in memory is unknown: a crash is safe by design, going on is not. */
 function crash(error: unknown): void {
   for (const listener of crashListeners) listener(error);
-  reportError(io, error);
+  reportError(io, error, io.colours.paint('bad', 'tidemark:', 'stderr'));
   process.exit(exitCodes.software);
 }
 process.on('uncaughtException', crash);

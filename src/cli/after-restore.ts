@@ -51,7 +51,7 @@ async function runAfterRestore(io: CliIo, flags: AfterRestoreFlags): Promise<voi
 async function goOn(io: CliIo, config: ConfigWith<'databaseUrl'>, least: number, flags: AfterRestoreFlags): Promise<void> {
   await withDatabase(io, config, { applicationName: 'tidemark-after-restore', maxConnections: 1 }, async (pool) => {
     const result = await afterRestore(pool, {
-      lane: config.lane,
+      lane: 0,
       least: Math.max(least, config.generation),
       haltId: io.random.uuid(),
       by: 'tidemark after-restore',

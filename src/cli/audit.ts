@@ -3,12 +3,12 @@ import type { Pool } from 'pg';
 import { createMetrics } from '../observability/metrics.ts';
 import { kafkaOptions } from '../publish/kafka-options.ts';
 import { PublishError, type StatePublisher } from '../publish/publisher.ts';
-import { plannedPartitions, topicNames } from '../publish/topics.ts';
+import { plannedPartitions, stateWriterId, topicNames } from '../publish/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../publish/transactional-publisher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { newestPayloads } from '../store/audit-reads.ts';
+import { newestPayloads, writingLanes } from '../store/audit-reads.ts';
 import type { AuditFinding, Hop } from './audit/judge-order.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
 import type { CliIo } from './io.ts';
@@ -58,7 +58,7 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   await requireTopics({ log, clock }, config, stateOnly ? [topics.state] : [topics.state, topics.updates]);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort(stopped('it was interrupted before it had seen everything')));
-  const options = { kafka: kafkaOptions(config), topics, lane: config.lane, stateOnly, waitMs: flags.wait * 1_000 };
+  const options = { kafka: kafkaOptions(config), topics, stateOnly, waitMs: flags.wait * 1_000 };
   try {
     await withDatabase(io, config, { applicationName: 'tidemark-audit', ...lightLoad }, (pool) =>
       audit(io, { log, clock, random, pool, signal: interrupted.signal, ...progressPrinter(io) }, options, flags),
@@ -100,21 +100,42 @@ function progressPrinter(io: CliIo) {
 async function repair(deps: AuditDeps, options: AuditOptions, { findings }: AuditResult): Promise<number> {
   const keys = findings.flatMap(({ hop, key }) => (hop === 'state' && key !== undefined ? [key] : []));
   if (keys.length === 0) return 0;
-  const { kafka, topics, lane } = options;
-  deps.onStep(`writing ${plural(keys.length, 'order')} to ${topics.state}`);
+  deps.onStep(`writing ${plural(keys.length, 'order')} to ${options.topics.state}`);
+  // A shard may go to another lane meanwhile: what was written for it then counts for nothing, and is written once more.
+  const written = new Map<string, number>();
+  for (let round = 1; round <= mostTries; round += 1) {
+    const lanes = await writingLanes(deps.pool, keys);
+    const left = [...lanes.keys()].filter((key) => written.get(key) !== lanes.get(key));
+    if (left.length === 0) break;
+    for (const [lane, some] of Map.groupBy(left, (key) => lanes.get(key) ?? 0)) {
+      const onProgress = (count: number) => deps.onProgress((written.size + count) / keys.length, written.size + count, 'order');
+      const count = await repairAs(lane, some, { ...deps, onProgress }, options);
+      for (const key of some.slice(0, count)) written.set(key, lane);
+      if (deps.signal.aborted) return written.size;
+    }
+  }
+  return written.size;
+}
+
+/** As the writer of this lane, which fences the service's own until that comes back. */
+async function repairAs(
+  lane: number,
+  keys: readonly string[],
+  deps: Omit<AuditDeps, 'onProgress'> & Pick<RepairDeps, 'onProgress'>,
+  { kafka, topics }: AuditOptions,
+): Promise<number> {
   const publisher = new TransactionalPublisher(
     { clock: deps.clock, log: deps.log, metrics: createMetrics().relay },
     {
       kafka,
       topic: topics.state,
       planned: plannedPartitions(topics),
-      transactionalId: `${topics.state}.lane-${lane}`,
+      transactionalId: () => stateWriterId(topics.state, lane),
       ...transactionalPublisherDefaults,
     },
   );
-  const onProgress = (written: number) => deps.onProgress(written / keys.length, written, 'order');
   try {
-    return await repairState({ pool: deps.pool, publisher, clock: deps.clock, signal: deps.signal, onProgress }, keys);
+    return await repairState({ ...deps, publisher }, keys);
   } finally {
     await publisher.close();
   }

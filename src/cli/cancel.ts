@@ -14,6 +14,7 @@ import {
   restClient,
   restExitCodes,
   segment,
+  tellUnanswered,
   withKey,
 } from './rest-flags.ts';
 import { addSendFlags, type SendFlags, sendCommand } from './send-command.ts';
@@ -109,8 +110,10 @@ async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlag
   else io.stdout.write(tableOf([...orders, ...places, ...unread, ...declined], isSelective));
   if (body['open'] === true && !flags.json)
     io.stderr.write('something may still be open; run the same line with its key to see more\n');
+  const unanswered = tellUnanswered(io, body);
   const outcomes = [...orders, ...declined].map(({ outcome }) => outcome);
   const isUnresolved =
+    unanswered ||
     outcomes.includes('unknown') ||
     orders.some(({ code }) => code === 'UNDER_WAY') ||
     (body['open'] === true && places.length + unread.length > 0);

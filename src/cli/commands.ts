@@ -9,6 +9,8 @@ export interface CommandEntry {
   readonly summary: string;
   /** The command's own module. Loaded only when the command is named: all of them together take a second, `config print` a tenth of that. */
   readonly load: () => Promise<CommandFactory>;
+  /** It is about the other commands: they are loaded with it. */
+  readonly needsAll?: true;
 }
 
 /** Every command, in the order in which a newcomer meets them. */
@@ -64,6 +66,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./status.ts')).statusCommand,
   },
   {
+    name: 'fleet',
+    summary: 'show which process holds which shards of the accounts, and move them',
+    load: async () => (await import('./fleet.ts')).fleetCommand,
+  },
+  {
     name: 'healthcheck',
     summary: 'check a running service; the exit code is the answer',
     load: async () => (await import('./healthcheck.ts')).healthcheckCommand,
@@ -102,6 +109,11 @@ export const commandEntries: readonly CommandEntry[] = [
     name: 'command',
     summary: 'list, show and settle commands',
     load: async () => (await import('./command.ts')).commandCommand,
+  },
+  {
+    name: 'mcp',
+    summary: 'serve tools for an assistant, over a running service',
+    load: async () => (await import('./mcp.ts')).mcpCommand,
   },
   {
     name: 'halt',
@@ -162,5 +174,11 @@ export const commandEntries: readonly CommandEntry[] = [
     name: 'sandbox',
     summary: 'run a made-up trading platform on this machine, with live orders and faults',
     load: async () => (await import('./sandbox.ts')).sandboxCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'print a script that completes commands and flags in a shell',
+    load: async () => (await import('./completion.ts')).completionCommand,
+    needsAll: true,
   },
 ];

@@ -36,13 +36,13 @@ export function doctorCommand(io: CliIo): Command {
 async function runDoctor(io: CliIo, asJson: boolean): Promise<void> {
   const findings = await examine(io);
   if (asJson) io.stdout.write(`${JSON.stringify(findings, undefined, 2)}\n`);
-  else io.stdout.write(findings.map(line).join(''));
+  else io.stdout.write(findings.map((finding) => line(io, finding)).join(''));
   if (findings.some(({ verdict }) => verdict === 'fail')) io.exit(exitCodes.failed);
 }
 
-function line({ part, verdict, detail, fix }: Finding): string {
+function line({ colours }: CliIo, { part, verdict, detail, fix }: Finding): string {
   const indent = ' '.repeat(6);
-  return `${verdict.padEnd(4)}  ${part}: ${detail}\n${fix === undefined ? '' : `${indent}${fix}\n`}`;
+  return `${colours.word(verdict.padEnd(4))}  ${part}: ${detail}\n${fix === undefined ? '' : `${indent}${fix}\n`}`;
 }
 
 /** Checks the parts in parallel, since each may wait for its deadline, and lists them in the order in which they have to be fixed. */

@@ -1,6 +1,6 @@
 import { plural } from '../runtime/plural.ts';
 import { type StatusDocument, statusAnswer } from '../schema/status-answer.ts';
-import { age, ageOf, formatTable, printable } from './format-text.ts';
+import { age, ageOf, clip, formatTable, printable } from './format-text.ts';
 
 /** As a service answers `/readyz?verbose` and `/status`. */
 export interface StatusAnswers {
@@ -8,7 +8,7 @@ export interface StatusAnswers {
   readonly status: unknown;
 }
 
-interface ShownStatus {
+export interface ShownStatus {
   readonly text: string;
   /** The service is ready, and has no doubt about its data. */
   readonly isWell: boolean;
@@ -41,11 +41,7 @@ export function showStatus({ health, status }: StatusAnswers, nowMs: number): Sh
 }
 
 function joined(lines: readonly string[]): string {
-  return `${lines.map((line) => clip(printable(line))).join('\n')}\n`;
-}
-
-function clip(line: string): string {
-  return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
+  return `${lines.map((line) => clip(printable(line), width)).join('\n')}\n`;
 }
 
 function verdict({ trust, lane }: StatusDocument, failing: readonly { name: string; effect: string }[], isWell: boolean): string {
@@ -97,6 +93,23 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
         ['Postgres to Kafka, outcomes', plural(lag.outcomeRows, 'row'), '-'],
       ],
       ['HOP', 'WAITING', 'OLDEST'],
+    ),
+    ...block(
+      'instances',
+      [
+        ...(data.instances ?? []).map((row) => [
+          ...[
+            row.instance,
+            row.trusted ? 'yes' : 'no',
+            `${row.updatesPerSecond}`,
+            String(row.ingestQueued),
+            String(row.relayRows),
+          ],
+          row.unresolved === null ? '-' : String(row.unresolved),
+        ]),
+        ...(data.unanswered ?? []).map(({ instance, code }) => [instance, 'no answer', '-', '-', '-', code]),
+      ],
+      ['INSTANCE', 'TRUSTED', 'UPDATES/S', 'TO STORE', 'TO KAFKA', 'UNRESOLVED'],
     ),
     ...block('lane', [
       [`lane ${lane.lane}, ${holder}${lane.holder === lane.instance ? ' (this process)' : ''} for ${old(lane.since)}`],

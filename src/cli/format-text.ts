@@ -1,12 +1,12 @@
-/** Rows as lines with aligned columns, two spaces between them, each line ended. */
-export function formatTable(rows: readonly (readonly string[])[]): string {
+/** Rows as lines with aligned columns, two spaces between them, each line ended. `paint` colours a cell, which it gets with its padding. */
+export function formatTable(rows: readonly (readonly string[])[], paint = (cell: string) => cell): string {
   const widths: number[] = [];
   for (const row of rows) {
     for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
   }
   const line = (row: readonly string[]) =>
     row
-      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .map((cell, index) => paint(cell.padEnd(widths[index] ?? 0)))
       .join('  ')
       .trimEnd();
   return rows.map((row) => `${line(row)}\n`).join('');
@@ -32,4 +32,9 @@ const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/g;
 /** The text with a question mark for every character that a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(controlCharacters, '?');
+}
+
+/** The text, or as much of it as fits so many columns. */
+export function clip(text: string, columns: number): string {
+  return text.length <= columns ? text : `${text.slice(0, columns - 1)}…`;
 }

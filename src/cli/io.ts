@@ -1,5 +1,7 @@
+import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { Colours } from './colours.ts';
 
 export interface TextOutput {
   /** False when the reader is slower than we are; the text is kept all the same. */
@@ -13,8 +15,13 @@ export interface CliIo {
   readonly stdout: TextOutput;
   /** Everything else for people to read: progress, warnings, errors. */
   readonly stderr: TextOutput;
-  /** True when a person reads stdout: colours and tables, pretty logs. */
+  /** stdin and stdout as streams, for a command that speaks a protocol on them. Made on first use: an open stdin keeps the process alive. */
+  readonly pipe: { readonly input: Readable; readonly output: Writable };
+  /** True when a person reads stdout: pretty logs, progress bars. */
   readonly isTerminal: boolean;
+  readonly colours: Colours;
+  /** Width of the terminal behind stdout at this moment; undefined where it is none. */
+  readonly columns: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
   /** Absolute. Holds files that take long to make and are safe to lose; made on first use. */

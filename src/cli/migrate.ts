@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
+import { defaultShardCount, maxShardCount } from '../domain/shards.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
@@ -11,23 +12,47 @@ const examples = `
 Examples:
   $ DATABASE_URL=postgres://owner@db/tidemark tidemark migrate
   $ tidemark migrate --json            { "applied": ["0000_baseline"] }
+  $ tidemark migrate --shards 64       A new database, for up to 64 processes
+
+Shards are the groups of accounts that processes share among themselves. Their number stays as it is for the life of the database.
 
 Safe to run again, and from several machines at once: one migrates, the others wait and find nothing left to do.`;
+
+interface MigrateFlags {
+  readonly json?: boolean;
+  readonly shards?: number;
+}
 
 /** Brings the database to this build's schema. */
 export function migrateCommand(io: CliIo): Command {
   return new Command('migrate')
-    .description("Brings the database to this build's schema: roles, tables, functions, the first partitions of the log.")
+    .description(
+      "Brings the database to this build's schema: roles, tables, functions, the first partitions of the log, the shards.",
+    )
+    .option(
+      '--shards <number>',
+      `how many shards a new database gets, 1 to ${maxShardCount} (default: ${defaultShardCount})`,
+      readCount,
+    )
     .option('--json', 'print the applied migrations as JSON')
     .addHelpText('after', examples)
-    .action((options: { json?: true }) => runMigrate(io, options.json === true));
+    .action((options: MigrateFlags) => runMigrate(io, options));
 }
 
-async function runMigrate(io: CliIo, asJson: boolean): Promise<void> {
+function readCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= maxShardCount) return count;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxShardCount}.`);
+}
+
+async function runMigrate(io: CliIo, { json: asJson = false, shards }: MigrateFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
   const log = commandLog(io, config);
   const { databaseUrl } = config;
-  const { applied } = await migrate({ url: databaseUrl.reveal(), log, clock: io.clock }).catch((error: unknown) => {
+  const { applied } = await migrate({
+    ...{ url: databaseUrl.reveal(), log, clock: io.clock },
+    ...(shards === undefined ? {} : { shards }),
+  }).catch((error: unknown) => {
     throw explain(databaseUrl, error);
   });
   if (asJson) io.stdout.write(`${JSON.stringify({ applied })}\n`);
@@ -39,6 +64,7 @@ const fixes: Readonly<Record<string, string>> = {
   SCHEMA_NEWER: 'Run the build that migrated it, or a newer one.',
   SCHEMA_FOREIGN: 'Check that DATABASE_URL names the right database, and that this build was not altered.',
   MIGRATION_BUSY: 'Run it again when the other one has ended.',
+  SHARDS_FIXED: 'Leave --shards out. For another number, make another database.',
   LANE_HELD: 'Stop every instance of the older build, then run it again (docs/upgrading.md).',
 };
 
@@ -46,7 +72,7 @@ function explain(url: Secret, error: unknown): unknown {
   const fix = error instanceof MigrationError ? fixes[error.code] : undefined;
   if (!(error instanceof MigrationError)) return explainRefusal(url, error);
   if (fix === undefined) return error;
-  const exitCode = error.code.startsWith('SCHEMA_') ? exitCodes.config : exitCodes.unavailable;
+  const exitCode = error.code.startsWith('SCHEMA_') || error.code === 'SHARDS_FIXED' ? exitCodes.config : exitCodes.unavailable;
   return new ProgramError(error.message, { code: error.code, fix, exitCode, cause: error });
 }
 

@@ -7,7 +7,7 @@ export type ListedOrder = z.infer<typeof orderAnswer>;
 export type Update = z.infer<typeof updateRecord>;
 
 /** A line for each order; the id is last and whole, so that it can be copied. */
-export function orderTable(orders: readonly ListedOrder[], nowMs: number): string {
+export function orderTable(orders: readonly ListedOrder[], nowMs: number, paint: (word: string) => string): string {
   const rows = orders.map(({ accountId, orderId, order }) => [
     ageOf(order.updatedAt, nowMs),
     accountId,
@@ -19,10 +19,10 @@ export function orderTable(orders: readonly ListedOrder[], nowMs: number): strin
     orderId,
   ]);
   const heading = ['CHANGED', 'ACCOUNT', 'INSTRUMENT', 'SIDE', 'STATUS', 'FILLED', 'PRICE', 'ORDER'];
-  return safeTable([heading, ...rows]);
+  return safeTable([heading, ...rows], paint);
 }
 
-function instrumentText({ instrument }: ListedOrder['order']): string {
+export function instrumentText({ instrument }: ListedOrder['order']): string {
   return instrument.outcome === undefined ? instrument.symbol : `${instrument.symbol}/${instrument.outcome}`;
 }
 
@@ -60,9 +60,14 @@ export function historyText(updates: readonly Update[]): string {
     `r${update.revision}`,
     update.occurredAt,
     update.cause,
-    [...changesOf(update, updates[at - 1]), ...fillOf(update)].join(', '),
+    changeTexts(update, updates[at - 1]).join(', '),
   ]);
   return safeTable([['REVISION', 'HAPPENED', 'SEEN BY', 'CHANGED'], ...rows]);
+}
+
+/** What the update changed, field by field. `before`: the update before it, as far as it is known. */
+export function changeTexts(update: Update, before: Update | undefined): string[] {
+  return [...changesOf(update, before), ...fillOf(update)];
 }
 
 /** A first change has every field; the status says the most. */
@@ -85,6 +90,9 @@ function fillOf({ fill }: Update): string[] {
   return [`filled ${fill.quantity}${price}${fill.inferred ? ' (inferred)' : ''}`];
 }
 
-function safeTable(rows: readonly (readonly string[])[]): string {
-  return formatTable(rows.map((row) => row.map(printable)));
+function safeTable(rows: readonly (readonly string[])[], paint?: (cell: string) => string): string {
+  return formatTable(
+    rows.map((row) => row.map(printable)),
+    paint,
+  );
 }

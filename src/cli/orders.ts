@@ -6,6 +6,7 @@ import type { CliIo } from './io.ts';
 import { historyText, type ListedOrder, orderTable, orderText, type Update } from './order-text.ts';
 import { type RestClient, understood } from './rest-client.ts';
 import { addRestFlags, query, type RestFlags, restClient, restExitCodes, rowLimit, segment } from './rest-flags.ts';
+import { namesOrder } from './short-id.ts';
 
 const examples = `
 Examples:
@@ -60,7 +61,7 @@ export function ordersCommand(io: CliIo): Command {
     command
       .command('show')
       .description('Prints one order, and every change that led to its state.')
-      .argument('<order>', 'its id')
+      .argument('<order>', 'its id, or the end of it that tail shows')
       .addOption(new Option('--stream <name>', 'of its stream, where both have the id').choices(streams)),
   ).action((id: string, flags: ShowFlags) => showOrder(io, id, flags));
   return command;
@@ -74,7 +75,8 @@ async function listOrders(io: CliIo, flags: ListFlags): Promise<void> {
   const open = all === true || status !== undefined ? undefined : 'true';
   const { orders, more } = await readOrders(client, { ...filter, open, sort: '-updatedAt' }, most);
   if (flags.json) io.stdout.write(`${JSON.stringify(orders)}\n`);
-  else io.stdout.write(orders.length === 0 ? 'No orders.\n' : orderTable(orders, io.clock.nowMs()));
+  else
+    io.stdout.write(orders.length === 0 ? 'No orders.\n' : orderTable(orders, io.clock.nowMs(), (word) => io.colours.word(word)));
   if (more) io.stderr.write(`There are more: raise --limit (${most}).\n`);
 }
 
@@ -99,19 +101,26 @@ async function showOrder(io: CliIo, id: string, flags: ShowFlags): Promise<void>
   else io.stdout.write(`${orderText(order, io.clock.nowMs())}\n${historyText(updates)}`);
 }
 
-/** An id alone names an order on either stream: the platform gives both kinds of id by itself. */
+/** An id alone, or the end of it that `tail` shows, names an order on either stream: the platform gives both kinds of id by itself. */
 async function findOrder(client: RestClient, id: string, stream: string | undefined): Promise<ListedOrder> {
   segment(id);
   const { orders } = await readOrders(client, { q: id, stream }, 100);
-  const [found, other] = orders.filter(({ orderId }) => orderId === id);
+  const whole = orders.filter(({ orderId }) => orderId === id);
+  const [found, other] = whole.length > 0 ? whole : orders.filter(({ orderId }) => namesOrder(id, orderId));
   if (found === undefined)
     throw new ProgramError(`there is no order ${id}, or this token may not see it`, {
       code: 'ORDER_NOT_FOUND',
       fix: 'Check the id: `tidemark orders ls --find TEXT` takes a part of it.',
     });
   if (other === undefined) return found;
-  const fix = 'Give --stream account or --stream prediction.';
-  throw new ProgramError(`both streams have an order ${id}`, { code: 'USAGE', exitCode: exitCodes.usage, fix });
+  const isOneStream = found.stream === other.stream;
+  throw new ProgramError(isOneStream ? `several orders end with ${id}` : `both streams have an order ${id}`, {
+    code: 'USAGE',
+    exitCode: exitCodes.usage,
+    fix: isOneStream
+      ? `Give the whole id: \`tidemark orders ls --find ${id}\` lists them.`
+      : 'Give --stream account or --stream prediction.',
+  });
 }
 
 const pageSize = '500';

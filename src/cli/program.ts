@@ -1,5 +1,6 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { exitCodes, reportError } from '../runtime/program-error.ts';
+import { colourChoices } from './colours.ts';
 import { type CommandEntry, commandEntries } from './commands.ts';
 import type { CliIo } from './io.ts';
 
@@ -25,11 +26,14 @@ export async function buildProgram(
       "Follows a brokerage's order streams, keeps the newest state of every order in Postgres, and feeds every accepted change to Kafka.",
     )
     .version(io.version, '-V, --version')
+    .addOption(new Option('--color <when>', 'colours; auto: on a terminal, by NO_COLOR and FORCE_COLOR').choices(colourChoices))
+    .on('option:color', (when: (typeof colourChoices)[number]) => io.colours.choose(when))
     .showSuggestionAfterError(true)
     .addHelpText('after', examples);
   const named = new Set(argv.filter((word) => !word.startsWith('-')).slice(0, 2));
+  const needsAll = entries.some((entry) => entry.needsAll === true && named.has(entry.name));
   for (const entry of entries) {
-    const command = named.has(entry.name) ? (await entry.load())(io) : new Command(entry.name);
+    const command = needsAll || named.has(entry.name) ? (await entry.load())(io) : new Command(entry.name);
     program.addCommand(command.summary(entry.summary));
   }
   for (const command of [program, ...descendants(program)]) {
@@ -37,10 +41,14 @@ export async function buildProgram(
     command.exitOverride().configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'tidemark: ')),
+      outputError: (text, write) => write(text.replace(/^error:/, errorName(io))),
     });
   }
   return program;
+}
+
+function errorName(io: CliIo): string {
+  return io.colours.paint('bad', 'tidemark:', 'stderr');
 }
 
 /** `tidemark command show`. */
@@ -77,6 +85,6 @@ export async function runProgram(io: CliIo, argv: readonly string[], entries?: r
   } catch (error) {
     // Commander has already written its message; help and version end here as well, with code 0.
     if (error instanceof CommanderError) io.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage);
-    else io.exit(reportError(io, error));
+    else io.exit(reportError(io, error, errorName(io)));
   }
 }

@@ -72,5 +72,6 @@ export function commandLog(io: CliIo, config: Config): Log {
 
 function logTo(io: CliIo, config: Config, output: 'stdout' | 'stderr', level: Config['logLevel']): Log {
   const secrets = Object.values(config).filter((value) => value instanceof Secret);
-  return createLog({ destination: io[output] }, { level, version: io.version, pretty: io.isTerminal, secrets });
+  const looks = { pretty: io.isTerminal, colour: io.colours.areOn(output) };
+  return createLog({ destination: io[output] }, { level, version: io.version, ...looks, secrets });
 }

@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import { plural } from '../runtime/plural.ts';
+import { exitCodes } from '../runtime/program-error.ts';
 import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import { longestHoldMs } from './rest-client.ts';
-import { addRestFlags, query, type RestFlags, restClient, restExitCodes } from './rest-flags.ts';
+import { addRestFlags, query, type RestFlags, restClient, restExitCodes, tellUnanswered } from './rest-flags.ts';
 
 const examples = `
 Examples:
@@ -36,6 +37,7 @@ async function run(io: CliIo, flags: ReconcileFlags): Promise<void> {
   const { body } = await restClient(io, flags).ask({ method: 'POST', path, waitMs: longestHoldMs });
   if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
   else io.stdout.write(report(body, flags.dryRun === true));
+  if (tellUnanswered(io, body)) io.exit(exitCodes.unresolved);
 }
 
 function report(body: Readonly<Record<string, unknown>>, dryRun: boolean): string {

@@ -87,9 +87,8 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
   try {
-    const { lane } = config;
     await withDatabase(io, config, { applicationName: 'tidemark-replay', ...lightLoad }, (pool) =>
-      replayLog(io, { pool, publisher, lane, signal: interrupted.signal }, flags),
+      replayLog(io, { pool, publisher, signal: interrupted.signal }, flags),
     );
   } finally {
     unsubscribe();
@@ -99,18 +98,17 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
 
 async function replayLog(
   io: CliIo,
-  deps: { readonly pool: Pool; readonly publisher: LogPublisher; readonly lane: number; readonly signal: AbortSignal },
+  deps: { readonly pool: Pool; readonly publisher: LogPublisher; readonly signal: AbortSignal },
   flags: ReplayFlags,
 ): Promise<void> {
   const { clock } = io;
-  const { lane, ...rest } = deps;
   const { since, order, rate } = flags;
   if (order !== undefined && !(await isInLog(deps.pool, order)))
     throw new ProgramError(`the log has no updates of ${order.stream}:${order.orderId}`, {
       code: 'NO_ORDER',
       fix: 'Check the id, and that it is not older than TIDEMARK_RETENTION_DAYS.',
     });
-  const bounds = await logBounds(deps.pool, lane);
+  const bounds = await logBounds(deps.pool);
   const first = bounds?.first ?? 1n;
   const upToSeq = bounds?.last ?? 0n;
   const afterSeq = (flags.fromSeq !== undefined && flags.fromSeq > first ? flags.fromSeq : first) - 1n;
@@ -123,9 +121,9 @@ async function replayLog(
     last = progress;
     bar?.show(Number(progress.reachedSeq - afterSeq) / whole, `${plural(progress.sent, 'update')}, seq ${progress.reachedSeq}`);
   };
-  const slice = { lane, ...(since !== undefined && { sinceMs: since }), ...(order !== undefined && { order }) };
+  const slice = { ...(since !== undefined && { sinceMs: since }), ...(order !== undefined && { order }) };
   try {
-    await runReplay({ ...rest, ...patience(io), clock, onProgress }, { slice, afterSeq, upToSeq, rate });
+    await runReplay({ ...deps, ...patience(io), clock, onProgress }, { slice, afterSeq, upToSeq, rate });
   } catch (error) {
     throw new ProgramError(`it ended after ${plural(last.sent, 'update')}: ${sentenceOf(error)}`, {
       code: 'REPLAY',

@@ -45,11 +45,15 @@ export interface RestRequest {
   readonly waitMs?: number;
 }
 
-/** An answer with a 2xx status. */
 export interface RestAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Its status is not 2xx. */
+export function isProblem({ status }: Pick<RestAnswer, 'status'>): boolean {
+  return status < 200 || status > 299;
 }
 
 /** Longer than the service's own deadlines, so that the service gives up first and says why. */
@@ -74,6 +78,13 @@ export class RestClient {
   }
 
   async ask(request: RestRequest): Promise<RestAnswer> {
+    const answer = await this.exchange(request);
+    if (isProblem(answer)) throw problemError(answer.status, answer.body);
+    return answer;
+  }
+
+  /** As `ask`, but a problem is an answer as well. Throws `NO_ANSWER` or `NOT_TIDEMARK`: whether the service took the request is then not known. */
+  async exchange(request: RestRequest): Promise<RestAnswer> {
     const abort = new AbortController();
     const limitMs = answerWithinMs + (request.waitMs ?? 0);
     const answered = await withDeadline(this.io.clock, limitMs, this.url, this.send(request, abort.signal)).catch(
@@ -83,9 +94,7 @@ export class RestClient {
       },
     );
     const body = parsed(answered.text);
-    const ok = answered.status >= 200 && answered.status < 300;
-    if (body === undefined || (!ok && typeof body['code'] !== 'string')) throw notOurs(this.url);
-    if (!ok) throw problemError(answered.status, body);
+    if (body === undefined || (isProblem(answered) && typeof body['code'] !== 'string')) throw notOurs(this.url);
     return { status: answered.status, headers: answered.headers, body };
   }
 
@@ -118,7 +127,7 @@ export function understood<Shape extends z.ZodType>(subject: string, shape: Shap
   });
 }
 
-/** Scripts may rely on this: 4xx and 5xx mean that nothing was journaled (docs/rest.md). */
+/** Scripts may rely on this: 4xx and 5xx mean that nothing was journaled, but for FORWARD_UNANSWERED (docs/rest.md). */
 function problemError(status: number, body: Readonly<Record<string, unknown>>): ProgramError {
   const code = printable(String(body['code']));
   const detail = printable(String(body['detail'] ?? body['title'] ?? 'refused'));
@@ -156,11 +165,11 @@ function fixOf(status: number, body: Readonly<Record<string, unknown>>): { fix?:
   return lines.length === 0 ? {} : { fix: lines.join('\n') };
 }
 
-function faultsOf({ faults }: Readonly<Record<string, unknown>>): readonly unknown[] {
+export function faultsOf({ faults }: Readonly<Record<string, unknown>>): readonly unknown[] {
   return Array.isArray(faults) ? faults : [];
 }
 
-function faultLine(fault: unknown): string {
+export function faultLine(fault: unknown): string {
   if (typeof fault !== 'object' || fault === null) return printable(String(fault));
   const { path, message } = fault as { path?: unknown; message?: unknown };
   return printable([path, message].filter((part) => typeof part === 'string' && part !== '').join(' '));

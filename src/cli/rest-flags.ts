@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { idKinds } from '../http/request-fields.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { Secret } from '../runtime/secret.ts';
+import { printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
 import { type RestAnswer, RestClient, type RestRequest } from './rest-client.ts';
@@ -17,13 +18,17 @@ export const restExitCodes =
   'Exit codes: 0 done, 1 refused or without effect, 64 wrong usage, 69 unavailable, 75 outcome not known yet, 77 not allowed with this token.';
 
 export function addRestFlags(command: Command): Command {
+  return addSignInFlags(command).option('--json', 'print the answer as JSON');
+}
+
+/** Where the service is, and who asks. */
+export function addSignInFlags(command: Command): Command {
   return command
     .option('--url <address>', 'REST of the service; without it TIDEMARK_URL, which is http://127.0.0.1:8080 when left out')
     .option(
       '--token <token>',
       'bearer token; others on this machine can see it here, so rather set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE',
-    )
-    .option('--json', 'print the answer as JSON');
+    );
 }
 
 export function restClient(io: CliIo, flags: RestFlags): RestClient {
@@ -77,12 +82,15 @@ export function refuseFlags<Flags extends object>(flags: Flags, names: readonly 
   throw new ProgramError(`${option} ${why}`, { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
+/** Errors after which the request may have been carried out. */
+const unanswered: ReadonlySet<string> = new Set(['NO_ANSWER', 'NOT_TIDEMARK', 'FORWARD_UNANSWERED']);
+
 /**
- * The error of a request that carried the key, with the next step. A problem says that nothing was journaled, and stays as it is. Where the service did not
- * answer, the request may have arrived: the error then names the one line that is safe to give, and has its own exit code.
+ * The error of a request that carried the key, with the next step. A problem says that nothing was journaled, and stays as it is. Where the service, or the
+ * instance that it asked, did not answer, the request may have arrived: the error then names the one line that is safe to give, and has its own exit code.
  */
 export function withKey(error: unknown, key: string): unknown {
-  if (!(error instanceof ProgramError) || (error.code !== 'NO_ANSWER' && error.code !== 'NOT_TIDEMARK')) return error;
+  if (!(error instanceof ProgramError) || !unanswered.has(error.code)) return error;
   return new ProgramError(error.message, {
     code: error.code,
     exitCode: exitCodes.unresolved,
@@ -93,6 +101,14 @@ export function withKey(error: unknown, key: string): unknown {
     ].join('\n'),
     cause: error,
   });
+}
+
+/** Names each instance of which the answer has no accounts, because it gave none. True: there is one. */
+export function tellUnanswered(io: CliIo, { unanswered }: Readonly<Record<string, unknown>>): boolean {
+  if (!Array.isArray(unanswered)) return false;
+  for (const { instance, code } of unanswered as Readonly<Record<string, unknown>>[])
+    io.stderr.write(`${printable(String(instance))} gave no answer (${printable(String(code))}): its accounts are not shown\n`);
+  return unanswered.length > 0;
 }
 
 /** The flags of `halt`, `resume` and `cancel --all`: the account, if it is one, and the reason. */

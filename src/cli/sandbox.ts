@@ -65,7 +65,8 @@ async function runSandbox(io: CliIo, flags: Flags): Promise<void> {
     return;
   }
   const options = checked(optionsOf(io, flags));
-  const log = createLog({ destination: io.stderr }, { level: 'warn', version: io.version, pretty: io.isTerminal, secrets: [] });
+  const looks = { pretty: io.isTerminal, colour: io.colours.areOn('stderr') };
+  const log = createLog({ destination: io.stderr }, { level: 'warn', version: io.version, ...looks, secrets: [] });
   const sandbox = await startSandbox(options, { clock: io.clock, random: io.random, log });
   io.stdout.write(flags.json === true ? `${JSON.stringify(sandbox.description)}\n` : introduce(sandbox.description));
   await new Promise<void>((resolve) => {

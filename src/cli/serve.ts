@@ -2,6 +2,8 @@ import { Command } from 'commander';
 import type { Config, ConfigFault } from '../config/config.ts';
 import { optionTable } from '../config/option-table.ts';
 import { unencryptedAddresses } from '../config/unencrypted.ts';
+import type { Log } from '../observability/log.ts';
+import type { OpenedTracing } from '../observability/open-tracing.ts';
 import { assembleService } from '../service/assemble-service.ts';
 import type { CliIo } from './io.ts';
 import { configError, readSettings, serviceLog } from './read-config.ts';
@@ -41,6 +43,24 @@ function requireCredential({ platformCredentials, platformClientSecret, encrypti
   if (faults.length > 0) throw configError(faults);
 }
 
+/** Undefined: they are off. The SDK is loaded only where they are on: it takes 40 ms and 10 MB. */
+async function openTraces({ clock, random, version }: CliIo, config: Config, log: Log): Promise<OpenedTracing | undefined> {
+  const { otlpEndpoint: endpoint } = config;
+  if (endpoint === undefined) return undefined;
+  const { openTracing } = await import('../observability/open-tracing.ts');
+  return openTracing(
+    { clock, random, log },
+    {
+      endpoint,
+      headers: config.otlpHeaders,
+      serviceName: config.otelServiceName,
+      version,
+      sampler: config.tracesSampler,
+      ratio: Number(config.tracesSamplerArg),
+    },
+  );
+}
+
 async function runServe(io: CliIo): Promise<void> {
   const { config, effective } = readSettings(io, [
     'databaseUrl',
@@ -58,7 +78,8 @@ async function runServe(io: CliIo): Promise<void> {
       'platform addresses are neither encrypted nor on loopback: others on the network can read tokens',
     );
   const { clock, random, version, fetch } = io;
-  const supervisor = assembleService({ clock, random, log, version, fetch, effective }, config);
+  const traces = await openTraces(io, config, log);
+  const supervisor = assembleService({ clock, random, log, version, fetch, effective, traces }, config);
   const unsubscribe = io.onSignal((signal) => supervisor.stop(signal));
   const forget = io.onCrash((error) => log.fatal({ err: error }, 'an uncaught error'));
   io.exit(await supervisor.run());

@@ -1,76 +1,80 @@
 import { Command, Option } from 'commander';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { fetchWithin } from '../runtime/waiting.ts';
-import { type StatusAnswers, showStatus } from './format-status.ts';
+import { type ShownStatus, type StatusAnswers, showStatus } from './format-status.ts';
 import type { CliIo } from './io.ts';
 import { adminAddress, adminPortFix } from './rest-client.ts';
+import { type RestFlags, restClient } from './rest-flags.ts';
+import { watch } from './watch.ts';
 
 const examples = `
 Examples:
   $ tidemark status
   $ tidemark status --url http://10.0.0.7:9464
   $ tidemark status --watch
+  $ tidemark status --fleet --watch
   $ tidemark status --json | jq .status.relay
 
 The first line is the verdict. Exit codes: 0 trusted, 1 in doubt, degraded, not ready or on standby, 69 nothing answers.`;
 
 const answerWithinMs = 7000;
-const watchEveryMs = 2000;
-/** Moves to the first line of a terminal and clears it. */
-const clearScreen = '\u001b[H\u001b[2J';
 
-interface StatusFlags {
-  readonly url?: string;
-  readonly json?: true;
+interface StatusFlags extends RestFlags {
   readonly watch?: true;
+  readonly fleet?: true;
 }
 
-/** Shows the state of a running service. */
+/** Shows the state of a running service: of one process by its admin port, or of all of them by REST, which asks each under the caller's token. */
 export function statusCommand(io: CliIo): Command {
   return new Command('status')
     .description('Shows whether the data of a running service can be trusted, and its state, read from its admin port.')
-    .option('--url <address>', 'the admin port; without it TIDEMARK_ADMIN_HOST and TIDEMARK_ADMIN_PORT')
+    .option(
+      '--url <address>',
+      'the admin port; without it TIDEMARK_ADMIN_HOST and TIDEMARK_ADMIN_PORT. With --fleet: REST; without it TIDEMARK_URL',
+    )
+    .option('--fleet', 'of all instances: any one is asked by REST, and asks the others; its token needs ops:read')
+    .option('--token <token>', 'bearer token for --fleet; without it TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE')
     .option('--watch', 'show it again every two seconds, until Ctrl-C')
     .addOption(new Option('--json', 'print { health, status } as JSON').conflicts('watch'))
     .addHelpText('after', examples)
     .action(async (flags: StatusFlags) => {
-      const base = adminAddress(io, flags.url);
-      const isWell = flags.watch === true ? await watch(io, base) : await showOnce(io, base, flags.json === true);
+      const read = flags.fleet === true ? () => readFleet(io, flags) : readOne(io, flags);
+      const isWell =
+        flags.watch === true ? await watch(io, () => shown(io, read)) : await showOnce(io, read, flags.json === true);
       if (!isWell) io.exit(exitCodes.failed);
     });
 }
 
-async function showOnce(io: CliIo, base: string, asJson: boolean): Promise<boolean> {
-  const answers = await read(io, base);
+async function shown(io: CliIo, read: () => Promise<StatusAnswers>): Promise<ShownStatus> {
+  const document = showStatus(await read(), io.clock.nowMs());
+  return { ...document, text: coloured(io, document) };
+}
+
+async function showOnce(io: CliIo, read: () => Promise<StatusAnswers>, asJson: boolean): Promise<boolean> {
+  const answers = await read();
   const { text, isWell } = showStatus(answers, io.clock.nowMs());
-  io.stdout.write(asJson ? `${JSON.stringify(answers, undefined, 2)}\n` : text);
+  io.stdout.write(asJson ? `${JSON.stringify(answers, undefined, 2)}\n` : coloured(io, { text, isWell }));
   return isWell;
 }
 
-/** Returns the last verdict. A service that does not answer is said and asked again. */
-async function watch(io: CliIo, base: string): Promise<boolean> {
-  const interrupted = new AbortController();
-  const unsubscribe = io.onSignal(() => interrupted.abort());
-  let last = false;
-  try {
-    while (!interrupted.signal.aborted) {
-      const shown = await read(io, base).then(
-        (answers) => showStatus(answers, io.clock.nowMs()),
-        (error: unknown) => ({ text: `${sentenceOf(error)}\n`, isWell: false }),
-      );
-      last = shown.isWell;
-      io.stdout.write(io.isTerminal ? `${clearScreen}${shown.text}` : `${shown.text}\n`);
-      await io.clock.sleep(watchEveryMs, interrupted.signal);
-    }
-  } finally {
-    unsubscribe();
-  }
-  return last;
+/** The verdict, which is the first line, in its colour. */
+function coloured({ colours }: CliIo, { text, isWell }: ShownStatus): string {
+  const tone = text.startsWith('not ready') ? 'bad' : 'caution';
+  return text.replace(/^.*/, (verdict) => colours.paint(isWell ? 'good' : tone, verdict));
 }
 
-async function read(io: CliIo, base: string): Promise<StatusAnswers> {
-  const [health, status] = await Promise.all([ask(io, base, '/readyz?verbose'), ask(io, base, '/status')]);
-  return { health, status };
+function readOne(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {
+  const base = adminAddress(io, flags.url);
+  return async () => {
+    const [health, status] = await Promise.all([ask(io, base, '/readyz?verbose'), ask(io, base, '/status')]);
+    return { health, status };
+  };
+}
+
+/** An instance that answers by REST serves; whether the data can be trusted, its answer says for all of them. */
+async function readFleet(io: CliIo, flags: StatusFlags): Promise<StatusAnswers> {
+  const { body } = await restClient(io, flags).ask({ method: 'GET', path: '/v1/status' });
+  return { health: { status: 'ready' }, status: body };
 }
 
 async function ask(io: CliIo, base: string, path: string): Promise<unknown> {

@@ -8,19 +8,27 @@ import type { CliIo } from './io.ts';
 import { commandLog, readConfig, requireTopics } from './read-config.ts';
 import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './tail/tail-records.ts';
 
+/** A whole line of a long symbol has about as many. */
+const columnsOfWholeLines = 150;
+
 const examples = `
 Examples:
   $ tidemark tail                                      every update from now on
   $ tidemark tail --account ACC-1 --stream account
   $ tidemark tail --symbol AAPL --status filled
-  $ tidemark tail --order 7d0c… 81f2…                  two orders
-  $ tidemark tail --from-beginning --order 7d0c… --json | jq .order.status
+  $ tidemark tail --order 66f2d7a4 8476cec1            two orders, each by its id or the end of it that tail shows
+  $ tidemark tail --from-beginning --order 66f2d7a4 --json | jq .order.status
   $ tidemark tail --count 10                           ends after ten
+
+A line: time, account, order, revision, status, direction, filled/working quantity, instrument, and what changed: +14 is a
+fill, ~14 a rise of the filled quantity that may be several fills; without either, the terms. A terminal of less than
+${columnsOfWholeLines} columns gets the end of each id, which --order and orders show take, and lines of at most 100 columns.
 
 It reads the topic as any consumer would, and drops repeats as a consumer should: by order and revision.`;
 
 interface TailOptions extends TailFilter {
   readonly json?: true;
+  readonly wide?: true;
   readonly fromBeginning?: true;
   readonly count?: number;
 }
@@ -36,6 +44,7 @@ export function tailCommand(io: CliIo): Command {
     .addOption(new Option('--status <word>', 'only changes to this status').choices([...orderStatuses]))
     .option('--from-beginning', 'print the updates that are already on the topic first')
     .option('--count <n>', 'end after so many', positive)
+    .option('--wide', 'whole ids, and milliseconds, as in a pipe')
     .option('--json', 'one line of JSON for each update, exactly as it is on the topic')
     .addHelpText('after', examples)
     .action((options: TailOptions) => runTail(io, options));
@@ -68,7 +77,10 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
     for await (const { value } of records) {
       const update = value === undefined ? undefined : parseUpdate(value);
       if (update === undefined || value === undefined || !first.isFirst(update) || !wanted(update, options)) continue;
-      io.stdout.write(options.json ? `${value}\n` : `${formatUpdate(update)}\n`);
+      const isWhole = options.wide === true || (io.columns ?? columnsOfWholeLines) >= columnsOfWholeLines;
+      io.stdout.write(
+        options.json ? `${value}\n` : `${formatUpdate(update, isWhole ? 'whole' : 'short', (word) => io.colours.word(word))}\n`,
+      );
       left -= 1;
       if (left === 0) break;
     }

@@ -5,7 +5,8 @@ import { withDeadline } from '../runtime/waiting.ts';
 
 /**
  * Whether a container engine answers, found as testcontainers finds it: DOCKER_HOST, the usual sockets, the rootless ones. 0.3 s where
- * there is none, nearly all of it the loading of testcontainers. False, too, where only the production dependencies are installed.
+ * there is none, nearly all of it the loading of testcontainers. False, too, where only the production dependencies are installed: as an
+ * optional one npm would leave it out without a word on the Node 20 that it may be started with.
  */
 export async function dockerAnswers(deps: { readonly clock: Clock; readonly log: Log }): Promise<boolean> {
   try {

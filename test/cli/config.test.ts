@@ -31,13 +31,13 @@ describe('config print', () => {
   });
 
   it('ends with 78 and one line for each fault', async () => {
-    const { code, out, err } = await run(['print'], { TIDEMARK_ADMIN_PORT: '70000', TIDEMARK_LANE: '-1' });
+    const { code, out, err } = await run(['print'], { TIDEMARK_ADMIN_PORT: '70000', TIDEMARK_WEIGHT: '-1' });
     expect(code).toBe(78);
     expect(out).toBe('');
     expect(err.split('\n')).toEqual([
       'tidemark: the configuration has 2 faults',
       '  TIDEMARK_ADMIN_PORT must be from 0 to 65535; it is 70000',
-      '  TIDEMARK_LANE must be a whole number, digits only; "-1" is not one',
+      '  TIDEMARK_WEIGHT must be a whole number, digits only; "-1" is not one',
       '',
     ]);
   });

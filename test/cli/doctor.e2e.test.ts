@@ -66,7 +66,7 @@ it('the doctor fails on missing topics, names the command that fixes it, and is 
 });
 
 it('the doctor tells wrong settings one by one, and looks no further', async () => {
-  const { code, out } = await run(['doctor'], { ...env, TIDEMARK_ADMIN_PORT: '70000', TIDEMARK_LANE: 'x' });
+  const { code, out } = await run(['doctor'], { ...env, TIDEMARK_ADMIN_PORT: '70000', TIDEMARK_WEIGHT: 'x' });
   expect(code).toBe(1);
   expect(out.match(/^fail {2}settings: /gm)).toHaveLength(2);
   expect(out).not.toContain('database');

@@ -30,6 +30,16 @@ describe('migrate', () => {
     expect(JSON.parse((await run(['--json'])).out)).toEqual({ applied: [] });
   });
 
+  it('makes as many shards as asked, and ends with 78 when the database has another number', async () => {
+    expect((await run(['--shards', '64'])).code).toBe(0);
+    const { code, err } = await run(['--shards', '16']);
+    expect(code).toBe(78);
+    expect(err).toBe(
+      'tidemark: the database was made with 64 shards, and keeps this number\n  Leave --shards out. For another number, make another database.\n',
+    );
+    expect((await run(['--shards', '4097'])).err).toContain('It must be a whole number from 1 to 4096.');
+  });
+
   it('ends with 78 when the database was migrated by a newer build', async () => {
     await run([]);
     await onServer(database.url, (client) =>

@@ -79,6 +79,13 @@ describe('reconcile', () => {
     ]);
   });
 
+  it('names an instance that gave no answer', async () => {
+    const unanswered = [{ instance: 'desk-2', code: 'NOT_REACHED' }];
+    const rest = await restServer((_request, response) => json(response, 200, { ...report, unanswered }));
+    const { code, err } = await runAgainst(rest.url, ['reconcile']);
+    expect([code, err]).toEqual([75, 'desk-2 gave no answer (NOT_REACHED): its accounts are not shown\n']);
+  });
+
   it('says with --dry-run what it would read', async () => {
     const rest = await restServer((_request, response) => json(response, 200, { ...report, settled: [] }));
     expect((await runAgainst(rest.url, ['reconcile', '--dry-run'])).out).toMatch(

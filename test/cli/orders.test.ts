@@ -84,6 +84,16 @@ describe('orders show', () => {
     });
   });
 
+  it('takes the end of an id as tail shows it, unless several orders end so', async () => {
+    const [one, two] = ['301c73d7-a906-427d-af06-725ff8476cec', '0b1c73d7-a906-427d-af06-725ff8476cec'];
+    const { out } = await run(['show', 'f8476cec'], [listed({ orderId: one }), listed({ orderId: 'f8476cec-1' })]);
+    expect(out).toContain(`account:${one}\n`);
+    expect(await run(['show', 'f8476cec'], [listed({ orderId: one }), listed({ orderId: two })])).toMatchObject({
+      code: 64,
+      err: expect.stringContaining('several orders end with f8476cec'),
+    });
+  });
+
   it('says that the program is of another version', async () => {
     expect(await run(['show', 'ord-1'], [{ orderId: 'ord-1' }])).toMatchObject({ code: 69, out: '' });
   });

@@ -111,6 +111,15 @@ describe('place', () => {
     expect(rest.received, 'it is not sent again by itself').toHaveLength(1);
   });
 
+  it('says with which key to ask again when another instance was asked, and its answer was lost', async () => {
+    const rest = await restServer((_request, response) =>
+      json(response, 503, problemBody(503, 'FORWARD_UNANSWERED', 'the answer was lost')),
+    );
+    const { code, err } = await runAgainst(rest.url, [...place, '--idempotency-key', 'k']);
+    expect(code).toBe(75);
+    expect(err).toContain('--idempotency-key k');
+  });
+
   it.each([
     [400, 'INVALID_BODY', 64],
     [401, 'UNAUTHORIZED', 77],

@@ -10,7 +10,7 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { statusDocument } from '../../src/service/status-document.ts';
 import { cliIo } from '../support/cli-io.ts';
-import { json } from '../support/http-server.ts';
+import { json, scriptedServer } from '../support/http-server.ts';
 import { eventually } from '../support/poll.ts';
 import { problemBody, restServer } from '../support/rest-answers.ts';
 import { sampleStatusParts } from '../support/status-parts.ts';
@@ -35,6 +35,8 @@ beforeEach(async () => {
 
 afterEach(() => server.drain());
 
+const silent = { detail: 'no answer from three', since: null, runbook: 'TargetDown', link: '/v1/fleet' };
+
 async function run(argv: string[], env: Record<string, string> = {}) {
   const io = cliIo(env);
   await runProgram(io, ['status', ...argv]);
@@ -50,6 +52,23 @@ describe('status', () => {
   it('is JSON for a script', async () => {
     const { out } = await run(['--json', '--url', `${server.address}/`]);
     expect(JSON.parse(out)).toMatchObject({ health: { status: 'ready' }, status: { relay: { acknowledgedSeq: '484' } } });
+  });
+
+  it('is that of all instances with --fleet, by REST and its token, with those that gave no answer', async () => {
+    const status = await statusDocument(sampleStatusParts(), { kind: 'all' });
+    const part = { trusted: true, updatesPerSecond: 12.5, ingestQueued: 0, relayRows: 4, unresolved: null };
+    const instances = ['one', 'two'].map((instance) => ({ instance, ...part }));
+    const unanswered = [{ instance: 'three', code: 'NOT_REACHED' }];
+    const trust = { trusted: false, doubts: [{ ...silent, name: 'instances_unanswered' }] };
+    const rest = await scriptedServer((_request, response) => {
+      response.writeHead(200).end(JSON.stringify({ ...status, trust, instances, unanswered }));
+    });
+    const { code, out } = await run(['--fleet', '--url', rest.url], { TIDEMARK_TOKEN: 'secret' });
+    await rest.close();
+    expect(rest.received).toMatchObject([{ path: '/v1/status', headers: { authorization: 'Bearer secret' } }]);
+    expect([code, out.split('\n')[0]]).toEqual([1, 'in doubt: instances unanswered']);
+    expect(out).toMatch(/^ {2}one +yes +12.5 +0 +4 +-$/m);
+    expect(out).toMatch(/^ {2}three +no answer +- +- +- +NOT_REACHED$/m);
   });
 
   it('ends with 1 when the service is not ready', async () => {

@@ -91,7 +91,18 @@ describe('tail', () => {
 
   it('prints one account only, a line for people each', async () => {
     const { out } = await run(['tail', '--from-beginning', '--account', 'A-2', '--count', '1']);
-    expect(out).toMatch(/^14:30:01\.250 {2}A-2 {2}account:o-2 {2}r1 .*buy AAPL.*\n$/);
+    expect(out).toMatch(/^14:30:01\.250 {2}A-2 {2}account:o-2 {2}r1 .*buy {2}40\/100 AAPL.*\n$/);
+  });
+
+  it('prints short lines in a terminal that is too narrow for whole ones, unless --wide asks for them', async () => {
+    const lineAt = async (columns: number, ...flags: string[]) => {
+      const io = Object.assign(cliIo(env), { columns });
+      await runProgram(io, ['tail', '--from-beginning', '--account', 'A-2', '--count', '1', ...flags]);
+      return io.out();
+    };
+    expect(await lineAt(149)).toMatch(/^14:30:01 A-2 {6}o-2 r1 .*buy {2}40\/100 AAPL.*\n$/);
+    expect(await lineAt(150)).toMatch(/^14:30:01\.250 {2}A-2 {2}account:o-2 /);
+    expect(await lineAt(80, '--wide')).toMatch(/^14:30:01\.250 {2}A-2 {2}account:o-2 /);
   });
 
   it('follows what comes, and ends without fault when it is interrupted', async () => {

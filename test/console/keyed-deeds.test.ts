@@ -58,6 +58,19 @@ describe('a ticket', () => {
     expect(rig.state.openTicket({}).key).not.toBe(ticket.key);
   });
 
+  it('asks again in the same way when the instance that the service asked gave no answer', async () => {
+    const problem = { code: 'FORWARD_UNANSWERED', detail: 'the answer was lost' };
+    const rig = await started((each) => each.answers.set('POST /v1/orders', { status: 503, body: problem }));
+    const ticket = filled(rig);
+    const sending = ticket.send();
+    await rig.settle();
+    rig.answers.set('POST /v1/orders', { status: 200, body: { commandId } });
+    await rig.pass(500);
+    await sending;
+    expect(ticket.progress.value).toEqual({ kind: 'sent', commandId });
+    expect(sent(rig, 'POST').map(keyOf)).toEqual([ticket.key, ticket.key]);
+  });
+
   it('shows each fault of the service beside its field, and goes on under its key', async () => {
     const faults = [
       { path: 'qty', message: 'must be greater than zero' },

@@ -4,15 +4,17 @@ import { control, runningSandbox } from '../support/sandbox.ts';
 import { nothingWrong, World } from '../support/service-under-test.ts';
 
 /**
- * No new command, then no input, then each part empties into the next; the lane is given back when nothing of ours can write any more, and REST ends when all of it
- * is out. What stands between is free to change.
+ * No shard is taken or given any more, no new command, then no input, then each part empties into the next; shards and lane are given back when nothing of ours can
+ * write any more, and REST ends when all of it is out. What stands between is free to change.
  */
 const wayOfTheData = [
+  'fleet',
   'commands',
   'credentials',
   'ingest',
   'relay',
   'state-writer',
+  'shards',
   'lane-keeper',
   'kafka',
   'rest',
@@ -32,14 +34,15 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   const drained = polite.process.log().filter(({ msg }) => msg === 'drain step');
   const steps = drained.map(({ part }) => String(part));
   expect(steps.filter((step) => wayOfTheData.includes(step))).toEqual(wayOfTheData);
-  expect([steps.at(0), steps.at(-1)]).toEqual(['commands', 'admin']);
+  expect([steps.at(0), steps.at(1), steps.at(-1)]).toEqual(['fleet', 'commands', 'admin']);
   for (const step of drained) expect(step).toMatchObject({ ms: expect.any(Number), outcome: 'drained' });
-  // What it had committed, it had published; and the lane is free for whoever comes next.
+  // What it had committed, it had published; and its shards and its lane are free for the next process.
   const rest = await world.query(
     `select from order_updates where seq > (select seq from relay_positions where cursor = 'log') and stream <> 'continuity'`,
   );
   expect(rest).toEqual([]);
   expect(await world.query('select holder from lanes')).toEqual([{ holder: null }]);
+  expect(await world.query('select shard from shards where lane is not null')).toEqual([]);
 
   const hasty = await world.serve();
   await hasty.awaitLog('the lane', ({ msg }) => msg === 'the lane is ours');

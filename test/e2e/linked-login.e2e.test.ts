@@ -9,8 +9,8 @@ import { control, controlLines } from '../support/sandbox.ts';
 import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
 import { alice, bob } from '../support/sign-in.ts';
 
-/** Tokens that last 10 s are renewed every 8 s: a run of half a minute sees several rotations. */
-const shortLived = { tokens: { lifetimeSeconds: 10 }, market: { rate: 30, openOrders: 40, knownOrders: 80 } } as const;
+/** Tokens that last 6 s are renewed every 5 s: a run of half a minute sees several rotations. */
+const shortLived = { tokens: { lifetimeSeconds: 6 }, market: { rate: 30, openOrders: 40, knownOrders: 80 } } as const;
 
 async function linkedWorld() {
   const { sandbox, port } = await linkedSandbox(shortLived);

@@ -106,7 +106,8 @@ it('operators see over REST whether to trust the service, its last minutes and i
   });
   expect([page.status, page.headers.get('access-control-allow-origin')]).toEqual([200, 'https://desk.example.com']);
 
-  const standby = await world.serve();
-  await standby.awaitLog('standing by', ({ msg }) => /standing by/.test(msg));
-  expect(doubtsOf(await statusOf(standby))[0]).toBe('standby');
+  // One that holds nothing yet does not say that all is well.
+  const second = await world.serve();
+  await second.awaitLog('the lane', ({ msg }) => msg === 'the lane is ours');
+  await eventually(async () => expect(doubtsOf(await statusOf(second))[0]).toBe('account_not_live'), { everyMs: 100 });
 });

@@ -18,7 +18,6 @@ export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
 export interface AuditOptions {
   readonly kafka: KafkaOptions;
   readonly topics: TopicNames;
-  readonly lane: number;
   /** The topic of updates, by far the longest, is left out. */
   readonly stateOnly: boolean;
   /** How long to wait for records under way. */
@@ -33,7 +32,7 @@ export interface AuditResult {
 }
 
 /**
- * Compares database, log and topics of a lane, whether the service runs or not. The database is read first, then the relay gets time to publish that state, and
+ * Compares database, log and topics, whether the service runs or not. The database is read first, then the relay gets time to publish that state, and
  * the topics are read last, so records that they lack are missing. Records that only they have are looked up in the database once more. Changes nothing.
  * Rejects with the signal's reason when that aborts.
  *
@@ -41,10 +40,10 @@ export interface AuditResult {
  */
 export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<AuditResult> {
   const { pool, onStep } = deps;
-  const { topics, lane, stateOnly } = options;
+  const { topics, stateOnly } = options;
   onStep('reading the orders and the log');
   const orders: AuditedOrder[] = [];
-  for await (const order of auditOrders(pool, lane)) {
+  for await (const order of auditOrders(pool)) {
     deps.signal.throwIfAborted();
     orders.push(order);
     if (orders.length % 1_000 === 0) deps.onProgress(undefined, orders.length, 'order');
@@ -70,7 +69,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
       updates: updates?.newest.get(key),
       hole: updates?.holes.get(key),
       keptSinceMs,
-      acknowledged,
+      acknowledged: acknowledged(order.newest?.lane),
     });
   });
   const known = new Set(orders.map(({ stream, orderId }) => `${stream}:${orderId}`));
@@ -106,14 +105,21 @@ function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: St
 /** Retention of the topic of updates, less an hour: records that are being deleted are not missing. */
 const plannedRetentionMs = (7 * 24 - 1) * 3_600_000;
 
-/** Waits for the relay. The cursors that did not reach the end of the log as it was when the waiting began. */
-async function awaitRelay({ pool, clock, signal }: AuditDeps, { lane, waitMs }: AuditOptions): Promise<Acknowledged> {
+/** Waits for the relays of all lanes. For each lane: the cursors that did not reach the end of its log as it was when the waiting began. */
+async function awaitRelay(
+  { pool, clock, signal }: AuditDeps,
+  { waitMs }: AuditOptions,
+): Promise<(lane: number | undefined) => Acknowledged> {
   const giveUpMs = clock.monotonicMs() + waitMs;
-  const targets = new Map((await relayBacklog(pool, lane)).map(({ cursor, newest }) => [cursor, newest]));
+  const targets = new Map((await relayBacklog(pool)).map(({ lane, cursor, newest }) => [`${lane} ${cursor}`, newest]));
   for (;;) {
-    const behind = (await relayBacklog(pool, lane)).filter(({ cursor, passed }) => passed < (targets.get(cursor) ?? 0n));
-    const at = (name: 'log' | 'state') => behind.find(({ cursor }) => cursor === name)?.passed;
-    if (behind.length === 0 || clock.monotonicMs() >= giveUpMs) return { log: at('log'), state: at('state') };
+    const behind = (await relayBacklog(pool)).filter(
+      ({ lane, cursor, passed }) => passed < (targets.get(`${lane} ${cursor}`) ?? 0n),
+    );
+    const at = (of: number | undefined, name: 'log' | 'state') =>
+      behind.find(({ lane, cursor }) => lane === of && cursor === name)?.passed;
+    if (behind.length === 0 || clock.monotonicMs() >= giveUpMs)
+      return (lane) => ({ log: at(lane, 'log'), state: at(lane, 'state') });
     await clock.sleep(250, signal);
     signal.throwIfAborted();
   }

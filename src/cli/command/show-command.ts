@@ -114,12 +114,12 @@ async function readUpdates(client: RestClient, { stream, baseline }: RestCommand
   return updates;
 }
 
-/** Converts a command of REST to the form that the rules of settling take. Fields that the rules never read (lane, hash) are not in REST, and stay empty. */
+/** Converts a command of REST to the form that the rules of settling take. Fields that the rules never read (shard, hash) are not in REST, and stay empty. */
 function decodeCommand(command: RestCommand): Command {
   const { commandId, principal, idempotencyKey, state, version, presumedAbsent, misses, orderId, reason } = command;
   return {
     commandId,
-    lane: 0,
+    shard: 0,
     principal,
     idempotencyKey,
     requestHash: '',

@@ -31,8 +31,8 @@ const liveWithinMs = 20_000;
 /** Starts everything, shows updates as a consumer reads them back from Kafka, and at the end compares ledger, database and topic. */
 export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const log = commandLog(io, readConfig(io));
-  const out = flags.json ? io.stderr : io.stdout;
-  const say = (line: string) => out.write(`${line}\n`);
+  const output = flags.json ? 'stderr' : 'stdout';
+  const say = (line: string) => io[output].write(`${line}\n`);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
   const desk = new DeskServer();
@@ -53,7 +53,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
         : '\nUpdates, read back from Kafka:\n',
     );
     const stage = { ours: false };
-    const consumer = consume(io, log, stack, { tally, say, stage, signal: reading.signal });
+    const consumer = consume(io, log, stack, { tally, say, output, stage, signal: reading.signal });
     let ended: number | undefined;
     void stack.service.exited.then((code) => {
       ended = code;
@@ -117,16 +117,24 @@ function serviceEnded(code: number, lines: readonly string[]): ProgramError {
 interface ConsumeOptions {
   readonly tally: TopicTally;
   readonly say: (line: string) => void;
+  /** Where `say` writes. */
+  readonly output: 'stdout' | 'stderr';
   readonly stage: Stage;
   readonly signal: AbortSignal;
 }
 
-async function consume(io: CliIo, log: Log, stack: DemoStack, { tally, say, stage, signal }: ConsumeOptions): Promise<void> {
+async function consume(
+  io: CliIo,
+  log: Log,
+  stack: DemoStack,
+  { tally, say, output, stage, signal }: ConsumeOptions,
+): Promise<void> {
   if (stack.brokers === undefined) return;
   const kafka = { ...kafkaDefaults, brokers: stack.brokers };
   let second = 0;
   let shown = 0;
   let hintShown = false;
+  const paint = (word: string) => io.colours.word(word, output);
   const records = readTopic(
     { log, clock: io.clock, random: io.random },
     { kafka, topic: stack.topic, from: 'beginning', readCommitted: true, signal },
@@ -140,7 +148,7 @@ async function consume(io: CliIo, log: Log, stack: DemoStack, { tally, say, stag
     if (stage.ours && !value.includes('"origin":"tidemark"')) continue;
     shown += 1;
     const update = shown <= shownPerSecond ? parseUpdate(value) : undefined;
-    if (update !== undefined) say(formatUpdate(update));
+    if (update !== undefined) say(formatUpdate(update, 'short', paint));
     if (!hintShown && !stage.ours && tally.records >= 30) {
       hintShown = true;
       say(whereToLook(stack));

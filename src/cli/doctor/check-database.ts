@@ -172,13 +172,10 @@ function byObject(grants: readonly AppGrant[]): Map<string, string[]> {
   return found;
 }
 
-/** There is no finding for lanes in order: most installations have one and need not know of it. */
+/**
+ * Rows of a lane without a holder are not published, and keep the log from being dropped. There is no finding for lanes in order.
+ */
 async function checkLanes(pool: Pool): Promise<Finding[]> {
-  return [...(await abandoned(pool)), ...(await shared(pool))];
-}
-
-/** Rows of a lane without a holder are not published, and keep the log from being dropped. */
-async function abandoned(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ lane: number; rows: boolean }>(
     `select l.lane, exists (
        select from public.order_updates u where u.lane = l.lane and u.seq > (
@@ -193,37 +190,9 @@ async function abandoned(pool: Pool): Promise<Finding[]> {
       warn(
         `lane ${lane}`,
         'no process holds it, and it has updates that are not on Kafka',
-        `Start a service with TIDEMARK_LANE=${lane}; until it has published them, none of the log is dropped.`,
+        'A running service publishes them within seconds, unless Kafka is away: see its log. If none runs, start one.',
       ),
     );
-}
-
-/** Rows that are read of each lane's log, newest first. At a thousand updates a second that is a minute, in which heartbeats name each account that is live. */
-const looked = 60_000;
-
-/** An account that two lanes follow: both count its revisions, and each refuses the rows that the other has written. */
-async function shared(pool: Pool): Promise<Finding[]> {
-  const { rows } = await pool.query<{ account_id: string; lanes: string }>(
-    `select named.account_id, string_agg(distinct lane::text, ', ') as lanes
-     from (select u.* from public.lanes l cross join lateral (
-       select account_id, case when stream = 'continuity' then payload::json end as mark, lane, recorded_at
-       from public.order_updates where lane = l.lane order by seq desc limit ${looked}) as u) as newest
-     cross join lateral (
-       select newest.account_id where newest.mark is null
-       union all
-       select json_array_elements_text(newest.mark -> 'accountIds')) as named(account_id)
-     where recorded_at > clock_timestamp() - interval '1 minute' and (select count(*) from public.lanes) > 1
-     group by named.account_id having count(distinct lane) > 1 order by named.account_id`,
-  );
-  const [first] = rows;
-  if (first === undefined) return [];
-  return [
-    fail(
-      'lanes',
-      `${plural(rows.length, 'account was', 'accounts were')} followed by several lanes within a minute: ${first.account_id} by ${first.lanes}`,
-      'Give each account to one lane alone by PLATFORM_ACCOUNTS (docs/operating.md, "More than one lane").',
-    ),
-  ];
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import { updateRecord } from '../../schema/update-record.ts';
-import { printable } from '../format-text.ts';
+import { clip, printable } from '../format-text.ts';
+import { namesOrder, shortId } from '../short-id.ts';
 
 export type Update = z.infer<typeof updateRecord>;
 
 /** An update is wanted when it is of one of the named orders, and matches all else that is given. */
 export interface TailFilter {
-  /** Each by its id alone, or as `<stream>:<orderId>`, which is its key on the topic. */
+  /** Each by its id, by the end of it that `formatUpdate` shows, or as `<stream>:<orderId>`, which is its key on the topic. */
   readonly order?: readonly string[];
   readonly account?: string;
   readonly stream?: 'account' | 'prediction';
@@ -28,7 +29,7 @@ export function wanted({ stream, orderId, accountId, order }: Update, filter: Ta
   if (filter.account !== undefined && accountId !== filter.account) return false;
   if (filter.symbol !== undefined && order.instrument.symbol !== filter.symbol) return false;
   if (filter.status !== undefined && order.status !== filter.status) return false;
-  return filter.order === undefined || filter.order.some((id) => id === orderId || id === `${stream}:${orderId}`);
+  return filter.order === undefined || filter.order.some((id) => namesOrder(id, orderId) || id === `${stream}:${orderId}`);
 }
 
 /** About 10 MB. A repeat of a forgotten order is shown as if it were new; this is rare, since repeats soon follow the original. */
@@ -64,29 +65,38 @@ export class FirstOccurrences {
   }
 }
 
-/** One line for people: time of arrival, order, present state, and filled quantity. Everything else is in `--json`. */
-export function formatUpdate(update: Update): string {
-  const { order, fill } = update;
-  const outcome = order.instrument.outcome === undefined ? '' : `/${order.instrument.outcome}`;
-  const terms = [
-    order.working.quantity,
-    order.side,
-    `${order.instrument.symbol}${outcome}`,
-    order.orderType,
-    ...(order.working.price === undefined ? [] : ['at', order.working.price]),
-  ].join(' ');
-  const filled = fill === undefined ? '' : `, +${fill.quantity}${priceOf(fill)}${fill.inferred ? ' (inferred)' : ''}`;
-  const columns = [
-    update.observedAt.slice(11, 23).padEnd(12),
-    update.accountId,
-    `${update.stream}:${update.orderId}`,
-    `r${update.revision}`.padEnd(4),
-    order.status.padEnd(16),
-    `${order.cumQty} of ${terms}${filled}`,
+/** Whole ids and milliseconds, for pipes and wide terminals; or the end of each id and seconds, within 100 columns. */
+export type LineWidth = 'whole' | 'short';
+
+const shortColumns = 100;
+
+/**
+ * One line for people: time of arrival, account, order, revision, status, direction, filled of working quantity, instrument, and last what changed: the fill
+ * (`~` where it may be several), else the terms. Everything else is in `--json`. `paint` colours status and direction, which it gets with their padding.
+ */
+export function formatUpdate(update: Update, width: LineWidth, paint = (word: string) => word): string {
+  const { order, fill, stream, orderId, accountId } = update;
+  const isWhole = width === 'whole';
+  const gap = isWhole ? '  ' : ' ';
+  const which = [
+    update.observedAt.slice(11, isWhole ? 23 : 19),
+    isWhole ? accountId : shortId(accountId).padEnd(8),
+    isWhole ? `${stream}:${orderId}` : shortId(orderId),
+    `r${update.revision}`.padEnd(3),
   ];
-  return printable(columns.join('  '));
+  const start = printable(which.join(gap));
+  const [status, side] = [order.status.padEnd(16), printable(order.side.padEnd(4))];
+  const outcome = order.instrument.outcome === undefined ? '' : `/${order.instrument.outcome}`;
+  const now = `${order.cumQty}/${order.working.quantity} ${order.instrument.symbol}${outcome}`;
+  const end = printable(`${now}${gap}${fill === undefined ? termsOf(order) : fillText(fill)}`);
+  const left = shortColumns - `${start} ${status} ${side} `.length;
+  return `${start}${gap}${paint(status)}${gap}${paint(side)} ${isWhole ? end : clip(end, left)}`;
 }
 
-function priceOf({ price }: NonNullable<Update['fill']>): string {
-  return price === undefined ? '' : ` at ${price}`;
+function termsOf({ orderType, working: { price } }: Update['order']): string {
+  return price === undefined ? orderType : `${orderType} ${price}`;
+}
+
+function fillText({ quantity, price, inferred }: NonNullable<Update['fill']>): string {
+  return `${inferred ? '~' : '+'}${quantity}${price === undefined ? '' : ` at ${price}`}`;
 }

@@ -30,6 +30,7 @@ const states: Readonly<Record<string, StateWords>> = {
     tone: 'warn',
     rank: 1,
   },
+  elsewhere: { words: 'at another instance', hint: 'Another instance follows it, and gave no answer', tone: 'quiet', rank: 6 },
   not_followed: { words: 'not followed', hint: 'No login sees this account now', tone: 'warn', rank: 2 },
   resyncing: { words: 'being read', hint: 'Connected; all orders are read now', tone: 'warn', rank: 3 },
   connecting: { words: 'connecting', hint: 'The connection is being opened', tone: 'warn', rank: 3 },

@@ -26,6 +26,7 @@ const words: Readonly<Record<string, string>> = {
   service_silent: 'Service silent',
   no_holder: 'No process in charge',
   standby: 'On standby',
+  shards_unheld: 'Accounts without a process',
   account_not_live: 'Account not live',
   canary_late: 'Heartbeat late',
   rows_not_stored: 'Changes not stored',
@@ -34,6 +35,7 @@ const words: Readonly<Record<string, string>> = {
   halted: 'Halted',
   silent_losses: 'Silent losses',
   quarantined: 'Quarantine',
+  instances_unanswered: 'Instance silent',
 };
 
 /** The name of a doubt for people. */
@@ -47,6 +49,8 @@ const pages: Readonly<Record<string, string>> = {
   canary_late: addressOf('pipeline'),
   rows_not_stored: addressOf('pipeline'),
   rows_unsent: addressOf('pipeline'),
+  instances_unanswered: addressOf('pipeline'),
+  shards_unheld: addressOf('accounts'),
   account_not_live: addressOf('accounts'),
   silent_losses: addressOf('accounts'),
   commands_unresolved: addressOf('commands'),

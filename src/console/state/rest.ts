@@ -93,7 +93,11 @@ export class Rest {
         signal: abort.signal,
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
-      if (answer.status < 200 || answer.status > 299) return await problemOf(answer);
+      if (answer.status < 200 || answer.status > 299) {
+        const problem = await problemOf(answer);
+        // The service asked another instance, which did not answer: it may have been done.
+        return problem.code === 'FORWARD_UNANSWERED' ? { kind: 'away' } : problem;
+      }
       const text = await answer.text();
       return { kind: 'ok', status: answer.status, body: (text === '' ? undefined : parse(text)) as T };
     } catch {

@@ -64,9 +64,10 @@ function summaryOf({ orders, open, inForce }: CancelAllDocument, lines: readonly
   </p>`;
 }
 
-function exceptionsOf({ places, unread, declined }: CancelAllDocument): VNode | undefined {
-  if (places.length + unread.length + declined.length === 0) return undefined;
+function exceptionsOf({ places, unread, declined, unanswered = [] }: CancelAllDocument): VNode | undefined {
+  if (places.length + unread.length + declined.length + unanswered.length === 0) return undefined;
   return html`<ul class="exceptions">
+    ${unanswered.slice(0, mostLines).map(({ instance, code }) => html`<li><b>${instance}</b>, another process, gave no answer (${code}). Orders may be open on its accounts.</li>`)}
     ${unread.slice(0, mostLines).map(({ accountId, stream, detail }) => html`<li><b>${accountId}</b> (${stream}) was not read: ${detail}. Orders may be open there.</li>`)}
     ${declined.slice(0, mostLines).map(({ accountId, detail }) => html`<li><b>${accountId}</b>: nothing was cancelled: ${detail}</li>`)}
     ${places

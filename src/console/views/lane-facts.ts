@@ -34,3 +34,31 @@ export function laneFacts({ lane, relay, version }: StatusDocument, nowMs: numbe
   return html`<h2>Lane</h2>
     <dl class="terms lane">${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
+
+/** The processes of the fleet, each with its part of what the picture shows. Nothing where there is one alone. */
+export function instancesTable({ instances, unanswered = [] }: StatusDocument): VNode | null {
+  if (instances === undefined) return null;
+  const rows = [
+    ...instances.map(({ instance, trusted, updatesPerSecond, ingestQueued, relayRows, unresolved }) => [
+      ...[instance, trusted ? 'trusted' : 'in doubt', String(updatesPerSecond), String(ingestQueued), String(relayRows)],
+      unresolved === null ? '–' : String(unresolved),
+    ]),
+    ...unanswered.map(({ instance, code }) => [instance, `no answer: ${code}`, '–', '–', '–', '–']),
+  ];
+  return html`<h2>Instances</h2>
+    <div class="panel">
+      <table class="list roomy" aria-label="Instances">
+        <thead><tr>${headings.map((text, at) => html`<th scope="col" key=${text} class=${classOf(at)}>${text}</th>`)}</tr></thead>
+        <tbody>
+          ${rows.map((row) => html`<tr key=${row[0]}>${row.map((text, at) => html`<td key=${at} class=${classOf(at)}>${text}</td>`)}</tr>`)}
+        </tbody>
+      </table>
+    </div>`;
+}
+
+const headings = ['Instance', 'State', 'Changes a second', 'Not stored yet', 'Not on Kafka yet', 'Unknown outcomes'];
+
+/** The first column is the name of a process, the second its state; the others are figures. */
+function classOf(column: number): string | undefined {
+  return column === 0 ? 'outside' : column === 1 ? undefined : 'number';
+}

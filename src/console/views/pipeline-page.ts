@@ -10,11 +10,11 @@ import { useValue } from '../parts/use-value.ts';
 import { pipelineHistory } from '../state/pipeline-history.ts';
 import { type PipelineStep, stepsOf, topicsOf, waitedMs } from '../state/pipeline-steps.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
-import { laneFacts } from './lane-facts.ts';
+import { instancesTable, laneFacts } from './lane-facts.ts';
 import { PipelineLines } from './pipeline-lines.ts';
 import type { ScreenProps } from './screen-props.ts';
 
-const doubts = ['no_holder', 'standby', 'canary_late', 'rows_not_stored', 'rows_unsent'];
+const doubts = ['no_holder', 'standby', 'instances_unanswered', 'canary_late', 'rows_not_stored', 'rows_unsent'];
 
 /** The way of the data, from the platform's sockets to each topic, now and in the last hour. */
 export function PipelinePage({ state }: ScreenProps) {
@@ -27,7 +27,7 @@ export function PipelinePage({ state }: ScreenProps) {
     <${DoubtNotes} state=${state} names=${doubts} />
     ${staleNote({ value: status, fault })}
     ${status === undefined ? html`<div class="panel">${waitingNote({ fault }, 'the state of the service')}</div>` : pictureOf(status)}
-    <h2>The last hour</h2>
+    <h2>The last hour${status?.instances !== undefined && ' of this instance'}</h2>
     ${staleNote(shown)}
     ${
       shown.value === undefined
@@ -36,6 +36,7 @@ export function PipelinePage({ state }: ScreenProps) {
           ? html`<p class="hint">This instance has just started: it takes a sample each ten seconds.</p>`
           : html`<${PipelineLines} history=${shown.value} />`
     }
+    ${status !== undefined && instancesTable(status)}
     ${status !== undefined && laneFacts(status, state.ports.nowMs())}
     <${ConsumerGroups} state=${state} />
   </div>`;

@@ -10,6 +10,11 @@ interface SignInProps {
 /** `reading`: the service has not said yet whether an issuer signs readers in. */
 type Issuer = { readonly kind: 'reading' } | { readonly kind: 'none' } | { readonly kind: 'named'; readonly host: string };
 
+/** For the part that a reader needs first, unless something has the focus already. The attribute `autofocus` would make the browser complain then. */
+function focusFirst(part: HTMLElement | null): void {
+  if (document.activeElement === null || document.activeElement === document.body) part?.focus();
+}
+
 /** Sign-in by the issuer where there is one, else by a token. */
 export function SignIn({ session, why }: SignInProps) {
   const [fault, setFault] = useState<string | undefined>(why);
@@ -42,7 +47,7 @@ export function SignIn({ session, why }: SignInProps) {
       ${issuer.kind === 'none' && token}
       ${
         issuer.kind === 'named' &&
-        html`<button class="main" disabled=${busy} autofocus onClick=${() => void during(session.signInAtIssuer())}>
+        html`<button class="main" disabled=${busy} ref=${focusFirst} onClick=${() => void during(session.signInAtIssuer())}>
             ${busy ? 'Signing in …' : `Sign in with ${issuer.host}`}
           </button>
           <details><summary>Use a token instead</summary>${token}</details>`
@@ -62,7 +67,7 @@ interface TokenForm {
 function tokenForm({ submit, busy, main }: TokenForm) {
   return html`<form onSubmit=${submit}>
     <label for="token">Token</label>
-    <input id="token" name="token" type="password" autocomplete="off" spellcheck=${false} autofocus=${main} required aria-describedby="token-note" />
+    <input id="token" name="token" type="password" autocomplete="off" spellcheck=${false} ref=${main ? focusFirst : undefined} required aria-describedby="token-note" />
     <p id="token-note" class="soft">It is kept for this tab only. <code>tidemark token add</code> makes one.</p>
     <button class=${main ? 'main' : ''} type="submit" disabled=${busy}>${busy ? 'Signing in …' : 'Sign in'}</button>
   </form>`;

@@ -8,7 +8,7 @@ const order: AuditedOrder = {
   stream: 'account',
   orderId: 'o-1',
   revision: 5,
-  newest: { seq: 50n, revision: 5, generation: 2, recordedMs: 1_000 },
+  newest: { lane: 0, seq: 50n, revision: 5, generation: 2, recordedMs: 1_000 },
   holes: 0,
 };
 const at = { generation: 2, revision: 5 };

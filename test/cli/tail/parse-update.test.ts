@@ -49,3 +49,8 @@ describe('wanted', () => {
     expect(wanted(update, filter)).toBe(expected);
   });
 });
+
+it('finds an order by the end of its id that a line shows', () => {
+  const update = parsed(sampleUpdate({ orderId: '301c73d7-a906-427d-af06-725ff8476cec' }));
+  expect(['f8476cec', '301c73d7', '8476cec'].map((id) => wanted(update, { order: [id] }))).toEqual([true, false, false]);
+});

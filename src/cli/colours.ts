@@ -1,0 +1,58 @@
+import { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
+
+export const colourChoices = ['auto', 'always', 'never'] as const;
+type ColourChoice = (typeof colourChoices)[number];
+type Output = 'stdout' | 'stderr';
+type Tone = keyof typeof styles;
+
+/** Directions are neither green nor red: which of the two is good differs from country to country. */
+const styles = { good: 'green', caution: 'yellow', bad: 'red', quiet: 'dim', buy: 'cyan', sell: 'magenta' } as const;
+
+const tones: ReadonlyMap<string, Tone> = new Map([
+  ...['ok', 'filled'].map((word) => [word, 'good'] as const),
+  ...['warn', 'unknown', 'suspended'].map((word) => [word, 'caution'] as const),
+  ...['fail', 'rejected'].map((word) => [word, 'bad'] as const),
+  ...['canceled', 'expired', 'replaced', 'done_for_day'].map((word) => [word, 'quiet'] as const),
+  ...['buy', 'buy_to_cover'].map((word) => [word, 'buy'] as const),
+  ...['sell', 'sell_short'].map((word) => [word, 'sell'] as const),
+]);
+
+interface ColourSettings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Which outputs a terminal shows. */
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+}
+
+/** Colours for the few words by which a person finds the line that matters. `--json` never has any. */
+export class Colours {
+  private readonly settings: ColourSettings;
+  private choice: ColourChoice = 'auto';
+
+  constructor(settings: ColourSettings) {
+    this.settings = settings;
+  }
+
+  /** `--color`, which stands above the environment. */
+  choose(choice: ColourChoice): void {
+    this.choice = choice;
+  }
+
+  /** By Node's own rules: FORCE_COLOR, then NO_COLOR and TERM, on a terminal. */
+  areOn(output: Output): boolean {
+    const { env } = this.settings;
+    if (this.choice !== 'auto') return this.choice === 'always';
+    return (env['FORCE_COLOR'] !== undefined || this.settings[output]) && WriteStream.prototype.getColorDepth(env) > 2;
+  }
+
+  paint(tone: Tone, text: string, output: Output = 'stdout'): string {
+    return this.areOn(output) ? styleText(styles[tone], text, { validateStream: false }) : text;
+  }
+
+  /** The text in the tone of its word; padding is no part of the word. */
+  word(text: string, output?: Output): string {
+    const tone = tones.get(text.trimEnd());
+    return tone === undefined ? text : this.paint(tone, text, output);
+  }
+}

@@ -1,0 +1,67 @@
+import type { FleetDocument, FleetLane } from '../../schema/fleet-answer.ts';
+import { ageOf, formatTable, printable } from '../format-text.ts';
+
+/** The fleet for people: its verdict, and a row a lane. */
+export function fleetText({ lanes, free, pinned, verdict, at }: FleetDocument): string {
+  const rows = lanes.map((lane) => rowOf(lane, Date.parse(at)));
+  const table = lanes.length === 0 ? '' : formatTable([heading, ...rows]);
+  return `${verdict}\n${table}${lanes.map(unfitLine).join('')}${shardsLine('free', free)}${shardsLine('pinned', pinned)}`;
+}
+
+const whyUnfit: Readonly<Record<NonNullable<FleetLane['unfit']>, string>> = {
+  sockets_down: 'none of its sockets to the platform is open',
+  relay_stuck: 'Kafka acknowledges none of its rows',
+  loop_late: 'the process turns late again and again',
+};
+
+function unfitLine({ lane, unfit }: FleetLane): string {
+  return unfit === null ? '' : `lane ${lane} is unfit: ${whyUnfit[unfit]}\n`;
+}
+
+function shardsLine(word: string, shards: readonly number[]): string {
+  return shards.length === 0 ? '' : `${word}: ${endCut(rangesOf(shards), 90)}\n`;
+}
+
+// 100 columns: 5 + 21 + 8 + 6 + 14 + 24 + 10, and two between each.
+
+const heading = ['lane', 'holder', 'since', 'weight', 'shards', 'address', 'state'];
+
+/** `finishing`: another process publishes the rest of its log. */
+const stateWords: Readonly<Record<FleetLane['state'], string>> = {
+  live: 'live',
+  draining: 'draining',
+  finished_by_another: 'finishing',
+  without_process: 'no process',
+};
+
+function rowOf({ lane, holder, since, weight, shards, address, state, drained, unfit }: FleetLane, nowMs: number): string[] {
+  return [
+    String(lane),
+    // The end tells two processes of one machine apart.
+    startCut(printable(holder ?? '-'), 21),
+    ageOf(since, nowMs),
+    String(weight),
+    shards.length === 0 ? '-' : endCut(rangesOf(shards), 14),
+    startCut(printable(address ?? '-'), 24),
+    state !== 'live' ? stateWords[state] : drained ? 'drained' : unfit === null ? 'live' : 'unfit',
+  ];
+}
+
+/** `0-4,7`. */
+function rangesOf(shards: readonly number[]): string {
+  const ranges: [first: number, last: number][] = [];
+  for (const shard of shards) {
+    const open = ranges.at(-1);
+    if (open !== undefined && open[1] === shard - 1) open[1] = shard;
+    else ranges.push([shard, shard]);
+  }
+  return ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(',');
+}
+
+function endCut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+}
+
+function startCut(text: string, width: number): string {
+  return text.length <= width ? text : `…${text.slice(1 - width)}`;
+}

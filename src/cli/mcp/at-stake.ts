@@ -1,0 +1,118 @@
+import type { Stream } from '../../domain/order.ts';
+import type { Scope } from '../../http/auth/principal.ts';
+import { limitList } from '../../schema/limit-bodies.ts';
+import { exposureList, haltList } from '../../schema/rest-answers.ts';
+import type { CallerDocument } from '../../schema/status-answer.ts';
+import { clip } from '../format-text.ts';
+import { type RestClient, understood } from '../rest-client.ts';
+import { query } from '../rest-flags.ts';
+import { readOrderPage } from './read-orders.ts';
+import { readAccounts } from './read-service.ts';
+import { orderLine, present, shortOrder } from './short-order.ts';
+import { isAllowed, readRest } from './tool.ts';
+
+export interface Traded {
+  readonly accountId: string;
+  readonly stream: Stream;
+  readonly symbol: string;
+}
+
+const mostOrders = 10;
+const mostRows = 20;
+const mostText = 300;
+
+/**
+ * What a person has to see before a command is sent: the account, its open orders in the symbol, its exposure, the limits and the halts that hold for it. What
+ * the token may not read is named in `notShown`, so that an absent limit is never taken for "no limit".
+ */
+export async function readAtStake(client: RestClient, caller: CallerDocument, traded: Traded) {
+  const { accountId, symbol } = traded;
+  const notShown: string[] = [];
+  const read = async <T>(what: string, scopes: readonly [Scope, ...Scope[]], work: () => Promise<T>): Promise<T | undefined> => {
+    if (isAllowed({ scopes }, caller)) return work();
+    notShown.push(`${what} (the token needs ${scopes.join(' or ')})`);
+    return undefined;
+  };
+  const account = await read('account', ['orders:read', 'ops:read'], () => readAccount(client, traded));
+  const openOrders = await read('openOrders', ['orders:read'], async () => {
+    const filter = { accountId, stream: traded.stream, symbol, open: 'true', limit: String(mostOrders) };
+    const { items, next } = await readOrderPage(client, filter);
+    return { items, more: next !== undefined };
+  });
+  const exposure = await read('exposure', ['orders:read', 'ops:read'], async () => {
+    const { items } = understood('exposure', exposureList, await readRest(client, `/v1/exposure${query({ accountId })}`));
+    // Rows of this symbol first: an account may have many others.
+    return items.toSorted((a, b) => Number(b.symbol === symbol) - Number(a.symbol === symbol));
+  });
+  const limits = await read('limits', ['ops:read'], async () => {
+    const { items } = understood('limits', limitList, await readRest(client, '/v1/limits'));
+    return items.filter((row) => holds(row.principal, caller.principal) && holds(row.accountId, accountId));
+  });
+  const halts = await read('halts', ['ops:read'], async () => {
+    const { halts: inForce } = understood('halts', haltList, await readRest(client, '/v1/halts'));
+    return inForce.filter(({ scope }) => scope.kind === 'service' || scope.accountId === accountId);
+  });
+  return { account, openOrders, exposure, limits, halts, notShown };
+}
+type AtStake = Awaited<ReturnType<typeof readAtStake>>;
+
+/** A row without a principal holds for all. */
+function holds(named: string | undefined, own: string): boolean {
+  return named === undefined || named === own;
+}
+
+async function readAccount(client: RestClient, { accountId, stream }: Traded) {
+  const found = (await readAccounts(client)).items.find((row) => row.accountId === accountId && row.stream === stream);
+  return found === undefined
+    ? { followed: false }
+    : { followed: true, simulated: found.isSim, state: found.state ?? 'not known' };
+}
+
+/** The same as structured content. */
+export function atStakeData({ account, openOrders, exposure, limits, halts, notShown }: AtStake) {
+  return present({
+    account,
+    openOrders: openOrders === undefined ? undefined : { items: openOrders.items.map(shortOrder), more: openOrders.more },
+    exposure: exposure === undefined ? undefined : { items: exposure.slice(0, mostRows), rows: exposure.length },
+    limits: limits?.slice(0, mostRows).map(({ principal, accountId, bounds }) => present({ principal, accountId, bounds })),
+    halts: halts
+      ?.slice(0, mostRows)
+      .map(({ scope, cause, reason, since }) => ({ scope, cause, since, reason: clip(reason, mostText) })),
+    notShown,
+  });
+}
+
+/** The same as lines. */
+export function atStakeLines(
+  { account, openOrders, exposure = [], limits, halts = [], notShown }: AtStake,
+  { symbol }: Traded,
+): string[] {
+  return [
+    ...(account === undefined ? [] : [accountLine(account)]),
+    ...halts.map(({ scope, cause, reason }) => `Halted (${scope.kind}, ${cause}): ${clip(reason, mostText)}. Only cancels pass.`),
+    ...(openOrders === undefined
+      ? []
+      : [`Open orders in ${symbol}: ${openOrders.items.length}${openOrders.more ? ' or more' : ''}`]),
+    ...(openOrders?.items ?? []).map((order) => `  ${orderLine(order)}`),
+    ...exposure
+      .filter((row) => row.symbol === symbol)
+      .map((row) => `Exposure, ${row.side} ${symbol}: ${row.openQuantity} open, ${row.unresolvedQuantity} unresolved`),
+    ...limitLines(limits),
+    ...notShown.map((what) => `Not shown: ${what}`),
+  ];
+}
+
+function accountLine(account: NonNullable<AtStake['account']>): string {
+  if (!('simulated' in account)) return 'The service does not follow this account on this stream.';
+  return `The account is ${account.simulated ? 'simulated' : 'REAL MONEY'}; its stream is ${account.state}.`;
+}
+
+function limitLines(limits: AtStake['limits']): string[] {
+  if (limits === undefined) return [];
+  if (limits.length === 0) return ['No limit is set.'];
+  return limits.slice(0, mostRows).map(({ principal, accountId, bounds }) => {
+    const whose = [principal, accountId].filter((part) => part !== undefined).join(' on ') || 'everyone';
+    const each = Object.entries(bounds).map(([name, bound]) => `${name} ${clip(String(bound), mostText)}`);
+    return `Limits (${whose}): ${each.join(', ')}`;
+  });
+}

@@ -1,0 +1,86 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { RestCommand } from '../command/describe-terms.ts';
+import type { RestRequest } from '../rest-client.ts';
+import { type ToolAnswer, ToolError } from './tool-answer.ts';
+
+/** A request that was shown, and that `commit` may send. */
+export interface Preview {
+  /** Given to the assistant. Random, so that an id of another process never names a preview of this one. */
+  readonly id: string;
+  /** Whose idempotency key it is: under another principal the same key would be another command. */
+  readonly principal: string;
+  readonly request: RestRequest;
+  readonly expiresAtMs: number;
+  /** A request with its key may have reached the service, and no answer says what the service did with it. */
+  mayHaveArrived: boolean;
+  /** As the service last showed it. Once it is known, nothing is sent for this preview any more. */
+  command?: RestCommand;
+  /** The commit that is under way. Calls that come meanwhile share it. */
+  flight?: Promise<ToolAnswer>;
+}
+
+/** How long a person has to look at a preview. After that its limits and its exposure are old. */
+export const previewMs = 120_000;
+const mostPreviews = 100;
+
+/** The key under which the preview's request is sent, each time. It follows from the id, so a command is found by the id also after a restart. */
+export function keyOf(previewId: string): string {
+  return `mcp-${previewId}`;
+}
+
+/**
+ * The previews of this process, in memory. A preview is *ready*, then *sending*, then it is *known* by its command or *unanswered*; once its time is over,
+ * nothing is sent for it any more, and it is forgotten when the room is needed.
+ *
+ * Invariant: to forget a preview is always safe. A preview that is not here is never sent; its command, if there is one, is found by its key.
+ */
+export class PreviewBook {
+  private readonly deps: { readonly clock: Clock; readonly random: Random };
+  private readonly previews = new Map<string, Preview & { readonly endsMs: number }>();
+
+  constructor(deps: { readonly clock: Clock; readonly random: Random }) {
+    this.deps = deps;
+  }
+
+  /** An id before its preview, so that the request can carry its key. */
+  nextId(): string {
+    return this.deps.random.uuid();
+  }
+
+  /** Throws `TOO_MANY_PREVIEWS` while a hundred wait for their commit. */
+  add(id: string, principal: string, request: RestRequest): Preview {
+    for (const preview of this.previews.values()) if (this.isOver(preview)) this.previews.delete(preview.id);
+    if (this.previews.size >= mostPreviews)
+      throw new ToolError(
+        'TOO_MANY_PREVIEWS',
+        `${mostPreviews} previews wait for a commit; each ends after ${previewMs / 1000} s`,
+        true,
+      );
+    const { clock } = this.deps;
+    const expiresAtMs = clock.nowMs() + previewMs;
+    const preview = { id, principal, request, expiresAtMs, endsMs: clock.monotonicMs() + previewMs, mayHaveArrived: false };
+    this.previews.set(id, preview);
+    return preview;
+  }
+
+  find(id: string): Preview | undefined {
+    return this.previews.get(id);
+  }
+
+  /** Nothing was sent for it, and nothing will be. */
+  remove(id: string): void {
+    this.previews.delete(id);
+  }
+
+  /** By both clocks: the monotonic one stands still while a laptop sleeps, the other one may be set back. */
+  hasExpired({ id }: Pick<Preview, 'id'>): boolean {
+    const preview = this.previews.get(id);
+    const { clock } = this.deps;
+    return preview === undefined || clock.monotonicMs() >= preview.endsMs || clock.nowMs() >= preview.expiresAtMs;
+  }
+
+  private isOver(preview: Preview): boolean {
+    return this.hasExpired(preview) && preview.flight === undefined;
+  }
+}

@@ -1,0 +1,200 @@
+import { z } from 'zod';
+import { formatInstant } from '../../domain/instant.ts';
+import { type Measure, measurePlace, measureReplace } from '../../domain/measure-command.ts';
+import type { Order, Stream } from '../../domain/order.ts';
+import { idKinds } from '../../http/request-fields.ts';
+import type { BodyResult } from '../../schema/body-fields.ts';
+import { accountIdText } from '../../schema/body-fields.ts';
+import {
+  parsePlaceAccount,
+  parsePlacePrediction,
+  parseReplace,
+  placeAccountBody,
+  placePredictionBody,
+  replaceBody,
+} from '../../schema/command-bodies.ts';
+import { type CallerDocument, callerAnswer } from '../../schema/status-answer.ts';
+import { describeTerms } from '../command/describe-terms.ts';
+import type { ListedOrder } from '../order-text.ts';
+import { faultLine, type RestClient, type RestRequest, understood } from '../rest-client.ts';
+import { query, segment } from '../rest-flags.ts';
+import { atStakeData, atStakeLines, readAtStake, type Traded } from './at-stake.ts';
+import { keyOf, previewMs } from './preview-book.ts';
+import { readOrder } from './read-orders.ts';
+import { orderLine, present, shortOrder } from './short-order.ts';
+import { readOnly, readRest, type Session, tool } from './tool.ts';
+import { type ToolAnswer, ToolError } from './tool-answer.ts';
+
+/** A request that was checked, before its preview has an id. */
+interface Draft extends Traded {
+  readonly kind: 'place' | 'replace' | 'cancel';
+  readonly terms: Readonly<Record<string, unknown>>;
+  readonly request: Omit<RestRequest, 'waitMs'>;
+  readonly measure?: Measure;
+  /** Of a replace or a cancel: as it is now. */
+  readonly order?: ListedOrder;
+}
+
+const nothingSent = 'Sends nothing. Answers with a previewId for commit, good for one command and two minutes.';
+const annotations = { ...readOnly, idempotentHint: false };
+const scopes = ['orders:write'] as const;
+
+export const previewPlace = tool({
+  name: 'preview_place',
+  title: 'Preview an equity or option order',
+  description: `Checks an equity or option order, and shows the exact request, the limits, the open orders and the exposure. ${nothingSent}`,
+  scopes,
+  annotations,
+  input: placeAccountBody.describe('An equity or option order. Quantities and prices are decimal strings'),
+  run: async (session, body) => {
+    const place = { kind: 'place', stream: 'account', ...checked(parsePlaceAccount(body)) } as const;
+    return preview(session, session.client(), draftOf(place, '/v1/orders', body));
+  },
+});
+
+export const previewPlacePrediction = tool({
+  name: 'preview_place_prediction',
+  title: 'Preview an order on a prediction market',
+  description: `Checks an order on a prediction market, and shows the exact request, the limits, the open orders and the exposure. ${nothingSent}`,
+  scopes,
+  annotations,
+  input: placePredictionBody.describe(
+    'An order on a prediction market. Quantities and prices are decimal strings; a price lies between 0 and 1',
+  ),
+  run: async (session, body) => {
+    const place = { kind: 'place', stream: 'prediction', ...checked(parsePlacePrediction(body)) } as const;
+    return preview(session, session.client(), draftOf(place, '/v1/predictions/orders', body));
+  },
+});
+
+function draftOf(place: Parameters<typeof measurePlace>[0], path: string, body: unknown) {
+  const { kind, stream, accountId, terms } = place;
+  const request = { method: 'POST', path, body } as const;
+  return { kind, stream, accountId, symbol: terms.symbol, terms: { ...terms }, request, measure: measurePlace(place) };
+}
+
+const orderId = z.string().regex(idKinds.orderId, 'must be 1 to 128 visible ASCII characters');
+
+export const previewReplace = tool({
+  name: 'preview_replace',
+  title: 'Preview new terms of a prediction order',
+  description: `Checks new terms of a working prediction order, and shows the order as it is now. Terms that are left out stay. The commit is refused if the order has changed since the preview. ${nothingSent}`,
+  scopes,
+  annotations,
+  input: z.strictObject({
+    orderId,
+    terms: replaceBody.describe(
+      'accountId, and the new terms as decimal strings; quantity is the new total, filled part included',
+    ),
+  }),
+  run: async (session, { orderId: id, terms: body }) => {
+    const { accountId, terms } = checked(parseReplace(body));
+    const client = session.client();
+    const order = await ownOrder(client, 'prediction', id, accountId);
+    // No reader has seen the order at a later revision: a replace of that one would be another decision.
+    const request = {
+      method: 'PATCH',
+      path: `/v1/predictions/orders/${segment(id)}`,
+      body,
+      headers: { 'if-match': `"${order.revision}"` },
+    } as const;
+    const measure = measureReplace(
+      { kind: 'replace', stream: 'prediction', accountId, orderId: id, terms },
+      order.order as Order,
+    );
+    const { symbol } = order.order.instrument;
+    return preview(session, client, {
+      kind: 'replace',
+      stream: 'prediction',
+      accountId,
+      symbol,
+      terms: { ...terms },
+      request,
+      measure,
+      order,
+    });
+  },
+});
+
+export const previewCancel = tool({
+  name: 'preview_cancel',
+  title: 'Preview the cancel of an order',
+  description: `Shows the order that would be cancelled, as it is now. The commit cancels it also if it was filled in part since the preview. ${nothingSent}`,
+  scopes,
+  annotations,
+  input: z.strictObject({
+    stream: z.enum(['account', 'prediction']).describe('account: equities and options. prediction: prediction markets'),
+    orderId,
+    accountId: accountIdText,
+  }),
+  run: async (session, { stream, orderId: id, accountId }) => {
+    const client = session.client();
+    const order = await ownOrder(client, stream, id, accountId);
+    const path = `/v1/${stream === 'account' ? '' : 'predictions/'}orders/${segment(id)}${query({ accountId })}`;
+    const { symbol } = order.order.instrument;
+    return preview(session, client, {
+      kind: 'cancel',
+      stream,
+      accountId,
+      symbol,
+      terms: {},
+      request: { method: 'DELETE', path },
+      order,
+    });
+  },
+});
+
+function checked<T extends object>(body: BodyResult<T>): T {
+  if (body.ok) return body;
+  throw new ToolError('INVALID_ORDER', body.faults.map(faultLine).join('; '));
+}
+
+async function ownOrder(client: RestClient, stream: Stream, id: string, accountId: string): Promise<ListedOrder> {
+  const order = await readOrder(client, stream, id);
+  if (order.accountId === accountId) return order;
+  throw new ToolError('ORDER_NOT_FOUND', `order ${id} is not of account ${accountId}`);
+}
+
+/** Who asks, by the token as it is now. */
+export async function readCaller(client: RestClient): Promise<CallerDocument> {
+  return understood('the caller', callerAnswer, await readRest(client, '/v1/me'));
+}
+
+async function preview(session: Session, client: RestClient, draft: Draft): Promise<ToolAnswer> {
+  const caller = await readCaller(client);
+  if (caller.commands === 'off') throw new ToolError('COMMANDS_OFF', 'commands are off in the service (TIDEMARK_COMMANDS)');
+  const { previews } = session;
+  const atStake = await readAtStake(client, caller, draft);
+  const previewId = previews.nextId();
+  const headers = { ...draft.request.headers, 'idempotency-key': keyOf(previewId) };
+  const request = { ...draft.request, headers };
+  const { expiresAtMs } = previews.add(previewId, caller.principal, request);
+  const { kind, accountId, measure, order, terms } = draft;
+  const value = measure?.notional;
+  const words = describeTerms(kind, terms);
+  const summary = `${kind === 'cancel' ? words : `${kind} ${words}`} on ${accountId}`;
+  return {
+    text: [
+      `Preview ${previewId}: ${summary}`,
+      `Request: ${request.method} ${request.path}${request.body === undefined ? '' : ` ${JSON.stringify(request.body)}`}`,
+      ...(order === undefined ? [] : [`Order now: ${orderLine(order)}`]),
+      ...(value === undefined ? [] : [value === null ? 'Value: not known without a quote' : `Value at most: ${value}`]),
+      ...atStakeLines(atStake, draft),
+      'Nothing was sent, and the service judges its limits again at the commit.',
+      `To send it once: commit with this previewId, before ${formatInstant(expiresAtMs)}.`,
+    ].join('\n'),
+    data: present({
+      previewId,
+      expiresAt: formatInstant(expiresAtMs),
+      expiresInSeconds: previewMs / 1000,
+      summary,
+      idempotencyKey: keyOf(previewId),
+      request,
+      principal: caller.principal,
+      quantity: measure?.quantity,
+      value,
+      order: order === undefined ? undefined : shortOrder(order),
+      ...atStakeData(atStake),
+    }),
+  };
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { commandStates } from '../../domain/command.ts';
+import { idKinds } from '../../http/request-fields.ts';
+import { accountIdText } from '../../schema/body-fields.ts';
+import { commandPage } from '../../schema/rest-answers.ts';
+import { understood } from '../rest-client.ts';
+import { query } from '../rest-flags.ts';
+import { commandLine, evidencePage, readHistory, shortCommand } from './command-report.ts';
+import { cursor, pageLimit } from './page-fields.ts';
+import { present } from './short-order.ts';
+import { readOnly, readRest, tool } from './tool.ts';
+
+export const listCommands = tool({
+  name: 'list_commands',
+  title: 'List commands',
+  description:
+    'Lists commands (requests to place, replace or cancel an order), the newest first, with the outcome of each. An outcome of unknown means that the service is finding out; it is not an error.',
+  scopes: ['orders:read', 'ops:read'],
+  annotations: readOnly,
+  input: z.strictObject({
+    accountId: accountIdText.optional(),
+    kind: z.enum(['place', 'replace', 'cancel']).optional(),
+    state: z.enum(commandStates).optional(),
+    unresolved: z.boolean().default(false).describe('Only commands whose outcome is not known, or that a person has to settle'),
+    find: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .describe('A command id, an order id, an idempotency key or a reference, each to the letter'),
+    limit: pageLimit,
+    cursor,
+  }),
+  run: async (session, { find, unresolved, limit, ...filter }) => {
+    const path = `/v1/commands${query({ ...filter, q: find, unresolved: unresolved ? 'true' : undefined, limit: String(limit) })}`;
+    const { items, next } = understood('commands', commandPage, await readRest(session.client(), path));
+    const lines = items.length === 0 ? ['No command matches.'] : items.map(commandLine);
+    return {
+      text: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])].join('\n'),
+      data: present({ commands: items.map(shortCommand), next }),
+    };
+  },
+});
+
+export const showCommand = tool({
+  name: 'show_command',
+  title: 'Show one command with its evidence',
+  description:
+    'One command: what was asked for, each attempt to send it, the evidence for its outcome, and the outcome that follows from the evidence alone. The newest 20 facts; earlierEvidence is the evidenceBefore of the next call.',
+  scopes: ['orders:read', 'ops:read'],
+  annotations: readOnly,
+  input: z.strictObject({
+    commandId: z.string().regex(idKinds.commandId, 'must be the id of a command'),
+    evidenceBefore: z.int().min(1).optional().describe('Only facts with a lower number'),
+  }),
+  run: async (session, { commandId, evidenceBefore }) => {
+    const history = await readHistory(session.client(), commandId);
+    const { recomputed, hints, nextProbe } = history;
+    const page = evidencePage(history, evidenceBefore);
+    const facts = page.evidence.map(
+      ({ number, at, kind, code, detail }) => `${number}  ${at}  ${kind} ${code}  ${JSON.stringify(detail)}`,
+    );
+    const probe = nextProbe === undefined ? [] : [`The platform is asked about it next at ${nextProbe.at}.`];
+    return {
+      text: [
+        commandLine(history),
+        ...facts,
+        `By the evidence alone: ${recomputed.state}, since ${recomputed.rule}`,
+        ...probe,
+      ].join('\n'),
+      data: present({ command: shortCommand(history), ...page, recomputed, hints, nextProbe }),
+    };
+  },
+});

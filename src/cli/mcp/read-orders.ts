@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { orderStatuses } from '../../domain/order.ts';
+import { idKinds } from '../../http/request-fields.ts';
+import { accountIdText, symbolText } from '../../schema/body-fields.ts';
+import { orderAnswer, orderPage, updatePage } from '../../schema/rest-answers.ts';
+import { clip } from '../format-text.ts';
+import { changeTexts, type ListedOrder, orderText } from '../order-text.ts';
+import { type RestClient, understood } from '../rest-client.ts';
+import { query, segment } from '../rest-flags.ts';
+import { cursor, pageLimit, stream } from './page-fields.ts';
+import { orderLine, present, shortOrder } from './short-order.ts';
+import { readOnly, readRest, tool } from './tool.ts';
+
+const orderId = z.string().regex(idKinds.orderId, 'must be 1 to 128 visible ASCII characters');
+
+export const listOrders = tool({
+  name: 'list_orders',
+  title: 'List orders',
+  description:
+    'Lists orders as the service has them, the newest change first. Open orders only, unless includeClosed is true or a status is given. Money and quantities are decimal strings.',
+  scopes: ['orders:read'],
+  annotations: readOnly,
+  input: z.strictObject({
+    accountId: accountIdText.optional(),
+    stream: stream.optional(),
+    symbol: symbolText(64).optional(),
+    status: z.enum(orderStatuses).optional(),
+    side: z.enum(['buy', 'sell']).optional().describe('A short sale is a sell'),
+    find: z.string().min(1).max(128).optional().describe('An order id, a command id or a reference; a part of it is enough'),
+    since: z.iso.datetime({ offset: true }).optional().describe('Only orders that changed at this time or later'),
+    includeClosed: z.boolean().default(false),
+    limit: pageLimit,
+    cursor,
+  }),
+  run: async (session, { find, includeClosed, status, limit, ...filter }) => {
+    const open = includeClosed || status !== undefined ? undefined : 'true';
+    const path = { ...filter, q: find, status, open, sort: '-updatedAt', limit: String(limit) };
+    const { items, next } = await readOrderPage(session.client(), path);
+    const lines = items.length === 0 ? ['No order matches.'] : items.map(orderLine);
+    return {
+      text: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])].join('\n'),
+      data: present({ orders: items.map(shortOrder), next }),
+    };
+  },
+});
+
+/** The service looks at a part of a filtered list for each page: an empty one may have a next one. */
+const mostPages = 5;
+
+export async function readOrderPage(client: RestClient, filter: Readonly<Record<string, string | undefined>>) {
+  let at = filter['cursor'];
+  for (let pages = 1; ; pages += 1) {
+    const page = understood('orders', orderPage, await readRest(client, `/v1/orders${query({ ...filter, cursor: at })}`));
+    if (page.items.length > 0 || page.next === undefined || pages >= mostPages) return page;
+    at = page.next;
+  }
+}
+
+export const showOrder = tool({
+  name: 'show_order',
+  title: 'Show one order',
+  description:
+    'One order in its newest state, and the changes that led to it, oldest first. Where there are more changes, next is the afterRevision of the next call.',
+  scopes: ['orders:read'],
+  annotations: readOnly,
+  input: z.strictObject({
+    stream: stream.describe('account: equities and options. prediction: prediction markets'),
+    orderId,
+    afterRevision: z.int().min(0).default(0).describe('Only changes after this revision'),
+    limit: pageLimit,
+  }),
+  run: async (session, { stream: of, orderId: id, afterRevision, limit }) => {
+    const client = session.client();
+    const found = await readOrder(client, of, id);
+    const after = afterRevision === 0 ? undefined : String(afterRevision);
+    const path = `/v1/orders/${of}/${segment(id)}/updates${query({ limit: String(limit), after })}`;
+    const { items, next } = understood('orders', updatePage, await readRest(client, path));
+    const history = items.map((update, at) => ({
+      revision: update.revision,
+      occurredAt: update.occurredAt,
+      cause: update.cause,
+      changes: changeTexts(update, items[at - 1]).map((change) => clip(change, 300)),
+    }));
+    const { extra, ...order } = found.order;
+    const lines = history.map(
+      ({ revision, occurredAt, cause, changes }) => `r${revision}  ${occurredAt}  ${cause}  ${changes.join(', ')}`,
+    );
+    const more = next === undefined ? [] : [`There are more changes: ask again with afterRevision ${next}`];
+    return {
+      text: [orderText(found, session.clock.nowMs()), ...lines, ...more].join('\n'),
+      data: present({
+        order: { ...present(order), ...(extra !== undefined && { unknownFields: Object.keys(extra).slice(0, 50) }) },
+        revision: found.revision,
+        sourceVersion: found.sourceVersion,
+        history,
+        next: next === undefined ? undefined : Number(next),
+      }),
+    };
+  },
+});
+
+export async function readOrder(client: RestClient, of: string, id: string): Promise<ListedOrder> {
+  return understood('an order', orderAnswer, await readRest(client, `/v1/orders/${of}/${segment(id)}`));
+}

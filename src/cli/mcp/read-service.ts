@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { accountList } from '../../schema/account-answers.ts';
+import { statusAnswer } from '../../schema/status-answer.ts';
+import { clip } from '../format-text.ts';
+import { type RestClient, understood } from '../rest-client.ts';
+import { pageLimit } from './page-fields.ts';
+import { present } from './short-order.ts';
+import { readOnly, readRest, tool } from './tool.ts';
+
+const mostText = 300;
+const mostHalts = 20;
+
+export const serviceStatus = tool({
+  name: 'service_status',
+  title: 'Show whether the data can be trusted',
+  description:
+    'The verdict on the service: whether its data can be trusted, and each doubt with its reason. Also halts in force, unresolved commands, and rows that wait.',
+  scopes: ['ops:read'],
+  annotations: readOnly,
+  input: z.strictObject({}),
+  run: async (session) => {
+    const status = understood('its state', statusAnswer, await readRest(session.client(), '/v1/status'));
+    const { trust, at, version, halts, commands, lag, latency, updatesPerSecond, silentLossesLastHour, quarantine } = status;
+    const doubts = trust.doubts.map((doubt) => ({ ...doubt, detail: clip(doubt.detail, mostText) }));
+    const verdict = trust.trusted ? 'The data can be trusted: there is no doubt.' : 'The data may not be as it is shown:';
+    return {
+      text: [verdict, ...doubts.map(({ name, detail }) => `${name}: ${detail}`)].join('\n'),
+      data: {
+        ...{
+          at,
+          version,
+          trusted: trust.trusted,
+          doubts,
+          commands,
+          lag,
+          latency,
+          updatesPerSecond,
+          silentLossesLastHour,
+          quarantine,
+        },
+        halts: halts.slice(0, mostHalts).map((halt) => ({ ...halt, reason: clip(halt.reason, mostText) })),
+        haltsInForce: halts.length,
+      },
+    };
+  },
+});
+
+export async function readAccounts(client: RestClient) {
+  return understood('accounts', accountList, await readRest(client, '/v1/accounts'));
+}
+
+export const listAccounts = tool({
+  name: 'list_accounts',
+  title: 'List accounts',
+  description:
+    'The accounts of this token that the service follows, one row for each account and stream, with their state. isSim: a simulated account, without real money.',
+  scopes: ['orders:read', 'ops:read'],
+  annotations: readOnly,
+  input: z.strictObject({
+    limit: pageLimit,
+    after: z.string().max(100).optional().describe('next of the page before'),
+  }),
+  run: async (session, { limit, after = '' }) => {
+    const all = (await readAccounts(session.client())).items.map((account) => ({
+      key: `${account.accountId}/${account.stream}`,
+      account,
+    }));
+    const rest = all.filter(({ key }) => key > after).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+    const shown = rest.slice(0, limit);
+    const next = rest.length > shown.length ? shown.at(-1)?.key : undefined;
+    const lines = shown.map(({ account: { accountId, stream, isSim, state, openOrders } }) =>
+      [accountId, stream, isSim ? 'simulated' : 'real money', state ?? 'state not known', `${openOrders} open`].join('  '),
+    );
+    return {
+      text: [
+        ...(lines.length === 0 ? ['No account is followed.'] : lines),
+        ...(next === undefined ? [] : [`There are more: ask again with after ${next}`]),
+      ].join('\n'),
+      data: present({
+        accounts: shown.map(({ account: { accountId, stream, isSim, openOrders, state, since, lastError } }) =>
+          present({
+            accountId,
+            stream,
+            isSim,
+            openOrders,
+            state,
+            since,
+            lastError: lastError === undefined ? undefined : clip(lastError, mostText),
+          }),
+        ),
+        next,
+      }),
+    };
+  },
+});

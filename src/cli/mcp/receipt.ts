@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { formatInstant } from '../../domain/instant.ts';
+import { commandPage } from '../../schema/rest-answers.ts';
+import type { RestCommand } from '../command/describe-terms.ts';
+import { type RestClient, understood } from '../rest-client.ts';
+import { query } from '../rest-flags.ts';
+import {
+  commandLine,
+  evidencePage,
+  evidenceShape,
+  type History,
+  readHistory,
+  shortCommand,
+  shortCommandShape,
+} from './command-report.ts';
+import { keyOf, type Preview } from './preview-book.ts';
+import { present } from './short-order.ts';
+import { readRest } from './tool.ts';
+import type { ToolAnswer } from './tool-answer.ts';
+
+/** What became of a commit. `unknown` is an answer, not a failure: an assistant that takes it for one would send the order again. */
+export const receiptShape = z.object({
+  outcome: z
+    .enum(['unknown', 'accepted', 'applied', 'rejected', 'refused', 'not_sent', 'moot', 'conflict', 'not_committed'])
+    .describe(
+      'unknown: the service is finding out. accepted: the platform has it, and the venue has not decided. applied: it took effect. rejected: the venue refused it. refused: the platform refused it. not_sent: it was never sent. moot: the order ended otherwise. conflict: a person has to settle it. not_committed: the preview waits for its commit',
+    ),
+  final: z.boolean().describe('The outcome will not change by itself'),
+  underWay: z.string().optional().describe('What is being done about an outcome that is not final'),
+  askAgain: z
+    .object({ tool: z.literal('receipt'), id: z.string(), afterSeconds: z.int() })
+    .optional()
+    .describe('When and how to ask again. Do not make a new preview of the same order meanwhile'),
+  previewId: z.string().optional(),
+  idempotencyKey: z.string().optional(),
+  expiresAt: z.string().optional(),
+  command: shortCommandShape.optional(),
+  ...z.object(evidenceShape).partial().shape,
+});
+type Receipt = z.infer<typeof receiptShape>;
+
+const neverAgain = 'Nothing is sent a second time. Do not make a new preview of the same order: it could then be there twice.';
+
+/** Of a command that the journal has. */
+export function commandReceipt(command: RestCommand & Pick<History, 'nextProbe'>, nowMs: number, previewId?: string): ToolAnswer {
+  const { outcome, commandId, presumedAbsent, nextProbe } = command;
+  const underWay =
+    outcome === 'unknown'
+      ? searching(presumedAbsent)
+      : outcome === 'accepted'
+        ? deciding
+        : outcome === 'conflict'
+          ? settling
+          : undefined;
+  const askAgain =
+    underWay === undefined
+      ? undefined
+      : { tool: 'receipt' as const, id: commandId, afterSeconds: secondsUntil(nextProbe?.at, nowMs) };
+  const data: Receipt = present({
+    outcome,
+    final: underWay === undefined,
+    underWay,
+    askAgain,
+    previewId,
+    idempotencyKey: command.idempotencyKey,
+    command: shortCommand(command),
+    ...evidencePage(command),
+  });
+  return { text: [commandLine(command), ...again(data)].join('\n'), data };
+}
+
+const deciding = 'The platform has the order, and its venue has not decided yet. The stream tells the service when it has.';
+const settling = 'The facts contradict each other: a person has to settle the command (tidemark command settle).';
+
+function searching(presumedAbsent: boolean): string {
+  const search = `The service looks for the order in the stream and asks the platform. ${neverAgain}`;
+  return presumedAbsent
+    ? `${search} Many complete reads did not show it, so a person has to decide (tidemark command settle).`
+    : search;
+}
+
+/** The platform is asked at first each second, then less and less often. */
+function secondsUntil(at: string | undefined, nowMs: number): number {
+  if (at === undefined) return 5;
+  return Math.min(60, Math.max(2, Math.ceil((Date.parse(at) - nowMs) / 1000) + 1));
+}
+
+/** Of a commit that was not answered, and whose command the journal does not have, or could not be asked for. */
+export function unansweredReceipt(
+  previewId: string,
+  { expiresAtMs, isOpen }: { readonly expiresAtMs: number; readonly isOpen: boolean },
+): ToolAnswer {
+  const next = isOpen
+    ? `Until ${formatInstant(expiresAtMs)} you may call commit again with this previewId: it has the same key, so nothing is sent twice.`
+    : 'Its time is over, so nothing more is sent for it. If the journal still has no command after a minute, the request most likely never arrived: a person has to decide.';
+  const underWay = `The service gave no answer, so it is not known whether the request arrived. ${next} Do not make a new preview of the same order meanwhile.`;
+  const data: Receipt = {
+    outcome: 'unknown',
+    final: false,
+    underWay,
+    askAgain: { tool: 'receipt', id: previewId, afterSeconds: 5 },
+    previewId,
+    idempotencyKey: keyOf(previewId),
+  };
+  return { text: [`unknown  preview ${previewId}  key ${keyOf(previewId)}`, ...again(data)].join('\n'), data };
+}
+
+/** Of a preview that was not committed. */
+export function waitingReceipt({ id, expiresAtMs }: Preview): ToolAnswer {
+  const expiresAt = formatInstant(expiresAtMs);
+  const data: Receipt = { outcome: 'not_committed', final: false, previewId: id, idempotencyKey: keyOf(id), expiresAt };
+  return { text: `not_committed  preview ${id}: nothing was sent. It ends at ${expiresAt}.`, data };
+}
+
+function again({ underWay, askAgain }: Receipt): string[] {
+  if (underWay === undefined || askAgain === undefined) return [];
+  return [underWay, `Ask again in ${askAgain.afterSeconds} s: receipt with id ${askAgain.id}.`];
+}
+
+/** The command that was sent for a preview of this principal, by its key: also one that an earlier process sent. */
+export async function findByPreview(client: RestClient, previewId: string, principal: string): Promise<History | undefined> {
+  const path = `/v1/commands${query({ idempotencyKey: keyOf(previewId), limit: '10' })}`;
+  const { items } = understood('commands', commandPage, await readRest(client, path));
+  // Keys belong to principals: another one may have the same.
+  const own = items.find((command) => command.principal === principal);
+  return own === undefined ? undefined : readHistory(client, own.commandId);
+}

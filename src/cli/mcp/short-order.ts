@@ -1,0 +1,53 @@
+import { clip } from '../format-text.ts';
+import { instrumentText, type ListedOrder } from '../order-text.ts';
+
+/** Texts from outside have no bound of their own. */
+const mostText = 300;
+
+/** The fields of an order that a list needs. An order may have 256 KiB, mostly in fields that only the platform knows. */
+export function shortOrder({ stream, orderId, accountId, revision, order }: ListedOrder) {
+  const { instrument, side, orderType, timeInForce, status, quantity, price, stopPrice, working, cumQty, leavesQty, avgPrice } =
+    order;
+  return present({
+    stream,
+    orderId,
+    accountId,
+    revision,
+    symbol: instrument.symbol,
+    outcome: instrument.outcome,
+    legs: instrument.legs?.length,
+    side,
+    orderType,
+    timeInForce,
+    status,
+    quantity,
+    price,
+    stopPrice,
+    workingQuantity: working.quantity,
+    workingPrice: working.price,
+    cumQty,
+    leavesQty,
+    avgPrice,
+    pendingAction: order.pendingAction,
+    certainty: order.certainty,
+    origin: order.origin,
+    commandId: order.commandId,
+    callerRef: order.callerRef === undefined ? undefined : clip(order.callerRef, mostText),
+    rejectText: order.rejectText === undefined ? undefined : clip(order.rejectText, mostText),
+    updatedAt: order.updatedAt,
+  });
+}
+
+/** "account:o-1  SIM-1001  buy 5 of 10 AAPL limit at 187.5: partially_filled". */
+export function orderLine({ stream, orderId, accountId, order }: ListedOrder): string {
+  const price = order.working.price ?? order.price;
+  const terms = `${order.side} ${order.working.quantity} ${instrumentText(order)} ${order.orderType}${price === undefined ? '' : ` at ${price}`}`;
+  return `${stream}:${orderId}  ${accountId}  ${terms}, ${order.cumQty} filled: ${order.status}`;
+}
+
+/** The same without the fields that are undefined. */
+export function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,19 @@
+/** What a tool did. */
+export interface ToolAnswer {
+  /** Short, and complete enough for a client that shows its model nothing else. */
+  readonly text: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The tool did not do its work, and nothing was sent because of it. */
+export class ToolError extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
+
+  constructor(code: string, message: string, retryable = false) {
+    super(message);
+    this.name = 'ToolError';
+    this.code = code;
+    this.retryable = retryable;
+  }
+}

@@ -1,0 +1,139 @@
+import type { McpServer, ToolAnnotations } from '@modelcontextprotocol/server';
+import type { z } from 'zod';
+import type { Scope } from '../../http/auth/principal.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { ProgramError } from '../../runtime/program-error.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { CallerDocument } from '../../schema/status-answer.ts';
+import { clip, printable } from '../format-text.ts';
+import { faultLine, faultsOf, isProblem, type RestAnswer, type RestClient } from '../rest-client.ts';
+import { plainSchema } from './plain-schema.ts';
+import type { PreviewBook } from './preview-book.ts';
+import { type ToolAnswer, ToolError } from './tool-answer.ts';
+
+/** What all tools of one process share. */
+export interface Session {
+  /** A client with the token as it is now: a file of tokens may have got a new one since the process was started. */
+  readonly client: () => RestClient;
+  readonly previews: PreviewBook;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface ToolParts {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** It is offered to a token that has one of them. */
+  readonly scopes: readonly [Scope, ...Scope[]];
+  readonly annotations: ToolAnnotations;
+  readonly output?: z.ZodType;
+}
+
+export interface Tool extends ToolParts {
+  readonly input: z.ZodType;
+  readonly run: (session: Session, input: unknown) => Promise<ToolAnswer>;
+}
+
+/** Types the input of a tool by its shape: a list of tools holds those of every shape. */
+export function tool<Shape extends z.ZodType>(
+  parts: ToolParts & {
+    readonly input: Shape;
+    readonly run: (session: Session, input: z.infer<Shape>) => Promise<ToolAnswer>;
+  },
+): Tool {
+  // Safe: the server gives `run` only what the shape has parsed.
+  return parts as unknown as Tool;
+}
+
+/** Of a tool that changes nothing, neither here nor on the platform. */
+export const readOnly: ToolAnnotations = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+};
+
+/** The body of a read. A problem becomes a `ToolError` with its own code and words. */
+export async function readRest(client: RestClient, path: string): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await client.exchange({ method: 'GET', path });
+  if (isProblem(answer)) throw problemOf(answer);
+  return answer.body;
+}
+
+export function problemOf({ body }: RestAnswer): ToolError {
+  const faults = faultsOf(body).map(faultLine);
+  const detail =
+    faults.length === 0 ? String(body['detail'] ?? body['title'] ?? 'refused') : `the request has faults: ${faults.join('; ')}`;
+  return new ToolError(String(body['code']), detail, body['retryable'] === true);
+}
+
+/** More calls than that at once are refused: each of them holds a connection and an answer. */
+const mostAtOnce = 32;
+
+/** No answer is larger. Pages are small enough for it; one order or command with very long texts may not be. */
+const mostCharacters = 100_000;
+
+/** Registers the tools that the caller's rights allow. */
+export function addTools(server: McpServer, session: Session, offered: readonly Tool[]): void {
+  let underWay = 0;
+  for (const { name, title, description, annotations, input, output, run } of offered) {
+    const config = {
+      title,
+      description,
+      annotations,
+      inputSchema: plainSchema(input),
+      ...(output !== undefined && { outputSchema: plainSchema(output) }),
+    };
+    server.registerTool(name, config, async (given) => {
+      if (underWay >= mostAtOnce)
+        return failed(new ToolError('TOO_MANY_CALLS', `${mostAtOnce} calls are under way; wait for one of them`, true));
+      underWay += 1;
+      try {
+        return succeeded(await run(session, given));
+      } catch (error) {
+        return failed(error);
+      } finally {
+        underWay -= 1;
+      }
+    });
+  }
+}
+
+/** Rights that are needed, and those that the caller has. */
+export function isAllowed({ scopes }: Pick<ToolParts, 'scopes'>, caller: Pick<CallerDocument, 'scopes'>): boolean {
+  return scopes.some((scope) => caller.scopes.includes(scope));
+}
+
+function succeeded({ text, data }: ToolAnswer) {
+  if (JSON.stringify(data).length > mostCharacters)
+    throw new ToolError(
+      'TOO_LARGE',
+      'the answer is too large for an assistant: read it with `tidemark orders show` or `tidemark command show`',
+    );
+  return { content: [{ type: 'text' as const, text: safeText(text) }], structuredContent: { ...data } };
+}
+
+function failed(error: unknown) {
+  const [code, retryable] =
+    error instanceof ToolError
+      ? [error.code, error.retryable]
+      : error instanceof ProgramError
+        ? [error.code, error.code === 'NO_ANSWER']
+        : ['INTERNAL', false];
+  const message = error instanceof Error ? error.message : String(error);
+  const again = retryable ? '\nThe same call may succeed later.' : '';
+  return {
+    content: [{ type: 'text' as const, text: safeText(`${message} (${code})${again}`) }],
+    structuredContent: { code, message, retryable },
+    isError: true,
+  };
+}
+
+/** Texts of orders come from outside; lines are ours alone. */
+function safeText(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => clip(printable(line), 2_000))
+    .join('\n');
+}

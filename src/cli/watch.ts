@@ -1,0 +1,29 @@
+import { sentenceOf } from '../runtime/program-error.ts';
+import type { CliIo } from './io.ts';
+
+const watchEveryMs = 2000;
+/** Moves to the first line of a terminal and clears it. */
+const clearScreen = '\u001b[H\u001b[2J';
+
+interface Shown {
+  readonly text: string;
+  readonly isWell: boolean;
+}
+
+/** Shows it every two seconds until a signal, and returns the last verdict. An error of `read` is shown in its place, and it is asked again. */
+export async function watch(io: CliIo, read: () => Promise<Shown>): Promise<boolean> {
+  const interrupted = new AbortController();
+  const unsubscribe = io.onSignal(() => interrupted.abort());
+  let last = false;
+  try {
+    while (!interrupted.signal.aborted) {
+      const shown = await read().catch((error: unknown) => ({ text: `${sentenceOf(error)}\n`, isWell: false }));
+      last = shown.isWell;
+      io.stdout.write(io.isTerminal ? `${clearScreen}${shown.text}` : `${shown.text}\n`);
+      await io.clock.sleep(watchEveryMs, interrupted.signal);
+    }
+  } finally {
+    unsubscribe();
+  }
+  return last;
+}
