@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { catchBug } from '../simulation/catch-bug.ts';
 import { plantedBugs } from '../simulation/planted-bugs.ts';
 
-/** Other seeds than those of `npm test`: a bug is to be caught by the kind of run, not by one lucky number. */
+/** Other seeds than those in planted-bugs-picked-seeds.deep.ts: a bug is to be caught by the kind of run, not by one lucky number. */
 const from = 50_001;
 const most = 500;
 

@@ -3,14 +3,15 @@ import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { newerBuild } from '../support/newer-build.ts';
 import { eventually } from '../support/poll.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
+import { serveTogether, untilShardsAt } from '../support/serve-together.ts';
 import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
 import type { TidemarkProcess } from '../support/tidemark-process.ts';
 
 const adding = { sql: 'alter table public.orders add column told_later text;', older: true };
 const breaking = { sql: 'alter table public.orders rename column state to whole_state;', older: false };
 
-async function standingBy(service: RunningService): Promise<RunningService> {
-  await service.awaitLog('standing by', ({ msg }) => /standing by/.test(msg));
+async function joined(service: RunningService): Promise<RunningService> {
+  await service.awaitLog('the lane', ({ msg }) => msg === 'the lane is ours');
   return service;
 }
 
@@ -33,37 +34,41 @@ async function schemaOf(service: RunningService): Promise<{ code: number; ok: bo
   return { code, ok, detail };
 }
 
-it('a newer build migrates and takes over instance by instance under load, the older one is ready until it goes and can come back', async () => {
-  const { description } = await runningSandbox({ market: { rate: 200, openOrders: 100, knownOrders: 150 } });
+it('a newer build migrates and takes over process by process under load, the older one is ready until it goes and can come back', async () => {
+  const { description } = await runningSandbox({ accounts: 8, market: { rate: 200, openOrders: 100, knownOrders: 150 } });
   const world = await World.create({ platform: platformSettings(description) });
   const newer = await newerBuild('0.2.0', [adding]);
-  const older = await world.serve();
-  await older.waitLive();
-  const olderStandby = await standingBy(await world.serve());
+  const [older, olderBeside] = await serveTogether(world, [{}, {}]);
+  if (older === undefined || olderBeside === undefined) throw new Error('two were started');
 
-  // Too early: it waits, unready, and leaves the lane alone.
+  // Too early: it waits, unready, and takes no lane.
   const early = await world.serve({}, newer.entry);
   await early.awaitLog('the missing migration', ({ msg }) => msg === '1 migration is not applied: run `tidemark migrate`');
   await eventually(async () => expect(await schemaOf(early)).toMatchObject({ code: 503, ok: false }));
+  expect((await early.status()).lane).toMatchObject({ role: 'standby', takeovers: 0 });
 
   const migrated = await ended(await world.run(['migrate', '--json'], {}, newer.entry));
   expect([migrated.code, migrated.text]).toEqual([0, expect.stringContaining(JSON.stringify({ applied: newer.tags }))]);
   const beside = 'the database was migrated by a newer build, beside which this one may run';
-  for (const service of [older, olderStandby])
+  for (const service of [older, olderBeside])
     await eventually(async () => expect(await schemaOf(service)).toEqual({ code: 200, ok: true, detail: beside }));
   await further(older);
   await eventually(async () => expect(await schemaOf(early)).toMatchObject({ code: 200, ok: true }));
   expect((await ended(await world.run(['migrate']))).text, 'the job of the older build as well').toContain('nothing to do');
 
-  // The standby first, then the holder: there is always one that can take the lane.
-  expect(await olderStandby.stop()).toBe(0);
+  // One after the other: there is always one that can take the shards.
+  await joined(early);
+  const { lane } = (await early.status()).lane;
+  expect(await olderBeside.stop()).toBe(0);
+  await untilShardsAt(world, [0, lane]);
   expect(await older.stop()).toBe(0);
+  await untilShardsAt(world, [lane]);
   await early.waitLive();
-  expect(await early.status()).toMatchObject({ version: '0.2.0', lane: { role: 'holder', takeover: { cause: 'released' } } });
+  expect(await early.status()).toMatchObject({ version: '0.2.0', lane: { role: 'holder', takeover: { cause: 'first' } } });
   await further(early);
 
   // Back again: what the newer build wrote is no hindrance.
-  const back = await standingBy(await world.serve());
+  const back = await joined(await world.serve());
   await eventually(async () => expect(await schemaOf(back)).toEqual({ code: 200, ok: true, detail: beside }));
   expect(await early.stop()).toBe(0);
   await back.waitLive();
@@ -91,10 +96,11 @@ it('a migration that the older build cannot run beside waits until that is stopp
     expect(await schemaOf(older)).toEqual({ code: 200, ok: true, detail: 'the schema is this build’s' }),
   );
 
-  const standby = await standingBy(await world.serve());
+  const beside = await joined(await world.serve());
+  const { lane } = (await beside.status()).lane;
   expect(await older.stop()).toBe(0);
-  await standby.awaitLog('the lane', ({ msg }) => msg === 'the lane is ours');
-  expect(await standby.kill9()).toBeUndefined();
+  await untilShardsAt(world, [lane]);
+  expect(await beside.kill9()).toBeUndefined();
   // Its lease has to be old before it is taken for gone.
   await eventually(async () => expect((await ended(await world.run(['migrate'], {}, newer.entry))).code).toBe(0), {
     deadlineMs: 120_000,

@@ -1,6 +1,12 @@
 import { defineConfig } from 'vitest/config';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** `npm run test:deep`: what takes too long for every run: on simulated time, and once on real parts. Its files end in `.deep.ts`, so that `npm test` leaves them out. */
+process.env['TMPDIR'] = temporaryFolder();
+
+/**
+ * `npm run test:deep`: what takes too long for every commit. Thousands of seeds on simulated time; on real parts whole processes that are killed, frozen or cut off,
+ * bad input on whole streams, and the long ways through the console. Its files end in `.deep.ts`, so that `npm test` leaves them out.
+ */
 export default defineConfig({
   test: {
     name: 'deep',
@@ -8,8 +14,9 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup-postgres.ts', 'test/support/global-setup-kafka.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    // A bound against hanging, not a measure: nothing here fails because the machine is slow today.
+    // Bounds against hanging, not measures: nothing here fails because the machine is slow today.
     testTimeout: 1_200_000,
+    hookTimeout: 240_000,
     teardownTimeout: 30_000,
   },
 });

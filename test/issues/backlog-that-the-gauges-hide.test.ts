@@ -33,7 +33,7 @@ it('shows the backlog of the state topic while Kafka is away, and none once the 
   const broker = new MemoryBroker(clock, seededRandom(2));
   broker.down = true;
   const publisher = broker.statePublisher(new Host('holder', clock));
-  const writer = new StateWriter({ ...deps, clock, log, publisher, metrics: metrics.relay }, { ...stateWriterDefaults, lane: 0 });
+  const writer = new StateWriter({ ...deps, clock, log, publisher, metrics: metrics.relay }, { ...stateWriterDefaults });
   await writer.start();
   writer.begin(0n);
   writer.writeCommitted(log.commit([{ topic: 'updates', key: 'prediction:a' }]));
@@ -51,7 +51,7 @@ it('shows no backlog of the log topics once the lane is lost', async () => {
   publisher.fate = () => 'refused';
   const relay = new Relay(
     { ...deps, clock, log, publisher, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
-    { ...relayDefaults, lane: 0 },
+    relayDefaults,
   );
   await relay.start();
   relay.begin(0n);

@@ -57,7 +57,7 @@ describe('the same cancel-all again', () => {
         ['c', 'STORE_UNAVAILABLE'],
       ],
     });
-    await rig.desk.end();
+    rig.desk.endAll();
     rig.journal.hook = async (_operation, transact) => transact();
     rig.commit({ ...workingOrder, orderId: 'c', status: 'filled' });
     rig.commit({ ...workingOrder, orderId: 'later' });
@@ -106,6 +106,6 @@ it('a cancel-all of the service under one key is another one for each lane, whos
   const everything = { kind: 'service', accountIds: ['acct-1', 'acct-2'] } as const;
   expect(await all(rig, everything)).toMatchObject({ replayed: false });
   rig.commit({ ...workingOrder, orderId: 'b', accountId: 'acct-2' });
-  const otherLane = await CommandRig.leading({ lane: 1, accounts: ['acct-2'] }, rig);
+  const otherLane = await CommandRig.leading({ shards: [1], accounts: ['acct-2'] }, rig);
   expect(await all(otherLane, everything)).toMatchObject({ replayed: false, told: [['b', 'accepted']] });
 });

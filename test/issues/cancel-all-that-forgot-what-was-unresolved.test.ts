@@ -61,7 +61,7 @@ describe('a cancel-all beside an unresolved place', () => {
   it('stays in force over a takeover, and cancels once', async () => {
     const { rig, commandId } = await withUnresolvedPlace();
     await cancelAll(rig);
-    await rig.desk.end();
+    rig.desk.endAll();
     const next = await CommandRig.leading({}, rig);
     const order = next.land(commandId);
     await next.clock.advance(1_000);
@@ -74,7 +74,7 @@ describe('a cancel-all beside an unresolved place', () => {
   it('cancels also what landed while nobody held the lane, and while the journal was away', async () => {
     const { rig, commandId } = await withUnresolvedPlace();
     await cancelAll(rig);
-    await rig.desk.end();
+    rig.desk.endAll();
     const order = rig.landed(commandId);
     rig.commit(order, { commandId, handed: false });
     let away = true;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
-import { CommitWitness, Lease } from '../../src/runtime/lease.ts';
+import { Lease } from '../../src/runtime/lease.ts';
 import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { batch, storeRig } from '../support/store-rig.ts';
@@ -33,9 +33,9 @@ it('takes no position of the relay beyond the end of the log', async () => {
 it('keeps no mark of how far an account was read once what was read is lost', async () => {
   await using rig = await storeRig();
   await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
-  const witness = new CommitWitness();
-  witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 1n });
-  const registry = new PostgresAccountRegistry({ ...rig.deps, witness });
+  const lease = new Lease(clock, 3_000);
+  lease.witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 1n });
+  const registry = new PostgresAccountRegistry({ ...rig.deps, lease });
   const account = { stream: 'account', accountId: 'acct-1', isSim: false, sourceEpoch: 0, readUpTo: undefined } as const;
   await registry.save(account);
   await (await rig.rival()).query('update lane_batches set batch = 0');
@@ -51,7 +51,7 @@ it('begins a generation before the lane is given back by a process that drains',
   const tenant = { begin: async () => {}, end: async () => {} };
   const keeper = new LaneKeeper(
     { store: rig.lanes, tenant, lease, clock, log, metrics: createMetrics().ingest },
-    { lane: 0, holder: 'me', renewEveryMs: 60_000, expireAfterMs: 120_000, acquireEveryMs: 50 },
+    { holder: 'me', renewEveryMs: 60_000, expireAfterMs: 120_000, acquireEveryMs: 50 },
   );
   await keeper.start();
   await expect.poll(() => keeper.state).toBe('held');

@@ -28,7 +28,7 @@ it('ends at once when the state topic could not be written a moment ago', async 
   const { relay: metrics } = createMetrics();
   const writer = new StateWriter(
     { log, publisher: away, lease, clock, random: seededRandom(3), logger: silentLog, metrics },
-    { ...stateWriterDefaults, lane: 0, backoff: { firstMs: 60_000, maxMs: 60_000 } },
+    { ...stateWriterDefaults, backoff: { firstMs: 60_000, maxMs: 60_000 } },
   );
   await writer.start();
   writer.begin(0n);

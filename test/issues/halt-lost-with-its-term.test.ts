@@ -29,7 +29,7 @@ async function haltedWithoutJournal() {
 it('holds in the next term of the same process', async () => {
   const { rig, back } = await haltedWithoutJournal();
   expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
-  await rig.desk.end();
+  rig.desk.endAll();
   await rig.begin(2n);
   expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
   back();
@@ -44,7 +44,7 @@ it('reaches the journal, and so the new holder, from a process that stands by', 
   void rig.desk.submit(rig.submission(placeEquity));
   await rig.clock.advance(3_000);
   expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'unresolved' }]);
-  await rig.desk.end();
+  rig.desk.endAll();
   back();
   const next = await CommandRig.leading({ haltAt: { account: 100, service: 100 } }, rig);
   started.push(next);

@@ -123,8 +123,8 @@ describe('an automatic halt stops what is journaled as well', () => {
 });
 
 it('a halt that another lane was given reaches what is journaled here within five seconds', async () => {
-  const zero = await CommandRig.leading({ lane: 0 });
-  const one = await CommandRig.leading({ lane: 1, deadlineMs: 30_000 }, zero);
+  const zero = await CommandRig.leading({ shards: [0] });
+  const one = await CommandRig.leading({ shards: [1], deadlineMs: 30_000 }, zero);
   await one.desk.start();
   for (let attempt = 0; attempt < 200; attempt += 1) one.entry.scripts.push({ result: atCapacity });
   const placing = one.desk.submit(one.submission(placePrediction));

@@ -9,7 +9,7 @@ async function settledLongAgo(how: 'refused' | 'person'): Promise<{ rig: Command
   rig.entry.scripts.push({ result: how === 'refused' ? refused(400) : unknown });
   const { commandId } = await rig.send(placeEquity);
   if (how === 'person') await rig.during(rig.desk.operator.settle(commandId, 'rejected', word));
-  await rig.desk.end();
+  rig.desk.endAll();
   await rig.clock.advance(5 * hour);
   return { rig, commandId };
 }
@@ -62,7 +62,7 @@ describe('an order of a place that came to nothing long ago', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(1_000);
     expect(looks).toBe(1);
-    await next.desk.end();
+    next.desk.endAll();
     await next.clock.advance(5 * hour);
     expect(looks).toBe(1);
   });

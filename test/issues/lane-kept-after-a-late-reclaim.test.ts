@@ -29,7 +29,7 @@ it('gives the lane back, and may act no more, when a reclaim ends while its tena
       metrics,
       log: testLog.child({}, { level: 'silent' }),
     },
-    { lane: 0, holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 },
+    { holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 },
   );
   await keeper.start();
   await clock.advance(100);

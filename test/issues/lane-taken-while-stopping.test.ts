@@ -16,7 +16,7 @@ it('begins nothing when it gets the lane after it was told to stop, and gives it
   const lease = new Lease(clock, 3000);
   const log = testLog.child({}, { level: 'silent' });
   const deps = { store: database, lease, tenant, clock, metrics: createMetrics().ingest, log };
-  const keeper = new LaneKeeper(deps, { lane: 0, holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 });
+  const keeper = new LaneKeeper(deps, { holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 });
   await keeper.start();
   const drained = keeper.drain(new AbortController().signal);
   await clock.advance(100);

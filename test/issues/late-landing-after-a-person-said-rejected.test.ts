@@ -62,7 +62,7 @@ describe('an order that lands after its place came to nothing', () => {
     'is followed until the venue has decided, also by the next holder (%s)',
     async (how) => {
       const { rig, commandId } = await cameToNothing('rejected');
-      await rig.desk.end();
+      rig.desk.endAll();
       await rig.clock.advance(3_600_000);
       const next = await CommandRig.leading({}, rig);
       next.commit(rig.landed(commandId, { status: 'pending_new' }), { commandId, handed: how === 'handed over' });

@@ -15,7 +15,7 @@ const landed = (order: string) => ({ by: 'tidemark', reason: `order ${order} lan
 async function rigOf(slow: 'before' | 'after') {
   const clock = new VirtualClock();
   const journal = new MemoryJournal(new ScriptedOrders());
-  const term = { fence: { lane: 0, epoch: 1n }, over: new AbortController().signal };
+  const term = { fence: { shard: 0, epoch: 1n }, over: new AbortController().signal };
   await journal.takeOver(term.fence, 0, 0);
   const deps = { journal, clock, random: seededRandom(1), log: silentLog, metrics: createMetrics().commands };
   const halts = new Halts(deps);

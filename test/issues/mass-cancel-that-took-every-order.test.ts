@@ -85,7 +85,7 @@ it('cancels what lands later of the places that it selects, over a takeover, and
     [true, true],
     [false, false],
   ]);
-  await rig.desk.end();
+  rig.desk.endAll();
   const next = await CommandRig.leading({}, rig);
   next.land(desks.commandId, { quantity: '20', leavesQty: '20', working: { quantity: '20', price: '191.5' } });
   const landed = next.land(robots.commandId, { callerRef: 'grid-7' });

@@ -25,7 +25,7 @@ it('an order whose row the database can neither read nor write goes to quarantin
       onCommitUnseen: () => {},
       backoff: new Backoff(systemRandom, { firstMs: 5, maxMs: 50 }),
     },
-    { lane: 0, generation: 1, queueMaxCount: 4000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
+    { generation: 1, queueMaxCount: 4000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
   );
   ingest.begin({ epoch: rig.epoch, batch: 0n, generation: 1 });
   await rig.pool.query(`create function damaged() returns trigger language plpgsql as $$ begin

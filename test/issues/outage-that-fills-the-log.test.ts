@@ -23,7 +23,7 @@ it('says once that the lane cannot be asked for, and once that it can', async ()
   const tenant = { begin: async () => undefined, end: async () => undefined };
   const keeper = new LaneKeeper(
     { store: database, lease: new Lease(clock, 3000), tenant, clock, metrics: metrics.ingest, log },
-    { lane: 0, holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 },
+    { holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 },
   );
   await keeper.start();
   await clock.advance(100);

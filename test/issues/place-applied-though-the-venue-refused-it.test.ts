@@ -124,7 +124,7 @@ describe('a place that waits for the venue alone', () => {
     ['refused', venueRefused, 'rejected'],
   ] as const)('is settled by who takes the lane, where the venue %s it meanwhile', async (_how, over, state) => {
     const { rig, commandId } = await pendingPlace();
-    await rig.desk.end();
+    rig.desk.endAll();
     rig.commit(rig.landed(commandId, over), { handed: false });
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(1_000);
@@ -134,7 +134,7 @@ describe('a place that waits for the venue alone', () => {
 
   it('is still followed by who takes the lane, and settled by what comes then', async () => {
     const { rig, commandId } = await pendingPlace();
-    await rig.desk.end();
+    rig.desk.endAll();
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(60_000);
     expect(next.probes.asked).toEqual([]);

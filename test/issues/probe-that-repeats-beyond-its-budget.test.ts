@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AccountReads } from '../../src/commands/account-reads.ts';
+import { ProbeBudget } from '../../src/commands/probe-budget.ts';
 import type { AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import type { HttpOutcome } from '../../src/platform/http.ts';
@@ -50,8 +51,9 @@ function rigOf(answer: (url: string) => HttpOutcome) {
       expectReply: () => () => {},
     }),
   };
-  const deps = { accounts, clock, metrics: createMetrics().commands, oldestSendMs: () => undefined };
-  const reads = new AccountReads(deps, { probes: rate, probeDeadlineMs: 30_000 });
+  const probes = new ProbeBudget(clock, rate);
+  const deps = { accounts, clock, metrics: createMetrics().commands, probes, oldestSendMs: () => undefined };
+  const reads = new AccountReads(deps, { probeDeadlineMs: 30_000 });
   reads.begin();
   return { clock, asked, reads };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { CommandDesk } from '../../src/commands/command-desk.ts';
 import { commandDefaults } from '../../src/commands/command-options.ts';
+import { ShardDesks } from '../../src/commands/shard-desks.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
@@ -17,13 +17,14 @@ const [reader, desk] = ['token-of-the-reader', 'token-of-the-desk'];
 const readersAtOnce = 40;
 
 /** A command side whose platform accepts everything, over the real journal. */
-function deskOver(journal: ConstructorParameters<typeof CommandDesk>[0]['journal'], lease: Lease): CommandDesk {
+function deskOver(journal: ConstructorParameters<typeof ShardDesks>[0]['journal'], lease: Lease): ShardDesks {
   const failed = async () => failedLook('there is no platform');
-  return new CommandDesk(
+  return new ShardDesks(
     {
       journal,
       lease,
       ...{ clock: systemClock, random: systemRandom, log: silentLog, metrics: createMetrics().commands },
+      shardOf: () => 0,
       quotes: { lastQuote: async () => undefined },
       entry: {
         send: async (_request, _attemptId, { mayWrite }) => {
@@ -39,7 +40,7 @@ function deskOver(journal: ConstructorParameters<typeof CommandDesk>[0]['journal
         }),
       },
     },
-    { ...commandDefaults, lane: 0, enabled: true, accounts: [] },
+    { ...commandDefaults, enabled: true, accounts: [] },
   );
 }
 
@@ -53,8 +54,8 @@ it('a cancel and its evidence pass while all of the room for reads is taken, and
   const lease = new Lease(systemClock, 1e9);
   lease.confirm(rig.epoch, systemClock.monotonicMs());
   const commands = deskOver(store.journal, lease);
-  await commands.begin({ epoch: rig.epoch });
-  stack.defer(() => commands.end());
+  await commands.begin({ shard: 0, epoch: rig.epoch });
+  stack.defer(() => commands.endAll());
   const scopes = ['orders:read', 'orders:write'];
   const rest = await startRest({
     ports: { commands, reads: store.reads, commandReads: store.commandReads },

@@ -26,7 +26,7 @@ describe('an unknown cancel beside one that was refused', () => {
     await theFirstIsRefused(rig);
     expect([rig.state(first), rig.state(second)]).toEqual(['rejected', 'unknown']);
     await rig.clock.advance(600_000);
-    await rig.desk.end();
+    rig.desk.endAll();
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(600_000);
     expect(rig.state(second)).toBe('unknown');
@@ -42,7 +42,7 @@ describe('an unknown cancel beside one that was refused', () => {
     const { second } = await twoCancels(rig);
     await theFirstIsRefused(rig);
     await rig.clock.advance(600_000);
-    await rig.desk.end();
+    rig.desk.endAll();
     let failures = 5;
     rig.journal.hook = async (operation, transact) => {
       if (operation === 'rivalCancels' && failures-- > 0) throw new Error('the database cannot be reached');

@@ -14,7 +14,12 @@ async function rigWithOrders(count = 2): Promise<CommandRig> {
 
 it('silence cancels the open orders of the account once, and what comes later is left alone', async () => {
   const rig = await rigWithOrders();
-  expect(await arm(rig, 30_000)).toEqual({ kind: 'done', accountIds: ['acct-1'], firesAtMs: rig.clock.nowMs() + 30_000 });
+  expect(await arm(rig, 30_000)).toEqual({
+    kind: 'done',
+    accountIds: ['acct-1'],
+    declined: [],
+    firesAtMs: rig.clock.nowMs() + 30_000,
+  });
   await rig.clock.advance(29_000);
   expect(cancelled(rig)).toEqual([]);
   await rig.clock.advance(5_000);
@@ -37,7 +42,7 @@ it('a call in time renews the timer, and 0 disarms it', async () => {
     await arm(rig, 30_000);
     await rig.clock.advance(20_000);
   }
-  expect(await arm(rig, 0)).toEqual({ kind: 'done', accountIds: ['acct-1'] });
+  expect(await arm(rig, 0)).toEqual({ kind: 'done', accountIds: ['acct-1'], declined: [] });
   await rig.clock.advance(600_000);
   expect(cancelled(rig)).toEqual([]);
   const arming = rig.journal.audits.filter(({ action }) => action.startsWith('cancel_after'));
@@ -48,11 +53,11 @@ it('the process that takes the lane over fires what is left of the time later, a
   const first = await rigWithOrders();
   await arm(first, 30_000);
   await first.clock.advance(10_000);
-  await first.desk.end();
+  first.desk.endAll();
   const second = await CommandRig.leading({}, first);
   await second.clock.advance(15_000);
   expect(cancelled(second)).toEqual([]);
-  await second.desk.end();
+  second.desk.endAll();
   await second.clock.advance(60_000);
   expect([...cancelled(first), ...cancelled(second)]).toEqual([]);
   const third = await CommandRig.leading({}, second);
@@ -90,7 +95,7 @@ it('a switch that fired, and was not ended before its process died, is the same 
   };
   await first.clock.advance(11_000);
   expect(cancelled(first).sort()).toEqual(['order-1', 'order-2']);
-  await first.desk.end();
+  first.desk.endAll();
   first.journal.endCancelTimer = endCancelTimer;
   first.commit({ ...workingOrder, orderId: 'order-3' });
   const second = await CommandRig.leading({}, first);
@@ -102,7 +107,7 @@ it('a switch that fired, and was not ended before its process died, is the same 
 it('no timer is armed that could not cancel', async () => {
   const rig = await CommandRig.leading({ accounts: ['acct-2'] });
   expect(await arm(rig, 10_000)).toMatchObject({ kind: 'declined', code: 'ACCOUNT_NOT_TRADED' });
-  await rig.desk.end();
+  rig.desk.endAll();
   expect(await arm(rig, 10_000)).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
   expect(rig.journal.cancelTimers.size).toBe(0);
 });

@@ -7,7 +7,7 @@ it('a timer that is disarmed while a takeover reads the timers stays disarmed', 
   first.commit({ ...workingOrder, orderId: 'order-1' });
   const asked = { principal: 'desk', accountIds: ['acct-1'], requestId: 'request-1' };
   await first.during(first.desk.cancelAfter({ ...asked, afterMs: 30_000 }));
-  await first.desk.end();
+  first.desk.endAll();
   const { journal } = first;
   const { armedCancelTimers } = journal;
   const answer = Promise.withResolvers<void>();

@@ -31,7 +31,7 @@ it('is not written to while its count of partitions is not the planned one', asy
 
 it('is not written to by a transaction either', async () => {
   const topics = await freshTopics(brokers, withTwo);
-  const options = { kafka: kafkaOptions(brokers), topic: topics.state, transactionalId: topics.state };
+  const options = { kafka: kafkaOptions(brokers), topic: topics.state, transactionalId: () => topics.state };
   const publisher = new TransactionalPublisher(
     { ...kafkaDeps, metrics: createMetrics().relay },
     { ...transactionalPublisherDefaults, ...options, planned: plannedPartitions(topics) },

@@ -9,8 +9,8 @@ afterEach(async () => {
 
 /** Two processes, each the holder of its lane. */
 async function twoLanes() {
-  const zero = await CommandRig.leading({ lane: 0 });
-  const one = await CommandRig.leading({ lane: 1 }, zero);
+  const zero = await CommandRig.leading({ shards: [0] });
+  const one = await CommandRig.leading({ shards: [1] }, zero);
   for (const rig of [zero, one]) {
     await rig.desk.start();
     started.push(rig);
@@ -81,7 +81,7 @@ it('who settles a command at the holder of another lane is told whom to ask', as
   const { commandId } = await one.send(placeEquity);
   expect(await zero.during(zero.desk.operator.settle(commandId, 'moot', word))).toMatchObject({
     code: 'NOT_LEADER',
-    message: 'the command is of lane 1: ask its holder',
+    message: 'the command is of shard 1: ask its holder',
   });
   expect(await one.during(one.desk.operator.settle(commandId, 'moot', word))).toMatchObject({ kind: 'settled' });
 });

@@ -10,7 +10,7 @@ async function moreThanFit(): Promise<CommandRig> {
     rig.entry.scripts.push({ result: unknown });
     await rig.send({ ...placeEquity, accountId: `acct-${i}` } as unknown as typeof placeEquity);
   }
-  await rig.desk.end();
+  rig.desk.endAll();
   return CommandRig.leading({ maxWatched: 2, haltAt: { account: 100, service: 100 } }, rig);
 }
 

@@ -42,28 +42,31 @@ export class Callers {
 
   /** One deed of somebody. */
   act(): void {
-    const process = this.drawProcess();
-    if (process === undefined) return;
     const sweeps = this.world.commandPlan?.cancelAllShare ?? 0;
     const sweeping = sweeps > 0 && happens(this.random, sweeps);
     const dice = this.random.next();
-    if (sweeping) this.operators.sweep(process);
-    else if (dice < 0.2) this.again(process);
-    else if (dice < 0.3) this.operators.act(process);
-    else this.anew(process);
+    const account = oneOf(this.random, this.world.platform.accounts).id;
+    const process = this.drawProcess(account);
+    if (process === undefined) return;
+    if (sweeping) this.operators.sweep(process, account);
+    else if (dice < 0.2) this.again();
+    else if (dice < 0.3) this.operators.act(process, account);
+    else this.anew();
   }
 
-  private drawProcess(): Reached | undefined {
+  /** Mostly the one that holds the account: the others forward what they are asked. */
+  private drawProcess(accountId: string): Reached | undefined {
     const running = this.world.services.filter(({ host, exitCode }) => !host.crashed && exitCode === undefined);
-    const holder = running.find(({ keeper }) => keeper.state === 'held');
+    const holder = running.find(({ keeper, held }) => keeper.state === 'held' && held.follows(accountId));
     if (holder !== undefined && happens(this.random, 0.85)) return holder;
     return running.length === 0 ? undefined : oneOf(this.random, running);
   }
 
-  private anew(process: Reached): void {
+  private anew(): void {
     const { random } = this;
     const request = this.drawRequest();
-    if (request === undefined) return;
+    const process = request && this.drawProcess(request.accountId);
+    if (request === undefined || process === undefined) return;
     const supersedes = request.kind === 'place' ? this.drawAbsent(request.accountId) : undefined;
     const waitMs = oneOf(random, waits);
     const submission: Submission = {
@@ -82,9 +85,11 @@ export class Callers {
   }
 
   /** The same key again, as a caller does that was not answered, or was; now and then with another body. */
-  private again(process: Reached): void {
+  private again(): void {
     if (this.asked.length === 0) return;
     const asked = oneOf(this.random, this.asked.slice(-10));
+    const process = this.drawProcess(asked.submission.request.accountId);
+    if (process === undefined) return;
     if (happens(this.random, 0.2)) this.other(process, asked);
     else this.submit(process, asked, { ...asked.submission, requestId: this.random.uuid() });
   }

@@ -99,15 +99,14 @@ function isShown({ request, baseline }: Command): boolean {
   return (price !== undefined && price !== working.price) || (quantity !== undefined && quantity !== working.quantity);
 }
 
-/** Everything that is not over is in the hands of whoever holds the lane. */
-function forgotten({ services, journal }: SimulatedWorld): string[] {
-  const holder = services.find(({ keeper }) => keeper.state === 'held');
-  if (holder === undefined) return [];
-  const watched = holder.followed();
-  if (watched === undefined) return [];
-  return [...journal.commands.values()]
-    .filter(({ state, commandId }) => !isFinal(state) && !watched.has(commandId))
-    .map((command) => `${told(command)}, and ${holder.host.name} does not follow it`);
+/** Everything that is not over is in the hands of whoever holds its account. */
+function forgotten(world: SimulatedWorld): string[] {
+  return [...world.journal.commands.values()].flatMap((command) => {
+    if (isFinal(command.state)) return [];
+    const holder = world.holderOf(command.request.accountId);
+    if (holder === undefined || holder.follows(command.commandId)) return [];
+    return [`${told(command)}, and ${holder.host.name} does not follow it`];
+  });
 }
 
 /** Each event of a command tells something that the one before it did not: reads that show nothing are no news to anybody. */

@@ -1,3 +1,4 @@
+import { Verifier } from '../../docs/consumers/verify.ts';
 import { decodeHead } from '../../src/domain/head.ts';
 import type { Order } from '../../src/domain/order.ts';
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
@@ -22,23 +23,36 @@ export function disagreements(world: SimulatedWorld): string[] {
       .missing()
       .slice(0, most)
       .map((row) => `in the log, not on its topic: ${row}`),
+    ...unproven(world).slice(0, most),
     ...pending(world),
   ];
 }
 
-function notLive({ services, platform }: SimulatedWorld): string[] {
-  const holders = services.filter(
-    ({ keeper, exitCode, stopping }) => keeper.state === 'held' && exitCode === undefined && !stopping,
+function notLive({ services, platform, database }: SimulatedWorld): string[] {
+  const unheld = database.shards.rows.filter(
+    ({ shard, lane }) => services.filter(({ lease, held }) => lease.lane === lane && held.has(shard)).length !== 1,
   );
-  if (holders.length !== 1) return [`${holders.length} processes hold the lane`];
-  const status = holders[0]?.connectors.status() ?? [];
-  return platform.accounts.flatMap(({ id, predictions }) =>
-    status.flatMap(({ stream, accounts }) => {
-      const state = accounts.find(({ accountId }) => accountId === id)?.state;
-      const wanted = stream === 'prediction' && !predictions ? 'not_enrolled' : 'live';
-      return state === wanted ? [] : [`${stream}:${id} is ${state ?? 'not followed'}, not ${wanted}`];
+  const drained = database.shards.rows.filter(({ lane = -1 }) => database.lanes.get(lane)?.drained === true);
+  return [
+    ...unheld.map(
+      ({ shard, lane }) => `shard ${shard} has ${lane === undefined ? 'no lane' : `lane ${lane}`}, and no process works on it`,
+    ),
+    ...services
+      .filter(({ sick, held }) => sick && held.size > 0)
+      .map(({ host, held }) => `${host.name} still holds the shards ${held.shards}, and is unfit`),
+    ...drained.map(({ shard, lane }) => `shard ${shard} is still held by lane ${lane}, whose process is drained`),
+    ...platform.accounts.flatMap(({ id, predictions }) => {
+      const followers = services.filter(({ held }) => held.follows(id));
+      if (followers.length !== 1) return [`${id} is followed by ${followers.length} processes`];
+      return followers.flatMap(({ connectors }) =>
+        connectors.status().flatMap(({ stream, accounts }) => {
+          const state = accounts.find(({ accountId }) => accountId === id)?.state;
+          const wanted = stream === 'prediction' && !predictions ? 'not_enrolled' : 'live';
+          return state === wanted ? [] : [`${stream}:${id} is ${state ?? 'not followed'}, not ${wanted}`];
+        }),
+      );
     }),
-  );
+  ];
 }
 
 function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
@@ -124,10 +138,20 @@ function topicAgainstState(
   return wrong;
 }
 
-function pending({ database, settings }: SimulatedWorld): string[] {
-  const last = database.log.findLast(({ topic }) => topic === 'updates')?.seq ?? 0n;
-  return (['log', 'state'] as const).flatMap((cursor) => {
-    const at = database.positionOf(settings.ingest.lane, cursor);
-    return at < last ? [`the ${cursor} cursor is at ${at}, the last update at ${last}`] : [];
+/** By the verifier that consumers use. A generation begins with commits that the database lost: how the one before ended, only the records say. */
+function unproven({ broker }: SimulatedWorld): string[] {
+  const verifier = new Verifier();
+  for (const { payload } of broker.records.updates) verifier.update(payload);
+  const holes = broker.records.continuity.flatMap(({ payload }) => verifier.mark(payload));
+  return holes.filter((hole) => !hole.includes('begins, and no proof'));
+}
+
+function pending({ database }: SimulatedWorld): string[] {
+  return [...database.lanes.keys()].flatMap((lane) => {
+    const last = database.log.findLast((row) => row.lane === lane && row.topic === 'updates')?.seq ?? 0n;
+    return (['log', 'state'] as const).flatMap((cursor) => {
+      const at = database.positionOf(lane, cursor);
+      return at < last ? [`the ${cursor} cursor of lane ${lane} is at ${at}, its last update at ${last}`] : [];
+    });
   });
 }

@@ -29,6 +29,8 @@ export interface CommandWishes {
   readonly sweeping?: boolean;
   /** The database comes back without its last commits. No commands: what their oracles ask for is in a journal, which has lost nothing. */
   readonly losing?: boolean;
+  /** Shards change hands all the time: several processes end, each wish for a shard is an enemy's, and Kafka is slow. */
+  readonly moving?: boolean;
 }
 
 const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };

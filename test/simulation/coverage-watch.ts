@@ -138,8 +138,11 @@ export class CoverageWatch {
     if (orderId !== undefined) {
       this.singles.set(`${stream}:${orderId}`, (this.singles.get(`${stream}:${orderId}`) ?? 0) + 1);
       this.losses.answered(stream, accountId, beganMs, orderId);
-    } else if (next !== undefined) this.listsBegan.set(`${list} ${next}`, beganMs);
-    else if (text.includes('"orders"')) {
+    } else if (next !== undefined) {
+      // Two lists side by side may have the same cursor, and the page of the older one may come later (seeds 8897, 14883).
+      const page = `${list} ${next}`;
+      this.listsBegan.set(page, Math.max(beganMs, this.listsBegan.get(page) ?? beganMs));
+    } else if (text.includes('"orders"')) {
       // Two lists of one account may be read side by side: one that began earlier may end later (seed 10875).
       const account = this.account(`${stream}:${accountId}`);
       account.listBeganMs = Math.max(account.listBeganMs ?? beganMs, beganMs);

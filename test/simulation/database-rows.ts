@@ -1,8 +1,11 @@
 import type { Head } from '../../src/domain/head.ts';
 import { isTerminal } from '../../src/domain/order.ts';
+import { addSums, hashOfValue } from '../../src/ingest/tally.ts';
+import { batchOfMark } from '../../src/publish/newest-records.ts';
 import type { AccountRecord, OpenOrder } from '../../src/store/account-registry.ts';
 import type { LaneHold, Takeover } from '../../src/store/lane-store.ts';
-import type { BindingRow, HeadRow, QuarantineRow } from '../../src/store/order-store.ts';
+import type { BindingRow, HeadRow, QuarantineRow, Tally } from '../../src/store/order-store.ts';
+import type { MemberCard } from '../../src/store/shard-store.ts';
 import type { StoredLogRow } from '../../src/store/update-log.ts';
 
 /** How often each thing goes wrong, as a probability a call. */
@@ -50,6 +53,21 @@ export interface LaneRow {
   batch: bigint;
   renewedMs: number;
   generation: number;
+  heldSinceMs: number;
+  /** By an operator. */
+  drained: boolean;
+  card: MemberCard;
+}
+
+/** How a process shows itself before it has introduced itself. */
+export const unknownCard: MemberCard = { weight: 0, address: undefined, version: '', draining: false };
+
+export interface ShardRow {
+  readonly shard: number;
+  lane: number | undefined;
+  pinned: boolean;
+  epoch: bigint;
+  sinceMs: number;
 }
 
 export type StoredHead = HeadRow & { readonly touchedMs: number };
@@ -71,9 +89,27 @@ export function openOrdersOf(held: readonly HeldOrder[], { touchedBeforeMs, afte
     .map(({ order: { orderId, status, updatedAt }, sourceVersion }) => ({ orderId, status, sourceVersion, updatedAt }));
 }
 
+/** As `OrderStore.readUnproven`, from the rows of one lane. */
+export function unprovenOf(rows: readonly LogEntry[], generation: number): Tally | undefined {
+  const proofs = rows.flatMap(({ topic, payload }) =>
+    topic === 'continuity' && payload.includes('"proof":{') ? [(JSON.parse(payload) as { proof: WrittenProof }).proof] : [],
+  );
+  const last = proofs.at(-1);
+  if (last?.generation !== generation) return undefined;
+  const after = BigInt(last.upTo);
+  const left = rows.filter(({ topic, batch }) => topic === 'updates' && batch > after);
+  return { after, count: left.length, sum: left.reduce((sum, { payload }) => addSums(sum, hashOfValue(payload)), 0) };
+}
+
+interface WrittenProof {
+  readonly generation: number;
+  readonly upTo: string;
+}
+
 /** A copy of the database, as a standby has it that is behind. */
 export interface DatabaseCopy {
   readonly lanes: ReadonlyMap<number, LaneRow>;
+  readonly shards: readonly ShardRow[];
   readonly heads: Map<string, StoredHead>;
   readonly log: readonly LogEntry[];
   readonly quarantine: readonly QuarantineRow[];
@@ -83,10 +119,54 @@ export interface DatabaseCopy {
   readonly nextSeq: bigint;
 }
 
-/** What Kafka shows of one update. */
-export interface PublishedRow {
+/** As `LaneStore.pick`. */
+export function pickLane(
+  lanes: ReadonlyMap<number, LaneRow>,
+  shards: readonly ShardRow[],
+  holder: string,
+  isLive: (row: LaneRow) => boolean,
+): number {
+  const free = [...lanes].filter(([, row]) => row.holder === undefined || row.holder === holder || !isLive(row));
+  const hasShards = (lane: number) => Number(shards.some((seat) => seat.lane === lane));
+  free.sort(
+    ([a, one], [b, other]) =>
+      Number(other.holder === holder) - Number(one.holder === holder) || hasShards(b) - hasShards(a) || a - b,
+  );
+  return free[0]?.[0] ?? Math.max(-1, ...lanes.keys()) + 1;
+}
+
+/** As `count_lacking_updates`: true where Kafka has an update of this generation or a later one that comes from no commit of this database. */
+export function lacksPublished(
+  published: readonly PublishedRow[],
+  generation: number,
+  { heads, log }: { readonly heads: ReadonlyMap<string, StoredHead>; readonly log: readonly LogEntry[] },
+): boolean {
+  return published.some(({ key, payload }) => {
+    const update = JSON.parse(payload) as { readonly generation: number; readonly revision: number };
+    if (update.generation < generation) return false;
+    if ((heads.get(key)?.revision ?? 0) < update.revision) return true;
+    return log.some((row) => row.key === key && row.revision === update.revision && row.payload !== payload);
+  });
+}
+
+/** As `count_lacking_batches`: true where Kafka has a mark of this generation or a later one that came with a batch which the database lacks. */
+export function lacksMarked(marks: readonly PublishedRow[], generation: number, lanes: ReadonlyMap<number, LaneRow>): boolean {
+  return marks.some(({ payload }) => {
+    const marked = batchOfMark(payload);
+    if (marked === undefined || marked.generation < generation) return false;
+    return marked.generation > generation || (lanes.get(marked.lane)?.batch ?? 0n) < marked.batch;
+  });
+}
+
+/** What Kafka shows of one update or mark. */
+interface PublishedRow {
   readonly key: string;
   readonly payload: string;
+}
+
+export interface NewestRows {
+  readonly updates: readonly PublishedRow[];
+  readonly marks: readonly PublishedRow[];
 }
 
 export function holdOf({ epoch, batch, generation }: LaneRow): Required<LaneHold> {

@@ -1,6 +1,7 @@
 import type { Random } from '../../src/runtime/random.ts';
 import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { type DatabaseFaults, noDatabaseFaults } from './database-rows.ts';
+import { type EnemyPlan, noEnemy } from './enemy.ts';
 import { type BrokerFaults, noBrokerFaults } from './memory-broker.ts';
 import type { PlatformOptions } from './memory-platform.ts';
 import { noReadFaults, noStreamFaults, type ReadFaults, type StreamFaults } from './stream-faults.ts';
@@ -32,7 +33,8 @@ export type Incident = (typeof incidents)[number];
 
 /** What goes wrong in a run, drawn from its seed: usually a few kinds of faults together, sometimes none, now and then all. */
 export interface FaultPlan {
-  readonly instances: 1 | 2;
+  readonly instances: number;
+  readonly shards: number;
   /** Virtual time with faults. */
   readonly faultyMs: number;
   /** Mean time between two changes of orders, and between two incidents. */
@@ -45,6 +47,9 @@ export interface FaultPlan {
   readonly reads: ReadFaults;
   readonly database: DatabaseFaults;
   readonly broker: BrokerFaults;
+  readonly enemy: EnemyPlan;
+  /** Mean time between two acts of an operator on the fleet; undefined: there is none. */
+  readonly operatorEveryMs: number | undefined;
 }
 
 export function drawFaultPlan(random: Random): FaultPlan {
@@ -53,13 +58,14 @@ export function drawFaultPlan(random: Random): FaultPlan {
   const faultyMs = oneOf(random, [3_000, 8_000, 8_000, 15_000, 30_000]);
   const openOrders = oneOf(random, [2, 6, 15]);
   return {
-    instances: chosen(0.5) ? 2 : 1,
+    instances: oneOf(random, [1, 1, 2, 2, 3, 5]),
+    shards: oneOf(random, [1, 2, 4, 4, 16]),
     faultyMs,
     changeEveryMs: faultyMs / oneOf(random, [20, 60, 60, 150]),
     incidentEveryMs: oneOf(random, [700, 2000, 5000]),
     incidents: incidents.filter(() => chosen(0.25)),
     platform: {
-      accounts: oneOf(random, [1, 2, 3]),
+      accounts: oneOf(random, [1, 2, 3, 5]),
       openOrders,
       knownOrders: oneOf(random, [0, 0, 5, 30]),
       predictionShare: oneOf(random, [0.3, 0.5, 0.8]),
@@ -69,6 +75,8 @@ export function drawFaultPlan(random: Random): FaultPlan {
     reads: chosen(0.4) ? drawReadFaults(random, chosen) : noReadFaults,
     database: chosen(0.4) ? drawDatabaseFaults(random, chosen) : noDatabaseFaults,
     broker: chosen(0.4) ? drawBrokerFaults(random, chosen) : noBrokerFaults,
+    enemy: chosen(0.4) ? drawEnemy(random, chosen) : noEnemy,
+    operatorEveryMs: chosen(0.4) ? oneOf(random, [1_000, 5_000]) : undefined,
   };
 }
 
@@ -88,6 +96,31 @@ function drawStreamFaults(random: Random, chosen: Chosen): StreamFaults {
     ackNever: upTo(0.2),
     upgradeRefused: upTo(0.4),
     upgradeHangs: upTo(0.1),
+  };
+}
+
+/** The same run with a fleet whose shards change hands all the time. */
+export function moving(plan: FaultPlan): FaultPlan {
+  return {
+    ...plan,
+    instances: Math.max(3, plan.instances),
+    shards: 4,
+    faultyMs: 30_000,
+    changeEveryMs: 100,
+    incidentEveryMs: 2_000,
+    incidents: ['crash', 'freeze', 'stop', 'burst', 'broker_down', ...plan.incidents],
+    broker: { ...plan.broker, slowMs: 800 },
+    enemy: { ...plan.enemy, perverse: 0.5 },
+    operatorEveryMs: 2_000,
+    platform: { ...plan.platform, accounts: 5 },
+  };
+}
+
+function drawEnemy(random: Random, chosen: Chosen): EnemyPlan {
+  return {
+    lateMs: chosen(0.5) ? random.next() * 5_000 : 0,
+    perverse: chosen(0.7) ? random.next() : 0,
+    greedy: chosen(0.3) ? random.next() : 0,
   };
 }
 

@@ -125,6 +125,7 @@ function toNeighbours(incident: Incident, world: SimulatedWorld): void {
       });
       return;
     case 'step_database_clock':
+      world.databaseClockWasSet = true;
       databaseHost.wallOffsetMs += happens(random, 0.5) ? hourMs : -hourMs;
       return;
   }

@@ -1,9 +1,10 @@
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import type { CommandJournal } from '../../src/store/command-journal.ts';
+import type { CommandJournal, Fence, Halt } from '../../src/store/command-journal.ts';
 import { JournalViolation } from '../support/journal-rules.ts';
 import type { JournalHook, JournalOperation, MemoryJournal } from '../support/memory-journal.ts';
 import type { CrashPoint, CrashPoints } from './crash-points.ts';
+import type { HaltOracle } from './halt-oracle.ts';
 import type { Host } from './host.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 
@@ -14,6 +15,9 @@ interface JournalClientDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly points: CrashPoints;
+  readonly haltOracle: HaltOracle;
+  /** By shard and epoch: the process that uses it. */
+  readonly fences: Map<string, string>;
 }
 
 const asked: Partial<Record<JournalOperation, CrashPoint>> = {
@@ -43,9 +47,26 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
   return new Proxy(mine, {
     get: (target, name: JournalOperation) => {
       const call = target[name] as (...args: unknown[]) => Promise<unknown>;
-      return (...args: unknown[]) => host.answer(call.apply(target, args));
+      return async (...args: unknown[]) => {
+        for (const each of args) if (isFence(each)) mustBeAlone(each, deps);
+        const answer = await host.answer(call.apply(target, args));
+        if (name === 'activeHalts') deps.haltOracle.read(answer as Halt[], host.name);
+        return answer;
+      };
     },
   });
+}
+
+function isFence(of: unknown): of is Fence {
+  return typeof of === 'object' && of !== null && 'shard' in of && 'epoch' in of;
+}
+
+/** No two processes have the same fence. */
+function mustBeAlone({ shard, epoch }: Fence, { fences, host, database }: JournalClientDeps): void {
+  const name = `${shard} ${epoch}`;
+  const other = fences.get(name) ?? host.name;
+  fences.set(name, other);
+  if (other !== host.name) database.violations.push(`${host.name} works on shard ${shard} under epoch ${epoch} of ${other}`);
 }
 
 function hookOf({ database, host, clock, random, points }: JournalClientDeps): JournalHook {

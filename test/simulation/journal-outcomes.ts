@@ -24,9 +24,11 @@ export function journalOutcomes({ journal, database, host, clock, random, points
     await clock.sleep(random.next() * 3);
     if (database.down || random.next() < database.faults.unreachable) throw new Error('the database cannot be reached');
   };
-  const readUnpublished = async (limit: number) => {
+  const readUnpublished = async (limit: number, shards: readonly number[]) => {
     await call();
-    const rows = journal.events.filter(({ number }) => !published.has(number)).slice(0, limit);
+    const rows = journal.events
+      .filter(({ number, command }) => !published.has(number) && shards.includes(command.shard))
+      .slice(0, limit);
     points.reach('outcomes_read', host);
     return rows.map(({ number, command }) => ({
       id: BigInt(number),
@@ -43,7 +45,7 @@ export function journalOutcomes({ journal, database, host, clock, random, points
     if (random.next() < database.faults.lostAnswer) throw new Error('the answer was lost');
   };
   return {
-    readUnpublished: (limit) => host.answer(readUnpublished(limit)),
+    readUnpublished: (...call) => host.answer(readUnpublished(...call)),
     markPublished: (ids) => host.answer(markPublished(ids)),
   };
 }

@@ -60,7 +60,38 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [15207, 'a halt was written behind its own resume, by a statement whose answer was lost (a fault of the simulator)'],
   [15586, 'a write that was not answered outlasted a drain that was shorter than it (a fault of the simulator)'],
   [16937, 'the database lost commits while the last process drained: revisions were given again'],
+  [1693, 'as 89, with reads of accounts that kept the budget empty'],
+  [2951, 'batches of marks alone were lost, and their numbers given again: the proofs showed a hole'],
+  [7081, 'as 2951'],
+  [9025, 'the database came back without the card of the only process, which then wanted no shard'],
+  [9105, 'a freeing without an answer was done late, and freed the shard that had been taken again'],
+  [10550, 'as 2951'],
+  [12559, 'as 2951'],
+  [13162, 'as 2951'],
+  [15033, 'a cancel-all was written down as its term ended, and went on without end'],
+  [19764, 'the database came back without the taking of a shard'],
+  [3222, 'the last proof could not be read, and the proofs had a distance'],
+  [4172, 'as 15207 (a fault of the simulator)'],
+  [756, 'lost commits whose states were on the state topic, and whose updates were not on theirs'],
+  [8897, 'two lists side by side had the same cursor (a fault of the simulator)'],
+  [14883, 'as 8897'],
+  [15610, 'a process read the halt of another one, and passed it over while a resume of its own was in flight'],
+  [17515, 'as 15610'],
+  [9942, 'a finisher was asked for the renewals of the next holder (a fault of the simulator)'],
+  [17760, 'as 9942'],
   [10683, 'as 632, and the commit came after the journal was read again'],
+]);
+
+/**
+ * Seeds that fail today, each with its fault: the runs over thousands of seeds leave them out, so that a new fault is seen. A seed that is fixed moves to those
+ * above (docs/decisions/036-a-fleet-of-lanes-and-shards.md).
+ */
+export const openSeeds: ReadonlyMap<number, string> = new Map([
+  [
+    14648,
+    'the database loses the taking of a shard after the second look and before the first batch: two processes commit for it until the next look',
+  ],
+  [18953, 'as 14648'],
 ]);
 
 /** The same, of runs in which the database loses its last commits. */

@@ -2,6 +2,7 @@ import type { LogRow } from '../../src/domain/committed-batch.ts';
 import { PublishError, type Publisher, type PublishRow, type StatePublisher } from '../../src/publish/publisher.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
+import type { NewestRows } from './database-rows.ts';
 import type { Host } from './host.ts';
 
 /** How often each thing goes wrong, as a probability a call. */
@@ -32,6 +33,19 @@ interface Producer {
   fate?: RequestFate | undefined;
 }
 
+interface StateWriterOf {
+  readonly fencing?: boolean;
+  readonly lane?: () => number;
+  readonly from?: string;
+}
+
+/** A writer of the state topic, and whether it is still the newest of its lane. */
+interface Writer {
+  readonly from: string;
+  readonly mayWrite: () => boolean;
+}
+
+const newestOfPartition = 20;
 const partitions = 12;
 
 /**
@@ -55,8 +69,9 @@ export class MemoryBroker {
   onAppend: (topic: TopicName, row: PublishRow, from: string) => void = () => {};
   /** Told when a process begins to send, by its name. */
   onSend: (from: string) => void = () => {};
-  /** How often a process has taken over the state topic: the last one may write. */
+  /** How often a process has taken over the state topic of a lane: the last one may write. */
   writers = 0;
+  private readonly writerOf = new Map<number, number>();
   private readonly clock: Clock;
   private readonly random: Random;
 
@@ -66,48 +81,56 @@ export class MemoryBroker {
   }
 
   /** The log topics, as one process sends to them. */
-  publisher(host: Host): Publisher {
+  publisher(host: Host, from = host.name): Publisher {
     const producer = this.producer(host);
     const publish = (rows: readonly PublishRow[]) => {
-      this.onSend(host.name);
-      return host.answer(this.send(rows, producer, host.name));
+      this.onSend(from);
+      return host.answer(this.send(rows, producer, from));
     };
     return { publish, close: async () => undefined };
   }
 
-  /** The state topic, as one process writes it. `fencing` is for a planted bug. */
-  statePublisher(host: Host, { fencing = true } = {}): StatePublisher {
+  /** The state topic, as one process writes it for the lane that it holds then. `fencing` is for a planted bug. */
+  statePublisher(host: Host, { fencing = true, lane = () => 0, from = host.name }: StateWriterOf = {}): StatePublisher {
     const producer = this.producer(host);
     let writer = -1;
+    let ofLane = 0;
     const takeOver = async () => {
+      ofLane = lane();
       await this.travel(producer, 'take over');
       this.writers += 1;
       writer = this.writers;
+      this.writerOf.set(ofLane, writer);
     };
     const flush = async (rows: readonly LogRow[]) => {
-      if (writer < 0) this.violations.push(`${host.name} flushes without having taken over`);
+      if (writer < 0 || ofLane !== lane()) this.violations.push(`${from} flushes without having taken over`);
       const mine = writer;
       writer = -1;
-      await this.transact(rows, producer, fencing ? mine : undefined, host.name);
+      await this.transact(rows, producer, { from, mayWrite: () => !fencing || mine === this.writerOf.get(ofLane) });
       writer = mine;
     };
     return {
       takeOver: () => host.answer(takeOver()),
       flush: (rows) => {
-        this.onSend(host.name);
+        this.onSend(from);
         return host.answer(flush(rows));
       },
       close: async () => undefined,
     };
   }
 
-  /** The last updates of each partition. */
-  async newest(): Promise<PublishRow[]> {
+  /** The last updates, states and marks of each partition, as many as `newestRecords` reads. */
+  async newest(): Promise<NewestRows> {
     await this.pass(this.faults.slowMs);
     if (this.down) throw new Error('the broker cannot be reached');
-    const byPartition = new Map<number, PublishRow>();
-    for (const row of this.records.updates) byPartition.set(this.partitionOf(row.key), row);
-    return [...byPartition.values()];
+    const newestOf = (rows: readonly PublishRow[]) =>
+      [...Map.groupBy(rows, ({ key }) => this.partitionOf(key)).values()].flatMap((partition) =>
+        partition.slice(-newestOfPartition),
+      );
+    return {
+      updates: [...newestOf(this.records.state), ...newestOf(this.records.updates)],
+      marks: newestOf(this.records.continuity),
+    };
   }
 
   partitionOf(key: string): number {
@@ -153,23 +176,23 @@ export class MemoryBroker {
     if (fate === 'answer_lost') throw new PublishError('connection', 'the connection broke behind the request');
   }
 
-  private async transact(rows: readonly LogRow[], producer: Producer, writer: number | undefined, from: string): Promise<void> {
+  private async transact(rows: readonly LogRow[], producer: Producer, writer: Writer): Promise<void> {
     await this.travel(producer, 'begin');
     await this.pass(this.faults.slowMs * 3);
     const fate = producer.fate ?? this.drawFate();
     if (fate === 'late') {
       // The request lies somewhere; the writer gives up, and is a newer writer by the time it arrives.
-      this.clock.after(this.random.next() * 5000, () => this.commit(rows, writer, from));
+      this.clock.after(this.random.next() * 5000, () => this.commit(rows, writer));
       throw new PublishError('timeout', 'no answer in time');
     }
     if (fate === 'torn') throw new PublishError('not_leader', 'aborted');
-    if (!this.commit(rows, writer, from)) throw new PublishError('fenced', 'a newer writer took over');
+    if (!this.commit(rows, writer)) throw new PublishError('fenced', 'a newer writer took over');
     if (fate === 'answer_lost') throw new PublishError('timeout', 'the answer to the commit was lost');
     await this.pass(2);
   }
 
-  private commit(rows: readonly LogRow[], writer: number | undefined, from: string): boolean {
-    if (writer !== undefined && writer !== this.writers) return false;
+  private commit(rows: readonly LogRow[], { from, mayWrite }: Writer): boolean {
+    if (!mayWrite()) return false;
     for (const row of rows) this.put('state', row, from);
     return true;
   }

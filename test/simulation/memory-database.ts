@@ -1,30 +1,26 @@
 import type { Head } from '../../src/domain/head.ts';
 import { decodeHead } from '../../src/domain/head.ts';
 import { orderKey, type Stream } from '../../src/domain/order.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
 import type { Witnessed } from '../../src/runtime/lease.ts';
-import type { Random } from '../../src/runtime/random.ts';
 import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/account-registry.ts';
-import type { AcquireResult, FoundLoss, LaneHold, LaneStore } from '../../src/store/lane-store.ts';
-import type { ApplyResult, Batch, Binding, BindingRow, OrderStore, QuarantineRow } from '../../src/store/order-store.ts';
-import type { RelayCursor, StoredLogRow, UpdateLog } from '../../src/store/update-log.ts';
+import type { FoundLoss } from '../../src/store/lane-store.ts';
+import type { ApplyResult, Batch, Binding, BindingRow, OrderStore, QuarantineRow, Tally } from '../../src/store/order-store.ts';
+import type { RelayBacklog, RelayCursor, StoredLogRow, UpdateLog } from '../../src/store/update-log.ts';
 import {
   type DatabaseCopy,
-  type DatabaseFaults,
-  holdOf,
-  type LaneRow,
   type LaneSession,
   type LogEntry,
+  lacksMarked,
+  lacksPublished,
   laneSession,
-  noDatabaseFaults,
+  type NewestRows,
   openOrdersOf,
-  type PublishedRow,
   replace,
   revisionKey,
   type StoredHead,
-  spreadOf,
-  takeoverOf,
+  unprovenOf,
 } from './database-rows.ts';
+import { MemoryLanes } from './memory-lanes.ts';
 
 /**
  * Postgres as the lane's rules see it, in memory: a row lock that serialises batches, fences and reclaims; transactions that happen whole or
@@ -32,10 +28,7 @@ import {
  *
  * Invariant: everything inside `locked` happens in one turn of the lock; a batch is checked against epoch and number only then, as `enter_lane` does.
  */
-export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<AccountRegistry, 'save'> {
-  faults: DatabaseFaults = noDatabaseFaults;
-  /** No call gets through while true. */
-  down = false;
+export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog, Omit<AccountRegistry, 'save'> {
   readonly heads = new Map<string, StoredHead>();
   readonly log: LogEntry[] = [];
   readonly quarantine: QuarantineRow[] = [];
@@ -47,31 +40,20 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
   readonly passedOver = new Set<string>();
   /** What a correct client never asks for. */
   readonly violations: string[] = [];
-  /** How long a call is on its way before it is looked at. */
-  callMs: () => number = () => this.random.next() * 3;
   /** How long an answer about the log is on its way back: it says what was there when it was read. */
   answerMs = 0;
   /** From one row of the log to the next. Batches that are rolled back leave such holes. */
   protected seqStep = 1n;
   /** Told in the same instant as each commit, with the rows of the log that it made. */
   onCommit: (batch: Batch, rows: readonly LogEntry[]) => void = () => {};
-  private readonly lanes = new Map<number, LaneRow>();
   private readonly positions = new Map<string, bigint>();
   private readonly accounts = new Map<string, AccountRecord>();
-  private lock: Promise<unknown> = Promise.resolve();
-  /** By epoch: the monotonic time at which the row was last renewed under it. */
-  readonly renewals = new Map<bigint, number>();
   private readonly revisions = new Set<string>();
-  /** Rises with each `restore`. */
-  private incarnation = 0;
   private readonly onlySession = laneSession();
   protected nextSeq = 1n;
-  protected readonly clock: Clock;
-  private readonly random: Random;
 
-  constructor(clock: Clock, random: Random) {
-    this.clock = clock;
-    this.random = random;
+  protected hasUnpublished(lane: number): boolean {
+    return this.backlogOf(lane).some(({ newest }) => newest !== undefined);
   }
 
   async readHeads(keys: readonly string[]): Promise<Map<string, Head>> {
@@ -92,6 +74,14 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
       if (attempt !== undefined) found.set(attemptId, attempt);
     }
     return found;
+  }
+
+  async readUnproven(lane: number, generation: number): Promise<Tally | undefined> {
+    await this.call();
+    return unprovenOf(
+      this.log.filter((row) => row.lane === lane),
+      generation,
+    );
   }
 
   /** Batches of one client go over one pipelined connection: the second begins when the first has ended. */
@@ -143,7 +133,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
     const nowMs = this.clock.nowMs();
     const row = this.laneRow(batch.lane);
     row.batch = batch.number;
-    this.renewed(row);
+    this.renewed(batch.lane, row);
     for (const head of batch.heads) this.heads.set(orderKey(head.stream, head.orderId), { ...head, touchedMs: nowMs });
     const first = this.log.length;
     for (const update of batch.updates) {
@@ -162,44 +152,13 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
     return rows.at(-1)?.seq;
   }
 
-  async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
-    await this.call();
-    return this.locked(async () => {
-      const foundLoss = this.lacks(lane, witnessed) ? this.beginGeneration() : undefined;
-      const found = foundLoss && { foundLoss };
-      const row = this.laneRow(lane);
-      const ageMs = Math.abs(this.clock.nowMs() - row.renewedMs);
-      if (row.holder !== undefined && row.holder !== holder && ageMs < expireAfterMs)
-        return { kind: 'busy', holder: row.holder, ageMs, ...holdOf(row), ...found };
-      const takeover = takeoverOf(row, holder, ageMs);
-      row.holder = holder;
-      // As Postgres spreads them, but only where one may have been lost: runs without a loss count them one by one.
-      row.epoch += 1n + (this.incarnation > 0 ? BigInt(spreadOf(holder)) : 0n);
-      this.renewed(row);
-      return { kind: 'held', ...holdOf(row), takeover, ...found };
-    });
-  }
-
-  async renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'> {
-    await this.call();
-    const row = this.laneRow(lane);
-    if (row.epoch !== epoch) return 'refused';
-    this.renewed(row);
-    return this.lacks(lane, witnessed) ? 'forgotten' : 'renewed';
-  }
-
   /** As `notice_loss` does by what Kafka has; `lanes` are all fenced. */
-  async noticePublished(published: readonly PublishedRow[]): Promise<FoundLoss | undefined> {
+  async noticePublished({ updates, marks }: NewestRows): Promise<FoundLoss | undefined> {
     await this.call();
     return this.locked(async () => {
       const generation = Math.max(1, ...[...this.lanes.values()].map((row) => row.generation));
-      const lacking = published.some(({ key, payload }) => {
-        const update = JSON.parse(payload) as { readonly generation: number; readonly revision: number };
-        if (update.generation < generation) return false;
-        if ((this.heads.get(key)?.revision ?? 0) < update.revision) return true;
-        return this.log.some((row) => row.key === key && row.revision === update.revision && row.payload !== payload);
-      });
-      return lacking ? this.beginGeneration() : undefined;
+      const lacks = lacksPublished(updates, generation, this) || lacksMarked(marks, generation, this.lanes);
+      return lacks ? this.beginGeneration() : undefined;
     });
   }
 
@@ -207,6 +166,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
   copy(): DatabaseCopy {
     return {
       lanes: new Map([...this.lanes].map(([lane, row]) => [lane, { ...row }])),
+      shards: this.shards.rows.map((row) => ({ ...row })),
       heads: new Map(this.heads),
       log: [...this.log],
       quarantine: [...this.quarantine],
@@ -222,6 +182,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
     this.incarnation += 1;
     this.lanes.clear();
     for (const [lane, row] of copy.lanes) this.lanes.set(lane, { ...row });
+    this.shards.rows = copy.shards.map((row) => ({ ...row }));
     replace(this.heads, copy.heads);
     replace(this.bindings, copy.bindings);
     replace(this.positions, copy.positions);
@@ -232,13 +193,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
     this.nextSeq = copy.nextSeq;
   }
 
-  private lacks(lane: number, witnessed: Witnessed | undefined): boolean {
-    const { generation, epoch, batch } = this.laneRow(lane);
-    if (witnessed === undefined || generation > witnessed.generation) return false;
-    return epoch < witnessed.epoch || batch < witnessed.batch;
-  }
-
-  private beginGeneration(): FoundLoss {
+  protected beginGeneration(): FoundLoss {
     const generation = 1 + Math.max(...[...this.lanes.values()].map((row) => row.generation));
     this.nextSeq += 1_000_000n;
     for (const [lane, row] of this.lanes) {
@@ -248,26 +203,6 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
       this.positions.set(`${lane} state`, this.nextSeq - 1n);
     }
     return { generation };
-  }
-
-  async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
-    await this.call();
-    return this.locked(async () => {
-      const row = this.laneRow(lane);
-      if (row.epoch !== epoch) return undefined;
-      row.epoch += 1n;
-      this.renewed(row);
-      return holdOf(row);
-    });
-  }
-
-  async release(lane: number, epoch: bigint): Promise<void> {
-    await this.call();
-    const row = this.laneRow(lane);
-    if (row.epoch !== epoch) return;
-    row.holder = undefined;
-    row.epoch += 1n;
-    row.renewedMs = this.clock.nowMs();
   }
 
   async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {
@@ -306,6 +241,20 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
     return this.answered({ rows: rows.length, oldestMs: rows[0]?.recordedMs });
   }
 
+  async backlog(lane: number): Promise<RelayBacklog[]> {
+    await this.call();
+    return this.answered(this.backlogOf(lane));
+  }
+
+  /** As it stands, for whoever looks from outside. */
+  backlogOf(lane: number): RelayBacklog[] {
+    const last = this.log.findLast((row) => row.lane === lane)?.seq ?? 0n;
+    return (['log', 'state'] as const).map((cursor) => {
+      const passed = this.positionOf(lane, cursor);
+      return { lane, cursor, passed, newest: last > passed ? last : undefined };
+    });
+  }
+
   async load(): Promise<AccountRecord[]> {
     await this.call();
     return [...this.accounts.values()];
@@ -330,41 +279,7 @@ export class MemoryDatabase implements OrderStore, LaneStore, UpdateLog, Omit<Ac
     return openOrdersOf(held, { touchedBeforeMs, afterOrderId, limit });
   }
 
-  /** The lane's row as it stands, for whoever looks from outside. */
-  holdOf(lane: number): LaneHold {
-    return holdOf(this.laneRow(lane));
-  }
-
-  private renewed(row: LaneRow): void {
-    row.renewedMs = this.clock.nowMs();
-    this.renewals.set(row.epoch, this.clock.monotonicMs());
-  }
-
-  protected laneRow(lane: number): LaneRow {
-    const row = this.lanes.get(lane) ?? {
-      holder: undefined,
-      epoch: 0n,
-      batch: 0n,
-      renewedMs: Number.NEGATIVE_INFINITY,
-      generation: 1,
-    };
-    this.lanes.set(lane, row);
-    return row;
-  }
-
-  private async call(): Promise<void> {
-    const ms = this.callMs();
-    if (ms > 0) await this.clock.sleep(ms);
-    if (this.down || this.random.next() < this.faults.unreachable) throw new Error('the database cannot be reached');
-  }
-
   private answered<T>(found: T): T | Promise<T> {
     return this.answerMs > 0 ? this.clock.sleep(this.answerMs).then(() => found) : found;
-  }
-
-  private locked<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.lock.then(work);
-    this.lock = result.catch(() => undefined);
-    return result;
   }
 }

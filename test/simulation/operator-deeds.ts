@@ -20,15 +20,14 @@ export class OperatorDeeds {
     this.breach = breach;
   }
 
-  act({ host, commands }: Reached): void {
+  act({ host, commands }: Reached, account: string): void {
     const { random } = this;
-    const account = this.drawAccount();
     const scope = random.next() < 0.7 ? ({ kind: 'account', accountId: account } as const) : ({ kind: 'service' } as const);
     const dice = random.next();
     const word = this.word();
     const run = (what: string, deed: () => Promise<unknown>) => this.run(host, what, JSON.stringify(scope), deed);
     if (dice < 0.5) run('resumes', () => commands.operator.resume(scope, word));
-    else if (dice < 0.6) run('halts', () => this.halt(commands, scope));
+    else if (dice < 0.6) run('halts', () => this.halt(host, commands, scope));
     else if (dice < 0.7) run('cancels all', () => this.cancelAll(commands, account));
     else if (dice < 0.85) run('reconciles', () => commands.reconcile({ dryRun: random.next() < 0.3 }));
     else {
@@ -37,13 +36,8 @@ export class OperatorDeeds {
     }
   }
 
-  sweep({ host, commands }: Reached): void {
-    const account = this.drawAccount();
+  sweep({ host, commands }: Reached, account: string): void {
     this.run(host, 'cancels all', account, () => this.cancelAll(commands, account));
-  }
-
-  private drawAccount(): string {
-    return oneOf(this.random, this.world.platform.accounts).id;
   }
 
   private run(host: Reached['host'], what: string, about: string, deed: () => Promise<unknown>): void {
@@ -53,9 +47,9 @@ export class OperatorDeeds {
     });
   }
 
-  private async halt(commands: Commands, scope: Halt['scope']): Promise<void> {
+  private async halt({ name }: Reached['host'], commands: Commands, scope: Halt['scope']): Promise<void> {
     const result = await commands.operator.halt(scope, this.word());
-    if (result.kind === 'done') this.world.haltOracle.answered(result.halts, scope);
+    if (result.kind === 'done') this.world.haltOracle.answered(result.halts, scope, name);
   }
 
   /** Now and then the one before once more, as somebody does who was not answered. */

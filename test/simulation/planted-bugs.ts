@@ -10,8 +10,10 @@ import { Handoff } from '../../src/publish/handoff.ts';
 import { NewestByOrder } from '../../src/publish/newest-by-order.ts';
 import { Position } from '../../src/publish/position.ts';
 import { CommitWitness, Lease } from '../../src/runtime/lease.ts';
+import { MemoryDatabase } from './memory-database.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { plantedCommandBugs } from './planted-command-bugs.ts';
+import { plantedFleetBugs } from './planted-fleet-bugs.ts';
 import { replaced } from './replaced.ts';
 
 const { reportsNewLoss: isNews } = StoreLost.prototype;
@@ -84,6 +86,11 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     plant: replaced(Lease, 'mayAct', () => true),
   },
   {
+    name: 'a term begins as if the one before had proven everything',
+    shows: /not healed: lane 0: HOLE/,
+    plant: replaced(MemoryDatabase, 'readUnproven', async () => undefined),
+  },
+  {
     name: 'a process does not remember what was committed',
     shows: /gives .* again with other content/,
     seeds: 'losing',
@@ -93,12 +100,12 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     name: 'a process that was started since does not ask Kafka what was published',
     shows: /gives .* again with other content/,
     seeds: 'losing',
-    deps: () => ({ newestPublished: async () => [] }),
+    deps: () => ({ newestPublished: async () => ({ updates: [], marks: [] }) }),
   },
   {
     name: 'the state topic takes what a fenced writer sends',
     shows: /on the state topic behind/,
-    deps: ({ host }, { broker }) => ({ statePublisher: broker.statePublisher(host, { fencing: false }) }),
+    deps: ({ host }, { broker }) => ({ statePublisher: (lane) => broker.statePublisher(host, { fencing: false, lane }) }),
   },
   {
     name: 'after a lost answer nothing is reclaimed: it is taken for a rollback',
@@ -205,7 +212,7 @@ const plantedStreamBugs: readonly PlantedBug[] = [
   },
 ];
 
-export const plantedBugs: readonly PlantedBug[] = [...plantedStreamBugs, ...plantedCommandBugs];
+export const plantedBugs: readonly PlantedBug[] = [...plantedStreamBugs, ...plantedFleetBugs, ...plantedCommandBugs];
 
 /** The sink with each item as `change` leaves it; undefined: dropped. */
 function passing(sink: ObservationSink, change: (item: IngestItem) => IngestItem | undefined): ObservationSink {

@@ -6,6 +6,7 @@ import { checkCounts, checkFrames } from './check-counts.ts';
 import { disagreements } from './check-healed.ts';
 import type { CommandWishes } from './command-plan.ts';
 import { noDatabaseFaults } from './database-rows.ts';
+import { noEnemy } from './enemy.ts';
 import { happen } from './incident.ts';
 import { noBrokerFaults } from './memory-broker.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -95,6 +96,12 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
     if (happens(dice, 0.3)) platform.entered.step();
     clock.after(dice.next() * commandPlan.everyMs * 2, deed);
   };
+  const moves = world.source(14);
+  const wish = (everyMs: number) => {
+    if (faulty) world.operator.act();
+    if (faulty) clock.after(moves.next() * everyMs * 2, () => wish(everyMs));
+  };
+  if (plan.operatorEveryMs !== undefined) wish(plan.operatorEveryMs);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, deed);
   clock.after(random.next() * plan.incidentEveryMs, trouble);
@@ -131,6 +138,8 @@ function heal(world: SimulatedWorld): void {
   database.faults = noDatabaseFaults;
   database.down = false;
   broker.faults = noBrokerFaults;
+  world.enemy = noEnemy;
+  world.operator.keep(world.slots[0]);
   broker.down = false;
   for (const service of world.services) service.host.thaw(random);
   for (let i = 0; i < 5; i += 1) clock.after(random.next() * quietMs, () => platform.step());

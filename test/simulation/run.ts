@@ -16,6 +16,7 @@ const { values } = parseArgs({
     patient: { type: 'boolean' },
     sweeping: { type: 'boolean' },
     losing: { type: 'boolean' },
+    moving: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
   },
@@ -43,6 +44,7 @@ function wishes(): CommandWishes {
     ...(values.patient === true && { patient: true }),
     ...(values.sweeping === true && { sweeping: true }),
     ...(values.losing === true && { losing: true }),
+    ...(values.moving === true && { moving: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };
 }

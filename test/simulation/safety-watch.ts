@@ -26,6 +26,8 @@ interface Known {
 }
 
 interface Logged {
+  readonly lane: number;
+  readonly accountIds: readonly string[];
   readonly index: number;
   readonly key: string;
   readonly generation: number;
@@ -33,6 +35,13 @@ interface Logged {
   onTopic: boolean;
   /** The database lost it. It may be on its way to Kafka, or not. */
   lost: boolean;
+}
+
+/** A shard, and the lane that has it. `lost`: the database lost commits, so nothing can be said. */
+export interface Seat {
+  readonly shard: number;
+  readonly lane: number | undefined;
+  readonly lost: boolean;
 }
 
 /** The first of two positions is the newer one, or the same. */
@@ -49,7 +58,7 @@ const before: Position = { generation: 0, revision: 0 };
  */
 export class SafetyWatch {
   readonly breaches: string[] = [];
-  private lastEpoch = 0n;
+  private readonly lastEpochs = new Map<number, bigint>();
   private readonly known = new Map<string, Known>();
   private readonly logged = new Map<string, Logged>();
   private readonly order: Logged[] = [];
@@ -60,9 +69,21 @@ export class SafetyWatch {
   private readonly given = new Map<string, string>();
   private readonly marks = new MarkWatch();
 
+  private readonly seatOf: (accountId: string) => Seat;
+
+  constructor(seatOf: (accountId: string) => Seat) {
+    this.seatOf = seatOf;
+  }
+
   committed(batch: Batch, rows: readonly LogEntry[]): void {
-    if (batch.epoch < this.lastEpoch) this.breach(`epoch ${batch.epoch} commits behind epoch ${this.lastEpoch}`);
-    this.lastEpoch = batch.epoch;
+    const { lane, epoch } = batch;
+    const last = this.lastEpochs.get(lane) ?? 0n;
+    if (epoch < last) this.breach(`epoch ${epoch} commits behind epoch ${last}`);
+    this.lastEpochs.set(lane, epoch);
+    for (const accountId of new Set(
+      batch.updates.filter(({ stream }) => stream !== 'continuity').map((update) => update.accountId),
+    ))
+      this.holdsAlone(lane, accountId);
     for (const row of rows) this.logRow(row);
     for (const head of batch.heads) this.head(head);
   }
@@ -80,14 +101,14 @@ export class SafetyWatch {
 
   /** Log rows that are not on their topic. */
   missing(): string[] {
-    return this.order.filter(({ onTopic, lost }) => !onTopic && !lost).map(({ key, revision }) => `${key} revision ${revision}`);
+    return this.missingRows().map(({ key, revision }) => `${key} revision ${revision}`);
   }
 
   /** The database came back with this log and no more. */
   lost(log: readonly LogEntry[]): void {
     const kept = new Set(log.map(({ payload }) => payload));
     for (const [payload, logged] of this.logged) if (!kept.has(payload)) logged.lost = true;
-    this.lastEpoch = 0n;
+    this.lastEpochs.clear();
     this.marks.forget();
     this.known.clear();
     for (const row of log) if (row.topic === 'updates') this.known.set(row.key, knownOf(JSON.parse(row.payload) as Payload));
@@ -98,10 +119,27 @@ export class SafetyWatch {
     return this.logged.get(payload)?.lost === true;
   }
 
-  private logRow({ topic, key, payload, revision }: LogEntry): void {
-    const update = JSON.parse(payload) as Payload;
+  /** A shard changes hands only when all that its last holder committed is on Kafka, and that one commits nothing of it any more (docs/decisions/036). */
+  private holdsAlone(lane: number, accountId: string): void {
+    const { shard, lane: holder, lost } = this.seatOf(accountId);
+    if (lost) return;
+    if (holder !== lane) this.breach(`lane ${lane} commits for shard ${shard}, which lane ${holder ?? 'none'} holds`);
+    for (const logged of this.missingRows())
+      if (logged.lane !== lane && logged.accountIds.includes(accountId))
+        this.breach(
+          `lane ${lane} commits for ${accountId} before ${logged.key} revision ${logged.revision} of lane ${logged.lane} is on its topic`,
+        );
+  }
+
+  private missingRows(): Logged[] {
+    return this.order.slice(this.firstMissing).filter(({ onTopic, lost }) => !onTopic && !lost);
+  }
+
+  private logRow({ topic, key, payload, revision, lane }: LogEntry): void {
+    const update = JSON.parse(payload) as Payload & { readonly accountIds?: readonly string[] };
     const { generation } = update;
-    const logged: Logged = { index: this.order.length, key, generation, revision, onTopic: false, lost: false };
+    const accountIds = topic === 'continuity' ? (update.accountIds ?? []) : [update.accountId];
+    const logged: Logged = { lane, accountIds, index: this.order.length, key, generation, revision, onTopic: false, lost: false };
     this.order.push(logged);
     if (this.logged.get(payload)?.lost === false) this.breach(`the log holds one payload twice: ${payload.slice(0, 120)}`);
     this.logged.set(payload, logged);
@@ -153,7 +191,9 @@ export class SafetyWatch {
     for (let next = this.order[this.firstMissing]; next?.onTopic || next?.lost; next = this.order[this.firstMissing])
       this.firstMissing += 1;
     if (topic === 'continuity') {
-      if (this.firstMissing <= logged.index) this.breach(`${from} says complete before everything is there: ${row.payload}`);
+      const promised = ({ index, lane, accountIds }: Logged) =>
+        index <= logged.index && (lane === logged.lane || accountIds.some((id) => logged.accountIds.includes(id)));
+      if (this.missingRows().some(promised)) this.breach(`${from} says complete before everything is there: ${row.payload}`);
       return;
     }
     const last = this.firstSeen.get(row.key) ?? before;

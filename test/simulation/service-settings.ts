@@ -1,10 +1,12 @@
 import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
 import type { StreamTimings } from '../../src/connectors/stream-timings.ts';
+import type { FitnessRules } from '../../src/domain/judge-fitness.ts';
 import type { IngestOptions } from '../../src/ingest/ingest-deps.ts';
 import { type RelayOptions, relayDefaults } from '../../src/publish/relay-options.ts';
 import { type StateWriterOptions, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
+import { type ShardKeeper, shardKeeperDefaults } from '../../src/service/shard-keeper.ts';
 
 /** The settings of a service in a run: small bounds, so that few orders reach them, and short intervals, so that a run is short. */
 export interface ServiceSettings {
@@ -14,14 +16,14 @@ export interface ServiceSettings {
   readonly timings: Partial<StreamTimings>;
   readonly accountsEveryMs: number;
   readonly commands: CommandOptions;
+  readonly shards: Omit<ConstructorParameters<typeof ShardKeeper>[1], 'expireAfterMs' | 'holder'>;
+  readonly fitness: FitnessRules;
   readonly lease: { readonly actMs: number; readonly renewMs: number; readonly expireMs: number };
 }
 
 export function drawSettings(random: Random): ServiceSettings {
-  const lane = 0;
   return {
     ingest: {
-      lane,
       generation: 1,
       queueMaxCount: oneOf(random, [8, 30, 200, 20_000]),
       queueMaxBytes: oneOf(random, [20_000, 32_000_000]),
@@ -30,7 +32,6 @@ export function drawSettings(random: Random): ServiceSettings {
     },
     relay: {
       ...relayDefaults,
-      lane,
       maxRows: oneOf(random, [1, 4, 20, 1000]),
       maxHeldBatches: oneOf(random, [1, 5, 1000]),
       saveEveryMs: oneOf(random, [100, 250, 1000]),
@@ -38,7 +39,6 @@ export function drawSettings(random: Random): ServiceSettings {
     },
     stateWriter: {
       ...stateWriterDefaults,
-      lane,
       flushEveryMs: oneOf(random, [200, 1000]),
       maxLookedAt: oneOf(random, [3, 20, 5000]),
     },
@@ -51,14 +51,19 @@ export function drawSettings(random: Random): ServiceSettings {
     },
     accountsEveryMs: 5_000,
     lease: { actMs: 3_000, renewMs: 2_000, expireMs: 6_000 },
-    commands: drawCommandOptions(random, lane),
+    commands: drawCommandOptions(random),
+    fitness: { troubledForMs: 2_000, firstCoolDownMs: 2_000, mostCoolDownMs: 8_000, forgetMs: 60_000 },
+    shards: {
+      ...shardKeeperDefaults,
+      giveEveryMs: oneOf(random, [500, 2_000, 5_000]),
+      settledMs: oneOf(random, [0, 2_000, 10_000]),
+    },
   };
 }
 
-function drawCommandOptions(random: Random, lane: number): CommandOptions {
+function drawCommandOptions(random: Random): CommandOptions {
   return {
     ...commandDefaults,
-    lane,
     enabled: true,
     accounts: [],
     needsLive: happens(random, 0.7),

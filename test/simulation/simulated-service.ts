@@ -1,6 +1,6 @@
-import { CommandDesk } from '../../src/commands/command-desk.ts';
 import type { CommandOptions } from '../../src/commands/command-options.ts';
 import type { OrderEntry } from '../../src/commands/order-entry.ts';
+import { ShardDesks } from '../../src/commands/shard-desks.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import { Window } from '../../src/connectors/window.ts';
@@ -9,6 +9,7 @@ import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 import { PlatformReads } from '../../src/platform/platform-reads.ts';
+import { awaitPublished } from '../../src/publish/await-published.ts';
 import { OutcomeRelay } from '../../src/publish/outcome-relay.ts';
 import type { Publisher, StatePublisher } from '../../src/publish/publisher.ts';
 import { Relay } from '../../src/publish/relay.ts';
@@ -19,9 +20,13 @@ import { Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { Supervisor } from '../../src/runtime/supervisor.ts';
 import { closing } from '../../src/service/assemble-service.ts';
+import { HeldShards } from '../../src/service/held-shards.ts';
+import { LaneFinisher, laneFinisherDefaults } from '../../src/service/lane-finisher.ts';
 import { LaneParts } from '../../src/service/lane-parts.ts';
 import { LossCheck } from '../../src/service/loss-check.ts';
 import { PlatformOrderEntry } from '../../src/service/order-entry.ts';
+import { OwnFitness } from '../../src/service/own-fitness.ts';
+import { ShardKeeper } from '../../src/service/shard-keeper.ts';
 import type { CommandJournal } from '../../src/store/command-journal.ts';
 import type { FoundLoss } from '../../src/store/lane-store.ts';
 import type { OutcomeLog } from '../../src/store/outcome-log.ts';
@@ -29,7 +34,7 @@ import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
 import { CoverageWatch } from './coverage-watch.ts';
 import type { CrashPoints } from './crash-points.ts';
 import type { DatabaseClient } from './database-client.ts';
-import type { PublishedRow } from './database-rows.ts';
+import type { NewestRows } from './database-rows.ts';
 import type { Host } from './host.ts';
 import type { MemoryPlatform } from './memory-platform.ts';
 import type { HostTokens } from './memory-tokens.ts';
@@ -41,14 +46,18 @@ export interface SimulatedServiceDeps {
   readonly random: Random;
   readonly database: DatabaseClient;
   readonly publisher: Publisher;
-  readonly statePublisher: StatePublisher;
+  readonly statePublisher: (lane: () => number) => StatePublisher;
+  /** Those of another lane, for its finisher. */
+  readonly publishersOf: (lane: number) => { readonly updates: Publisher; readonly states: StatePublisher };
+  /** The part of this process of the shards. */
+  readonly weight: number;
   readonly outcomePublisher: Publisher;
   readonly journal: CommandJournal;
   readonly outcomes: OutcomeLog;
   readonly points: CrashPoints;
   /** The last updates of each partition, and their comparison with the database. */
-  readonly newestPublished: () => Promise<readonly PublishedRow[]>;
-  readonly noticePublished: (published: readonly PublishedRow[]) => Promise<FoundLoss | undefined>;
+  readonly newestPublished: () => Promise<NewestRows>;
+  readonly noticePublished: (newest: NewestRows) => Promise<FoundLoss | undefined>;
   readonly platform: MemoryPlatform;
   readonly tokens: HostTokens;
   readonly log: Log;
@@ -58,6 +67,15 @@ export interface SimulatedServiceDeps {
   readonly wrapEntry?: (entry: OrderEntry) => OrderEntry;
   readonly aroundLook?: AroundLook;
   readonly commandOptions?: Partial<CommandOptions>;
+  /** Other parts of the keeper of the shards, for a planted bug. */
+  readonly givesUnsettled?: boolean;
+  /** Between the connectors and the guard. */
+  readonly intoGuard?: (sink: ObservationSink) => ObservationSink;
+  readonly keeping?: Partial<ConstructorParameters<typeof ShardKeeper>[0]>;
+}
+
+function givingUnsettled(ingest: Ingest) {
+  return { settled: async () => undefined, forgetOrders: (isOf: (accountId: string) => boolean) => ingest.forgetOrders(isOf) };
 }
 
 /** The service as `assembleService` joins it, on ports in memory: the same parts, in the same order of start and drain. One run of one process. */
@@ -71,13 +89,17 @@ export class SimulatedService {
   readonly connectors: Connectors;
   readonly relay: Relay;
   readonly lease: Lease;
-  readonly commands: CommandDesk;
+  readonly commands: ShardDesks;
+  readonly held = new HeldShards();
+  readonly shards: ShardKeeper;
   /** Terms of the lane that this process had. */
   terms = 0;
   /** Set when the process has ended by itself. */
   exitCode: number | undefined;
   /** It was told to end. */
   stopping = false;
+  /** To itself it seems that none of its sockets is open. */
+  sick = false;
   private readonly supervisor: Supervisor;
 
   constructor(deps: SimulatedServiceDeps, settings: ServiceSettings) {
@@ -93,7 +115,7 @@ export class SimulatedService {
     const relayMetrics = { ...metrics.relay, latency: metrics.ingest.latency };
     this.relay = new Relay({ ...relayShared, publisher: deps.publisher, metrics: relayMetrics }, settings.relay);
     const stateWriter = new StateWriter(
-      { ...relayShared, publisher: deps.statePublisher, metrics: metrics.relay },
+      { ...relayShared, publisher: deps.statePublisher(() => this.lease.lane), metrics: metrics.relay },
       settings.stateWriter,
     );
     this.ingest = new Ingest(
@@ -122,28 +144,36 @@ export class SimulatedService {
       ...shared,
       logger: log,
       log: deps.outcomes,
+      shards: () => this.held.shards,
       publisher: deps.outcomePublisher,
       lease: this.lease,
       metrics: metrics.relay,
     });
-    this.commands = this.commandDesk(deps, settings, outcomes);
+    this.commands = this.commandDesks(deps, settings, outcomes);
     const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay, stateWriter };
-    const parts = { ...way, commands: this.commands, outcomes };
     const lossCheck = new LossCheck({
       look: async () => deps.noticePublished(await deps.newestPublished()),
       onLoss: (loss) => this.keeper.reportLoss(loss),
       ...shared,
     });
+    this.shards = this.shardKeeper(deps, settings, lossCheck);
+    const parts = { ...way, shards: this.shards, outcomes };
     const tenant = new LaneParts({ ...parts, lossCheck, checkSchema: async () => this.termBegins() });
     const { renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
     this.keeper = new LaneKeeper(
-      { ...shared, store: database.lanes, lease: this.lease, tenant, metrics: metrics.ingest },
-      { lane: settings.ingest.lane, holder: host.name, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },
+      {
+        ...{ ...shared, store: database.lanes, lease: this.lease, tenant, metrics: metrics.ingest },
+        pickLane: () => database.lanes.pick(host.name, expireAfterMs),
+      },
+      { holder: host.name, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },
     );
     const ingestStep = closing('ingest', (signal) => this.ingest.drain(signal));
+    const fleetStep = closing('fleet', () => this.shards.retire());
+    const shardsStep = closing('shards', (signal) => this.shards.release(signal));
+    const data = [this.relay, stateWriter, outcomes];
     this.supervisor = new Supervisor(shared, {
-      startOrder: [this.relay, stateWriter, outcomes, ingestStep, this.connectors, this.commands, this.keeper],
-      drainOrder: [this.commands, this.connectors, ingestStep, this.relay, stateWriter, outcomes, this.keeper],
+      startOrder: [...data, ingestStep, this.connectors, this.commands, shardsStep, this.keeper, fleetStep],
+      drainOrder: [fleetStep, this.commands, this.connectors, ingestStep, ...data, shardsStep, this.keeper],
       drainDeadlineMs: 25_000,
     });
   }
@@ -160,17 +190,59 @@ export class SimulatedService {
     this.host.deliver(() => this.supervisor.stop('the simulation says so'));
   }
 
+  private sockets() {
+    return this.sick ? [{ connected: false, accounts: ['any'] }] : this.connectors.status();
+  }
+
   private termBegins(): void {
     this.terms += 1;
     this.coverage.forget();
   }
 
-  /** Commands that this process follows. */
-  followed(): ReadonlyMap<string, unknown> {
-    return (this.commands as unknown as { book: { watched: ReadonlyMap<string, unknown> } }).book.watched;
+  follows(commandId: string): boolean {
+    const { books } = this.commands as unknown as { books: { get(commandId: string): unknown } };
+    return books.get(commandId) !== undefined;
   }
 
-  private commandDesk(deps: SimulatedServiceDeps, settings: ServiceSettings, outcomes: OutcomeRelay): CommandDesk {
+  private shardKeeper(deps: SimulatedServiceDeps, settings: ServiceSettings, lossCheck: LossCheck): ShardKeeper {
+    const { host, random, database, publishersOf, weight, log } = deps;
+    const { clock } = host;
+    const { actMs: actForMs, renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
+    const { lanes, shards, updates } = database;
+    const finisher = new LaneFinisher(
+      { lanes, shards, updates, publishers: publishersOf, clock, random, log },
+      { holder: `${host.name}/finisher`, actForMs, renewEveryMs, expireAfterMs, ...laneFinisherDefaults },
+    );
+    return new ShardKeeper(
+      {
+        ...{
+          clock,
+          log,
+          lease: this.lease,
+          held: this.held,
+          sources: this.connectors,
+          ingest: this.ingest,
+          desks: this.commands,
+        },
+        store: shards,
+        published: (signal) => awaitPublished({ updates, clock }, this.lease.lane, signal),
+        finish: (lane, signal) => finisher.finish(lane, signal),
+        metrics: this.metrics.ingest,
+        checkLoss: () => lossCheck.begin(),
+        changeLane: () => this.keeper.change(),
+        fitness: new OwnFitness(
+          { clock, log, sources: { status: () => this.sockets() }, metrics: this.metrics },
+          settings.fitness,
+        ),
+        card: () => ({ weight, address: undefined, version: '1', draining: false }),
+        ...(deps.givesUnsettled && { ingest: givingUnsettled(this.ingest) }),
+        ...deps.keeping,
+      },
+      { ...settings.shards, expireAfterMs, holder: host.name },
+    );
+  }
+
+  private commandDesks(deps: SimulatedServiceDeps, settings: ServiceSettings, outcomes: OutcomeRelay): ShardDesks {
     const { host, random, log, platform, tokens, journal } = deps;
     const { clock } = host;
     const { connectors } = this;
@@ -186,12 +258,14 @@ export class SimulatedService {
       { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
     );
     const followed = aroundLooks(accounts, reachingLooks(deps.points, host));
-    return new CommandDesk(
+    return new ShardDesks(
       {
         journal,
         entry: knownAttempts(deps.wrapEntry?.(entry) ?? entry),
         accounts: deps.aroundLook ? aroundLooks(followed, deps.aroundLook) : followed,
         quotes: { lastQuote: async () => undefined },
+        shardOf: (accountId) => this.held.shardOf(accountId) ?? 0,
+        part: () => this.held.part,
         lease: this.lease,
         clock,
         random,
@@ -211,6 +285,7 @@ export class SimulatedService {
       { http, clock, random, tokens, metrics: this.metrics.platform },
       { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
     );
+    const guarded = this.held.guard(this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest));
     return new Connectors(
       {
         clock,
@@ -218,9 +293,9 @@ export class SimulatedService {
         log,
         reads,
         tokens,
-        registry: database.accounts(settings.ingest.lane, this.lease.witness),
+        registry: database.accounts(this.lease),
         openSocket: platform.stream.socketFactory(host),
-        sink: this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest),
+        sink: deps.intoGuard?.(guarded) ?? guarded,
         metrics: this.metrics.source,
         auditGate: new Window(1),
         budget: new ByteBudget({ maxBytes: 64_000_000 }),
@@ -230,6 +305,8 @@ export class SimulatedService {
         predictionStreamUrl: 'ws://prediction',
         timings: settings.timings,
         everyMs: settings.accountsEveryMs,
+        isOurs: (accountId) => this.held.follows(accountId),
+        part: () => this.held.part,
       },
     );
   }

@@ -1,7 +1,9 @@
 import { commandDefaults } from '../../src/commands/command-options.ts';
 import type { Command } from '../../src/domain/command.ts';
+import { shardOf } from '../../src/domain/shards.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
+import { oneOf } from '../../src/sandbox/market/instruments.ts';
 import type { Binding } from '../../src/store/order-store.ts';
 import { MemoryJournal } from '../support/memory-journal.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -9,10 +11,12 @@ import { Callers } from './callers.ts';
 import { type CommandPlan, type CommandWishes, drawCommandPlan } from './command-plan.ts';
 import { CommandWatch } from './command-watch.ts';
 import { CrashPoints } from './crash-points.ts';
-import { databaseClient } from './database-client.ts';
+import { type DatabaseClient, databaseClient } from './database-client.ts';
 import { DatabaseOrders } from './database-orders.ts';
-import type { PublishedRow } from './database-rows.ts';
-import { drawFaultPlan, type FaultPlan } from './fault-plan.ts';
+import type { NewestRows } from './database-rows.ts';
+import { type EnemyPlan, misled, noEnemy } from './enemy.ts';
+import { drawFaultPlan, type FaultPlan, moving } from './fault-plan.ts';
+import { FleetOperator } from './fleet-operator.ts';
 import { HaltOracle } from './halt-oracle.ts';
 import { Host } from './host.ts';
 import { journalClient } from './journal-client.ts';
@@ -24,7 +28,7 @@ import type { MemorySocket } from './memory-socket.ts';
 import { HostTokens } from './memory-tokens.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import type { PlantedBug } from './planted-bug.ts';
-import { SafetyWatch } from './safety-watch.ts';
+import { SafetyWatch, type Seat } from './safety-watch.ts';
 import { drawSettings, type ServiceSettings } from './service-settings.ts';
 import { SimulatedService } from './simulated-service.ts';
 import { Trace } from './trace.ts';
@@ -40,8 +44,8 @@ interface WorldOptions {
 }
 
 /**
- * Everything of one run: a clock, a database, a broker, a platform, and up to two slots for processes of the service. Each part has a source of randomness of
- * its own, so that a change in one does not shuffle the draws of the others.
+ * Everything of one run: a clock, a database, a broker, a platform, and one to five slots for processes of the service, each on a lane of its own, which
+ * share the shards. Each part has a source of randomness of its own, so that a change in one does not shuffle the draws of the others.
  */
 export class SimulatedWorld {
   readonly clock = new VirtualClock();
@@ -52,7 +56,7 @@ export class SimulatedWorld {
   readonly databaseHost: Host;
   readonly broker: MemoryBroker;
   readonly platform: MemoryPlatform;
-  readonly watch = new SafetyWatch();
+  readonly watch: SafetyWatch;
   /** Undefined: nobody sends commands in this run. */
   readonly commandPlan: CommandPlan | undefined;
   readonly points: CrashPoints;
@@ -61,6 +65,7 @@ export class SimulatedWorld {
   readonly haltOracle: HaltOracle;
   readonly callers: Callers;
   readonly outcomes: OutcomeWatch;
+  readonly operator: FleetOperator;
   /** Steps of commands that are marked as published. */
   private readonly published = new Set<number>();
   /** What draws the times and kinds of incidents. */
@@ -70,6 +75,11 @@ export class SimulatedWorld {
   /** Breaches found in processes that are gone. */
   readonly pastBreaches: string[] = [];
   commits = 0;
+  /** What misleads the members of the fleet now. */
+  enemy: EnemyPlan = noEnemy;
+  databaseClockWasSet = false;
+  /** By shard and epoch: the process that uses it. */
+  private readonly fences = new Map<string, string>();
   private ending = false;
   private started = 0;
   private readonly options: WorldOptions;
@@ -79,13 +89,16 @@ export class SimulatedWorld {
     this.options = options;
     this.trace = new Trace(this.clock, print);
     this.random = this.source(0);
-    this.plan = drawFaultPlan(this.source(1));
+    const plan = drawFaultPlan(this.source(1));
+    this.plan = options.wishes?.moving === true ? moving(plan) : plan;
     this.settings = drawSettings(this.source(2));
     this.commandPlan = drawCommandPlan(this.source(6), this.plan.faultyMs, options.wishes ?? {});
     this.points = new CrashPoints(this.commandPlan?.crash);
     this.points.crash = (host) => this.crashAt(host);
     this.databaseHost = new Host('database', this.clock);
     this.database = new MemoryDatabase(this.databaseHost.clock, this.source(3));
+    this.database.shards.count = this.plan.shards;
+    this.watch = new SafetyWatch((accountId) => this.seatOf(accountId));
     this.broker = new MemoryBroker(this.clock, this.source(4));
     const { clock, trace, points, database } = this;
     this.platform = new MemoryPlatform(
@@ -116,9 +129,13 @@ export class SimulatedWorld {
       },
       { writeWithinMs: commandDefaults.writeWithinMs },
     );
-    this.haltOracle = new HaltOracle(this.journal);
+    this.haltOracle = new HaltOracle(this.journal, ({ shard, epoch }) => {
+      const row = database.shards.rows[shard];
+      return row?.epoch === epoch && row.lane !== undefined ? database.lanes.get(row.lane)?.holder : undefined;
+    });
     this.callers = new Callers(this, this.source(7));
     this.outcomes = new OutcomeWatch(this.journal);
+    this.operator = new FleetOperator({ database, trace, random: this.source(13), services: () => this.services });
     this.slots = Array.from({ length: this.plan.instances }, () => undefined);
     this.trace.add('world', 'seed', String(seed));
     this.observe();
@@ -126,6 +143,19 @@ export class SimulatedWorld {
 
   get processes(): number {
     return this.started;
+  }
+
+  /** The shard of an account, and the lane that has it by the table. */
+  seatOf(accountId: string): Seat {
+    const shard = shardOf(accountId, this.plan.shards);
+    return { shard, lane: this.database.shards.laneOf(shard), lost: this.database.restored };
+  }
+
+  /** The process that holds the shard of the account, and knows it. */
+  holderOf(accountId: string): SimulatedService | undefined {
+    return this.services.find(({ keeper, held, exitCode, stopping }) => {
+      return keeper.state === 'held' && held.follows(accountId) && exitCode === undefined && !stopping;
+    });
   }
 
   get services(): SimulatedService[] {
@@ -140,6 +170,7 @@ export class SimulatedWorld {
     platform.bare.begin();
     this.database.faults = plan.database;
     this.broker.faults = plan.broker;
+    this.enemy = plan.enemy;
     const { commandPlan } = this;
     if (commandPlan === undefined) return;
     const { answerMs, refuseShare, capacity, writes } = commandPlan;
@@ -158,7 +189,7 @@ export class SimulatedWorld {
     const { clock, database, trace, watch } = this;
     const copy = database.copy();
     clock.after(behindMs, () => {
-      trace.add('database', 'loses', `what followed batch ${copy.lanes.get(this.settings.ingest.lane)?.batch}`);
+      trace.add('database', 'loses', `what followed batch ${copy.lanes.get(0)?.batch}`);
       database.restore(copy);
       watch.lost(database.log);
     });
@@ -168,23 +199,25 @@ export class SimulatedWorld {
   startIn(slot: number): void {
     if (this.ending || this.slots[slot] !== undefined) return;
     this.started += 1;
-    const host = new Host(`${'ab'.charAt(slot)}${this.started}`, this.clock);
+    const host = new Host(`${'abcde'.charAt(slot)}${this.started}`, this.clock);
     const random = this.source(100 + this.started);
     const { journal, database, clock, points } = this;
-    const ofJournal = { journal, database, host, clock, points };
+    const ofJournal = { journal, database, host, clock, points, haltOracle: this.haltOracle, fences: this.fences };
     const deps = {
       host,
       random,
-      database: databaseClient(this.database, host, this.source(1000 + this.started)),
+      database: this.databaseOf(host),
       publisher: this.broker.publisher(host),
-      statePublisher: this.broker.statePublisher(host),
+      statePublisher: (lane: () => number) => this.broker.statePublisher(host, { lane }),
+      publishersOf: (lane: number) => this.publishersOf(host, lane),
+      weight: slot === 0 ? 1 : oneOf(random, [1, 1, 1, 2, 0]),
       platform: this.platform,
       journal: journalClient({ ...ofJournal, random: this.source(2000 + this.started) }),
       outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
       outcomePublisher: this.broker.publisher(host),
       points,
       newestPublished: () => host.answer(this.broker.newest()),
-      noticePublished: (published: readonly PublishedRow[]) => host.answer(this.database.noticePublished(published)),
+      noticePublished: (newest: NewestRows) => host.answer(this.database.noticePublished(newest)),
       tokens: new HostTokens({ host, world: this.clock, tokens: this.platform.tokens }),
       log: this.logOf(host.name),
     };
@@ -192,6 +225,29 @@ export class SimulatedWorld {
     this.slots[slot] = service;
     this.trace.add(host.name, 'starts');
     service.start();
+  }
+
+  /** The database as the process reaches it, and the fleet as it sees it. */
+  private databaseOf(host: Host): DatabaseClient {
+    const client = databaseClient(this.database, host, this.source(1000 + this.started));
+    const random = this.source(4000 + this.started);
+    const breach = (what: string) => this.pastBreaches.push(what);
+    return { ...client, shards: misled(client.shards, () => this.enemy, { clock: host.clock, random, breach }) };
+  }
+
+  /** Those of a finisher: it has to hold its lane, as every sender. */
+  private publishersOf(host: Host, lane: number) {
+    const from = `${host.name}/finisher`;
+    const own = this.broker.publisher(host, from);
+    const states = this.broker.statePublisher(host, { lane: () => lane, from });
+    const asHolder = <T>(send: () => Promise<T>): Promise<T> => {
+      this.mustHoldLane(from, lane, this.database.holders.get(`${lane} ${from}`));
+      return send();
+    };
+    return {
+      updates: { ...own, publish: (rows: Parameters<typeof own.publish>[0]) => asHolder(() => own.publish(rows)) },
+      states: { ...states, flush: (rows: Parameters<typeof states.flush>[0]) => asHolder(() => states.flush(rows)) },
+    };
   }
 
   /** The process is gone between two of its steps, with all that it held. */
@@ -275,9 +331,18 @@ export class SimulatedWorld {
   private mustHold(from: string): void {
     const service = this.services.find(({ host }) => host.name === from);
     if (service === undefined) return;
-    const agoMs = this.clock.monotonicMs() - (this.database.renewals.get(service.lease.epoch) ?? Number.NEGATIVE_INFINITY);
-    if (agoMs > this.settings.lease.actMs)
-      this.pastBreaches.push(`${from} sends ${Math.round(agoMs)} ms behind its last renewal`);
+    const { lane, epoch } = service.lease;
+    this.mustHoldLane(from, lane, this.database.renewals.get(`${lane} ${epoch}`));
+  }
+
+  private mustHoldLane(from: string, lane: number, renewedMs = Number.NEGATIVE_INFINITY): void {
+    const { database, clock, settings } = this;
+    const agoMs = clock.monotonicMs() - renewedMs;
+    if (agoMs > settings.lease.actMs) this.pastBreaches.push(`${from} sends ${Math.round(agoMs)} ms behind its last renewal`);
+    const holder = database.lanes.get(lane)?.holder;
+    // A clock of the database that is set lets a lane expire early; one that lost commits does not know its holder.
+    if (holder !== undefined && holder !== from && this.databaseClockWasSet === false && !database.restored)
+      this.pastBreaches.push(`${from} sends in lane ${lane}, which ${holder} holds`);
   }
 
   private serviceOf(socket: MemorySocket): SimulatedService | undefined {

@@ -23,6 +23,14 @@ describe('the service, whatever goes wrong around it,', () => {
   );
 
   it(
+    'keeps every promise while shards change hands all the time',
+    async () => {
+      expect(await failuresOf(range(1, 12), { moving: true })).toEqual([]);
+    },
+    limitMs,
+  );
+
+  it(
     'does the same again from the same seed, down to the last byte',
     async () => {
       for (const seed of range(1, 20)) {

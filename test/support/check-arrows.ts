@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).length;
-const run = spawnSync(process.execPath, ['node_modules/.bin/depcruise', 'src', '--output-type', 'err'], {
+const run = spawnSync(process.execPath, ['tools/checks/run.ts', 'depcruise', 'src', '--output-type', 'err'], {
   encoding: 'utf8',
   env: { ...process.env, NO_COLOR: '1' },
 });

@@ -1,6 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { Colours } from '../../src/cli/colours.ts';
 import type { CliIo } from '../../src/cli/io.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
@@ -43,7 +45,10 @@ export function cliIo(env: Record<string, string> = {}): TestIo {
     env,
     stdout: collector('out'),
     stderr: collector('err'),
+    pipe: { input: new PassThrough(), output: new PassThrough() },
     isTerminal: false,
+    colours: new Colours({ env, stdout: false, stderr: false }),
+    columns: undefined,
     clock: systemClock,
     random: systemRandom,
     cacheDir: join(tmpdir(), 'tidemark-test-cache'),

@@ -1,7 +1,7 @@
-import { CommandDesk } from '../../src/commands/command-desk.ts';
 import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
 import type { Submission, SubmitResult } from '../../src/commands/commands.ts';
 import type { OrderEntry, Quotes } from '../../src/commands/order-entry.ts';
+import { ShardDesks } from '../../src/commands/shard-desks.ts';
 import type { AccountAccess, AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
 import type { Command, CommandRequest, Evidence } from '../../src/domain/command.ts';
 import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
@@ -9,6 +9,7 @@ import { encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
 import type { Quote, Quoted } from '../../src/domain/measure-command.ts';
 import type { Order } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import type { Tracing } from '../../src/observability/tracing.ts';
 import type { WriteOptions } from '../../src/platform/write-platform.ts';
 import type { WriteResult } from '../../src/platform/write-result.ts';
 import { Lease } from '../../src/runtime/lease.ts';
@@ -188,7 +189,17 @@ export const cancelWorking = {
 } as const satisfies CommandRequest;
 export const word = { by: 'olga', reason: 'looked it up at the venue', requestId: 'request-op' };
 
-/** One process: a desk with ports by script around one journal that outlives it. */
+interface RigOptions extends Partial<CommandOptions> {
+  /** Those that it takes, without `shardOf` all accounts are of the first one. */
+  readonly shards?: readonly number[];
+  readonly shardOf?: (accountId: string) => number;
+  /** How much of all shards that is. */
+  readonly part?: () => number;
+  /** Made with the clock of the rig; left out: traces are off. */
+  readonly tracing?: (clock: VirtualClock) => Tracing;
+}
+
+/** One process: its desks with ports by script around one journal that outlives it. */
 export class CommandRig {
   readonly clock: VirtualClock;
   readonly journal: MemoryJournal;
@@ -198,15 +209,18 @@ export class CommandRig {
   readonly quotes: RigQuotes;
   readonly lease: Lease;
   readonly metrics = createMetrics();
-  readonly desk: CommandDesk;
+  readonly desk: ShardDesks;
+  readonly shards: readonly number[];
   epoch = 0n;
   private readonly seed: number;
   private keys = 0;
   private batches = 0n;
 
   /** `beside`: shares clock, journal and orders with another process. */
-  constructor(options: Partial<CommandOptions> = {}, beside?: CommandRig, seed = (beside?.seed ?? 0) + 1) {
+  constructor(options: RigOptions = {}, beside?: CommandRig, seed = (beside?.seed ?? 0) + 1) {
+    const { shards = [0], shardOf = () => shards[0] ?? 0, part, tracing, ...over } = options;
     this.seed = seed;
+    this.shards = shards;
     this.clock = beside?.clock ?? new VirtualClock(Date.parse('2026-11-21T12:00:00Z'));
     this.orders = beside?.orders ?? new ScriptedOrders();
     this.journal = beside?.journal ?? new MemoryJournal(this.orders);
@@ -216,23 +230,26 @@ export class CommandRig {
     this.quotes = new RigQuotes(this.clock);
     this.lease = new Lease(this.clock, 1e12);
     const { clock, journal, entry, probes, quotes, lease } = this;
-    this.desk = new CommandDesk(
+    this.desk = new ShardDesks(
       {
         clock,
         journal,
         entry,
         accounts: probes,
         quotes,
+        shardOf,
+        ...(part !== undefined && { part }),
         lease,
         random: seededRandom(seed),
         metrics: this.metrics.commands,
         log: silentLog,
+        tracing: tracing?.(clock),
       },
-      { ...commandDefaults, lane: 0, enabled: true, accounts: [], ...options },
+      { ...commandDefaults, enabled: true, accounts: [], ...over },
     );
   }
 
-  static async leading(options: Partial<CommandOptions> = {}, beside?: CommandRig, seed?: number): Promise<CommandRig> {
+  static async leading(options: RigOptions = {}, beside?: CommandRig, seed?: number): Promise<CommandRig> {
     const rig = new CommandRig(options, beside, seed);
     await rig.begin((beside?.epoch ?? 0n) + 1n);
     return rig;
@@ -241,7 +258,7 @@ export class CommandRig {
   async begin(epoch: bigint): Promise<void> {
     this.epoch = epoch;
     this.lease.confirm(epoch, this.clock.monotonicMs());
-    await this.during(this.desk.begin({ epoch }));
+    await this.during(Promise.all(this.shards.map((shard) => this.desk.begin({ shard, epoch }))));
   }
 
   /** What a promise of the desk comes to, letting as much time pass as it takes. */
@@ -352,7 +369,8 @@ export class CommandRig {
       observedAt: order.updatedAt,
       changed: [],
     });
-    const row = { topic: 'updates' as const, key: `${order.stream}:${order.orderId}`, payload };
+    const { accountId } = order;
+    const row = { topic: 'updates' as const, key: `${order.stream}:${order.orderId}`, payload, accountId };
     const rows = [{ ...row, ...(commandId !== undefined && { commandId }), ...(bound && { bound }) }];
     const { batches: number } = this;
     return { number, lastSeq: number, rows, receivedMs: [0], streams: [order.stream], committedMs: 0, bytes: payload.length };

@@ -14,7 +14,6 @@ import { testLog } from './test-log.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 const defaults: IngestOptions = {
-  lane: 0,
   generation: 1,
   queueMaxCount: 100,
   queueMaxBytes: 1_000_000,

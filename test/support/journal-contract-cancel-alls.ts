@@ -33,9 +33,9 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.openCancelAll({ ...later, principal: 'bot' }, fence)).toMatchObject({ kind: 'opened' });
     });
 
-    it('of another lane is another one', async () => {
+    it('of another shard is another one', async () => {
       await using rig = await make();
-      const ofOther = { lane: 1, epoch: 1n };
+      const ofOther = { shard: 1, epoch: 1n };
       await rig.journal.takeOver(ofOther, atMs, 0);
       const [first, second] = [0, 1].map(() => newCancelAll({ idempotencyKey: 'same', atMs: Date.now() }));
       if (first === undefined || second === undefined) throw new Error('two are needed');
@@ -73,7 +73,7 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       expect(await again(done, 7.1)).toMatchObject({ kind: 'opened' });
     });
 
-    it('is in force until it is ended, which its lane alone may say', async () => {
+    it('is in force until it is ended, which its shard alone may say', async () => {
       await using rig = await make();
       const [first, second] = [newCancelAll(), newCancelAll({ atMs: atMs + 1 })];
       for (const each of [first, second]) await rig.journal.openCancelAll(each, fence);
@@ -123,7 +123,7 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
 
     it('is not begun by a holder that was overtaken', async () => {
       await using rig = await make();
-      await rig.journal.takeOver({ lane: 0, epoch: 2n }, atMs, 0);
+      await rig.journal.takeOver({ shard: 0, epoch: 2n }, atMs, 0);
       expect(await rig.journal.openCancelAll(newCancelAll(), fence)).toEqual({ kind: 'fenced' });
     });
   });

@@ -22,7 +22,7 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       const asked = newPlace({ callerRef: 'my-1' });
       const { attemptId: first = '', ...rest } = asked;
       const expected = {
-        ...{ commandId: rest.commandId, lane: 0, principal: 'desk', idempotencyKey: rest.idempotencyKey, requestHash: 'hash-1' },
+        ...{ commandId: rest.commandId, shard: 0, principal: 'desk', idempotencyKey: rest.idempotencyKey, requestHash: 'hash-1' },
         ...{ request: rest.request, callerRef: 'my-1', state: 'open', version: 1, presumedAbsent: false, misses: 0 },
         ...{ deadlineAtMs: rest.deadlineAtMs, createdAtMs: atMs, updatedAtMs: atMs },
         attempts: [{ attemptId: first, number: 1, state: 'prepared', epoch: 1n, preparedAtMs: atMs }],

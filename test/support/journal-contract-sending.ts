@@ -27,7 +27,7 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
       const asked = newPlace();
       await rig.journal.open(asked, fence);
       for (const epoch of [0n, 2n]) {
-        expect(await rig.journal.markSending(asked.attemptId ?? '', atMs, { lane: 0, epoch })).toBe(false);
+        expect(await rig.journal.markSending(asked.attemptId ?? '', atMs, { shard: 0, epoch })).toBe(false);
       }
     });
   });

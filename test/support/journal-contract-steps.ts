@@ -173,7 +173,7 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
         });
       expect((await rig.journal.evidenceOf(commandId)).slice(-2)).toMatchObject([evidence, evidence]);
       expect(await rig.journal.noteMiss({ commandId, version: version - 1, evidence }, fence)).toMatchObject({ kind: 'stale' });
-      expect(await rig.journal.noteMiss({ commandId, version, evidence }, { lane: 0, epoch: 9n })).toEqual({ kind: 'fenced' });
+      expect(await rig.journal.noteMiss({ commandId, version, evidence }, { shard: 0, epoch: 9n })).toEqual({ kind: 'fenced' });
       const over = await unknown(rig.journal, newPlace(), { to: 'applied' });
       const late = { commandId: over.commandId, version: over.version, evidence };
       expect(await rig.journal.noteMiss(late, fence)).toEqual({ kind: 'stale', command: over });

@@ -3,7 +3,7 @@ import type { Fence } from '../../src/store/command-journal.ts';
 import { answer, answered, atMs, fence, halt, type JournalUnderTest, newPlace, sending, unknown } from './journal-fixtures.ts';
 
 export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
-  const next: Fence = { lane: 0, epoch: 2n };
+  const next: Fence = { shard: 0, epoch: 2n };
 
   describe('taking over', () => {
     it('makes unknown what was being sent, not_sent what was prepared, and tells both', async () => {
@@ -75,10 +75,10 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
       ]);
     });
 
-    it('holds nobody else’s lane', async () => {
+    it('holds nobody else’s shard', async () => {
       await using rig = await make();
       const command = await sending(rig.journal);
-      expect(await rig.journal.takeOver({ lane: 1, epoch: 7n }, atMs, 0)).toEqual([]);
+      expect(await rig.journal.takeOver({ shard: 1, epoch: 7n }, atMs, 0)).toEqual([]);
       expect(await rig.journal.step(answered(command, 'accepted'), fence)).toMatchObject({ kind: 'stepped' });
     });
   });

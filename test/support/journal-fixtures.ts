@@ -20,7 +20,7 @@ export interface JournalUnderTest extends AsyncDisposable {
 }
 
 export const atMs = Date.parse('2026-11-21T14:30:00.123Z');
-export const fence: Fence = { lane: 0, epoch: 1n };
+export const fence: Fence = { shard: 0, epoch: 1n };
 
 export function attemptId(): string {
   return `tm-${randomUUID()}`;

@@ -7,7 +7,7 @@ export function opened(asked: NewCommand, fence: Fence): Command {
   const orderId = asked.orderId ?? (request.kind === 'place' ? undefined : request.orderId);
   return {
     commandId: asked.commandId,
-    lane: fence.lane,
+    shard: fence.shard,
     principal: asked.principal,
     idempotencyKey: asked.idempotencyKey,
     requestHash: asked.requestHash,

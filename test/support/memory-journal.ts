@@ -68,10 +68,10 @@ export class MemoryJournal implements CommandJournal {
   readonly events: JournalEvent[] = [];
   readonly halts: Halt[] = [];
   /** Those that are armed. */
-  readonly cancelTimers = new Map<string, Omit<CancelTimer, 'leftMs'> & { readonly lane: number; readonly firesAtMs: number }>();
+  readonly cancelTimers = new Map<string, Omit<CancelTimer, 'leftMs'> & { readonly shard: number; readonly firesAtMs: number }>();
   /** The journal's own clock: it stands unless it is set. */
   nowMs: () => number = () => 0;
-  readonly cancelAlls: { readonly lane: number; readonly cancelAll: NewCancelAll }[] = [];
+  readonly cancelAlls: { readonly shard: number; readonly cancelAll: NewCancelAll }[] = [];
   readonly endedCancelAlls = new Set<string>();
   readonly audits: AuditEntry[] = [];
   private readonly waiting = new Map<string, Approval>();
@@ -132,10 +132,10 @@ export class MemoryJournal implements CommandJournal {
 
   takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]> {
     return this.hook('takeOver', () => {
-      const { lane, epoch } = fence;
-      if (epoch < (this.epochs.get(lane) ?? 0n)) throw new Error(`epoch ${epoch} was overtaken`);
-      this.epochs.set(lane, epoch);
-      const ours = () => this.oldestFirst().filter((command) => command.lane === lane);
+      const { shard, epoch } = fence;
+      if (epoch < (this.epochs.get(shard) ?? 0n)) throw new Error(`epoch ${epoch} was overtaken`);
+      this.epochs.set(shard, epoch);
+      const ours = () => this.oldestFirst().filter((command) => command.shard === shard);
       for (const command of ours()) this.sweep(command, fence, atMs);
       return ours().filter(({ state, settledAtMs }) => !isFinal(state) || (settledAtMs ?? 0) >= atMs - recentMs);
     });
@@ -177,12 +177,12 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('rivalCancels', () => commandIds.flatMap((commandId) => this.rivalsOf(commandId)));
   }
 
-  landings(lane: number, after: string | undefined, limit: number): Promise<Landings> {
+  landings(shard: number, after: string | undefined, limit: number): Promise<Landings> {
     return this.hook('landings', () => {
       const places = [...this.commands.values()]
         .filter(
-          ({ lane: its, request, orderId, state }) =>
-            its === lane && request.kind === 'place' && isFinal(state) && (orderId === undefined || state !== 'applied'),
+          ({ shard: its, request, orderId, state }) =>
+            its === shard && request.kind === 'place' && isFinal(state) && (orderId === undefined || state !== 'applied'),
         )
         .filter(({ commandId }) => commandId > (after ?? ''))
         .sort((a, b) => (a.commandId < b.commandId ? -1 : 1))
@@ -232,22 +232,22 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('openCancelAll', () => {
       if (!this.holds(fence)) return { kind: 'fenced' };
       const { principal, idempotencyKey, requestHash, atMs } = cancelAll;
-      const known = this.cancelAllOfKey(fence.lane, principal, idempotencyKey);
+      const known = this.cancelAllOfKey(fence.shard, principal, idempotencyKey);
       if (known !== undefined && (known.atMs > atMs - keyKeptMs || this.isUnderWay(known)))
         return known.requestHash === requestHash ? { kind: 'replayed', cancelAll: known } : { kind: 'key_reused' };
-      this.cancelAlls.push({ lane: fence.lane, cancelAll });
+      this.cancelAlls.push({ shard: fence.shard, cancelAll });
       return { kind: 'opened', cancelAll };
     });
   }
 
-  findCancelAll(lane: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
-    return this.hook('findCancelAll', () => this.cancelAllOfKey(lane, principal, idempotencyKey));
+  findCancelAll(shard: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
+    return this.hook('findCancelAll', () => this.cancelAllOfKey(shard, principal, idempotencyKey));
   }
 
-  cancelAllsInForce(lane: number): Promise<NewCancelAll[]> {
+  cancelAllsInForce(shard: number): Promise<NewCancelAll[]> {
     return this.hook('cancelAllsInForce', () =>
       this.cancelAlls
-        .filter((each) => each.lane === lane && !this.endedCancelAlls.has(each.cancelAll.cancelAllId))
+        .filter((each) => each.shard === shard && !this.endedCancelAlls.has(each.cancelAll.cancelAllId))
         .map(({ cancelAll }) => cancelAll),
     );
   }
@@ -265,18 +265,18 @@ export class MemoryJournal implements CommandJournal {
       if (!this.holds(fence)) return undefined;
       const firesAtMs = this.nowMs() + afterMs;
       for (const { accountId, timerId } of timers) {
-        const key = JSON.stringify([fence.lane, principal, accountId]);
+        const key = JSON.stringify([fence.shard, principal, accountId]);
         if (afterMs === 0) this.cancelTimers.delete(key);
-        else this.cancelTimers.set(key, { lane: fence.lane, principal, accountId, timerId, firesAtMs });
+        else this.cancelTimers.set(key, { shard: fence.shard, principal, accountId, timerId, firesAtMs });
       }
       return firesAtMs;
     });
   }
 
-  armedCancelTimers(lane: number): Promise<CancelTimer[]> {
+  armedCancelTimers(shard: number): Promise<CancelTimer[]> {
     return this.hook('armedCancelTimers', () =>
       [...this.cancelTimers.values()]
-        .filter((timer) => timer.lane === lane)
+        .filter((timer) => timer.shard === shard)
         .sort((a, b) => a.firesAtMs - b.firesAtMs)
         .map(({ timerId, principal, accountId, firesAtMs }) => ({
           ...{ timerId, principal, accountId },
@@ -396,9 +396,9 @@ export class MemoryJournal implements CommandJournal {
     return commands.find(({ request, ...of }) => request.kind === 'place' && request.stream === stream && of.orderId === orderId);
   }
 
-  private cancelAllOfKey(lane: number, principal: string, key: string): NewCancelAll | undefined {
-    const ofLane = this.cancelAlls.filter((each) => each.lane === lane).map(({ cancelAll }) => cancelAll);
-    return ofLane.findLast((each) => each.principal === principal && each.idempotencyKey === key);
+  private cancelAllOfKey(shard: number, principal: string, key: string): NewCancelAll | undefined {
+    const ofShard = this.cancelAlls.filter((each) => each.shard === shard).map(({ cancelAll }) => cancelAll);
+    return ofShard.findLast((each) => each.principal === principal && each.idempotencyKey === key);
   }
 
   private isUnderWay(cancelAll: NewCancelAll): boolean {
@@ -538,8 +538,8 @@ export class MemoryJournal implements CommandJournal {
     return [...this.commands.values()].sort((a, b) => a.createdAtMs - b.createdAtMs || (a.commandId < b.commandId ? -1 : 1));
   }
 
-  private holds({ lane, epoch }: Fence): boolean {
-    return this.epochs.get(lane) === epoch;
+  private holds({ shard, epoch }: Fence): boolean {
+    return this.epochs.get(shard) === epoch;
   }
 
   private maySupersede(commandId: string, accountId: string): boolean {

@@ -1,4 +1,5 @@
 import type { ConsumersAnswer, ServiceView } from '../../src/http/service-view.ts';
+import type { FleetDocument } from '../../src/schema/fleet-answer.ts';
 import type { HistoryDocument } from '../../src/schema/pipeline-answers.ts';
 import type { StatusDocument } from '../../src/schema/status-answer.ts';
 import { historyDocument } from '../../src/service/history-document.ts';
@@ -64,6 +65,21 @@ export class MemoryService implements ServiceView {
 
   history(sinceMs: number | undefined): HistoryDocument {
     return historyDocument(this.readings, { everyMs: 10_000, ...(sinceMs !== undefined && { sinceMs }) });
+  }
+
+  async fleet(): Promise<FleetDocument> {
+    const lane = {
+      lane: 0,
+      state: 'live',
+      holder: 'one',
+      since: new Date(sampledMs).toISOString(),
+      weight: 1,
+      drained: false,
+      unfit: null,
+      shards: [0],
+    } as const;
+    const lanes = [{ ...lane, shards: [0], address: null, version: '1' }];
+    return { at: lane.since, verdict: '1 shard, 1 process, all held', allHeld: true, shards: 1, free: [], pinned: [], lanes };
   }
 
   async consumers(): Promise<ConsumersAnswer> {

@@ -14,6 +14,10 @@ interface CallOptions {
   /** Seconds of `Prefer: wait`. */
   readonly wait?: number;
   readonly token?: string;
+  /** As if another process had sent it: the one that is asked answers it by itself. */
+  readonly forwarded?: boolean;
+  /** The trace of the caller. */
+  readonly traceparent?: string;
 }
 
 /** One request to the REST port of a service, as a caller makes it; what changes something has an idempotency key. */
@@ -27,7 +31,7 @@ export async function call(
 }
 
 export async function callAt(address: string, method: string, path: string, options: CallOptions = {}): Promise<RestAnswer> {
-  const { body, key = randomUUID(), wait, token } = options;
+  const { body, key = randomUUID(), wait, token, forwarded = false, traceparent } = options;
   const response = await fetch(`${address}${path}`, {
     method,
     headers: {
@@ -35,6 +39,8 @@ export async function callAt(address: string, method: string, path: string, opti
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+      ...(forwarded ? { 'tidemark-forwarded': 'a-test' } : {}),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });

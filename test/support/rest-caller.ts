@@ -19,12 +19,11 @@ const answerWithinMs = 20_000;
 const pauseMs = 50;
 
 /**
- * A caller of REST that knows where each instance listens and not which of them holds the lane, as a load balancer would: what is not answered, or answered
- * "not now" (503, 429), is asked again of the next one, with the same key.
+ * A caller of REST that knows where each instance listens and not which of them holds an account, as a load balancer would: each request goes to the next one in
+ * turn. One that is not answered, or answered "not now" (503, 429), is asked again of the one after it, with the same key.
  */
 export class RestCaller {
-  /** Who answered last: most likely the holder. */
-  private holder = 0;
+  private turns = 0;
   readonly addresses: readonly string[];
 
   constructor(addresses: readonly string[]) {
@@ -35,16 +34,13 @@ export class RestCaller {
   async ask(ask: RestAsk, deadlineMs = 300_000): Promise<RestReply> {
     const startedMs = systemClock.monotonicMs();
     const refusals: string[] = [];
-    let turn = this.holder;
+    let turn = this.nextTurn();
     while (systemClock.monotonicMs() - startedMs < deadlineMs) {
       const reply = await this.once(ask, turn).catch((error: unknown) => {
         refusals.push(String((error as Error).cause ?? error));
         return undefined;
       });
-      if (reply !== undefined && reply.status !== 503 && reply.status !== 429) {
-        this.holder = turn;
-        return reply;
-      }
+      if (reply !== undefined && reply.status !== 503 && reply.status !== 429) return reply;
       if (reply !== undefined) refusals.push(`${reply.status} ${reply.body?.code}`);
       turn += 1;
       await systemClock.sleep(pauseMs);
@@ -53,7 +49,7 @@ export class RestCaller {
   }
 
   /** One request to one instance. Rejects when it is not there, or goes away meanwhile. */
-  async once({ method, path, body, key, headers }: RestAsk, turn = this.holder): Promise<RestReply> {
+  async once({ method, path, body, key, headers }: RestAsk, turn = this.nextTurn()): Promise<RestReply> {
     const base = this.addresses[turn % this.addresses.length];
     const response = await fetch(`${base}${path}`, {
       method,
@@ -85,5 +81,10 @@ export class RestCaller {
       if (body.next === undefined) return items;
       cursor = `&cursor=${encodeURIComponent(body.next)}`;
     }
+  }
+
+  private nextTurn(): number {
+    this.turns += 1;
+    return this.turns;
   }
 }

@@ -6,15 +6,19 @@ import type { FollowedAccount } from '../../src/http/account-states.ts';
 import type { ConsoleSignInOptions } from '../../src/http/console/console-sign-in.ts';
 import { ConsoleSite } from '../../src/http/console/console-site.ts';
 import { DemoPass } from '../../src/http/console/demo-pass.ts';
+import { Forwarding } from '../../src/http/forwarding.ts';
+import type { OtherInstances } from '../../src/http/other-instances.ts';
 import { readGateDefaults } from '../../src/http/read-gate.ts';
 import { RestServer, type RestServerDeps, type RestServerOptions } from '../../src/http/rest-server.ts';
 import { streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import type { AuditEntry } from '../../src/store/command-journal.ts';
 import type { PrincipalStore } from '../../src/store/principals.ts';
+import { MemoryFleetDesk } from './memory-fleet-desk.ts';
 import { MemoryQuarantine } from './memory-quarantine.ts';
 import { MemoryReads } from './memory-reads.ts';
 import { MemoryRepairs } from './memory-repairs.ts';
@@ -32,17 +36,31 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly withConsole?: boolean | { readonly signIn: ConsoleSignInOptions };
   /** The desk of a demo, by its address. */
   readonly demoUrl?: string;
+  readonly instance?: string;
+  /** Left out: it knows no other instance. */
+  readonly others?: OtherInstances;
+  /** How many forwards may be in flight, and how long each may take. */
+  readonly forwards?: { readonly most?: number; readonly ms?: number };
   /** Instead of those that live in memory. */
-  readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads' | 'quarantine'>>;
+  readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads' | 'quarantine' | 'tracing'>>;
+}
+
+/** Forwards over real sockets. */
+export function forwardingOf(options: Pick<RestRigOptions, 'instance' | 'others' | 'forwards'>, metrics = createMetrics()) {
+  const { instance = 'one', others = { holderOf: () => undefined, all: () => [] }, forwards = {} } = options;
+  const http = new UndiciHttp({ clock: systemClock }, { totalMs: forwards.ms ?? 5_000 });
+  return new Forwarding({ http, others, metrics: metrics.rest, log: silentLog }, { instance, mostInFlight: forwards.most ?? 64 });
 }
 
 /** A REST server on a real port, over ports that live in memory. */
 export async function startRest(options: RestRigOptions = {}) {
-  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, withConsole, demoUrl, ...over } = options;
+  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, withConsole, demoUrl, ...rest } = options;
+  const { instance: _instance, others: _others, forwards: _forwards, ...over } = rest;
   const commands = new ScriptedCommands();
   const reads = new MemoryReads();
   const service = new MemoryService();
   const quarantine = new MemoryQuarantine();
+  const fleet = new MemoryFleetDesk();
   const repairs = new MemoryRepairs();
   const followed: { accounts: readonly FollowedAccount[] | undefined } = { accounts: undefined };
   const metrics = createMetrics();
@@ -60,12 +78,14 @@ export async function startRest(options: RestRigOptions = {}) {
         reads,
         service,
         quarantine,
+        fleet,
         auditTrail,
         commandReads: reads,
         repairs,
         ...ports,
       },
       accountStates: () => followed.accounts,
+      forwarding: forwardingOf(rest, metrics),
       ...(principals !== undefined && { principals }),
       ...(withConsole && {
         console: new ConsoleSite(
@@ -88,7 +108,19 @@ export async function startRest(options: RestRigOptions = {}) {
     },
   );
   await server.start();
-  return { server, commands, reads, service, quarantine, repairs, followed, audits, metrics, address: server.address ?? '' };
+  return {
+    server,
+    commands,
+    reads,
+    service,
+    quarantine,
+    fleet,
+    repairs,
+    followed,
+    audits,
+    metrics,
+    address: server.address ?? '',
+  };
 }
 
 export interface Answered {

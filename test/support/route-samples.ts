@@ -10,6 +10,8 @@ const ids: Readonly<Record<string, string>> = {
   approvalId,
   jobId,
   rowId: '17',
+  instance: 'one',
+  shard: '0',
 };
 
 export const accountBody = {
@@ -44,6 +46,10 @@ const bodies: Readonly<Record<string, object>> = {
   resumeAccount: reason,
   haltService: reason,
   resumeService: reason,
+  drainInstance: reason,
+  undrainInstance: reason,
+  pinShard: reason,
+  unpinShard: reason,
   readAccount: reason,
   backfillAccount: { from: '2026-11-01T00:00:00Z', ...reason },
   approve: reason,

@@ -30,7 +30,7 @@ export class RunningRelay {
         logger: silentLog,
         metrics: { ...this.metrics.relay, latency: this.metrics.ingest.latency },
       },
-      { ...relayDefaults, lane: 0, backoff: { firstMs: 20, maxMs: 200 } },
+      { ...relayDefaults, backoff: { firstMs: 20, maxMs: 200 } },
     );
   }
 

@@ -69,6 +69,7 @@ export class ScriptedCommands implements Commands, OperatorActs {
   cancelAfterAnswer: (asked: Parameters<Commands['cancelAfter']>[0]) => CancelAfterResult = ({ accountIds, afterMs }) => ({
     kind: 'done',
     accountIds,
+    declined: [],
     ...(afterMs > 0 && { firesAtMs: 1_700_000_000_000 + afterMs }),
   });
   reconcileAnswer: ReconcileResult = { kind: 'done', report: { unresolved: 0, probes: 0, settled: [], plan: [] } };
@@ -164,7 +165,7 @@ export function commandOf(
 export function sampleCommand(over: Partial<Command> = {}): Command {
   return {
     commandId,
-    lane: 1,
+    shard: 1,
     principal: 'loopback',
     idempotencyKey: 'key-1',
     requestHash: 'hash',

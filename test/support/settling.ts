@@ -58,7 +58,7 @@ export function attemptOf(state: Attempt['state'], number = 1): Attempt {
 export function commandOf(request: CommandRequest, over: Partial<Command> = {}): Command {
   return {
     commandId: '0a000000-0000-4000-8000-000000000001',
-    lane: 0,
+    shard: 0,
     principal: 'desk',
     idempotencyKey: 'key-1',
     requestHash: 'hash-1',

@@ -60,11 +60,11 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
   return {
     clock: { nowMs: () => sampledMs } as StatusParts['clock'],
     version: '1.2.3',
-    lane: 1,
     instance: 'one',
     fencedByKafka: () => 0,
+    fleet: () => ({ others: 0, unheld: { rows: 0 } }),
     keeper: { state, view: { holder, epoch: 3n, sinceMs: sampledMs - 90_000, takeover: undefined, takeovers: 1, fenced: 0 } },
-    lease: { mayAct: () => mayAct },
+    lease: { lane: 1, mayAct: () => mayAct },
     ingest: { depth: 0, full: false },
     relay: { status: () => ({ source: 'memory', acknowledgedSeq: '484', heldRows: 0 }) },
     sources: {

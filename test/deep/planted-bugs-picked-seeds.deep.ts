@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { catchBug } from './catch-bug.ts';
-import { plantedBugs } from './planted-bugs.ts';
+import { catchBug } from '../simulation/catch-bug.ts';
+import { plantedBugs } from '../simulation/planted-bugs.ts';
 
-/** Far more than any of them needs: the slowest is caught by the 44th. */
+/** Far more than any of them needs: the slowest is caught by the 65th. */
 const most = 200;
 
 describe('the simulator notices when', () => {

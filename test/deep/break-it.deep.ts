@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { launchConsole } from '../support/console-browser.ts';
+import { emptyDatabase } from '../support/database.ts';
+import { expectAccessible } from '../support/expect-accessible.ts';
+import { eventually } from '../support/poll.ts';
+import { neutralEnv, tidemarkEntry } from '../support/tidemark-process.ts';
+
+/** The demo on the Postgres and Kafka of the run; returns the address that it prints first, and a way to end it as Ctrl-C does. */
+async function startDemo(): Promise<{
+  readonly console: string;
+  readonly end: () => Promise<{ code: number | null; said: string }>;
+}> {
+  const database = await emptyDatabase();
+  onTestFinished(() => database.drop());
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-break-it-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { ...neutralEnv(), TMPDIR: folder, DATABASE_URL: database.url, KAFKA_BROKERS: inject('kafkaBrokers').join(',') };
+  const child = spawn(process.execPath, [tidemarkEntry, 'demo'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  let said = '';
+  for (const output of [child.stdout, child.stderr]) output.on('data', (chunk: Buffer) => (said += chunk));
+  const [first] = await eventually(
+    () => {
+      const addresses = said.match(/https?:\/\/\S+/g);
+      if (addresses === null) throw new Error(`no address yet:\n${said}`);
+      return addresses;
+    },
+    { deadlineMs: 120_000, everyMs: 50 },
+  );
+  const end = async () => {
+    child.kill('SIGINT');
+    return { code: await exited, said };
+  };
+  return { console: first ?? '', end };
+}
+
+const limit = { timeout: 60_000 };
+
+/** Presses a button of the page, and returns the lines that followed, once its story has this badge. */
+async function press(page: Page, fault: string, badge: string): Promise<string[]> {
+  const button = page.getByRole('button', { name: fault, exact: true });
+  await expect.poll(() => button.isEnabled(), limit).toBe(true);
+  await button.click();
+  const story = page.locator('article.incident').filter({ has: page.locator('.story-title', { hasText: fault }) });
+  await story.locator('.badge', { hasText: badge }).waitFor(limit);
+  return story.locator('.story-text').allTextContents();
+}
+
+it('a newcomer breaks everything in the demo, sees it heal, and sees the proof', async () => {
+  const demo = await startDemo();
+  expect(demo.console).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console$/);
+  const page = await (await launchConsole()).newPage();
+  await page.goto(demo.console);
+  await page.locator('.rows .row').nth(5).waitFor();
+  await page.getByRole('link', { name: 'Break it' }).click();
+  await page.getByText('Nothing was broken yet').waitFor();
+  await expectAccessible(page);
+
+  expect(await press(page, 'Duplicate', 'Healed')).toContainEqual(expect.stringMatching(/: counted once \(revision \d+\)/));
+  expect(await press(page, 'Reorder', 'Healed')).toContainEqual(expect.stringMatching(/: stored, in its right place/));
+  expect(await press(page, 'Drop', 'Healed')).toContainEqual(expect.stringMatching(/lost, and then the connection broke/));
+  expect(await press(page, 'Cut', 'Healed')).toContainEqual(expect.stringMatching(/connections to the platform ended/));
+  expect(await press(page, 'Silent loss', 'Healed')).toContainEqual(expect.stringMatching(/lost without a sign/));
+  const halfOpen = await press(page, 'Half open', 'Healed');
+  expect(halfOpen).toContainEqual(expect.stringMatching(/No longer: \d of 6 account streams not live/));
+  expect(halfOpen).toContainEqual(expect.stringMatching(/found by reading the whole account/));
+  expect(await press(page, 'Lost store', 'Healed')).toContainEqual(
+    expect.stringMatching(/orders are confirmed, with their new numbers/),
+  );
+
+  expect(await press(page, '504, landed', 'Healed')).toContainEqual('Settled: the order is at the platform, placed once.');
+  const late = await press(page, '504, lands late', 'Healed');
+  expect(late).toContainEqual(expect.stringMatching(/Asked for the order by its reference: not found/));
+  expect(late).toContainEqual('Settled: the order is at the platform, placed once.');
+  const lost = await press(page, '504, not landed', 'A person has to decide');
+  expect(lost).toContainEqual(expect.stringMatching(/The platform's own ledger says that it never took the order/));
+  const command = page.getByRole('link', { name: 'Open the command' }).first();
+  const address = (await command.getAttribute('href')) ?? '';
+  await page.getByRole('button', { name: 'Settle it as rejected' }).click();
+  await page.locator('article.incident .badge', { hasText: 'Healed' }).waitFor(limit);
+  const path = address.replace('/console/', '/v1/');
+  expect(await (await fetch(new URL(path, demo.console))).json()).toMatchObject({ outcome: 'rejected' });
+
+  await page.getByRole('button', { name: 'Compare now' }).click();
+  await page.getByText('It holds').waitFor(limit);
+  expect(await page.locator('.proof-figures dd').allTextContents()).toEqual(expect.arrayContaining(['0', '0', '0']));
+  expect(await page.locator('.proof-commands').textContent()).toMatch(/^8 commands held against the ledger: .*\b2 rejected/);
+  await expectAccessible(page);
+  const { code, said } = await demo.end();
+  expect(code, said).toBe(0);
+  expect(said).toContain('8 commands, 8 settled, 0 unresolved; every verdict agrees with the ledger, and none was sent twice.');
+}, 240_000);

@@ -1,0 +1,178 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import type { TopicNames } from '../../src/publish/topics.ts';
+import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/publish/transactional-publisher.ts';
+import { languages, pythonPath } from '../support/consumer-languages.ts';
+import { damagedUpdates } from '../support/damaged-updates.ts';
+import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, writeForeign } from '../support/kafka-fixture.ts';
+import { eventually } from '../support/poll.ts';
+import { atOf } from '../support/proven-batches.ts';
+import { sampleUpdate } from '../support/sample-update.ts';
+
+let folder: string;
+let child: ChildProcess | undefined;
+let said: string[];
+let warned: string[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-consumer-'));
+});
+afterEach(() => {
+  child?.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const brokers = () => inject('kafkaBrokers');
+
+function start([program = '', ...args]: string[], topics: TopicNames, more: Record<string, string> = {}): ChildProcess {
+  said = [];
+  warned = [];
+  const started = spawn(program, args, {
+    env: {
+      ...process.env,
+      KAFKA_BROKERS: brokers().join(','),
+      TOPIC_PREFIX: topics.updates.replace('tidemark.order-updates.v1', ''),
+      GROUP_ID: topics.updates,
+      STATE_FILE: join(folder, 'orders.sqlite'),
+      PYTHONPATH: pythonPath,
+      NODE_NO_WARNINGS: '1',
+      ...more,
+    },
+  });
+  if (started.stdout !== null) createInterface(started.stdout).on('line', (line) => said.push(line));
+  if (started.stderr !== null)
+    createInterface(started.stderr).on('line', (line) => {
+      // kafkajs's own lines, such as that of a coordinator which is still waking up, are not the consumer's.
+      if (!line.includes('"logger":"kafkajs"')) warned.push(line);
+    });
+  return started;
+}
+
+interface Change {
+  readonly order: string;
+  readonly revision: number;
+  readonly generation?: number;
+}
+
+const row = ({ order, ...rest }: Change) => ({
+  topic: 'updates' as const,
+  key: `account:${order}`,
+  payload: sampleUpdate({ orderId: order, ...rest }),
+});
+
+function kept(): Record<string, string> {
+  const database = new DatabaseSync(join(folder, 'orders.sqlite'), { readOnly: true });
+  try {
+    const rows = database.prepare('select key, generation, revision from orders order by key').all();
+    return Object.fromEntries(rows.map(({ key, generation, revision }) => [key, `${generation}.${revision}`]));
+  } finally {
+    database.close();
+  }
+}
+
+const damaged = damagedUpdates(10_000);
+let written: Promise<TopicNames> | undefined;
+
+/** Written once for all languages: ten thousand batches, damaged between the log and the topics, and one record of another program. */
+function damagedTopics(): Promise<TopicNames> {
+  written ??= (async () => {
+    const topics = await freshTopics(brokers());
+    const { publisher } = logPublisher(brokers(), topics);
+    await publisher.publish(damaged.updates);
+    await publisher.publish(damaged.marks);
+    await publisher.close();
+    await writeForeign(brokers(), topics.updates, [{ key: 'account:o-1', value: 'no JSON' }]);
+    return topics;
+  })();
+  return written;
+}
+
+describe.each(Object.entries(languages))('the consumer in %s', (_language, command) => {
+  it('starts from the newest states, takes each change once over a kill, tells holes, and follows a new generation', async () => {
+    const program = await command('consumer');
+    const topics = await freshTopics(brokers());
+    const { publisher } = logPublisher(brokers(), topics);
+    const publish = (...changes: Change[]) => publisher.publish(changes.map(row));
+    const { relay } = createMetrics();
+    const writer = new TransactionalPublisher(
+      { ...kafkaDeps, metrics: relay },
+      {
+        ...transactionalPublisherDefaults,
+        kafka: kafkaOptions(brokers()),
+        topic: topics.state,
+        transactionalId: () => topics.state,
+      },
+    );
+    // The state topic is behind: it lacks the last change of one order, and all of another.
+    await publish(...[1, 2, 3].map((revision) => ({ order: 'o-1', revision })), { order: 'o-2', revision: 1 });
+    await writer.takeOver();
+    await writer.flush([row({ order: 'o-1', revision: 2 }), row({ order: 'o-0', revision: 7 })]);
+    await writer.close();
+
+    child = start(program, topics);
+    const expectKept = (wanted: Record<string, string>) =>
+      eventually(() => expect(kept(), warned.join('\n')).toEqual(wanted), { deadlineMs: 90_000, everyMs: 100 });
+    await expectKept({ 'account:o-0': '1.7', 'account:o-1': '1.3', 'account:o-2': '1.1' });
+    await eventually(() =>
+      expect(said.toSorted()).toEqual(['account:o-1 1.3 partially_filled 40', 'account:o-2 1.1 partially_filled 40']),
+    );
+
+    child.kill('SIGKILL');
+    await publish({ order: 'o-1', revision: 3 }, { order: 'o-1', revision: 4 }, { order: 'o-2', revision: 1 });
+    await publish({ order: 'o-0', revision: 10 }, { order: 'o-2', revision: 1, generation: 2 });
+    child = start(program, topics);
+    await expectKept({ 'account:o-0': '1.10', 'account:o-1': '1.4', 'account:o-2': '2.1' });
+    await eventually(() => {
+      expect(said.map((line) => line.split(' ', 2).join(' ')).toSorted()).toEqual([
+        'account:o-0 1.10',
+        'account:o-1 1.4',
+        'account:o-2 2.1',
+      ]);
+      expect(warned).toEqual(['account:o-0: lost 8 to 9']);
+    });
+    await publisher.close();
+  }, 240_000);
+
+  it('passes over tombstones and foreign records, says so, and keeps what it has', async () => {
+    const program = await command('consumer');
+    const topics = await freshTopics(brokers());
+    const { publisher } = logPublisher(brokers(), topics);
+    const stray = (topic: string) =>
+      writeForeign(brokers(), topic, [
+        { key: 'account:o-1', value: null },
+        { key: 'account:o-1', value: 'no JSON' },
+        { key: 'account:o-1', value: '[]' },
+        { key: 'account:o-1', value: '{"stream":"account"}' },
+      ]);
+    await stray(topics.state);
+    await publisher.publish([row({ order: 'o-1', revision: 1 })]);
+    await stray(topics.updates);
+    await publisher.publish([row({ order: 'o-1', revision: 2 })]);
+    child = start(program, topics);
+    await eventually(() => expect(kept(), warned.join('\n')).toEqual({ 'account:o-1': '1.2' }), {
+      deadlineMs: 90_000,
+      everyMs: 100,
+    });
+    const passedOver = (topic: string) => warned.filter((line) => line.startsWith(topic) && line.endsWith('is no update'));
+    expect([passedOver(topics.state).length, passedOver(topics.updates).length, warned.length], warned.join('\n')).toEqual([
+      4, 4, 8,
+    ]);
+    expect(said).toEqual(['account:o-1 1.1 partially_filled 40', 'account:o-1 1.2 partially_filled 40']);
+    await publisher.close();
+  }, 240_000);
+
+  it('verifies what it can read: each of 10,000 damaged batches is named, and nothing else', async () => {
+    const program = await command('verify');
+    const topics = await damagedTopics();
+    child = start(program, topics, { SINCE: '2020-01-01T00:00:00Z' });
+    expect(await once(child, 'close'), warned.join('\n')).toEqual([2, null]);
+    expect(said).toEqual([...damaged.holes, `lane 0: complete from ${atOf(10_002)} to ${atOf(10_003)}: 2 updates`]);
+    expect(warned).toEqual(['passed over a record that is not from Tidemark']);
+  }, 240_000);
+});

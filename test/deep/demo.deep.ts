@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { emptyDatabase } from '../support/database.ts';
+import { eventually } from '../support/poll.ts';
+import { expectNothingLeft, lastLine, ownFolder, startDemo } from '../support/running-demo.ts';
+
+/** Postgres and Kafka of the run, so that only what the test is about is the demo's own. */
+async function givenDatabase(): Promise<Record<string, string>> {
+  const database = await emptyDatabase();
+  onTestFinished(() => database.drop());
+  return { DATABASE_URL: database.url };
+}
+
+/** Gives a curl line again: the shell takes it apart as it would for curl, which not every machine has. */
+async function repeat(line: string): Promise<{ replayed: string | null; body: unknown }> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', `printf '%s\\0' ${line}`]);
+  const words = stdout.split('\0').slice(0, -1);
+  const after = (flag: string) => words.flatMap((word, index) => (words[index - 1] === flag ? [word] : []));
+  const headers = after('-H').map((header): [string, string] => {
+    const [name = '', value = ''] = header.split(/: (.*)/s);
+    return [name, value];
+  });
+  const url = words.find((word) => word.startsWith('http')) ?? '';
+  const response = await fetch(url, { method: after('-X')[0] ?? 'GET', headers, body: after('-d')[0] ?? null });
+  return { replayed: response.headers.get('idempotent-replayed'), body: await response.json() };
+}
+
+it('interrupted by Ctrl-C, the demo still proves its run and ends in order', async () => {
+  const demo = startDemo([], { ...(await givenDatabase()), KAFKA_BROKERS: inject('kafkaBrokers').join(',') });
+  await eventually(
+    () => {
+      expect(demo.out, demo.err).toContain('Where to look next');
+      expect(demo.out, demo.err).toContain('The market again');
+    },
+    { deadlineMs: 120_000, everyMs: 50 },
+  );
+  const first = await repeat(/^ {2}\$ (curl .* -X POST .*)$/m.exec(demo.out)?.[1] ?? '');
+  expect(first, 'the line that was shown, given again').toMatchObject({ replayed: 'true', body: { outcome: 'applied' } });
+  demo.child.kill('SIGINT');
+  expect(await demo.exited, demo.err).toBe(0);
+  expect(demo.out).toContain('By ledger, database and topic: 0 lost, 0 doubled, 0 out of order.');
+  await expectNothingLeft(demo);
+}, 240_000);
+
+it('without Java and Docker the demo says in one sentence what is missing, and runs while the log fills', async () => {
+  const folder = ownFolder();
+  mkdirSync(join(folder, 'bin'));
+  // All that it needs to run at all; nothing that could start a Kafka.
+  for (const program of ['sh', 'sleep', 'rm']) symlinkSync(join('/bin', program), join(folder, 'bin', program));
+  const demo = startDemo(['--seconds', '3', '--json'], {
+    ...(await givenDatabase()),
+    PATH: join(folder, 'bin'),
+    XDG_CACHE_HOME: join(folder, 'cache'),
+    DOCKER_HOST: `unix://${folder}/no-docker.sock`,
+  });
+  expect(await demo.exited, demo.err).toBe(0);
+  const said = /^Kafka {5}none: (.*)$/m.exec(demo.err)?.[1] ?? '';
+  expect(said).toMatch(
+    /^No Kafka: it needs Java 17 or newer and Java was not found; install .+, start .+, or set KAFKA_BROKERS\.$/,
+  );
+  const proof = lastLine(demo.out);
+  expect(proof).toMatchObject({ kafka: `none: ${said}`, published: 0, consumed: 0, lost: 0, doubled: 0, outOfOrder: 0 });
+  expect(proof['updates']).toBeGreaterThan(Number(proof['orders']));
+  await expectNothingLeft(demo);
+}, 240_000);

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunningKafka } from '../../src/devstack/running-kafka.ts';
+import { startKafka } from '../../src/devstack/start-kafka.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import type { KafkaClientDeps } from '../../src/publish/kafkajs/kafka-client.ts';
+import { LogPublisher, logPublisherDefaults } from '../../src/publish/log-publisher.ts';
+import { withAdmin } from '../../src/publish/with-admin.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { AnswerSwallower } from '../support/answer-swallower.ts';
+import { cacheDir } from '../support/cache-dir.ts';
+import { firstsByKey, freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../support/kafka-fixture.ts';
+import { eventually } from '../support/poll.ts';
+import { RunningRelay } from '../support/running-relay.ts';
+import { testLog } from '../support/test-log.ts';
+import { topicPrefix } from '../support/topics.ts';
+
+let kafka: RunningKafka;
+
+beforeAll(async () => {
+  kafka = await startKafka({ clock: systemClock, log: testLog, cacheDir, nodes: 2 });
+});
+afterAll(() => kafka?.stop());
+
+interface Options {
+  readonly updates: string;
+  readonly continuity?: string;
+  readonly requestTimeoutMs?: number;
+  readonly onSocket?: NonNullable<KafkaClientDeps['onSocket']>;
+}
+
+function publisherFor({ updates, continuity = updates, requestTimeoutMs = 5000, onSocket }: Options) {
+  const { relay } = createMetrics();
+  const publisher = new LogPublisher(
+    { ...kafkaDeps, metrics: relay, ...(onSocket === undefined ? {} : { onSocket }) },
+    {
+      ...logPublisherDefaults,
+      kafka: { ...kafkaOptions(kafka.brokers), requestTimeoutMs },
+      topics: { updates, continuity },
+      sendDeadlineMs: requestTimeoutMs + 1000,
+    },
+  );
+  const replaced = async () => {
+    const { values } = await relay.producerReplaced.get();
+    return values.reduce((sum, { value }) => sum + value, 0);
+  };
+  return { publisher, replaced };
+}
+
+/** Two partitions, one on each node, as they are before one of them moves. */
+async function topicOnBothNodes(): Promise<string> {
+  const topic = `${topicPrefix()}two`;
+  await withAdmin(kafkaDeps, kafkaOptions(kafka.brokers), async (admin) => {
+    const replicaAssignment = [
+      { partition: 0, replicas: [1] },
+      { partition: 1, replicas: [2] },
+    ];
+    await admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment }] });
+    await eventually(() => admin.fetchTopicOffsets(topic));
+  });
+  return topic;
+}
+
+async function moveToNode1(topic: string): Promise<void> {
+  await withAdmin(kafkaDeps, kafkaOptions(kafka.brokers), async (admin) => {
+    await admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment: [{ partition: 1, replicas: [1] }] }] });
+    await eventually(async () => {
+      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+      expect(topics[0]?.partitions.map(({ leader, replicas }) => [leader, replicas])).toEqual([
+        [1, [1]],
+        [1, [1]],
+      ]);
+    });
+  });
+}
+
+describe('the log publisher, when Kafka fails', () => {
+  it('rejects when the leader of one of two partitions moved, and loses nothing when the rows are sent again', async () => {
+    const topic = await topicOnBothNodes();
+    const { publisher, replaced } = publisherFor({ updates: topic });
+    await publisher.publish(numberedRows(0, 100));
+    await moveToNode1(topic);
+    await expect(publisher.publish(numberedRows(100, 100))).rejects.toMatchObject({ code: 'not_leader' });
+    await publisher.publish(numberedRows(100, 100));
+    await publisher.close();
+    expect(await replaced()).toBe(1);
+    const values = new Set((await readAll(kafka.brokers, topic)).map(({ value }) => Number(value)));
+    expect(values.size).toBe(200);
+  });
+
+  it('rejects when the answer to a send is lost, also when the send had arrived, and never mistakes a later one for a repeat of it', async () => {
+    const { updates } = await freshTopics(kafka.brokers);
+    const swallower = new AnswerSwallower();
+    const { publisher } = publisherFor({ updates, requestTimeoutMs: 3000, onSocket: (socket) => swallower.watch(socket) });
+    await publisher.publish(numberedRows(0, 50));
+    swallower.swallow = true;
+    await expect(publisher.publish(numberedRows(50, 50))).rejects.toMatchObject({ code: 'timeout' });
+    // The retired producer's connections are gone: nothing that it still held can arrive behind what is sent from now on.
+    expect(swallower.sockets.every(({ destroyed }) => destroyed)).toBe(true);
+    swallower.swallow = false;
+    // The same number of other rows: what an idempotent producer of kafkajs sent under old sequence numbers here, and the broker dropped.
+    await publisher.publish(numberedRows(100, 50));
+    await publisher.publish(numberedRows(50, 50));
+    await publisher.close();
+    const records = await readAll(kafka.brokers, updates);
+    expect(new Set(records.map(({ value }) => value)).size).toBe(150);
+    expect(records).toHaveLength(200);
+  });
+});
+
+/** A relay that has published for a while, and goes on. */
+async function relayUnderLoad() {
+  const { updates } = await freshTopics(kafka.brokers);
+  const { publisher, replaced } = publisherFor({ updates, requestTimeoutMs: 1000 });
+  const running = new RunningRelay(publisher);
+  await running.start();
+  running.commitSteadily(20, 5);
+  await eventually(() => expect(running.position).toBeGreaterThan(1000n));
+  return { updates, publisher, replaced, running };
+}
+
+describe('the relay, when Kafka fails', () => {
+  it('goes on by itself after a broker froze under load and thawed, with every row there and in order', async () => {
+    const { updates, publisher, replaced, running } = await relayUnderLoad();
+    const frozen = kafka.nodes.find(({ id }) => id === 2);
+    if (frozen === undefined) throw new Error('no node 2');
+    process.kill(frozen.pid, 'SIGSTOP');
+    try {
+      await eventually(async () => expect(await replaced()).toBeGreaterThan(0));
+    } finally {
+      process.kill(frozen.pid, 'SIGCONT');
+    }
+    const thawedAt = running.lastSeq;
+    await eventually(() => expect(running.position).toBeGreaterThan(thawedAt), { deadlineMs: 30_000 });
+    await expectEverythingOn(updates, running);
+    await publisher.close();
+  });
+
+  it('goes on by itself after a broker was killed under load and came back', async () => {
+    const { updates, publisher, replaced, running } = await relayUnderLoad();
+    const victim = kafka.nodes.find(({ id }) => id === 2);
+    if (victim === undefined) throw new Error('no node 2');
+    process.kill(victim.pid, 'SIGKILL');
+    await eventually(async () => expect(await replaced()).toBeGreaterThan(0));
+    await kafka.restartNode(2);
+    const backAt = running.lastSeq;
+    await eventually(() => expect(running.position).toBeGreaterThan(backAt), { deadlineMs: 40_000 });
+    await expectEverythingOn(updates, running);
+    await publisher.close();
+  });
+});
+
+async function expectEverythingOn(topic: string, running: RunningRelay): Promise<void> {
+  await running.stopCommitting();
+  await running.drain();
+  expect(running.position).toBe(running.lastSeq);
+  const firsts = firstsByKey(await readAll(kafka.brokers, topic));
+  for (const [key, numbers] of firsts) {
+    expect(numbers).toEqual(running.log.rows.filter((row) => row.key === key).map(({ payload }) => Number(payload)));
+  }
+  expect([...firsts.values()].flat()).toHaveLength(running.log.rows.length);
+}

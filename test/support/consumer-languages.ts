@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cachedFolder } from '../../src/devstack/cached-folder.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { cacheDir } from './cache-dir.ts';
+
+const pom = 'docs/consumers/pom.xml';
+const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
+const pythonClient = 'confluent-kafka==2.16.1';
+export const pythonPath = join(cacheDir, 'python', pythonClient);
+
+/** A package of Python, fetched once; the folder is for PYTHONPATH. None of those that are asked for needs another one. */
+export function pythonPackage(name: string): Promise<string> {
+  const build = async (folder: string) =>
+    fetched('python3', ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', folder, name]);
+  return cachedFolder({ clock: systemClock }, { path: join(cacheDir, 'python', name), build });
+}
+
+/** The command that runs a program in Java of docs/consumers. */
+export async function javaProgram(file: string): Promise<string[]> {
+  const name = `java-consumers-${createHash('sha256').update(readFileSync(pom)).digest('hex').slice(0, 12)}`;
+  const build = async (folder: string) =>
+    fetched('mvn', ['-B', '-q', '-f', pom, copyDependencies, `-DoutputDirectory=${folder}`]);
+  const jars = await cachedFolder({ clock: systemClock }, { path: join(cacheDir, name), build });
+  const classPath = readdirSync(jars).map((jar) => join(jars, jar));
+  return ['java', '-cp', classPath.join(':'), `docs/consumers/${file}`];
+}
+
+/** The command that runs a program of docs/consumers in each language; what it needs and is not there is fetched once, beside everything else that tests keep. */
+export const languages: Readonly<Record<string, (program: 'consumer' | 'verify') => Promise<string[]>>> = {
+  TypeScript: async (program) => [process.execPath, `docs/consumers/${program}.ts`],
+  Python: async (program) => {
+    await pythonPackage(pythonClient);
+    return ['python3', `docs/consumers/${program}.py`];
+  },
+  Java: (program) => javaProgram(program === 'verify' ? 'Verify.java' : 'Consumer.java'),
+};
+
+function fetched(program: string, args: string[]): void {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', timeout: 180_000 });
+  if (status !== 0)
+    throw new Error(
+      `${program} could not fetch what a consumer needs (python3 3.10 with pip; a JDK 17 and Maven): ${stdout}${stderr}`,
+    );
+}

@@ -1,0 +1,118 @@
+import { type FleetMember, planShards, type ShardSeat } from '../../src/domain/plan-shards.ts';
+import { defaultShardCount } from '../../src/domain/shards.ts';
+
+/** As the fleet looked at one second. */
+export interface FleetLook {
+  readonly members: readonly FleetMember[];
+  readonly seats: readonly ShardSeat[];
+}
+
+interface Member {
+  readonly weight: number;
+  readonly sinceS: number;
+  gaveAtS: number;
+}
+
+const settledMs = 10_000;
+/** With 16 shards; with more of them in proportion. */
+const giveEveryS = 5;
+
+/** Members that plan by looks at one table of shards, as processes do: second by second, each one by the look that the test gives it. */
+export class FleetWorld {
+  nowS = 0;
+  readonly members = new Map<number, Member>();
+  readonly rows: (number | undefined)[];
+  /** Each taking, oldest first. */
+  readonly takes: { readonly lane: number; readonly shard: number }[] = [];
+  readonly gives: { readonly lane: number; readonly shard: number }[] = [];
+  readonly pinned = new Set<number>();
+  /** Pinned shards that were given by members that did not have to go. */
+  readonly brokenPins: number[] = [];
+
+  constructor(shards: number) {
+    this.rows = Array.from({ length: shards }, () => undefined);
+  }
+
+  join(lane: number, weight = 1): void {
+    this.members.set(lane, { weight, sinceS: this.nowS, gaveAtS: Number.NEGATIVE_INFINITY });
+  }
+
+  setWeight(lane: number, weight: number): void {
+    const member = this.members.get(lane);
+    if (member !== undefined) this.members.set(lane, { ...member, weight });
+  }
+
+  /** Its lane was finished by another member: its shards are free. */
+  die(lane: number): void {
+    this.members.delete(lane);
+    for (const [shard, holder] of this.rows.entries()) if (holder === lane) this.rows[shard] = undefined;
+  }
+
+  look(): FleetLook {
+    const members = [...this.members].map(([lane, { weight, sinceS }]) => ({
+      lane,
+      weight,
+      livedMs: (this.nowS - sinceS) * 1000,
+    }));
+    return { members, seats: this.rows.map((lane, shard) => ({ shard, lane, pinned: this.pinned.has(shard) })) };
+  }
+
+  /** One second: each member in turn acts by its look. The rows permit what their conditions permit: a free shard is taken, a held one is freed by its holder. */
+  second(order: readonly number[], lookOf: (lane: number) => FleetLook): void {
+    this.nowS += 1;
+    for (const lane of order) {
+      const member = this.members.get(lane);
+      if (member === undefined) continue;
+      const { members, seats } = lookOf(lane);
+      const { take, give } = planShards(lane, members, seats, { settledMs });
+      for (const shard of take) {
+        if (this.rows[shard] !== undefined) continue;
+        this.rows[shard] = lane;
+        this.takes.push({ lane, shard });
+      }
+      const restS = giveEveryS * Math.min(1, defaultShardCount / this.rows.length);
+      if (give === undefined || (member.weight > 0 && this.nowS - member.gaveAtS < restS)) continue;
+      member.gaveAtS = this.nowS;
+      if (this.rows[give] !== lane) continue;
+      this.rows[give] = undefined;
+      const hasToGo = members.find((each) => each.lane === lane)?.weight === 0;
+      if (!hasToGo && seats[give]?.pinned === true) this.brokenPins.push(give);
+      this.gives.push({ lane, shard: give });
+    }
+  }
+
+  held(lane: number): number {
+    return this.rows.filter((holder) => holder === lane).length;
+  }
+
+  free(): number {
+    return this.rows.filter((holder) => holder === undefined).length;
+  }
+
+  /**
+   * Every shard is held, and each member has its share by weight, rounded down or up, or its pinned shards where these are more. The share is found by halving: as
+   * many shards for each weight as there are for those whose pinned ones do not exceed it.
+   */
+  isBalanced(): boolean {
+    const { members, rows, pinned } = this;
+    const all = [...members].map(([lane, { weight }]) => {
+      return { lane, weight, pins: rows.filter((holder, shard) => holder === lane && pinned.has(shard)).length };
+    });
+    if (all.every(({ weight }) => weight === 0)) return true;
+    let [low, high] = [0, rows.length / Math.min(...all.map(({ weight }) => weight).filter((weight) => weight > 0))];
+    for (let step = 0; step < 60; step += 1) {
+      const level = (low + high) / 2;
+      const needed = all.reduce((sum, { weight, pins }) => sum + (weight > 0 ? Math.max(pins, level * weight) : 0), 0);
+      if (needed > rows.length) high = level;
+      else low = level;
+    }
+    const nearly = 1e-6;
+    return (
+      this.free() === 0 &&
+      all.every(({ lane, weight, pins }) => {
+        const share = weight === 0 ? 0 : Math.max(pins, low * weight);
+        return this.held(lane) >= Math.floor(share + nearly) && this.held(lane) <= Math.ceil(share - nearly);
+      })
+    );
+  }
+}
