@@ -12,7 +12,7 @@ import { createPostgresJournal } from '../src/store/postgres-journal.ts';
 import { percentile } from './percentile.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
-const fence = { lane: 0, epoch: 1n };
+const fence = { shard: 0, epoch: 1n };
 const rounds = 3_000;
 
 /**

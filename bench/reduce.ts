@@ -10,6 +10,7 @@ import type { Head } from '../src/domain/head.ts';
 import type { Observation } from '../src/domain/observation.ts';
 import type { OrderView } from '../src/domain/order.ts';
 import { reduce } from '../src/domain/reduce.ts';
+import { hashOfValue } from '../src/ingest/tally.ts';
 
 const updatesARound = Number(process.argv[2] ?? 100_000);
 const lifeLength = 5;
@@ -146,6 +147,14 @@ function applied(head: Head | undefined, observation: Observation): Head {
   return reduction.head;
 }
 
+/** What a proof costs for each update. */
+function hashing(payloadCharacters: number): number {
+  const payloads = Array.from({ length: 1_000 }, (_, i) => String(i).padEnd(payloadCharacters, 'x'));
+  const began = performance.now();
+  for (let i = 0; i < updatesARound; i += 1) hashOfValue(payloads[i % payloads.length] ?? '');
+  return ((performance.now() - began) * 1000) / updatesARound;
+}
+
 function middle(measure: () => number): number {
   const all = Array.from({ length: 12 }, measure).slice(3);
   return Number((all.sort((a, b) => a - b)[4] ?? Number.NaN).toFixed(2));
@@ -158,6 +167,7 @@ function measure(life: (order: number) => Observation[]) {
     reduceAndEncodeMicroseconds: middle(() => round(lives, true).microseconds),
     duplicateMicroseconds: middle(() => repetition(lives)),
     payloadCharacters: round(lives, true).payloadCharacters,
+    hashMicroseconds: middle(() => hashing(round(lives, true).payloadCharacters)),
   };
 }
 

@@ -3,6 +3,7 @@ import { commandsDashboard } from './commands.ts';
 import { type Dashboard, dashboardJson } from './dashboard.ts';
 import { dataAlerts } from './data-alerts.ts';
 import { dataPath } from './data-path.ts';
+import { fleet } from './fleet.ts';
 import { overview } from './overview.ts';
 import { recordingRules } from './recording-rules.ts';
 import { resources } from './resources.ts';
@@ -11,7 +12,7 @@ import { runbookDashboardJson } from './runbook-dashboard.ts';
 import { serviceAlerts } from './service-alerts.ts';
 import { sourceAlerts } from './source-alerts.ts';
 
-export const dashboards: readonly Dashboard[] = [overview, dataPath, commandsDashboard, resources];
+export const dashboards: readonly Dashboard[] = [overview, dataPath, commandsDashboard, fleet, resources];
 const alertGroups = { sources: sourceAlerts, data: dataAlerts, service: serviceAlerts };
 export const alerts: readonly Alert[] = Object.values(alertGroups).flat();
 

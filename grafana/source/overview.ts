@@ -7,7 +7,7 @@ const verdict: readonly Panel[] = [
     kind: 'verdict',
     title: 'Can it be trusted?',
     description:
-      'Doubts about what is stored and published: no lane holder, an account not live, none live, no heartbeat back from Kafka for 60 s, a row unsent for 30 s, a stream silent for 30 s. 0: what you read is what the platform says, up to seconds. No data is no yes.',
+      'Doubts about what is stored and published: no lane holder, a shard without a process, an account not live, none live, no heartbeat back from Kafka for 60 s, a row unsent for 30 s, a stream silent for 30 s. 0: what you read is what the platform says, up to seconds. No data is no yes.',
     unit: 'none',
     queries: [{ expr: `max(job:tidemark_doubts:sum{${job}})`, legend: 'doubts' }],
     limits: { red: 1 },
@@ -24,7 +24,7 @@ const verdict: readonly Panel[] = [
   {
     kind: 'figure',
     title: 'Lanes held',
-    description: 'Processes that hold a lane, over all chosen lanes: one for each of them.',
+    description: 'Processes that hold a lane: all that run.',
     unit: 'none',
     queries: [{ expr: `sum(tidemark_lane_held{${job}})`, legend: 'holders' }],
     limits: { red: 1, below: true },

@@ -26,3 +26,8 @@ export function ageOfOldest(by: string, timestamp: string): string {
   const metric = `${timestamp}{${job}}`;
   return `max by (${by}) ((time() - ${metric}) * (${metric} > bool 0) * on (job, instance) group_left () tidemark_lane_held{${job}})`;
 }
+
+/** A gauge of each process. */
+export function byInstance(metric: string): string {
+  return `max by (job, instance) (${metric}{${job}})`;
+}

@@ -21,12 +21,13 @@ const silence =
 
 /**
  * How many of the things hold that make the data of a lane doubtful; 0 is the verdict "can be trusted". Recorded rather than asked by the dashboard, so that
- * a Prometheus without our rules shows nothing there instead of green. The terms: no process holds the lane, an account that should be live is not, none is
+ * a Prometheus without our rules shows nothing there instead of green. The terms: no process holds a lane, a shard of accounts has no process for 20 s, an account that should be live is not, none is
  * live, no heartbeat came back for 60 s, a row waits for Kafka for 30 s, a stream is silent for 30 s.
  */
 const doubts: RecordingRule = {
   record: 'job:tidemark_doubts:sum',
   expr: `(sum by (job) (tidemark_lane_held) == bool 0)
++ (min by (job) (min_over_time(tidemark_shards_unheld[20s])) > bool 0)
 + (sum by (job) (tidemark_source_state{state!~"live|not_enrolled"}) > bool 0)
 + (sum by (job) (tidemark_source_state{state="live"}) == bool 0)
 + (time() - max by (job) (tidemark_canary_last_roundtrip_timestamp_seconds) > bool 60)

@@ -1,8 +1,6 @@
 import type { Dashboard } from './dashboard.ts';
 import type { Panel } from './panel.ts';
-import { increaseBy, job, meanBy, rateBy } from './queries.ts';
-
-const byInstance = (metric: string) => `max by (job, instance) (${metric}{${job}})`;
+import { byInstance, increaseBy, job, rateBy } from './queries.ts';
 
 const processes: readonly Panel[] = [
   {
@@ -13,48 +11,6 @@ const processes: readonly Panel[] = [
     queries: [{ expr: byInstance('up'), legend: '{{instance}}' }],
     limits: { red: 1, below: true },
     runbooks: ['TargetDown'],
-  },
-  {
-    kind: 'lines',
-    title: 'Who holds the lane',
-    description: '1: this instance holds it; the others stand by.',
-    unit: 'none',
-    queries: [{ expr: byInstance('tidemark_lane_held'), legend: '{{instance}}' }],
-    runbooks: ['NoLaneHolder'],
-  },
-  {
-    kind: 'lines',
-    title: 'Epoch of the lane',
-    description: 'Rises by one at each takeover and each reclaim after a lost answer of the database.',
-    unit: 'none',
-    queries: [{ expr: byInstance('tidemark_lane_epoch'), legend: '{{instance}}' }],
-  },
-  {
-    kind: 'lines',
-    title: 'Takeovers',
-    description:
-      'How often an instance took the lane, by cause. released: it was given back, as in a rolling restart. expired: its holder had fallen silent. own: an answer of the database was lost.',
-    unit: 'short',
-    queries: [{ expr: increaseBy('job, instance, cause', 'tidemark_lane_takeovers_total'), legend: '{{instance}} {{cause}}' }],
-    runbooks: ['NoLaneHolder'],
-  },
-  {
-    kind: 'lines',
-    title: 'Time without a holder, mean',
-    description:
-      'How long the lane had been free, or its holder silent, when another took it. expired is at least TIDEMARK_LEASE_EXPIRE_MS, and 10 s at most is promised.',
-    unit: 's',
-    queries: [{ expr: meanBy('job, cause', 'tidemark_lane_takeover_seconds'), legend: '{{cause}}' }],
-    limits: { amber: 10 },
-    runbooks: ['NoLaneHolder'],
-  },
-  {
-    kind: 'lines',
-    title: 'Fenced',
-    description:
-      'Writes that Postgres or Kafka refused because another instance had taken the lane: a holder woke from a freeze, and could do no harm.',
-    unit: 'short',
-    queries: [{ expr: increaseBy('job, instance, by', 'tidemark_fenced_total'), legend: '{{instance}} by {{by}}' }],
   },
   {
     kind: 'lines',
@@ -169,6 +125,6 @@ const processes: readonly Panel[] = [
 export const resources: Dashboard = {
   uid: 'tidemark-resources',
   title: 'Tidemark: resources',
-  description: 'The processes: who holds the lane, what they use, which version runs.',
+  description: 'The processes: what they use, and which version runs. Who holds which accounts is in Tidemark: fleet.',
   rows: [{ title: 'Resources', panels: processes }],
 };

@@ -17,13 +17,23 @@ export const serviceAlerts: readonly Alert[] = [
       '{{ with $labels.instance }}{{ . }} does not answer at its admin port{{ else }}No instance is scraped at all{{ end }}. No other alert speaks for it.',
   },
   {
-    // A takeover is done within 10 s.
+    // A start takes a lane within a second or two.
     name: 'NoLaneHolder',
     severity: 'page',
     expr: 'sum by (job) (tidemark_lane_held) == 0',
     for: '20s',
-    summary: 'No process holds the lane',
-    description: 'Every instance of {{ $labels.job }} stands by: nothing is followed, stored, sent or settled.',
+    summary: 'No process holds a lane',
+    description: 'No instance of {{ $labels.job }} has a lane: nothing is followed, stored, sent or settled.',
+  },
+  {
+    // A shard that moves is without a process for a second or three, one of a process that died for 10 s.
+    name: 'ShardsUnheld',
+    severity: 'page',
+    expr: 'min by (job) (tidemark_shards_unheld) > 0',
+    for: '30s',
+    summary: '{{ $value }} shards have no process',
+    description:
+      'The accounts of these shards are followed by no instance of {{ $labels.job }}, and their commands are declined.',
   },
   {
     name: 'Restarting',
