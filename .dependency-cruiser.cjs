@@ -74,6 +74,17 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/console/' },
       to: { path: '^src/console/' },
     },
+    {
+      // A production install (`npm ci --omit=dev`) has to run. Without testcontainers it finds no Docker engine (devstack/docker.ts).
+      name: 'src-imports-no-dev-package',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
+        dependencyTypesNot: ['type-only'],
+        pathNot: 'testcontainers',
+      },
+    },
     { name: 'src-never-imports-tests', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|bench)/' } },
   ],
   options: {

@@ -2,7 +2,8 @@
 FROM node:24.21.0-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# From the lockfile, and before the sources: a change of those downloads nothing. Optional dependencies are Node 24 itself, for machines that have an older one.
+# From the lockfile, and before the sources: a change of those downloads nothing. Optional dependencies are Node 24 itself, for machines
+# that have an older one, and the Postgres of `demo` and `dev`.
 RUN npm ci --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund
 
 FROM node:24.21.0-bookworm-slim AS build
@@ -19,6 +20,9 @@ RUN npm pack --pack-destination /tmp \
 COPY --from=dependencies /app/node_modules /app/node_modules
 
 FROM node:24.21.0-bookworm-slim
+LABEL org.opencontainers.image.title="Tidemark" \
+      org.opencontainers.image.description="Follows a brokerage's order streams, keeps every order's newest state in Postgres, and feeds every accepted change to Kafka" \
+      org.opencontainers.image.licenses="Apache-2.0"
 # Refuses unencrypted addresses of the platform; docker-compose.yml says otherwise for its sandbox.
 ENV NODE_ENV=production
 # Owned by root: the service can't change what it runs.

@@ -63,11 +63,12 @@ describe('.ci/run', () => {
   });
 });
 
-it('the workflow of GitHub runs .ci/run, the Compose test beside it, and nothing else of ours', () => {
+it('the workflow of GitHub runs .ci/run, the Compose test and the list of parts beside it, and nothing else of ours', () => {
   const { jobs } = parse(readFileSync('.github/workflows/ci.yml', 'utf8'));
   const ours = (job: string) => jobs[job].steps.flatMap(({ run = '' }) => (/\bapt-get\b/.test(run) || run === '' ? [] : [run]));
-  expect(Object.keys(jobs)).toEqual(['run', 'compose']);
+  expect(Object.keys(jobs)).toEqual(['run', 'compose', 'sbom']);
   expect(ours('run')).toEqual(['.ci/run']);
   expect(JSON.stringify(jobs['run'])).not.toContain('npm ');
   expect(ours('compose')).toEqual(['npm ci --strict-allow-scripts --no-audit --no-fund', 'npm run test:compose']);
+  expect(ours('sbom')).toEqual(['npm run -s sbom > tidemark.cdx.json']);
 });

@@ -19,7 +19,7 @@ describe('the process', () => {
 
   it('ends with 64 for a wrong call and 78 for a wrong setting', () => {
     expect(tidemark(['confg']).code).toBe(64);
-    expect(tidemark(['config', 'print'], { TIDEMARK_LANE: 'x' }).code).toBe(78);
+    expect(tidemark(['config', 'print'], { TIDEMARK_WEIGHT: 'x' }).code).toBe(78);
   });
 
   it('reads settings from its environment and secrets from files', () => {

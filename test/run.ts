@@ -1,9 +1,10 @@
 /**
- * `npm test`: every project of vitest.config.ts and, beside it, docker-compose.yml on an engine, on the Node that runs this file; then one plain last line
- * `N passed, N failed`. Arguments go through to vitest (`npm test -- --project unit test/domain`), and leave Compose out.
+ * `npm test`, `npm run test:deep` and `npm run test:compose`: one run of vitest on the Node that runs this file, then one plain last line `N passed, N failed`.
+ * Arguments go through to vitest: `npm test -- --project unit test/domain`. A whole deep run has docker-compose.yml on an engine beside it; where no engine is to
+ * be had it says so, and what to do, above its last line.
  *
- * A skipped or todo test counts as failed, and so does a run without a test: silence must not look like success. A whole run fails, too, when a test that
- * docs/platform.md names as proof did not pass in it. Where no engine is to be had a whole run says so, and what to do, above its last line.
+ * A skipped or todo test counts as failed, and so does a run without a test: silence must not look like success. A whole `npm test` fails, too, when a test that
+ * docs/platform.md names as proof did not pass in it.
  */
 import { readFileSync } from 'node:fs';
 import { runComposeBeside } from './compose/beside.ts';
@@ -12,12 +13,17 @@ import { isFiltered, summarise } from './support/summarise-run.ts';
 import { runVitest } from './support/vitest-run.ts';
 
 const args = process.argv.slice(2);
-const isWhole = args.length === 0;
-const [{ report, code }, compose] = await Promise.all([runVitest(args), isWhole ? runComposeBeside() : undefined]);
+const [config, filters] = args[0] === '--config' ? [args[1], args.slice(2)] : [undefined, args];
+const isWhole = filters.length === 0;
+const withCompose = isWhole && config === 'test/deep/vitest.config.ts';
+const [{ report, code }, compose] = await Promise.all([runVitest(args), withCompose ? runComposeBeside() : undefined]);
 
 if (compose !== undefined) process.stdout.write(compose.output);
 const summaries = [summarise(report, code, isFiltered(args)), ...(compose === undefined ? [] : [compose.summary])];
-const unproven = isWhole && report !== undefined ? notPassed(report, namedTests(readFileSync('docs/platform.md', 'utf8'))) : [];
+const unproven =
+  isWhole && config === undefined && report !== undefined
+    ? notPassed(report, namedTests(readFileSync('docs/platform.md', 'utf8')))
+    : [];
 
 for (const { complaints } of summaries) for (const line of complaints) console.error(line);
 for (const { file, title } of unproven) console.error(`docs/platform.md names what did not pass: ${file} › ${title}`);

@@ -125,6 +125,9 @@ export interface OrderUpdate {
   /** The platform's version of a prediction order. */
   readonly sourceVersion?: Int64Text;
   readonly sourceEpoch?: number;
+  /** The lane that wrote it, and the batch that it was committed with: see `BatchProof`. Absent where the row of the log is gone. */
+  readonly lane?: number;
+  readonly batch?: Int64Text;
   readonly cause: 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction';
   /** When it happened, by the platform. */
   readonly occurredAt: Instant;
@@ -134,6 +137,19 @@ export interface OrderUpdate {
   readonly changed: readonly string[];
   readonly fill?: Fill;
   readonly order: NormalisedOrder;
+}
+
+/** Count and hash of the updates of some batches of a lane, whatever their partitions and order: docs/consuming.md, "Proof". */
+export interface BatchProof {
+  readonly lane: number;
+  readonly generation: number;
+  /** The batches above this one, which is `upTo` of the proof before. */
+  readonly after: Int64Text;
+  readonly upTo: Int64Text;
+  /** The number of their updates. */
+  readonly count: number;
+  /** 12 hexadecimal digits: sum of the first 48 bits of the SHA-256 of each value, modulo 2^48. */
+  readonly hash: string;
 }
 
 /** A statement about a source: `tidemark.continuity.v1`. */
@@ -150,6 +166,13 @@ export interface ContinuityMark {
   readonly from?: Instant;
   readonly to?: Instant;
   readonly reason?: string;
+  /** Of `resynchronised`: how many orders the complete read showed. */
+  readonly ordersRead?: number;
+  /** Of `resynchronised`: how many orders were changed by reading; their updates have the cause `snapshot`. */
+  readonly ordersRepaired?: number;
+  /** Those orders, the first 100 of them. */
+  readonly repairedOrderIds?: readonly string[];
+  readonly proof?: BatchProof;
 }
 
 export interface Reason {

@@ -20,7 +20,7 @@ it('without an engine, and without what could start or install one, says what to
   await expect(findOrStartEngine()).rejects.toThrow(/^no Docker engine answers.*(start one|apt-get install docker\.io)/);
 });
 
-it('tells a whole `npm test` why it was not run, and nobody else', () => {
+it('tells a whole `npm run test:deep` why it was not run, and nobody else', () => {
   const file = join(folder, 'reason');
   tellCannotRun(new Error('unheard'));
   vi.stubEnv(cannotRunFile, file);

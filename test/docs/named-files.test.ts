@@ -1,6 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { headingAnchor } from '../../tools/site/heading-anchor.ts';
 
 /** Rooms of src/: what begins with one of them and ends in .ts is a file there. */
 const rooms = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -24,16 +25,9 @@ it.each([
   expect(named.filter((path) => globSync(path.replace(/\/$/, '')).length === 0)).toEqual([]);
 });
 
-/** The anchors that a page has for its headings, as GitHub makes them. */
 function anchorsOf(page: string): string[] {
   const headings = readFileSync(page, 'utf8').match(/^#+ .*/gm) ?? [];
-  return headings.map((heading) =>
-    heading
-      .replace(/^#+ /, '')
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+  return headings.map((heading) => headingAnchor(heading.replace(/^#+ /, '')));
 }
 
 it.each([...globSync('*.md'), ...globSync('docs/**/*.md')])('the links of %s lead somewhere, to the heading too', (page) => {
@@ -44,4 +38,8 @@ it.each([...globSync('*.md'), ...globSync('docs/**/*.md')])('the links of %s lea
     return anchor !== undefined && !anchorsOf(target).includes(anchor);
   });
   expect(broken.map(([link]) => link)).toEqual([]);
+});
+
+it('the README stays within two screens', () => {
+  expect(readFileSync('README.md', 'utf8').split('\n').length).toBeLessThanOrEqual(100);
 });

@@ -51,7 +51,7 @@ export class PageShell {
     );
     const at = words.indexOf('tidemark');
     const env = Object.fromEntries(words.slice(0, at).map((word) => word.split('=', 2) as [string, string]));
-    const io = cliIo({ ...this.options.env, ...env });
+    const io = Object.assign(cliIo({ ...this.options.env, ...env }), { columns: 100 });
     await runProgram(io, words.slice(at + 1));
     return { out: io.out(), err: io.err(), code: io.code() };
   }

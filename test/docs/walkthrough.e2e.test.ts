@@ -25,6 +25,7 @@ function steady(text: string, topicPrefix: string): string {
       .replace(/\b[0-9a-f]{64}\b/g, '7d'.repeat(32))
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2026-11-21T15:00:00.000Z')
       .replace(/(?<=^|\s)\d\d:\d\d:\d\d\.\d{3}/gm, '15:00:00.000')
+      .replace(/^\d\d:\d\d:\d\d (\S+) +[0-9a-f]{8} (?=r\d)/gm, '15:00:00 $1 55556666 ')
       .replace(/\b\d+ replicas?\b/g, '1 replica')
       // A quiet minute has no delays to show.
       .replace(
@@ -90,8 +91,11 @@ it('docs/walkthrough.md shows what its commands print', async () => {
   if (unaligned(filled) !== unaligned(text)) await expect(filled).toMatchFileSnapshot(page);
 }, 240_000);
 
-/** Run until a signal. The README shows them; `test/e2e/demo.e2e.test.ts` and `test/cli/doctor.e2e.test.ts` run them. */
-const shownElsewhere = ['demo', 'dev'];
+/**
+ * `demo` and `dev` run until a signal. docs/demo.md and docs/set-up.md show them; `test/e2e/demo.e2e.test.ts` and `test/cli/doctor.e2e.test.ts` run them. `fleet` says more of several
+ * processes: docs/operating.md shows it, `test/cli/fleet.pg.test.ts` runs it.
+ */
+const shownElsewhere = ['demo', 'dev', 'fleet', 'mcp'];
 
 it('every command, and every command below one, is on the page with its output', async () => {
   const lines = [...readFileSync(page, 'utf8').matchAll(block)].flatMap(([text]) => [...text.matchAll(/^\$ .*?tidemark (.*)/gm)]);

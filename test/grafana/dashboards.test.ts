@@ -55,6 +55,9 @@ describe('every dashboard', () => {
       'Resync and audit',
       'Commands',
       'REST',
+      'Members',
+      'Moves',
+      'Lanes',
       'Resources',
     ];
     expect(rows).toEqual(wanted);

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, rmSync, symlinkSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runningSandbox } from '../support/sandbox.ts';
@@ -9,18 +9,29 @@ import { unpackPackage } from '../support/unpack-package.ts';
 
 const tsc = resolve('node_modules/typescript/bin/tsc');
 
-describe('the platform client of the packed package', () => {
+/** What `npm install --omit=dev --omit=optional` puts there, and nothing else: a package that only this checkout has must be missed. */
+function linkDependencies(home: string): void {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  for (const [path, { dev, optional, devOptional }] of Object.entries<Record<string, boolean>>(packages)) {
+    if (dev || optional || devOptional || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path)) continue;
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    symlinkSync(resolve(path), join(home, path));
+  }
+}
+
+describe('the packed package with its production dependencies', () => {
   let stranger: string;
+  let program: string;
 
   // As `prepack` builds it, but beside this checkout instead of in it.
   beforeAll(() => {
     const { folder, home } = unpackPackage();
     stranger = folder;
+    program = join(home, 'bin/tidemark.js');
     const build = [tsc, '-p', 'tsconfig.dist.json', '--outDir', join(home, 'dist')];
     const { status, stdout } = spawnSync(process.execPath, build, { encoding: 'utf8', timeout: 180_000 });
     expect([status, stdout]).toEqual([0, '']);
-    // What `npm install` puts there: the package's own dependencies.
-    symlinkSync(resolve('node_modules'), join(home, 'node_modules'));
+    linkDependencies(home);
     copyFileSync('docs/consumers/market-data.ts', join(stranger, 'market-data.ts'));
   }, 240_000);
   afterAll(() => rmSync(stranger, { recursive: true, force: true }));
@@ -36,6 +47,15 @@ describe('the platform client of the packed package', () => {
     const [out, err, [code]] = await Promise.all([text(program.stdout), text(program.stderr), once(program, 'close')]);
     return { code, lines: out.split('\n').slice(0, -1), err };
   }
+
+  it.each(['serve', 'migrate', 'doctor', 'audit', 'sandbox'])('loads all that `tidemark %s` needs', (command) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, command, '--help'], {
+      cwd: stranger,
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`Usage: tidemark ${command}`);
+  });
 
   it('runs the example of docs/platform-client.md against the sandbox', async () => {
     const price = expect.stringMatching(/^BRK\.B: \d+(\.\d+)? \/ \d+(\.\d+)?$/);

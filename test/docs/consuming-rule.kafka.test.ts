@@ -4,9 +4,9 @@ import { describe, expect, inject, it } from 'vitest';
 import { freshTopics, logPublisher } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 
-describe('the consumer in the README', () => {
+describe('the rule in docs/consuming.md', () => {
   it('takes each revision once, and says which ones it lost', async () => {
-    const code = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8'))?.[1] ?? '';
+    const code = /```ts\n(.*?)```/s.exec(readFileSync('docs/consuming.md', 'utf8'))?.[1] ?? '';
     const brokers = inject('kafkaBrokers');
     const topics = await freshTopics(brokers);
     const { publisher } = logPublisher(brokers, topics);

@@ -1,0 +1,208 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import pino from 'pino';
+import ts from 'typescript';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { commandEntries } from '../src/cli/commands.ts';
+import { loadConfig } from '../src/config/load-config.ts';
+import { optionTable } from '../src/config/option-table.ts';
+import { defaultShardCount } from '../src/domain/shards.ts';
+import { AdminServer } from '../src/http/admin-server.ts';
+import { EventLoopWatch } from '../src/observability/event-loop-watch.ts';
+import { HealthRegistry } from '../src/observability/health.ts';
+import { createMetrics } from '../src/observability/metrics.ts';
+import { systemClock } from '../src/runtime/clock.ts';
+
+// What the text alone can tell. The types are those of Kubernetes' own API description, from the package kubernetes-types.
+
+const container = z.object({
+  name: z.string(),
+  image: z.literal('tidemark'),
+  args: z.array(z.string()),
+  env: z.array(z.object({ name: z.string(), value: z.string().optional() })).default([]),
+  envFrom: z.array(z.object({ configMapRef: z.object({ name: z.string() }) })).default([]),
+  ports: z.array(z.object({ name: z.string(), containerPort: z.number() })).default([]),
+  volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string() })).default([]),
+  resources: z.object({ requests: z.object({ memory: z.string() }), limits: z.object({ memory: z.string() }) }),
+  securityContext: z.unknown(),
+});
+const probe = z.object({ httpGet: z.object({ path: z.string(), port: z.literal('admin') }) });
+const pod = z.object({
+  metadata: z.object({ labels: z.record(z.string(), z.string()) }).optional(),
+  spec: z.object({
+    automountServiceAccountToken: z.literal(false),
+    enableServiceLinks: z.literal(false),
+    terminationGracePeriodSeconds: z.number().optional(),
+    securityContext: z.unknown(),
+    initContainers: z.array(container).default([]),
+    containers: z.array(container),
+    volumes: z.array(z.object({ name: z.string(), secret: z.object({ secretName: z.string() }).optional() })),
+  }),
+});
+
+const manifests = globSync('kubernetes/*/*.yaml')
+  .filter((path) => basename(path) !== 'kustomization.yaml')
+  .sort()
+  .map((path) => ({ path, value: parse(readFileSync(path, 'utf8')) }));
+const folders = globSync('kubernetes/*/kustomization.yaml').map((path) => ({
+  folder: dirname(path),
+  value: parse(readFileSync(path, 'utf8')),
+}));
+const named = (kind: string) => manifests.find(({ value }) => value.kind === kind)?.value;
+const service = pod.parse(named('Deployment').spec.template);
+const job = pod.parse(named('Job').spec.template);
+const [serve] = service.spec.containers;
+if (serve === undefined) throw new Error('the Deployment has no container');
+const containers = [service, job].flatMap(({ spec }) => [...spec.initContainers, ...spec.containers]);
+const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }).services;
+const page = readFileSync('docs/kubernetes.md', 'utf8');
+
+/** What the compiler says of manifests, held against the types of their kinds. A field that a kind does not have is an error there. */
+function typeErrors(values: readonly { readonly apiVersion: string; readonly kind: string }[]): string[] {
+  const file = join(process.cwd(), 'test/manifests-as-code.ts');
+  const text = values.map((value, index) => {
+    const [group = '', version] = value.apiVersion.includes('/') ? value.apiVersion.split('/') : ['core', value.apiVersion];
+    const type = `import('kubernetes-types/${group.split('.')[0]}/${version}').${value.kind}`;
+    return `export const manifest${index}: ${type} = ${JSON.stringify(value)};`;
+  });
+  const options = { noEmit: true, strict: true, skipLibCheck: true, types: [], target: ts.ScriptTarget.ES2022 };
+  const resolved = { ...options, module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
+  const host = ts.createCompilerHost(resolved);
+  const { getSourceFile, fileExists } = host;
+  host.fileExists = (path) => path === file || fileExists(path);
+  host.getSourceFile = (path, language) =>
+    path === file ? ts.createSourceFile(path, text.join('\n'), language) : getSourceFile(path, language);
+  return ts
+    .getPreEmitDiagnostics(ts.createProgram([file], resolved, host))
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+}
+
+/** The environment as the container gets it. Files are named as their settings, with some content of the right shape. */
+function environmentOf({ env, envFrom }: z.output<typeof container>): Record<string, string> {
+  const maps = envFrom.flatMap(({ configMapRef }) => folders.flatMap((each) => settingsOf(each, configMapRef.name)));
+  const own = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value.replace('$(POD_IP)', '10.1.2.3')]]));
+  return Object.fromEntries([...maps, ...own]);
+}
+
+function settingsOf({ folder, value }: (typeof folders)[number], map: string): string[][] {
+  const { envs = [], literals = [] } = value.configMapGenerator.find(({ name }: { name: string }) => name === map) ?? {};
+  const files = envs.flatMap((path: string) => readFileSync(join(folder, path), 'utf8').split('\n'));
+  const lines = [...files, ...literals].filter((line: string) => line !== '' && !line.startsWith('#'));
+  return lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
+}
+
+describe('the manifests for Kubernetes', () => {
+  it('have only fields that their kinds have, each of the right type', () => {
+    expect(manifests.map(({ value }) => value.kind).sort()).toEqual(
+      ['Deployment', 'HorizontalPodAutoscaler', 'Job', 'NetworkPolicy', 'PodDisruptionBudget', 'Service'].sort(),
+    );
+    expect(typeErrors(manifests.map(({ value }) => value))).toEqual([]);
+  });
+
+  it('would not pass with a field that a kind does not have, or one of another type', () => {
+    const budget = named('PodDisruptionBudget');
+    const wrong = [
+      { ...budget, spec: { ...budget.spec, maxUnavailible: 1 } },
+      { ...budget, spec: { ...budget.spec, selector: 'tidemark' } },
+      { ...budget, apiVersion: 'policy/v1beta1' },
+    ];
+    expect(wrong.map((value) => typeErrors([value]).length)).toEqual([1, 1, 1]);
+  });
+
+  it.each(folders)('$folder names each of its files, and the version of this package', ({ folder, value }) => {
+    expect(value.resources.toSorted()).toEqual(
+      manifests.filter(({ path }) => dirname(path) === folder).map(({ path }) => basename(path)),
+    );
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(value.images).toEqual([{ name: 'tidemark', newTag: version }]);
+  });
+
+  it('select the pods of the service by the label that those have, and not those of the job', () => {
+    const labels = { 'app.kubernetes.io/name': 'tidemark' };
+    expect([service.metadata?.labels, job.metadata?.labels]).toEqual([labels, undefined]);
+    const selectors = [named('Deployment').spec.selector, named('PodDisruptionBudget').spec.selector];
+    const inPolicy = [named('NetworkPolicy').spec.podSelector, named('NetworkPolicy').spec.ingress[0].from[0].podSelector];
+    const spread = named('Deployment').spec.template.spec.topologySpreadConstraints[0].labelSelector;
+    for (const { matchLabels } of [...selectors, ...inPolicy, spread]) expect(matchLabels).toEqual(labels);
+    expect(named('Service').spec.selector).toEqual(labels);
+    expect(named('HorizontalPodAutoscaler').spec.scaleTargetRef).toEqual({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      name: named('Deployment').metadata.name,
+    });
+  });
+
+  it('start commands that there are', () => {
+    const names = commandEntries.map(({ name }) => name);
+    expect(containers.filter(({ args }) => !names.includes(args[0] ?? ''))).toEqual([]);
+  });
+
+  it('set what the service needs, without a fault or a warning', () => {
+    const content = { 'database-url': 'postgres://tidemark_service@db/tidemark?sslmode=verify-full', 'platform-secret': 'f00d' };
+    const readFile = (path: string) => content[basename(path) as keyof typeof content] ?? '';
+    const env = { ...environmentOf(serve), NODE_ENV: 'production' };
+    const needed = ['databaseUrl', 'kafkaBrokers', 'platformUrl', 'platformClientId', 'platformClientSecret'] as const;
+    const loaded = loadConfig(env, readFile, needed);
+    expect(loaded).toMatchObject({ ok: true, warnings: [] });
+    expect(loaded.ok && loaded.config.advertisedUrl).toBe('http://10.1.2.3:8080');
+    for (const each of containers) {
+      const isOfJob = each !== serve;
+      if (isOfJob) expect(loadConfig(environmentOf(each), readFile)).toMatchObject({ ok: true, warnings: [] });
+    }
+  });
+
+  it('set only settings that there are, and each secret from a file that docs/kubernetes.md makes', () => {
+    const known = new Set<string>(Object.values(optionTable).map(({ env }) => env));
+    const names = containers.flatMap((each) => Object.keys(environmentOf(each)));
+    expect(names.filter((name) => !known.has(name.replace(/_FILE$/, '')))).toEqual([]);
+    for (const { spec } of [service, job])
+      for (const { env, volumeMounts } of [...spec.initContainers, ...spec.containers])
+        for (const { name, value = '' } of env.filter((each) => each.name.endsWith('_FILE'))) {
+          const mount = volumeMounts.find(({ mountPath }) => mountPath === dirname(value));
+          const secret = spec.volumes.find((volume) => volume.name === mount?.name)?.secret?.secretName;
+          expect(page, name).toMatch(new RegExp(`create secret generic ${secret} .*--from-file=${basename(value)}\\b`));
+        }
+  });
+
+  it('give the ports that the service listens on, and probe what it answers', async () => {
+    const usual = loadConfig({}, () => '');
+    if (!usual.ok) throw new Error('without settings there is a fault');
+    expect(serve.ports).toEqual([
+      { name: 'rest', containerPort: usual.config.httpPort },
+      { name: 'admin', containerPort: usual.config.adminPort },
+    ]);
+    const { livenessProbe, readinessProbe, startupProbe } = named('Deployment').spec.template.spec.containers[0];
+    const paths = [livenessProbe, readinessProbe, startupProbe].map((each) => probe.parse(each).httpGet.path);
+    const deps = { clock: systemClock, log: pino({ level: 'silent' }), metrics: createMetrics(), status: () => ({}) };
+    const health = new HealthRegistry({ clock: systemClock }, { checkDeadlineMs: 1000, maxAgeMs: 0 });
+    const eventLoop = new EventLoopWatch({ clock: systemClock }, { sampleEveryMs: 500, lateMs: 60_000, lateInARow: 10 });
+    const server = new AdminServer({ ...deps, health, eventLoop }, { host: '127.0.0.1', port: 0 });
+    await server.start();
+    onTestFinished(() => server.drain());
+    for (const path of paths) expect((await fetch(`${server.address}${path}`)).status, path).toBe(200);
+  });
+
+  it('give as much time and memory as Compose does, and scale no further than there are shards', () => {
+    const { stop_grace_period: stop, mem_limit: memory } = compose.tidemark;
+    expect(`${service.spec.terminationGracePeriodSeconds}s`).toBe(stop);
+    expect(serve.resources.limits.memory.toLowerCase()).toBe(`${memory}i`);
+    expect(named('HorizontalPodAutoscaler').spec.maxReplicas).toBeLessThanOrEqual(defaultShardCount);
+  });
+
+  it('run every container without rights, as the user of the image', () => {
+    const [, user] = /^USER (\d+):\1$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+    const ids = { runAsUser: Number(user), runAsGroup: Number(user), fsGroup: Number(user) };
+    for (const { spec } of [service, job])
+      expect(spec.securityContext).toEqual({ runAsNonRoot: true, ...ids, seccompProfile: { type: 'RuntimeDefault' } });
+    const none = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
+    for (const { name, securityContext } of containers) expect(securityContext, name).toEqual(none);
+  });
+
+  it('hold no secret, and are all in folders that docs/kubernetes.md applies', () => {
+    expect(manifests.filter(({ value }) => value.kind === 'Secret')).toEqual([]);
+    for (const { folder } of folders) expect(page).toContain(`kubectl apply -k ${folder}`);
+    expect(existsSync('kubernetes/service/settings.env')).toBe(true);
+  });
+});
