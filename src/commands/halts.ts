@@ -176,7 +176,9 @@ export class Halts {
    */
   private hold(scope: Halt['scope'], cause: HaltCause, word: Pick<OperatorWord, 'by' | 'reason'>): Held {
     const { clock, random, log } = this.deps;
-    const known = this.active.find(({ halt, durable, clears }) => !durable && clears === 0 && halt.cause === cause && sameScope(halt.scope, scope));
+    const known = this.active.find(
+      ({ halt, durable, clears }) => !durable && clears === 0 && halt.cause === cause && sameScope(halt.scope, scope),
+    );
     if (known !== undefined) return known;
     const halt: Halt = { haltId: random.uuid(), scope, cause, ...word, sinceMs: clock.nowMs() };
     const held: Held = { halt, durable: false, clears: 0 };
