@@ -40,7 +40,7 @@ const members: readonly Panel[] = [
       { expr: `min by (job) (tidemark_shards_unheld{${job}})`, legend: 'no instance' },
       { expr: byInstance('tidemark_unfit'), legend: '{{instance}} is unfit' },
     ],
-    runbooks: ['ShardsUnheld'],
+    runbooks: ['ShardsUnheld', 'Unfit'],
   },
   {
     kind: 'lines',
