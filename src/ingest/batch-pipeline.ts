@@ -160,7 +160,8 @@ export class BatchPipeline {
     this.tally = prepared.tally;
     this.cache.trim();
     const { heads, updates, quarantine, bindings: bound } = prepared;
-    const writes = heads.length + updates.length + quarantine.length > 0;
+    const rows = heads.length + updates.length + quarantine.length;
+    const writes = rows > 0 || entries.some((entry) => entry.kind === 'barrier' && entry.numbered);
     const number = writes ? this.nextNumber : undefined;
     if (writes) this.nextNumber += 1n;
     const answer: Promise<ApplyResult> =

@@ -4,6 +4,8 @@ import type { Metrics } from '../observability/metrics.ts';
 /** A place in the queue: its waiter learns that every entry before it has been settled. */
 interface Barrier {
   readonly kind: 'barrier';
+  /** Its batch is committed even where it has no rows. */
+  readonly numbered?: true;
   readonly atMs: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;

@@ -32,7 +32,8 @@ export class Ingest {
   private readonly wakeup = new Wakeup();
   private readonly queue: BoundedQueue<Entry>;
   /**
-   * Single orders that commands wait for, past a full queue: one batch of them at the most. Further ones wait in the queue like other items, and may fill it.
+   * Single orders that commands wait for, and fences, past a full queue: one batch of them at the most. Further ones wait in the queue like other items, and may
+   * fill it.
    */
   private readonly urgent: BoundedQueue<Entry>;
   private readonly deps: IngestDeps;
@@ -78,10 +79,22 @@ export class Ingest {
 
   /** Resolves when every item offered before has been settled; rejects with `LaneEndedError`. */
   settled(): Promise<void> {
+    return this.pass(this.queue);
+  }
+
+  /**
+   * Resolves when a batch that was made after this call has been committed, with rows or without; rejects with `LaneEndedError`. A database that comes back
+   * without what was committed before the call then lacks this batch as well, and takes none of this term any more, since their numbers do not follow.
+   */
+  fence(): Promise<void> {
+    return this.pass(this.urgent.full ? this.queue : this.urgent, true);
+  }
+
+  private pass(queue: BoundedQueue<Entry>, numbered?: true): Promise<void> {
     if (this.pipeline === undefined) return Promise.reject(new LaneEndedError());
     return new Promise((resolve, reject) => {
-      const barrier: Entry = { kind: 'barrier', atMs: this.deps.clock.nowMs(), resolve, reject };
-      this.queue.push(barrier, entryBytes(barrier));
+      const barrier: Entry = { kind: 'barrier', ...(numbered && { numbered }), atMs: this.deps.clock.nowMs(), resolve, reject };
+      queue.push(barrier, entryBytes(barrier));
       this.wakeup.wake();
     });
   }

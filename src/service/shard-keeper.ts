@@ -1,5 +1,6 @@
 import { planShards } from '../domain/plan-shards.ts';
 import { defaultShardCount } from '../domain/shards.ts';
+import type { Ingest } from '../ingest/ingest.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -14,7 +15,7 @@ interface ShardKeeperDeps extends OrphanLanesDeps {
   readonly lease: Pick<Lease, 'lane' | 'epoch' | 'mayAct'>;
   readonly held: HeldShards;
   readonly sources: { review(): void };
-  readonly ingest: { settled(): Promise<void>; forgetOrders(isOf: (accountId: string) => boolean): void };
+  readonly ingest: Pick<Ingest, 'settled' | 'fence' | 'forgetOrders'>;
   /** Resolves once everything that this lane has committed is on Kafka; rejects when the signal aborts. */
   readonly published: (signal: AbortSignal) => Promise<void>;
   /**
@@ -229,7 +230,7 @@ export class ShardKeeper {
   }
 
   private async take(seen: readonly HeldShard[], over: AbortSignal): Promise<void> {
-    const { store, lease, held, sources, metrics, log } = this.deps;
+    const { store, lease, held, sources, ingest, metrics, log } = this.deps;
     const taken = await store.take(
       lease.lane,
       lease.epoch,
@@ -237,7 +238,9 @@ export class ShardKeeper {
     );
     if (taken === undefined || taken.length === 0) return;
     await this.deps.checkLoss();
-    // That took a while. A database that came back without the taking may have given them to another process.
+    // A database that comes back without the taking may have given them to another process. Where that was before this batch, the look shows it. Where it is
+    // after it, this batch is lost as well, and no later one is taken from us.
+    await unlessAborted(ingest.fence(), over);
     const { seats } = await store.look(this.options.expireAfterMs);
     const isOurs = ({ shard, epoch }: HeldShard) =>
       seats.some((seat) => seat.shard === shard && seat.epoch === epoch && seat.lane === lease.lane);

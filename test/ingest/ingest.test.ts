@@ -92,6 +92,24 @@ describe('ingest', () => {
     expect(settledAfter).toBeLessThan(20);
   });
 
+  it('commits a batch for a fence that has no rows, past a full queue, and none for a wait', async () => {
+    const rig = await ingestRig(5);
+    rig.ingest.begin(rig.hold);
+    const batch = () => rig.database.lanes.get(0)?.batch;
+    void rig.ingest.settled();
+    await rig.clock.advance(100);
+    expect(batch()).toBe(0n);
+    void rig.ingest.fence();
+    await rig.clock.advance(100);
+    expect(batch()).toBe(1n);
+    for (let order = 0; order < 100; order += 1) rig.offer(observe(orderAt(order, 0)));
+    let settledBefore = -1;
+    void rig.ingest.fence().then(() => (settledBefore = rig.outcomes.length));
+    await rig.clock.advance(5000);
+    expect(settledBefore).toBeGreaterThanOrEqual(0);
+    expect(settledBefore).toBeLessThan(20);
+  });
+
   it('finds the one observation that Postgres refuses, keeps it in quarantine, and applies the others', async () => {
     const rig = await ingestRig(6);
     rig.ingest.begin(rig.hold);

@@ -103,6 +103,25 @@ describe('a database that came back without commits that it had acknowledged', (
     ]);
   });
 
+  it('takes no batch of a term behind a fence that it lost', async () => {
+    await using lane = await laneRig();
+    const { rig, ingest, given, keeper } = lane;
+    await keeper.start();
+    await lane.held();
+    await ingest.fence();
+    expect(await rig.rows('select batch::int from lane_batches')).toEqual([{ batch: 1 }]);
+    await (await rig.rival()).query('delete from lane_batches');
+    let begun = 0;
+    lane.beginWith(() => {
+      begun += 1;
+    });
+    ingest.offer(observe(orderAt(1, 0)));
+    await eventually(async () => expect([begun, keeper.state]).toEqual([1, 'held']));
+    expect(given).toEqual([]);
+    expect(await rig.rows('select from order_updates')).toEqual([]);
+    expect((await lane.metrics.commitsLost.get()).values[0]?.value).toBe(1);
+  });
+
   it('is noticed by a process that only stands by, and once by all', async () => {
     await using rig = await storeRig();
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));

@@ -22,7 +22,11 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
       lease: { lane: 0, epoch: 1n, mayAct: () => true },
       held,
       sources: { review: () => acts.push(`follow ${held.shards}`) },
-      ingest: { settled: async () => void acts.push('settled'), forgetOrders: () => undefined },
+      ingest: {
+        settled: async () => void acts.push('settled'),
+        fence: async () => void acts.push('fence'),
+        forgetOrders: () => undefined,
+      },
       published: async (signal) => {
         await Promise.race([
           state.published.shift(),
@@ -78,7 +82,7 @@ describe('the keeper of the shards', () => {
     const { begin, held, acts, keeper, clock } = rig();
     await begin();
     expect(held.shards).toEqual([0, 1, 2, 3]);
-    expect(acts).toEqual(['follow 0,1,2,3', 'desk 0', 'desk 1', 'desk 2', 'desk 3']);
+    expect(acts).toEqual(['fence', 'follow 0,1,2,3', 'desk 0', 'desk 1', 'desk 2', 'desk 3']);
     void keeper.end();
     await clock.advance(1);
     expect(held.size).toBe(0);
@@ -116,7 +120,7 @@ describe('the keeper of the shards', () => {
     await clock.advance(600);
     expect(fleet.of(0)).toEqual([0, 1, 2, 3]);
     expect(held.shards).toEqual([0, 1, 2, 3]);
-    expect(acts).toEqual(['follow 0,1,2,3', 'desk 3']);
+    expect(acts).toEqual(['fence', 'follow 0,1,2,3', 'desk 3']);
     expect(await counted()).toEqual({ taken: 5, kept: 1 });
   });
 
@@ -290,9 +294,9 @@ describe('the keeper of the shards', () => {
       },
     });
     await begin();
-    expect(acts).toEqual(['follow 0,1,2,3']);
+    expect(acts).toEqual(['fence', 'follow 0,1,2,3']);
     await clock.advance(600);
-    expect(acts).toEqual(['follow 0,1,2,3', 'desk 0', 'desk 1', 'desk 2', 'desk 3']);
+    expect(acts).toEqual(['fence', 'follow 0,1,2,3', 'desk 0', 'desk 1', 'desk 2', 'desk 3']);
   });
 
   it('keeps what it holds while the database is away', async () => {

@@ -80,16 +80,9 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [9942, 'a finisher was asked for the renewals of the next holder (a fault of the simulator)'],
   [17760, 'as 9942'],
   [10683, 'as 632, and the commit came after the journal was read again'],
-]);
-
-/**
- * Seeds that fail today, each with its fault: the runs over thousands of seeds leave them out, so that a new fault is seen. A seed that is fixed moves to those
- * above (docs/decisions/036-a-fleet-of-lanes-and-shards.md).
- */
-export const openSeeds: ReadonlyMap<number, string> = new Map([
   [
     14648,
-    'the database loses the taking of a shard after the second look and before the first batch: two processes commit for it until the next look',
+    'the database lost the taking of a shard after the second look and before the first batch: two processes committed for it',
   ],
   [18953, 'as 14648'],
 ]);

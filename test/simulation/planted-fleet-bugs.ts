@@ -1,4 +1,5 @@
 import type { IngestItem } from '../../src/domain/observation.ts';
+import type { Ingest } from '../../src/ingest/ingest.ts';
 import type { Lease } from '../../src/runtime/lease.ts';
 import { HeldShards } from '../../src/service/held-shards.ts';
 import { LaneFinisher } from '../../src/service/lane-finisher.ts';
@@ -32,6 +33,16 @@ function unpinned(shards: ShardStore): ShardStore {
   };
 }
 
+/** Ingest as the keeper of the shards sees it, with one wait that is over at once. */
+function without(ingest: Ingest, wait: 'settled' | 'fence') {
+  return {
+    settled: () => ingest.settled(),
+    fence: () => ingest.fence(),
+    forgetOrders: (isOf: (accountId: string) => boolean) => ingest.forgetOrders(isOf),
+    [wait]: async () => undefined,
+  };
+}
+
 type PublishAndFree = { publishAndFree(lease: Lease): Promise<void> };
 
 /** Mistakes in the way of a shard from one process to the next. */
@@ -59,7 +70,13 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     name: 'a shard is given before all of it is settled',
     seeds: 'moving',
     shows: /commits for shard .* which lane .* holds/,
-    deps: () => ({ givesUnsettled: true }),
+    deps: () => ({ shardsIngest: (ingest) => without(ingest, 'settled') }),
+  },
+  {
+    name: 'a shard is worked on before a batch fences its taking',
+    seed: 14_648,
+    shows: /gives .* revision \d+ of generation 1 again with other content/,
+    deps: () => ({ shardsIngest: (ingest) => without(ingest, 'fence') }),
   },
   {
     name: 'no guard keeps what arrives late from a shard that was given',

@@ -68,14 +68,10 @@ export interface SimulatedServiceDeps {
   readonly aroundLook?: AroundLook;
   readonly commandOptions?: Partial<CommandOptions>;
   /** Other parts of the keeper of the shards, for a planted bug. */
-  readonly givesUnsettled?: boolean;
+  readonly shardsIngest?: (ingest: Ingest) => Pick<Ingest, 'settled' | 'fence' | 'forgetOrders'>;
   /** Between the connectors and the guard. */
   readonly intoGuard?: (sink: ObservationSink) => ObservationSink;
   readonly keeping?: Partial<ConstructorParameters<typeof ShardKeeper>[0]>;
-}
-
-function givingUnsettled(ingest: Ingest) {
-  return { settled: async () => undefined, forgetOrders: (isOf: (accountId: string) => boolean) => ingest.forgetOrders(isOf) };
 }
 
 /** The service as `assembleService` joins it, on ports in memory: the same parts, in the same order of start and drain. One run of one process. */
@@ -235,7 +231,7 @@ export class SimulatedService {
           settings.fitness,
         ),
         card: () => ({ weight, address: undefined, version: '1', draining: false }),
-        ...(deps.givesUnsettled && { ingest: givingUnsettled(this.ingest) }),
+        ...(deps.shardsIngest && { ingest: deps.shardsIngest(this.ingest) }),
         ...deps.keeping,
       },
       { ...settings.shards, expireAfterMs, holder: host.name },
