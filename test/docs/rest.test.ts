@@ -6,6 +6,7 @@ import { optionTable } from '../../src/config/option-table.ts';
 import { commandStates } from '../../src/domain/command.ts';
 import { scopes } from '../../src/http/auth/principal.ts';
 import { routeTable } from '../../src/http/route-table.ts';
+import { statusAnswer } from '../../src/schema/status-answer.ts';
 
 const read = (name: string) => readFileSync(`docs/${name}.md`, 'utf8');
 const [rest, commands, security] = [read('rest'), read('commands'), read('security')];
@@ -30,6 +31,13 @@ describe('docs/rest.md', () => {
       const row = rest.split('\n').find((line) => line.startsWith('| ') && line.split('|')[1]?.includes(String(status)));
       expect(row, `${code} at ${status}`).toContain(`\`${code}\``);
     }
+  });
+
+  it('explains each field of the state of the service', () => {
+    const [, table = ''] = rest.split('| field | it says | in a fleet |');
+    const [part = ''] = table.split('\n\n');
+    const named = [...part.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell = '']) => cell.replaceAll('`', '').split(', '));
+    expect(named.toSorted()).toEqual(Object.keys(statusAnswer.shape).toSorted());
   });
 });
 
