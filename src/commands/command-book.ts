@@ -141,8 +141,8 @@ export class CommandBook {
   private otherCancels(entry: Watched): Watched[] {
     const { request, orderId } = entry.command;
     if (request.kind !== 'cancel' || orderId === undefined) return [];
-    const those = [...this.ofOrder(orderKey(request.stream, orderId))];
-    return those.filter((other) => other !== entry && other.command.request.kind === 'cancel');
+    const entries = [...this.ofOrder(orderKey(request.stream, orderId))];
+    return entries.filter((other) => other !== entry && other.command.request.kind === 'cancel');
   }
 
   /** Takes a version that was committed. One older than ours changes nothing. For a command that is not watched, only its waiters are called. */
@@ -258,13 +258,13 @@ function orderKeyOf({ request, orderId }: Command): string | undefined {
 }
 
 function add<K>(index: Map<K, Set<Watched>>, key: K, entry: Watched): void {
-  const those = index.get(key);
-  if (those === undefined) index.set(key, new Set([entry]));
-  else those.add(entry);
+  const entries = index.get(key);
+  if (entries === undefined) index.set(key, new Set([entry]));
+  else entries.add(entry);
 }
 
 function remove<K>(index: Map<K, Set<Watched>>, key: K, entry: Watched): void {
-  const those = index.get(key);
-  those?.delete(entry);
-  if (those?.size === 0) index.delete(key);
+  const entries = index.get(key);
+  entries?.delete(entry);
+  if (entries?.size === 0) index.delete(key);
 }

@@ -50,12 +50,12 @@ export class CommandBooks {
 
   /** Calls the given function with every committed version from now on, until the returned function is called. */
   listen(commandId: string, listener: (command: Command) => void): () => void {
-    const those = this.waiters.get(commandId) ?? new Set();
-    this.waiters.set(commandId, those);
-    those.add(listener);
+    const listeners = this.waiters.get(commandId) ?? new Set();
+    this.waiters.set(commandId, listeners);
+    listeners.add(listener);
     return () => {
-      those.delete(listener);
-      if (those.size === 0 && this.waiters.get(commandId) === those) this.waiters.delete(commandId);
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.waiters.get(commandId) === listeners) this.waiters.delete(commandId);
     };
   }
 

@@ -133,7 +133,7 @@ export class CommandDesk {
   }
 
   /** The present term and its steps; undefined: another process holds the shard. */
-  get hand(): { readonly term: Term; readonly steps: CommandSteps } | undefined {
+  get holding(): { readonly term: Term; readonly steps: CommandSteps } | undefined {
     return this.leading && { term: this.leading.term, steps: this.steps };
   }
 

@@ -74,9 +74,9 @@ export class HaltWatch {
     return true;
   }
 
-  private count(those: Iterable<{ readonly command: Command }>, accountId: string | undefined): number {
+  private count(commands: Iterable<{ readonly command: Command }>, accountId: string | undefined): number {
     let doubtful = 0;
-    for (const { command } of those)
+    for (const { command } of commands)
       if (isDoubtful(command.state) && !this.becomingDoubtful.has(command.commandId)) doubtful += 1;
     for (const account of this.becomingDoubtful.values()) if (accountId === undefined || account === accountId) doubtful += 1;
     return doubtful;

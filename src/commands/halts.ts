@@ -153,20 +153,20 @@ export class Halts {
    */
   async clear(scope: Halt['scope'], word: OperatorWord, term: Term): Promise<'cleared' | 'kept' | 'over'> {
     const { journal, clock, log } = this.deps;
-    const those = new Set(this.active.filter(({ halt }) => sameScope(halt.scope, scope)));
-    if (word.ofSomeAccounts && [...those].some(({ halt }) => halt.cause === 'operator')) return 'kept';
-    for (const held of those) held.clears += 1;
+    const cleared = new Set(this.active.filter(({ halt }) => sameScope(halt.scope, scope)));
+    if (word.ofSomeAccounts && [...cleared].some(({ halt }) => halt.cause === 'operator')) return 'kept';
+    for (const held of cleared) held.clears += 1;
     try {
       return await this.inTurn(scope, async () => {
         const halts = await journal.clearHalts(scope, { ...word, atMs: clock.nowMs() }, term.fence);
         if (halts === 'fenced') return 'over';
         if (halts === 'kept') return 'kept';
-        this.keep(this.active.filter((held) => !those.has(held)));
+        this.keep(this.active.filter((held) => !cleared.has(held)));
         log.warn({ ...named(scope), by: word.by, reason: word.reason, halts }, 'placing may go on');
         return 'cleared';
       });
     } finally {
-      for (const held of those) held.clears -= 1;
+      for (const held of cleared) held.clears -= 1;
     }
   }
 

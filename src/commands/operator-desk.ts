@@ -86,7 +86,7 @@ const unreachable = {
 
 interface SettleByPersonDeps {
   readonly journal: Pick<CommandJournal, 'find'>;
-  readonly handOf: OperatorDeskDeps['handOf'];
+  readonly holdingOf: OperatorDeskDeps['holdingOf'];
   readonly nowMs: () => number;
 }
 
@@ -95,7 +95,7 @@ interface SettleByPersonDeps {
  * rejects.
  */
 async function settleByPerson(
-  { journal, handOf, nowMs }: SettleByPersonDeps,
+  { journal, holdingOf, nowMs }: SettleByPersonDeps,
   commandId: string,
   outcome: PersonsOutcome,
   word: OperatorWord,
@@ -104,9 +104,9 @@ async function settleByPerson(
     const command = await journal.find(commandId);
     if (command === undefined) return declined('COMMAND_NOT_FOUND', 'no such command');
     const { shard } = command;
-    const hand = handOf(shard);
-    if (hand === undefined) return declined('NOT_LEADER', `the command is of shard ${shard}: ask its holder`);
-    const { steps, term } = hand;
+    const holding = holdingOf(shard);
+    if (holding === undefined) return declined('NOT_LEADER', `the command is of shard ${shard}: ask its holder`);
+    const { steps, term } = holding;
     const atMs = nowMs();
     const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
     if (result.kind === 'over') return declined('NOT_LEADER', notLeader.message);
@@ -136,7 +136,7 @@ interface OperatorDeskDeps {
   /** The term under which the halts of this scope are cleared. Undefined: this process stands by. */
   readonly termFor: (scope: Halt['scope']) => Term | undefined;
   /** The present term of a shard, and its steps. Undefined: it is not held here. */
-  readonly handOf: (shard: number) => { readonly term: Term; readonly steps: CommandSteps } | undefined;
+  readonly holdingOf: (shard: number) => { readonly term: Term; readonly steps: CommandSteps } | undefined;
   readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
 }
 
@@ -203,8 +203,8 @@ export class OperatorDesk implements OperatorActs {
   }
 
   private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
-    const { journal, handOf, clock, audit } = this.deps;
-    const result = await settleByPerson({ journal, handOf, nowMs: () => clock.nowMs() }, commandId, outcome, word);
+    const { journal, holdingOf, clock, audit } = this.deps;
+    const result = await settleByPerson({ journal, holdingOf, nowMs: () => clock.nowMs() }, commandId, outcome, word);
     if (result.kind === 'settled') {
       const { by: principal, reason, requestId } = word;
       const { accountId } = result.command.request;

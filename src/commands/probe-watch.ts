@@ -144,12 +144,12 @@ export class ProbeWatch {
 
   private async judgeAccount({ stream, accountId, look, calledAtMs }: AccountRead, key: string): Promise<void> {
     const { book, judge } = this.deps;
-    const those = [...book.ofAccount(accountId)].filter(
+    const entries = [...book.ofAccount(accountId)].filter(
       ({ command }) => command.request.stream === stream && isFollowed(command),
     );
-    if (look.complete) await judge(those, { look, by: 'account', calledAtMs });
+    if (look.complete) await judge(entries, { look, by: 'account', calledAtMs });
     this.accounts.delete(key);
-    for (const entry of those) this.rearm(entry);
+    for (const entry of entries) this.rearm(entry);
   }
 
   /** This read was its probe: the next one counts from now. A probe of its own that is still under way arms it when it ends: two at once would lose one `stop`. */

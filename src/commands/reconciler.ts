@@ -63,11 +63,11 @@ export class Reconciler {
   constructor(deps: ReconcilerDeps, options: CommandOptions) {
     this.deps = deps;
     const onLookForSuccessor = (entry: Watched, reference: string | undefined) =>
-      void lookForSuccessor({ ...deps, reads: this.reads, settle: (those) => this.settle(those) }, entry, reference);
+      void lookForSuccessor({ ...deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry, reference);
     const oldestSendMs = (stream: Stream, accountId: string) => this.oldestSendMs(stream, accountId);
     this.reads = new AccountReads({ ...deps, oldestSendMs }, options);
     this.settling = new SettleWatched({ ...deps, onLookForSuccessor }, options);
-    this.watch = new ProbeWatch({ ...deps, reads: this.reads, judge: (those, probe) => this.judge(those, probe) }, options);
+    this.watch = new ProbeWatch({ ...deps, reads: this.reads, judge: (entries, probe) => this.judge(entries, probe) }, options);
     this.orphans = new OrphanOrders(
       { ...deps, settling: this.settling, adopt: (command) => this.adopt(command, false) },
       options,
@@ -136,7 +136,7 @@ export class Reconciler {
     if (before.state === 'open' && command.state !== 'open') void this.settling.settle(entry, term);
     this.watch.follow(entry);
     if (before.state !== command.state && command.state === 'refused' && command.request.kind === 'cancel')
-      void lookAfterRefusal({ ...this.deps, reads: this.reads, settle: (those) => this.settle(those) }, entry);
+      void lookAfterRefusal({ ...this.deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry);
   }
 
   /** Reads every account with commands that are followed, within the budget, and reports the result. */

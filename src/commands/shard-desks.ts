@@ -114,8 +114,8 @@ export class ShardDesks implements Commands, Service {
     const breaker = new RateBreaker(clock, options.breaker);
     const audit = (entry: Omit<AuditEntry, 'atMs'>) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
     const termFor = (scope: Halt['scope']) => this.termFor(scope);
-    const handOf = (shard: number) => this.desks.get(shard)?.hand;
-    this.operator = new OperatorDesk({ ...deps, halts, breaker, audit, termFor, handOf }, options);
+    const holdingOf = (shard: number) => this.desks.get(shard)?.holding;
+    this.operator = new OperatorDesk({ ...deps, halts, breaker, audit, termFor, holdingOf }, options);
     const shared = {
       ...{ ...deps, onStep, books, halts, breaker, audit },
       haltWatch: new HaltWatch({ halts, books }, options),
@@ -203,7 +203,7 @@ export class ShardDesks implements Commands, Service {
     if (scope.kind === 'account') return this.deskOf(scope.accountId).cancelAll(scope, word);
     const parts = Map.groupBy(scope.accountIds, this.deps.shardOf);
     // Held shards without accounts, too: each remembers the key, which must not cover the orders of accounts that come later.
-    for (const [shard, { hand }] of this.desks) if (hand !== undefined && !parts.has(shard)) parts.set(shard, []);
+    for (const [shard, { holding }] of this.desks) if (holding !== undefined && !parts.has(shard)) parts.set(shard, []);
     const answers = [...parts].map(async ([shard, accountIds]) => {
       return { accountIds, result: await this.desk(shard).cancelAll({ ...scope, accountIds }, word) };
     });
@@ -236,7 +236,7 @@ export class ShardDesks implements Commands, Service {
   }
 
   private get held(): CommandDesk[] {
-    return [...this.desks.values()].filter(({ hand }) => hand !== undefined);
+    return [...this.desks.values()].filter(({ holding }) => holding !== undefined);
   }
 
   private deskOf(accountId: string): CommandDesk {
@@ -261,8 +261,8 @@ export class ShardDesks implements Commands, Service {
 
   /** That of the account's shard, where it is held; otherwise any: a halt is the journal's, and its holder gets it within seconds. */
   private termFor(scope: Halt['scope']): Term | undefined {
-    const own = scope.kind === 'account' ? this.desks.get(this.deps.shardOf(scope.accountId))?.hand : undefined;
-    return (own ?? this.held[0]?.hand)?.term;
+    const own = scope.kind === 'account' ? this.desks.get(this.deps.shardOf(scope.accountId))?.holding : undefined;
+    return (own ?? this.held[0]?.holding)?.term;
   }
 
   private async lookAfterHalts(): Promise<void> {

@@ -89,15 +89,15 @@ function doubtsOfAll(all: readonly OfInstance[]): Doubt[] {
   const doubts = all.flatMap(({ instance, status }) => status.trust.doubts.map((doubt) => ({ instance, doubt })));
   const rankOf = (name: Doubt['name']) => (doubtNames as readonly string[]).indexOf(name);
   return [...Map.groupBy(doubts, ({ doubt }) => doubt.name).values()]
-    .map((those) => ({ ...detailOf(those), since: earliest(those.map(({ doubt }) => doubt.since)) }))
+    .map((alike) => ({ ...detailOf(alike), since: earliest(alike.map(({ doubt }) => doubt.since)) }))
     .sort((a, b) => rankOf(a.name) - rankOf(b.name));
 }
 
-function detailOf(those: readonly { readonly instance: string; readonly doubt: Doubt }[]): Doubt {
-  const [{ doubt } = never()] = those;
+function detailOf(alike: readonly { readonly instance: string; readonly doubt: Doubt }[]): Doubt {
+  const [{ doubt } = never()] = alike;
   if (ofDatabase.has(doubt.name)) return doubt;
-  const named = those.slice(0, mostNamed).map(({ instance, doubt: { detail } }) => `${instance}: ${detail}`);
-  const rest = those.length - named.length;
+  const named = alike.slice(0, mostNamed).map(({ instance, doubt: { detail } }) => `${instance}: ${detail}`);
+  const rest = alike.length - named.length;
   return { ...doubt, detail: [...named, ...(rest > 0 ? [`and ${rest} more instances`] : [])].join('; ') };
 }
 
