@@ -3,9 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Kafka, logLevel } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { javaProgram, pythonPackage } from '../support/consumer-languages.ts';
+import { javaProgram, kafkaConnect, pythonPackage } from '../support/consumer-languages.ts';
+import { freshDatabase } from '../support/database.ts';
 import { freshTopics, logPublisher, writeForeign } from '../support/kafka-fixture.ts';
+import { onServer } from '../support/on-server.ts';
 import { eventually } from '../support/poll.ts';
 import { provenBatches } from '../support/proven-batches.ts';
 import { recipe } from '../support/recipe.ts';
@@ -46,8 +49,8 @@ afterEach(() => {
 const rows = [...provenBatches(30), ...provenBatches(3, { generation: 2 })].flatMap(({ rows: all }) =>
   all.filter(({ topic }) => topic === 'updates'),
 );
-// Newest first, and then all of it again.
-const shuffled = [...rows.toReversed(), ...rows];
+// Newest first, then all of it again in order, and at last once more with the oldest as the last: to keep what came last is wrong.
+const shuffled = [...rows.toReversed(), ...rows, ...rows.toReversed()];
 
 /** By order, as text. */
 function newest(): Map<string, { version: string; status: string; cumQty: string }> {
@@ -118,3 +121,70 @@ describe('the recipe for Kafka Streams', () => {
     await publisher.close();
   }, 240_000);
 });
+
+describe('the recipe for Kafka Connect', () => {
+  it('keeps the newest state of each order from both topics, whatever comes twice, late or in any order', async () => {
+    const [table = '', worker = '', connector = ''] = recipe('Kafka Connect');
+    const { command, plugins } = await kafkaConnect();
+    const brokers = inject('kafkaBrokers');
+    const topics = await freshTopics(brokers);
+    await using database = await freshDatabase();
+    await onServer(database.url, (client) => client.query(table));
+    const { publisher } = logPublisher(brokers, topics);
+    await publisher.publish(shuffled);
+    await writeForeign(
+      brokers,
+      topics.state,
+      rows.slice(0, 10).map(({ key, payload: value }) => ({ key, value })),
+    );
+    await publisher.close();
+    // The files of the page, at the addresses of this run.
+    const own = { 'bootstrap.servers': brokers.join(','), 'plugin.path': plugins, listeners: 'http://127.0.0.1:0' };
+    writeFileSync(
+      join(folder, 'worker'),
+      settings(worker, { ...own, 'offset.storage.file.filename': join(folder, 'offsets'), 'offset.flush.interval.ms': '500' }),
+    );
+    writeFileSync(join(folder, 'orders'), settings(connector, { topics: `${topics.state},${topics.updates}` }));
+    const { hostname, port, pathname, username, password } = new URL(database.url);
+    const [program = '', ...args] = command;
+    child = spawn(program, [...args, join(folder, 'worker'), join(folder, 'orders')], {
+      env: {
+        ...process.env,
+        JDBC_URL: `jdbc:postgresql://${hostname}:${port}${pathname}`,
+        JDBC_USER: decodeURIComponent(username),
+        JDBC_PASSWORD: decodeURIComponent(password),
+      },
+    });
+    const said: string[] = [];
+    for (const stream of [child.stdout, child.stderr])
+      if (stream !== null) createInterface(stream).on('line', (line) => said.push(line));
+    const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    await eventually(
+      async () => {
+        for (const topic of [topics.state, topics.updates]) {
+          const ends = await admin.fetchTopicOffsets(topic);
+          const [read] = await admin.fetchOffsets({ groupId: 'connect-tidemark-orders', topics: [topic] });
+          const reached = new Map(read?.partitions.map(({ partition, offset }) => [partition, offset]));
+          for (const { partition, high } of ends) if (high !== '0') expect(reached.get(partition), said.join('\n')).toBe(high);
+        }
+      },
+      { deadlineMs: 120_000, everyMs: 500 },
+    );
+    await admin.disconnect();
+    child.kill('SIGKILL');
+    const { rows: kept } = await onServer(database.url, (client) =>
+      client.query("select key, generation || '.' || revision as version, status, cum_qty from tidemark_records"),
+    );
+    expect(new Map(kept.map(({ key, version, status, cum_qty }) => [key, { version, status, cumQty: Number(cum_qty) }]))).toEqual(
+      new Map([...newest()].map(([order, state]) => [`prediction:${order}`, { ...state, cumQty: Number(state.cumQty) }])),
+    );
+    expect(kept.length).toBeGreaterThan(10);
+  }, 240_000);
+});
+
+/** A file of settings, with the values of this run. Each is one that the file has, or one that it leaves to its default. */
+function settings(text: string, own: Record<string, string>): string {
+  const kept = text.split('\n').filter((line) => !Object.keys(own).some((name) => line.startsWith(`${name}=`)));
+  return [...kept, ...Object.entries(own).map(([name, value]) => `${name}=${value}`)].join('\n');
+}

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cachedFolder } from '../../src/devstack/cached-folder.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -18,14 +18,39 @@ export function pythonPackage(name: string): Promise<string> {
   return cachedFolder({ clock: systemClock }, { path: join(cacheDir, 'python', name), build });
 }
 
+/** What a file for Maven names, fetched once. `prepare` then has the folder. */
+function mavenFolder(name: string, file: string, prepare: (folder: string) => void = () => {}): Promise<string> {
+  const path = join(cacheDir, `${name}-${createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 12)}`);
+  const build = async (folder: string) => {
+    fetched('mvn', ['-B', '-q', '-f', file, copyDependencies, `-DoutputDirectory=${folder}`]);
+    prepare(folder);
+  };
+  return cachedFolder({ clock: systemClock }, { path, build });
+}
+
+function jarsIn(folder: string): string {
+  const jars = readdirSync(folder).filter((file) => file.endsWith('.jar'));
+  return jars.map((jar) => join(folder, jar)).join(':');
+}
+
 /** The command that runs a program in Java of docs/consumers. */
 export async function javaProgram(file: string): Promise<string[]> {
-  const name = `java-consumers-${createHash('sha256').update(readFileSync(pom)).digest('hex').slice(0, 12)}`;
-  const build = async (folder: string) =>
-    fetched('mvn', ['-B', '-q', '-f', pom, copyDependencies, `-DoutputDirectory=${folder}`]);
-  const jars = await cachedFolder({ clock: systemClock }, { path: join(cacheDir, name), build });
-  const classPath = readdirSync(jars).map((jar) => join(jars, jar));
-  return ['java', '-cp', classPath.join(':'), `docs/consumers/${file}`];
+  return ['java', '-cp', jarsIn(await mavenFolder('java-consumers', pom)), `docs/consumers/${file}`];
+}
+
+/** The command that `connect-standalone.sh` runs, and a folder with the connector of the recipe. */
+export async function kafkaConnect(): Promise<{ command: string[]; plugins: string }> {
+  const folder = await mavenFolder('kafka-connect', 'test/support/kafka-connect.pom.xml', (made) => {
+    const plugins = join(made, 'plugins');
+    mkdirSync(plugins);
+    const archives = readdirSync(made).filter((file) => file.endsWith('.tar.gz'));
+    for (const archive of archives) fetched('tar', ['-xzf', join(made, archive), '-C', plugins]);
+  });
+  const options = ['-Xmx256m', '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', jarsIn(folder)];
+  return {
+    command: ['java', ...options, 'org.apache.kafka.connect.cli.ConnectStandalone'],
+    plugins: join(folder, 'plugins'),
+  };
 }
 
 /** The command that runs a program of docs/consumers in each language; what it needs and is not there is fetched once, beside everything else that tests keep. */
