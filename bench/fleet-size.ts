@@ -8,7 +8,8 @@ import { PostgresShardStore } from '../src/store/shard-store.ts';
 import { processUsage } from './sample-process.ts';
 
 /**
- * What it costs each process to look at its fleet twice a second, and to plan: by the number of processes and of shards. `node bench/fleet-size.ts`
+ * What it costs each process to look at its fleet twice a second, at rest and while shards move, and to plan: by the number of processes and of shards.
+ * `node bench/fleet-size.ts`
  */
 const log = pino({ level: 'warn' }, pino.destination(2));
 const sizes = [
@@ -18,8 +19,28 @@ const sizes = [
   { processes: 64, shards: 1024 },
   { processes: 200, shards: 4096 },
 ];
-const looks = 100;
+const looks = 300;
 const looksASecond = 2;
+
+interface Spent {
+  readonly lookMs: number;
+  readonly serverMs: number;
+}
+
+/** Mean processor time of a look, of this process and of the session `pid`. `before`: what others do before each look, in another session. */
+async function measureLooks(store: PostgresShardStore, pid: number, before: () => Promise<unknown>): Promise<Spent> {
+  const spent = { lookMs: 0, serverMs: 0 };
+  for (let i = -20; i < looks; i += 1) {
+    await before();
+    const [ours, theirs] = [process.cpuUsage(), processUsage(pid)?.cpuSeconds ?? 0];
+    await store.look(120_000);
+    const { user, system } = process.cpuUsage(ours);
+    if (i < 0) continue;
+    spent.lookMs += (user + system) / 1000 / looks;
+    spent.serverMs += (((processUsage(pid)?.cpuSeconds ?? 0) - theirs) * 1000) / looks;
+  }
+  return spent;
+}
 
 async function measureSize(url: string, { processes, shards }: (typeof sizes)[number]): Promise<void> {
   const pool = createPool({ log }, { url, applicationName: 'bench', maxConnections: 1 });
@@ -39,12 +60,13 @@ async function measureSize(url: string, { processes, shards }: (typeof sizes)[nu
   const store = new PostgresShardStore({ pool });
   const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
   const pid = rows[0]?.pid ?? 0;
-  for (let i = 0; i < 20; i += 1) await store.look(120_000);
-  const [ours, theirs] = [process.cpuUsage(), processUsage(pid)?.cpuSeconds ?? 0];
-  for (let i = 0; i < looks; i += 1) await store.look(120_000);
-  const spent = process.cpuUsage(ours);
-  const lookMs = (spent.user + spent.system) / 1000 / looks;
-  const serverMs = (((processUsage(pid)?.cpuSeconds ?? 0) - theirs) * 1000) / looks;
+  // A session of its own: what a taking costs is no part of a look.
+  const others = createPool({ log }, { url, applicationName: 'bench-others', maxConnections: 1 });
+  const move = () =>
+    others.query('update public.shards set epoch = epoch + 1 where shard = $1', [Math.floor(Math.random() * shards)]);
+  const atRest = await measureLooks(store, pid, async () => {});
+  const moving = await measureLooks(store, pid, move);
+  await others.end();
 
   const { members, seats } = await store.look(120_000);
   const plan = () => {
@@ -56,9 +78,11 @@ async function measureSize(url: string, { processes, shards }: (typeof sizes)[nu
   const planned = process.cpuUsage(plans);
   const planMs = (planned.user + planned.system) / 1000 / 5 / members.length;
   const share = (ms: number, of: number) => `${((ms * looksASecond * of) / 10).toFixed(1)} %`;
+  const each = ({ lookMs, serverMs }: Spent) =>
+    `${lookMs.toFixed(2)} ms of the process and ${serverMs.toFixed(2)} ms of Postgres`;
   console.log(
-    `${processes} processes, ${shards} shards: a look ${lookMs.toFixed(2)} ms of the process and ${serverMs.toFixed(2)} ms of Postgres, a plan ${planMs.toFixed(3)} ms. ` +
-      `Of one core: each process ${share(lookMs + planMs, 1)}, Postgres for all of them ${share(serverMs, processes)}`,
+    `${processes} processes, ${shards} shards: a look at rest ${each(atRest)}, while shards move ${each(moving)}, a plan ${planMs.toFixed(3)} ms. Of one core: ` +
+      `each process ${share(atRest.lookMs + planMs, 1)}, Postgres for all of them ${share(atRest.serverMs, processes)}, and ${share(moving.serverMs, processes)} while shards move`,
   );
   await pool.end();
 }

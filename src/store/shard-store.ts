@@ -117,46 +117,89 @@ const freeingAll = `with ${held}, freed as (
   )
   select freed.shard from held left join freed on true order by freed.shard`;
 
+/** Shards are compared in parts of 2 ** 6, so that one that moves brings only its part. */
+const partBits = 6;
+
+/**
+ * Of the whole row, but for the time, which never changes alone. The function hashes 64 bits of its second argument, and of the first one only the lower half
+ * combined with the upper one: so the upper half of the epoch is hashed by itself.
+ */
+const seatDigest =
+  'bit_xor(hashint8extended(epoch, hashint8extended(epoch >> 32, (shard::bigint << 32) + coalesce(lane, -1) * 2 + pinned::integer)))';
+
+/**
+ * One look, with digests of what the caller knows: it gets only what differs. $2 is the digest of the members (null: it knows none), $3 those of the parts of the
+ * shards. The digests are made anew from the rows at each look, so no write has to keep a version, and none can be forgotten by commits that were lost.
+ *
+ * With 200 processes and 4,096 shards (bench/fleet-size.ts) a digest of the shards takes 0.4 ms, and the rows take 9.8 ms as objects, or 3.4 ms as one list for each
+ * column. Parts alone, without the digest of all, take 0.4 ms more.
+ */
 const looking = {
   name: 'look_at_fleet',
-  text: `with aged as materialized (
-      select *, greatest(0, round(extract(epoch from clock_timestamp() - renewed_at) * 1000)) as idle_ms,
-        holder is not null and abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 < $1::double precision as live
-      from public.lanes
+  text: `with now as materialized (select clock_timestamp() as at), aged as materialized (
+      select l.*, now.at, l.holder is not null and abs(date_part('epoch', now.at - l.renewed_at)) * 1000 < $1::double precision as live
+      from public.lanes l, now
+    ), digests as materialized (
+      select (select ${seatDigest} from public.shards) as seats, (
+        select coalesce(bit_xor(hash_record_extended(row(lane, holder, address, weight, version, draining, drained, trouble, unfit, held_since), 0)), 0)
+        from aged where live) as members
     )
-    select (
-      select json_agg(json_build_object('lane', lane, 'holder', holder, 'address', address, 'weight', weight, 'version', coalesce(version, ''),
-        'draining', draining, 'drained', drained, 'trouble', trouble, 'unfit', unfit, 'livedMs', greatest(0, round(extract(epoch from clock_timestamp() - held_since) * 1000))) order by lane)
+    select date_part('epoch', now.at) * 1000 as now_ms, digests.members::text as digest,
+    case when digests.members is distinct from $2::bigint then (
+      select coalesce(json_agg(json_build_object('lane', lane, 'holder', holder, 'address', address, 'weight', weight, 'version', coalesce(version, ''), 'draining', draining,
+        'drained', drained, 'trouble', trouble, 'unfit', unfit, 'heldSinceMs', date_part('epoch', held_since) * 1000) order by lane), '[]')
       from aged where live
-    ) as members, (
-      select json_agg(json_build_object('shard', shard, 'lane', lane, 'pinned', pinned, 'epoch', epoch::text,
-        'sinceMs', greatest(0, round(extract(epoch from clock_timestamp() - since) * 1000))) order by shard)
-      from public.shards
-    ) as seats, (
-      select json_agg(json_build_object('lane', l.lane, 'idleMs', l.idle_ms) order by l.lane) from aged l
+    ) end as members,
+    case when digests.seats is distinct from (select bit_xor(digest) from unnest($3::bigint[]) as digest) then (
+      select coalesce(json_agg(json_build_object('digest', digest::text, 'seats', case when digest <> all ($3::bigint[]) then (
+          select json_agg(json_build_object('shard', shard, 'lane', lane, 'pinned', pinned, 'epoch', epoch::text, 'changedMs', date_part('epoch', since) * 1000) order by shard)
+          from public.shards where shard between part << ${partBits} and ((part + 1) << ${partBits}) - 1
+        ) end) order by part), '[]')
+      from (select shard >> ${partBits} as part, ${seatDigest} as digest from public.shards group by 1) as parts
+    ) end as parts, (
+      select json_agg(json_build_object('lane', l.lane, 'idleMs', greatest(0, round(date_part('epoch', at - renewed_at) * 1000))) order by l.lane) from aged l
       where not l.live and (l.lane in (select lane from public.shards)
         or l.lane in (select public.unpublished_lanes(array(select lane from aged where not live))))
-    ) as orphans`,
+    ) as orphans
+    from now, digests`,
 };
 
-interface MemberRow extends Omit<LaneMember, 'address' | 'unwell'> {
+/** Times are the database's wall time. */
+interface MemberRow extends Omit<LaneMember, 'address' | 'unwell' | 'livedMs'> {
   readonly address: string | null;
   readonly trouble: Trouble | null;
   readonly unfit: boolean;
+  readonly heldSinceMs: number;
+}
+
+interface SeatRow {
+  readonly shard: number;
+  readonly lane: number | null;
+  readonly pinned: boolean;
+  readonly epoch: string;
+  readonly changedMs: number;
 }
 
 interface FleetRow {
+  readonly now_ms: number;
+  /** Of the members. */
+  readonly digest: string;
+  /** Null here and below: unchanged. */
   readonly members: readonly MemberRow[] | null;
-  readonly seats:
-    | readonly {
-        readonly shard: number;
-        readonly lane: number | null;
-        readonly pinned: boolean;
-        readonly epoch: string;
-        readonly sinceMs: number;
-      }[]
-    | null;
+  readonly parts: readonly { readonly digest: string; readonly seats: readonly SeatRow[] | null }[] | null;
   readonly orphans: readonly OrphanLane[] | null;
+}
+
+/** The rows that a look brought, and those that it found unchanged. */
+interface KnownFleet {
+  readonly digest?: string;
+  readonly members: readonly MemberRow[];
+  readonly parts: readonly { readonly digest: string; readonly seats: readonly KnownSeat[] }[];
+}
+
+interface KnownSeat extends ShardSeat {
+  readonly epoch: bigint;
+  readonly changedMs: number;
 }
 
 interface HeldRow {
@@ -167,19 +210,21 @@ interface HeldRow {
 /** The port `ShardStore` in Postgres: every call is one statement. */
 export class PostgresShardStore implements ShardStore {
   private readonly pool: Pool;
+  private known: KnownFleet = { members: [], parts: [] };
 
   constructor({ pool }: { readonly pool: Pool }) {
     this.pool = pool;
   }
 
   async look(expireAfterMs: number): Promise<Fleet> {
-    const { rows } = await this.pool.query<FleetRow>({ ...looking, values: [expireAfterMs] });
+    // Looks may overtake each other: each one builds on what it named in its question.
+    const { known } = this;
+    const values = [expireAfterMs, known.digest ?? null, known.parts.map(({ digest }) => digest)];
+    const { rows } = await this.pool.query<FleetRow>({ ...looking, values });
     const [row] = rows;
-    return {
-      members: (row?.members ?? []).map(memberOf),
-      seats: (row?.seats ?? []).map((each) => ({ ...each, lane: each.lane ?? undefined, epoch: BigInt(each.epoch) })),
-      orphans: row?.orphans ?? [],
-    };
+    if (row === undefined) throw new Error('a look at the fleet had no answer');
+    this.known = knownAfter(known, row);
+    return fleetOf(this.known, row);
   }
 
   async introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean> {
@@ -217,10 +262,38 @@ export class PostgresShardStore implements ShardStore {
   }
 }
 
-function memberOf({ address, weight, trouble, unfit, ...member }: MemberRow): LaneMember {
+function knownAfter(known: KnownFleet, { digest, members, parts }: FleetRow): KnownFleet {
+  const seatsOf = (part: string) => known.parts.find((each) => each.digest === part)?.seats ?? [];
+  return {
+    digest,
+    members: members ?? known.members,
+    parts: parts?.map((part) => ({ ...part, seats: part.seats?.map(seatOf) ?? seatsOf(part.digest) })) ?? known.parts,
+  };
+}
+
+function seatOf({ lane, epoch, ...seat }: SeatRow): KnownSeat {
+  return { ...seat, lane: lane ?? undefined, epoch: BigInt(epoch) };
+}
+
+function fleetOf({ members, parts }: KnownFleet, { now_ms: nowMs, orphans }: FleetRow): Fleet {
+  const since = (atMs: number) => Math.max(0, Math.round(nowMs - atMs));
+  return {
+    members: members.map((member) => memberOf(member, since)),
+    seats: parts.flatMap(({ seats }) =>
+      seats.map(({ shard, lane, pinned, epoch, changedMs }) => ({ shard, lane, pinned, epoch, sinceMs: since(changedMs) })),
+    ),
+    orphans: orphans ?? [],
+  };
+}
+
+function memberOf(
+  { address, weight, trouble, unfit, heldSinceMs, ...member }: MemberRow,
+  since: (atMs: number) => number,
+): LaneMember {
   const mayTake = !member.draining && !member.drained;
   return {
     ...member,
+    livedMs: since(heldSinceMs),
     address: address ?? undefined,
     weight: mayTake && !unfit ? weight : 0,
     ...(mayTake && unfit && { spareWeight: weight }),

@@ -192,6 +192,70 @@ describe('a running batch', () => {
   });
 });
 
+describe('a look', () => {
+  it('shows a process that has looked before the same as one that looks for the first time, whatever changed, or was lost', async () => {
+    await using rig = await shardRig();
+    await rig.pool.query('insert into shards (shard) select generate_series(16, 199)');
+    const card = { weight: 1, address: 'http://one:8080', version: '1', draining: false };
+    const second = await rig.hold(1, 'second');
+    const sql = (text: string) => () => rig.pool.query(text);
+    const changes: readonly (() => Promise<unknown>)[] = [
+      () => rig.shards.introduce(0, rig.epoch, card),
+      () => takeShards(rig.shards, 0, rig.epoch, [0, 70, 199]),
+      () => takeShards(rig.shards, 1, second, [1, 71]),
+      () => freeShards(rig.shards, 0, rig.epoch, [70]),
+      () => rig.shards.resume(0, rig.epoch),
+      sql('update shards set pinned = true where shard = 130'),
+      sql('update shards set lane = case lane when 0 then 1 else 0 end where shard in (0, 1)'),
+      sql('update shards set epoch = epoch + (1::bigint << 32) + 1 where shard = 3'),
+      sql('update lanes set drained = true where lane = 1'),
+      () => rig.shards.introduce(0, rig.epoch, { ...card, unwell: { trouble: 'loop_late', unfit: true } }),
+      sql("update lanes set renewed_at = now() - interval '1 minute' where lane = 1"),
+      () => rig.hold(1, 'third', 0),
+      () => rig.lanes.release(0, rig.epoch),
+      sql('update shards set lane = null, epoch = 0, pinned = false'),
+      sql('delete from shards where shard between 64 and 127'),
+      sql('delete from shards'),
+    ];
+    const withoutAges = ({ members, seats, orphans }: Awaited<ReturnType<typeof rig.shards.look>>) => ({
+      members: members.map((member) => ({ ...member, livedMs: 0 })),
+      seats: seats.map((seat) => ({ ...seat, sinceMs: 0 })),
+      orphans: orphans.map(({ lane }) => lane),
+    });
+    const known = new PostgresShardStore(rig);
+    let before = withoutAges(await known.look(6_000));
+    for (const [i, change] of changes.entries()) {
+      await change();
+      const shown = withoutAges(await known.look(6_000));
+      expect(shown, `after change ${i}`).toEqual(withoutAges(await new PostgresShardStore(rig).look(6_000)));
+      expect(shown, `change ${i} is seen`).not.toEqual(before);
+      before = shown;
+    }
+  });
+
+  it('reads no rows again while nothing changed, and those of 64 shards where one did, and its ages go on', async () => {
+    await using rig = await shardRig();
+    await rig.pool.query('insert into shards (shard) select generate_series(16, 199)');
+    await rig.pool.query("update shards set since = now() - interval '1 minute'");
+    const answers: { members: unknown; parts: { seats: unknown[] | null }[] | null }[] = [];
+    const query = async (look: { readonly text: string; readonly values: unknown[] }) => {
+      const answer = await rig.pool.query(look);
+      answers.push(answer.rows[0]);
+      return answer;
+    };
+    const shards = new PostgresShardStore({ pool: { query } as unknown as typeof rig.pool });
+    const first = await shards.look(6_000);
+    await rig.pool.query('update lanes set renewed_at = clock_timestamp()');
+    const second = await shards.look(6_000);
+    expect(answers.pop()).toMatchObject({ members: null, parts: null });
+    expect(second.seats[7]?.sinceMs).toBeGreaterThanOrEqual(Math.max(60_000, first.seats[7]?.sinceMs ?? 0));
+    expect(second.members[0]?.livedMs).toBeGreaterThanOrEqual(first.members[0]?.livedMs ?? 0);
+    await rig.pool.query('update shards set epoch = epoch + 1 where shard = 70');
+    await shards.look(6_000);
+    expect(answers.pop()?.parts?.map(({ seats }) => seats?.length)).toEqual([undefined, 64, undefined, undefined]);
+  });
+});
+
 describe('members of the fleet', () => {
   it('are the lanes with a live holder, as their holders introduced themselves in this term', async () => {
     await using rig = await shardRig();
