@@ -163,7 +163,7 @@ async function drainInOrder(services: readonly Service[], deadlineMs: number, de
   const { clock, log } = deps;
   const beganMs = clock.monotonicMs();
   const giveUpAtMs = beganMs + deadlineMs * (1 - giveUpShare);
-  using giveUp = abortAfter(clock, giveUpAtMs - beganMs);
+  using giveUp = abortAfter(clock, giveUpAtMs - beganMs, 'the drain');
   const steps: DrainStep[] = [];
   for (const [index, service] of services.entries()) {
     const nowMs = clock.monotonicMs();

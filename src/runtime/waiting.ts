@@ -20,16 +20,17 @@ export function withDeadline<T>(clock: Clock, limitMs: number, what: string, wor
 }
 
 /**
- * A signal that aborts after `limitMs`, or with one of the others. Disposing of it (`using`) lets go of its timer and of the others. Not by `AbortSignal.any`: Node
+ * A signal that aborts after `limitMs` (with a `DeadlineError` that says that `what` took longer), or with one of the others. Disposing of it (`using`) lets go of its timer and of the others. Not by `AbortSignal.any`: Node
  * keeps such a signal, and all that its listeners hold, for as long as none of its sources aborts.
  */
 export function abortAfter(
   clock: Clock,
   limitMs: number,
+  what: string,
   ...others: AbortSignal[]
 ): { readonly signal: AbortSignal } & Disposable {
   const over = new AbortController();
-  const timer = clock.after(limitMs, () => over.abort(new DeadlineError('the work', limitMs)));
+  const timer = clock.after(limitMs, () => over.abort(new DeadlineError(what, limitMs)));
   const stops = others.map((other) => {
     const stop = () => over.abort(other.reason);
     if (other.aborted) stop();

@@ -92,7 +92,7 @@ export class LaneFinisher {
     const parts = [relay, stateWriter, keeper];
     await Promise.all(parts.map((part) => part.start()));
     const taken = new AbortController();
-    using within = abortAfter(clock, this.options.publishWithinMs, signal, over.signal);
+    using within = abortAfter(clock, this.options.publishWithinMs, 'publishing the rest of the lane', signal, over.signal);
     try {
       await Promise.race([held.promise, clock.sleep(takeWithinMs, AbortSignal.any([signal, taken.signal]))]);
       taken.abort();

@@ -87,7 +87,7 @@ export class QuarantineJobRound {
     const account = accounts.account(stream, accountId);
     if (account === undefined) return;
     const { orderId, requests } = order;
-    using within = abortAfter(clock, this.options.readWithinMs, signal);
+    using within = abortAfter(clock, this.options.readWithinMs, 'reading the order', signal);
     const answer = await readOrderAgain(pool, account, { stream, orderId }, within.signal);
     // The lane was lost, or the process stops: its failure says nothing of the order, and the next holder reads it.
     if (answer.outcome === 'failed' && (signal.aborted || accounts.account(stream, accountId) !== account)) return;

@@ -105,7 +105,7 @@ export class RepairWorker implements Service {
   }
 
   private async within(work: (signal: AbortSignal) => Promise<RepairAnswer>): Promise<RepairAnswer> {
-    using within = abortAfter(this.deps.clock, this.options.deadlineMs, this.over.signal);
+    using within = abortAfter(this.deps.clock, this.options.deadlineMs, 'reading the order', this.over.signal);
     return await work(within.signal);
   }
 }

@@ -159,7 +159,7 @@ export class ShardKeeper {
     const { store, lease, published, clock, log } = this.deps;
     const { lane, epoch } = lease;
     if (this.fleet === undefined || !lease.mayAct()) return;
-    using within = abortAfter(clock, releaseWithinMs, signal);
+    using within = abortAfter(clock, releaseWithinMs, 'freeing the shards', signal);
     try {
       await published(within.signal);
       await store.freeAll(lane, epoch);
@@ -259,7 +259,7 @@ export class ShardKeeper {
     const mine = held.get(shard);
     // While Kafka is away no shard can be given, so none is left without a process for a try.
     if (mine === undefined || !(await this.publishes(over))) return;
-    using within = abortAfter(clock, this.options.giveWithinMs, over);
+    using within = abortAfter(clock, this.options.giveWithinMs, 'giving the shard', over);
     const { signal } = within;
     this.waiting.delete(shard);
     try {
@@ -283,7 +283,7 @@ export class ShardKeeper {
 
   private async publishes(over: AbortSignal): Promise<boolean> {
     const { published, clock } = this.deps;
-    using within = abortAfter(clock, publishesWithinMs, over);
+    using within = abortAfter(clock, publishesWithinMs, 'publishing what was committed', over);
     return await published(within.signal).then(
       () => true,
       () => false,
