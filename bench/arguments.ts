@@ -18,6 +18,8 @@ export const parts = [
   'distance',
   'payloads',
   'accounts',
+  'shards',
+  'two-processes',
   'debezium',
 ] as const;
 export type Part = (typeof parts)[number];

@@ -5,7 +5,9 @@ import { type AloneFigures, measureAlone } from './measure-alone.ts';
 import { type DebeziumFigures, measureDebezium } from './measure-debezium.ts';
 import { type DistanceFigures, measureDistance } from './measure-distance.ts';
 import { measurePayloads, type PayloadFigures } from './measure-payloads.ts';
+import { measureShards, type ShardsFigures } from './measure-shards.ts';
 import { measureStalls, type StallFigures } from './measure-stalls.ts';
+import { measureTwoProcesses, type TwoProcessesFigures } from './measure-two-processes.ts';
 import type { RealRows } from './real-rows.ts';
 import type { Stack } from './stack.ts';
 
@@ -16,6 +18,8 @@ export interface AsUsersFigures {
   readonly distance?: readonly DistanceFigures[];
   readonly payloads?: readonly PayloadFigures[];
   readonly accounts?: AccountsFigures;
+  readonly shards?: readonly ShardsFigures[];
+  readonly 'two-processes'?: TwoProcessesFigures;
   readonly debezium?: DebeziumFigures;
 }
 
@@ -37,6 +41,8 @@ export async function measureAsUsers(
     distance: () => measureDistance(cleanup, stack, { addedMs: [1, 10], seconds: 5 }),
     payloads: () => measurePayloads(cleanup, stack, real, { sizes: [300, 1200, 4000], ownBytes: payloadBytes, seconds: 5 }),
     accounts: () => measureAccounts(cleanup, stack, { accounts: 1000, seconds: 5 }),
+    shards: () => measureShards(cleanup, stack, { seconds: 20 }),
+    'two-processes': () => measureTwoProcesses(cleanup, stack, { seconds: 20 }),
     debezium: () => measureDebezium(cleanup, stack, real, 10),
   };
   const found: Record<string, unknown> = {};

@@ -5,9 +5,8 @@ import { lateMs } from './stall-shares.ts';
 
 /** The tables of `measure-as-users.ts`, one for each part that was measured. */
 export function printAsUsers(figures: AsUsersFigures): string[] {
-  return [stalls(figures), alone(figures), distance(figures), payloads(figures), accounts(figures), debezium(figures)].filter(
-    (table) => table !== '',
-  );
+  const tables = [stalls, alone, distance, payloads, accounts, shards, twoProcesses, debezium];
+  return tables.map((table) => table(figures)).filter((table) => table !== '');
 }
 
 function p50p99({ stages }: LatencyFigures): string {
@@ -80,6 +79,28 @@ function accounts({ accounts: found }: AsUsersFigures): string {
     `${latency.load.processes.find(({ name }) => name === 'service')?.peakRssMb ?? ''}`,
   ]);
   return formatTable([['', 'service us/update', 'all us/update', 'p50 / p99 ms', 'MB'], ...rows]);
+}
+
+function shards({ shards: found }: AsUsersFigures): string {
+  if (found === undefined) return '';
+  const rows = found.map(({ shards: count, costs, endRssMb }) => [
+    `${count} at ${costs[0]?.rate ?? ''}/s`,
+    costs.map(({ serviceMicros }) => `${serviceMicros}`).join(' and '),
+    costs.map(({ allMicros }) => `${allMicros}`).join(' and '),
+    endRssMb.join(' and '),
+    costs.map(({ elsewherePercent }) => `${elsewherePercent} %`).join(' and '),
+  ]);
+  return formatTable([['shards in one process', 'service us/update', 'all us/update', 'MB', 'everybody else'], ...rows]);
+}
+
+function twoProcesses({ 'two-processes': found }: AsUsersFigures): string {
+  if (found === undefined) return '';
+  const { onePerSecond, twoPerSecond, shares, oneMicros, twoMicros } = found;
+  return formatTable([
+    ['unpaced', 'updates/s', 'services us/update', ''],
+    ['one process, before and after', onePerSecond.join(' and '), oneMicros.join(' and '), ''],
+    ['two, each with half of the shards', `${twoPerSecond}`, `${twoMicros}`, `each: ${shares.join(' and ')} of it`],
+  ]);
 }
 
 function debezium({ debezium: found }: AsUsersFigures): string {

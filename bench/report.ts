@@ -56,6 +56,7 @@ export function judge(report: Report): Ratio[] {
     ...(rate === undefined || naive === undefined ? [] : [atLeast('times the naive service', rate / naive.updatesPerSecond, 20)]),
     ...judgeLatency(report),
     ...judgeIdle(report),
+    ...judgeFleet(report),
     atMost('ms from start to live', report.liveAfterMs, 2500),
     atMost('s of processor for tidemark --help', report.helpCpuSeconds, 0.15),
     ...(knownOrders === undefined
@@ -122,6 +123,29 @@ function judgeIdle({ idle }: Report): Ratio[] {
     atMost(`batches a second with ${many.accounts} accounts at rest`, many.batchesPerSecond, 2),
     atMost(`% of a core for ${many.accounts} accounts at rest, of ${totalOf(many)} in all`, accountsPercent, 3),
   ];
+}
+
+/** Many shards in one process, and two processes beside one. */
+function judgeFleet({ shards = [], 'two-processes': two }: Report): Ratio[] {
+  const [one, many] = shards.map(({ costs, endRssMb }) => ({
+    micros: mean(costs.map((cost) => cost.serviceMicros)),
+    mb: mean(endRssMb),
+  }));
+  return [
+    ...(one === undefined || many === undefined
+      ? []
+      : [
+          atMost('% more of the service an update with 16 shards', 100 * (many.micros / one.micros - 1), 5),
+          atMost('MB more with 16 shards', many.mb - one.mb, 20),
+        ]),
+    ...(two === undefined
+      ? []
+      : [atLeast('of one process by two, with half of the shards each', two.twoPerSecond / mean(two.onePerSecond), 1)]),
+  ];
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** The figures of the command side and of open consoles (docs/performance.md). */

@@ -3,7 +3,7 @@ import { judgeLag, type LagSample, type LagVerdict } from './lag.ts';
 import { type Sample, sumOf } from './prometheus-text.ts';
 import { machineCpuSeconds, ProcessTree, type ProcessUsage, processUsage } from './sample-process.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
-import type { ServiceProcess } from './service-process.ts';
+import type { FleetProcess, ServiceProcess } from './service-process.ts';
 import type { Stack } from './stack.ts';
 
 export interface ProcessFigures {
@@ -36,6 +36,8 @@ export interface Watched {
   readonly stack: Stack;
   readonly sandbox: SandboxProcess;
   readonly service: ServiceProcess;
+  /** Another process that shares its work. The counts are the sums of both. */
+  readonly other?: FleetProcess;
   /** What connections that the platform cut took with them, see `untilCaughtUp`. */
   lost?: Lost;
 }
@@ -69,7 +71,7 @@ export async function watchLoad(
   { seconds, sampleEveryMs }: WatchOptions,
 ): Promise<{ figures: LoadFigures; before: readonly Sample[]; after: readonly Sample[] }> {
   const meters = metersOf(watched);
-  const before = await watched.service.scrape();
+  const before = await scrapeAll(watched);
   const first = await count(watched);
   const usages = meters.map(({ read }) => [read()]);
   const machineBefore = machineCpuSeconds() - ownCpuSeconds();
@@ -82,7 +84,7 @@ export async function watchLoad(
     for (const [i, { read }] of meters.entries()) usages[i]?.push(read());
   }
   const machineSeconds = machineCpuSeconds() - ownCpuSeconds() - machineBefore;
-  const after = await watched.service.scrape();
+  const after = await scrapeAll(watched);
   const elapsed = (last.atMs - first.atMs) / 1000;
   const publishedPerSecond = (last.published - first.published) / elapsed;
   const processes = meters.map(({ name }, i) => figuresOf(name, usages[i] ?? [], elapsed, last.published - first.published));
@@ -125,9 +127,14 @@ export async function untilCaughtUp(watched: Watched, withinMs = 300_000): Promi
   throw new Error('the service did not catch up');
 }
 
-async function count({ sandbox, service, lost }: Watched): Promise<Counts> {
+async function scrapeAll({ service, other }: Watched): Promise<readonly Sample[]> {
+  return [...(await service.scrape()), ...((await other?.scrape()) ?? [])];
+}
+
+async function count(watched: Watched): Promise<Counts> {
+  const { sandbox, lost } = watched;
   // The platform last: what it sent meanwhile counts as lag, never against it.
-  const samples = await service.scrape();
+  const samples = await scrapeAll(watched);
   const { eventsSent } = await sandbox.counts();
   const settled = sumOf(samples, 'tidemark_observations_total', { cause: 'stream' });
   const applied = sumOf(samples, 'tidemark_observations_total', { outcome: 'applied' });
@@ -142,9 +149,10 @@ interface Meter {
   readonly read: () => ProcessUsage | undefined;
 }
 
-function metersOf({ stack, sandbox, service }: Watched): Meter[] {
+function metersOf({ stack, sandbox, service, other }: Watched): Meter[] {
   const meters: Meter[] = [
     { name: 'service', read: () => processUsage(service.child.pid) },
+    ...(other === undefined ? [] : [{ name: 'other', read: () => processUsage(other.child.pid) }]),
     { name: 'sandbox', read: () => processUsage(sandbox.child.pid) },
   ];
   // Servers that were given or run in a container are not ours to look into.

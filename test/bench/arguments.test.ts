@@ -21,6 +21,8 @@ test('without arguments every part but the profile runs, the highest rate for a 
     'distance',
     'payloads',
     'accounts',
+    'shards',
+    'two-processes',
   ]);
 });
 
