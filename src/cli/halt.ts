@@ -43,8 +43,19 @@ function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string
     .addHelpText('after', examples)
     .action(async (flags: OperatorFlags) => {
       const { body } = expectDone(await askOperator(io, flags, verb));
-      io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : haltTable(body['halts']));
+      if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
+      else io.stdout.write(`${verb === 'resume' ? resumed(body['cleared'], flags) : ''}${haltTable(body['halts'])}`);
     });
+}
+
+/** The halts that this resume has cleared, one line each. */
+function resumed(cleared: unknown, { account }: OperatorFlags): string {
+  if (!Array.isArray(cleared)) return '';
+  if (cleared.length === 0) return `Nothing to resume: ${account === undefined ? 'the service was' : `account ${account} was`} not halted.\n`;
+  return cleared
+    .map(({ scope, cause, since, by, reason }) => `Resumed ${scopeOf(scope)}: halted since ${since} (${cause}) by ${by}: ${reason}`)
+    .map((line) => `${printable(line)}\n`)
+    .join('');
 }
 
 /** Every halt that is in force after the request. */

@@ -229,7 +229,7 @@ export class CommandDesk {
   private maySend(): SendingTerm | Declined {
     const { leading } = this;
     const { draining, giveUp, lease } = this.deps;
-    if (!this.options.enabled) return declined('COMMANDS_OFF', 'commands are turned off (TIDEMARK_COMMANDS)');
+    if (!this.options.enabled) return declined('COMMANDS_OFF', 'commands are off: the service needs TIDEMARK_COMMANDS=on');
     if (draining()) return ending;
     if (leading === undefined || leading.closing || !lease.mayAct()) return anotherLeads;
     const stopped = () => (draining() ? ending : leading.closing ? anotherLeads : undefined);

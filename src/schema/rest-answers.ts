@@ -236,6 +236,10 @@ export const haltList = z
   .object({ halts: z.array(halt) })
   .meta({ id: 'HaltList', description: 'Halts in force: placing and replacing are refused there, cancels pass' });
 
+export const resumeAnswer = z
+  .object({ ...haltList.shape, cleared: z.array(halt).describe('Those that were in force before, and are not any more') })
+  .meta({ id: 'Resumed', description: 'Halts that were cleared, and those that stay in force' });
+
 export const haltEvent = z
   .object({
     ...halt.shape,

@@ -33,9 +33,17 @@ describe('halt and resume', () => {
     expect(await runAgainst('http://127.0.0.1:1', ['resume', '--reason', ' '])).toMatchObject({ code: 64 });
   });
 
-  it('say that nothing is halted any more', async () => {
-    const rest = await restServer((_request, response) => json(response, 200, { halts: [] }));
-    expect(await runAgainst(rest.url, ['resume', '--reason', 'checked'])).toMatchObject({ out: 'No halt is in force.\n' });
+  it('say what was resumed, and what is still halted', async () => {
+    const rest = await restServer((_request, response) => json(response, 200, { halts: [], cleared: [halt] }));
+    expect(await runAgainst(rest.url, ['resume', '--account', 'SIM-1001', '--reason', 'checked'])).toMatchObject({
+      out: 'Resumed account SIM-1001: halted since 2026-11-21T15:00:00.000Z (operator) by alice: runs away\nNo halt is in force.\n',
+    });
+  });
+
+  it('say that there was nothing to resume', async () => {
+    const rest = await restServer((_request, response) => json(response, 200, { halts: [halt], cleared: [] }));
+    const { out } = await runAgainst(rest.url, ['resume', '--reason', 'checked']);
+    expect(out).toMatch(/^Nothing to resume: the service was not halted.\nSCOPE .*\naccount SIM-1001 /);
   });
 
   it('name the port that they want when nothing is at their path, as at the admin port', async () => {

@@ -66,7 +66,7 @@ it('two processes share all accounts: they lose nothing, show all of it to a rea
     },
     { everyMs: 250 },
   );
-  expect((await call(one, 'POST', '/v1/resume', { body: word })).body).toEqual({ halts: [] });
+  expect((await call(one, 'POST', '/v1/resume', { body: word })).body).toMatchObject({ halts: [] });
   await eventually(async () => expect((await place(zero, ofZero)).status).toBe(200), { everyMs: 250 });
 
   await reader.take(500);

@@ -1,7 +1,7 @@
 import { notLeader } from '../../commands/operator-desk.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { parseReason, reasonBody } from '../../schema/command-bodies.ts';
-import { haltList } from '../../schema/rest-answers.ts';
+import { haltList, resumeAnswer } from '../../schema/rest-answers.ts';
 import type { Halt } from '../../store/command-journal.ts';
 import type { AccountScope } from '../../store/order-reads.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
@@ -50,8 +50,9 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
     body: reasonBody,
     answers: {
-      200: { describe: 'The halts in force now', schema: haltList },
-      ...(verb === 'halt' ? {} : { 202: requestedAnswer }),
+      ...(verb === 'halt'
+        ? { 200: { describe: 'The halts in force now', schema: haltList } }
+        : { 200: { describe: 'The halts that were cleared, and those in force now', schema: resumeAnswer }, 202: requestedAnswer }),
     },
     problems: {
       400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
@@ -69,11 +70,17 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       const { accountId } = params;
       // The holder of the account first: there it holds at once. Any other process can halt it, too, but the holder gets that only about a second later.
       if (forwarding.isElsewhere(call, accountId) && (await forwarding.answer(call, notLeader.code, accountId))) return reply;
+      const before = commands.operator.halts();
       const result = await commands.operator[verb](scope, operatorWordOf(principal, body.reason, request.id));
       if (result.kind === 'requested') return sendRequested(reply, result.approval);
       if (result.kind === 'declined')
         return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
-      return sendJson(reply, 200, haltBody(result.halts, principal.accounts));
+      const inForce = new Set(result.halts.map(({ haltId }) => haltId));
+      const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
+      return sendJson(reply, 200, {
+        ...haltBody(result.halts, principal.accounts),
+        ...(verb === 'resume' && { cleared: haltBody(cleared, principal.accounts).halts }),
+      });
     },
   };
 }

@@ -10,6 +10,7 @@ import {
   exposureList,
   haltEvent,
   haltList,
+  resumeAnswer,
 } from '../../../schema/rest-answers.ts';
 import { type Example, example } from './example.ts';
 
@@ -35,6 +36,7 @@ const approval: z.input<typeof approvalAnswer>['approval'] = {
 export const deskExamples: readonly Example[] = [
   example(reasonBody, 'reason', { reason: 'the price feed looks wrong' }),
   example(haltList, 'halted', { halts: [halt] }),
+  example(resumeAnswer, 'resumed', { halts: [], cleared: [halt] }),
   example(haltEvent, 'raised', { ...halt, inForce: true }),
   example(haltEvent, 'cleared', {
     ...halt,

@@ -16,7 +16,7 @@ const told: Readonly<Record<string, string | Told>> = {
   AUTH_UNAVAILABLE: 'the keys of the issuer are out of reach: no token can be judged now',
   BAD_REQUEST: 'the request could not be understood',
   CALLER_REF_REUSED: 'the reference is that of another command of yours: GET /v1/commands?callerRef= finds it',
-  COMMANDS_OFF: 'commands are turned off (TIDEMARK_COMMANDS)',
+  COMMANDS_OFF: 'commands are off: the service needs TIDEMARK_COMMANDS=on',
   COMMAND_NOT_FOUND: 'there is no such command',
   CONTENT_ENCODING: 'a body is read without content encoding only',
   CROSS_SITE_REQUEST: 'a page of another site, or of another port, may not change anything here',
