@@ -34,7 +34,7 @@ function listCommand(io: CliIo): Command {
 function approveCommand(io: CliIo): Command {
   const command = new Command('approve')
     .description('Approves a request of another principal, and carries it out.')
-    .argument('<id>');
+    .argument('<id>', 'of the request, as `approvals ls` shows it');
   return addReasonFlag(command).action(async (id: string, flags: RestFlags & { readonly reason: string }) => {
     const path = `/v1/approvals/${segment(id)}/approve`;
     const { body } = await restClient(io, flags).ask({ method: 'POST', path, body: { reason: flags.reason } });

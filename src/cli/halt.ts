@@ -51,9 +51,12 @@ function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string
 /** The halts that this resume has cleared, one line each. */
 function resumed(cleared: unknown, { account }: OperatorFlags): string {
   if (!Array.isArray(cleared)) return '';
-  if (cleared.length === 0) return `Nothing to resume: ${account === undefined ? 'the service was' : `account ${account} was`} not halted.\n`;
+  if (cleared.length === 0)
+    return `Nothing to resume: ${account === undefined ? 'the service was' : `account ${account} was`} not halted.\n`;
   return cleared
-    .map(({ scope, cause, since, by, reason }) => `Resumed ${scopeOf(scope)}: halted since ${since} (${cause}) by ${by}: ${reason}`)
+    .map(
+      ({ scope, cause, since, by, reason }) => `Resumed ${scopeOf(scope)}: halted since ${since} (${cause}) by ${by}: ${reason}`,
+    )
     .map((line) => `${printable(line)}\n`)
     .join('');
 }

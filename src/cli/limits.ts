@@ -10,6 +10,7 @@ const examples = `
 Examples:
   $ tidemark limits ls
   $ tidemark limits set --account ACC-1 --max-quantity 500 --max-notional 100000 --orders-per-minute 60 --reason "what the desk may do"
+
 ${restExitCodes}`;
 
 const setExamples = `

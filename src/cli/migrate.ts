@@ -12,7 +12,7 @@ const examples = `
 Examples:
   $ DATABASE_URL=postgres://owner@db/tidemark tidemark migrate
   $ tidemark migrate --json            { "applied": ["0000_baseline"] }
-  $ tidemark migrate --shards 64       A new database, for up to 64 processes
+  $ tidemark migrate --shards 64       a new database, for up to 64 processes
 
 Shards are the groups of accounts that processes share among themselves. Their number stays as it is for the life of the database.
 

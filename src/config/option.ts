@@ -100,9 +100,9 @@ type Built<S extends OptionText, T> = S & OptionKind<T>;
 const refused = (problem: string) => ({ ok: false, problem }) as const;
 const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, shown });
 
-/** A fault quotes a value that looks like a number, since a person who sees it can correct it; any other value may be a secret in the wrong variable. */
+/** A fault quotes a number or a word of at most five letters, since a person who sees it can correct it; any other value may be a secret in the wrong variable. */
 function quoted(text: string): string {
-  return /^[+-]?[\d.]\w{0,9}$/.test(text) ? `; "${text}" is not one` : '';
+  return /^(?:[+-]?[\d.]\w{0,9}|[a-z]{1,5})$/i.test(text) ? `; "${text}" is not one` : '';
 }
 
 interface Range {
@@ -135,7 +135,7 @@ export function oneOf<const S extends OptionText & { readonly words: readonly st
   const parse = (text: string): Parsed<S['words'][number]> => {
     const given = text.toLowerCase();
     const word = spec.words.find((candidate) => candidate === (switchWords[given] ?? given));
-    return word === undefined ? refused(`must be one of ${list}`) : accepted(word, word);
+    return word === undefined ? refused(`must be one of ${list}${quoted(text)}`) : accepted(word, word);
   };
   return { ...spec, kind: `one of ${list}`, secret: false, refusesBlank: false, parse };
 }

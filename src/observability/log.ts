@@ -88,27 +88,25 @@ const deepest = 5;
 
 /**
  * An error as it is logged: type, message, code, stack and causes. Every other property stays out, since errors of clients carry
- * requests, headers and parameters with them. An error that names its remedy has that instead of a stack: a person can act on it.
+ * requests, headers and parameters with them. An error that names its remedy has that instead of a stack, and so have its causes: a person can act on it.
  */
-function describeError(error: unknown, depth = 0): ErrorDescription {
+function describeError(error: unknown, depth = 0, withStack = true): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const code =
     'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? String(error.code) : undefined;
   const retryable = 'retryable' in error && typeof error.retryable === 'boolean' ? error.retryable : undefined;
   const cause = error instanceof AggregateError ? (error.errors[0] ?? error.cause) : error.cause;
+  const fix = error instanceof ProgramError ? error.fix : undefined;
+  const showsStack = withStack && fix === undefined;
   return {
     type: error.name,
     message: error.message,
     ...(code === undefined ? {} : { code }),
     ...(retryable === undefined ? {} : { retryable }),
-    ...stackOrFix(error),
-    ...(cause === undefined || depth >= deepest ? {} : { cause: describeError(cause, depth + 1) }),
+    ...(fix === undefined ? {} : { fix }),
+    ...(showsStack && !(error instanceof ProgramError) && error.stack !== undefined && { stack: error.stack }),
+    ...(cause === undefined || depth >= deepest ? {} : { cause: describeError(cause, depth + 1, showsStack) }),
   };
-}
-
-function stackOrFix(error: Error): { readonly fix?: string; readonly stack?: string } {
-  if (error instanceof ProgramError) return error.fix === undefined ? {} : { fix: error.fix };
-  return error.stack === undefined ? {} : { stack: error.stack };
 }
 
 /**

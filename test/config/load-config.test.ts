@@ -145,7 +145,11 @@ describe('the configuration', () => {
       { TIDEMARK_COMMAND_ACCOUNTS: '' },
       /^TIDEMARK_COMMAND_ACCOUNTS is set but blank/,
     ],
-    ['commands that are neither on nor off', { TIDEMARK_COMMANDS: 'yes' }, /^TIDEMARK_COMMANDS must be one of off, on$/],
+    [
+      'commands that are neither on nor off',
+      { TIDEMARK_COMMANDS: 'yes' },
+      /^TIDEMARK_COMMANDS must be one of off, on; "yes" is not one$/,
+    ],
     [
       'an account that may leave more open than the service',
       { TIDEMARK_HALT_UNRESOLVED_ACCOUNT: '11' },

@@ -7,8 +7,7 @@ const head = `# The command line
 
 The output of \`--help\` for every command, on one page. [walkthrough.md](walkthrough.md) shows most of it at work, with real output.
 
-Results go to stdout, and nothing else does; messages for people go to stderr. On a terminal verdicts, statuses, directions and errors have colours; \`NO_COLOR\`, \`FORCE_COLOR\` and \`--color\`, which every command takes, say otherwise, and \`--json\` never has any. Settings come from the environment ([configuration.md](configuration.md)). The commands that speak REST (\`place\`, \`replace\`, \`cancel\`, \`command\`, \`halt\`, \`resume\`, \`reconcile\`) can be used from any machine
-with \`TIDEMARK_URL\` and \`TIDEMARK_TOKEN\`; the others need the database, Kafka or the admin port.
+Results go to stdout, and nothing else does; messages for people go to stderr. On a terminal verdicts, statuses, directions and errors have colours; \`NO_COLOR\`, \`FORCE_COLOR\` and \`--color\`, which every command takes, say otherwise, and \`--json\` never has any. Settings come from the environment ([configuration.md](configuration.md)). Commands with \`--url\` and \`--token\` speak REST, and can be used from any machine with \`TIDEMARK_URL\` and \`TIDEMARK_TOKEN\`; the others need the database, Kafka or the admin port.
 `;
 
 async function help(words: readonly string[]): Promise<string> {

@@ -197,7 +197,9 @@ async function theOnCallSettles(service: RunningService, commandId: string): Pro
   expect(ready).toMatchObject({ status: 'degraded' });
   const refused = await runAgainst(url, placeIn(accountId));
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('PLACING_HALTED')]);
-  expect((await runAgainst(url, ['resume', '--account', accountId, '--reason', 'over'])).out).toMatch(/^Resumed account .*: a drill\nNo halt is in force\.\n$/);
+  expect((await runAgainst(url, ['resume', '--account', accountId, '--reason', 'over'])).out).toMatch(
+    /^Resumed account .*: a drill\nNo halt is in force\.\n$/,
+  );
   const placed = await runAgainst(url, [...placeIn(accountId), '--wait', '10']);
   expect([placed.code, placed.out], placed.err).toEqual([0, expect.stringMatching(/^applied {2}command /)]);
   const swept = await runAgainst(url, ['cancel', '--all', '--account', accountId, '--reason', 'the drill ends']);

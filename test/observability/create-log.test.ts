@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createLog, type LogOptions } from '../../src/observability/log.ts';
+import { ProgramError } from '../../src/runtime/program-error.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 
 const canary = 'c4n4ry-5ecret"\\';
@@ -44,6 +45,15 @@ describe('the log', () => {
     const line: unknown = JSON.parse(lines[0] ?? '');
     expect(line).toMatchObject({ err: { message: 'read failed', retryable: true, cause: { code: 'ECONNREFUSED' } } });
     expect(lines[0]).not.toContain('c4n4ry');
+  });
+
+  it('shows the remedy of an error that has one, and no stack, also not that of its cause', () => {
+    const { log, lines } = logTo();
+    const err = new ProgramError('port 1 is taken', { code: 'PORT_TAKEN', fix: 'Take another.', cause: new Error('EADDRINUSE') });
+    log.error({ err }, 'a part cannot go on');
+    const line: unknown = JSON.parse(lines[0] ?? '');
+    expect(line).toMatchObject({ err: { fix: 'Take another.', cause: { message: 'EADDRINUSE' } } });
+    expect(lines[0]).not.toContain('"stack"');
   });
 
   it('survives an error that is its own cause', () => {

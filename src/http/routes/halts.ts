@@ -52,7 +52,10 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     answers: {
       ...(verb === 'halt'
         ? { 200: { describe: 'The halts in force now', schema: haltList } }
-        : { 200: { describe: 'The halts that were cleared, and those in force now', schema: resumeAnswer }, 202: requestedAnswer }),
+        : {
+            200: { describe: 'The halts that were cleared, and those in force now', schema: resumeAnswer },
+            202: requestedAnswer,
+          }),
     },
     problems: {
       400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
