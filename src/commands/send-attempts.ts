@@ -118,7 +118,7 @@ export class SendAttempts {
     if (pacing === undefined) return;
     const { clock } = this.deps;
     const waited = new AbortController();
-    const over = clock.sleep(deadlineMs - clock.monotonicMs(), AbortSignal.any([waited.signal, term.over]));
+    const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, term.over);
     await Promise.race([pacing.others, over]);
     waited.abort();
   }

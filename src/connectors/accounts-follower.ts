@@ -139,7 +139,7 @@ export class AccountsFollower {
     while (!signal.aborted) {
       if (!this.reviewed) {
         this.resting = new AbortController();
-        await clock.sleep(untilMs - clock.monotonicMs(), AbortSignal.any([signal, this.resting.signal]));
+        await clock.sleep(untilMs - clock.monotonicMs(), signal, this.resting.signal);
       }
       if (!this.reviewed || this.newest === undefined) return;
       this.reviewed = false;

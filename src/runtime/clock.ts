@@ -14,8 +14,8 @@ export interface Clock {
   monotonicMs(): number;
   /** Calls `callback` once after `delayMs`. */
   after(delayMs: number, callback: () => void): Timer;
-  /** Resolves after `delayMs`, or at once (never rejects) when `signal` aborts. */
-  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves after `delayMs`, or at once (never rejects) when one of the signals aborts. */
+  sleep(delayMs: number, ...signals: AbortSignal[]): Promise<void>;
   /** Resolves after the input that is already waiting has been handled: so one socket read becomes one batch instead of many. */
   turn(): Promise<void>;
 }
@@ -35,20 +35,20 @@ export const systemClock: Clock = {
     arm(delayMs);
     return { cancel: () => clearTimeout(handle) };
   },
-  sleep: (delayMs, signal) => sleepOn(systemClock, delayMs, signal),
+  sleep: (delayMs, ...signals) => sleepOn(systemClock, delayMs, ...signals),
   turn: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
-/** `sleep` in terms of `after`, for every clock. */
-export function sleepOn(clock: Pick<Clock, 'after'>, delayMs: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted) return Promise.resolve();
+/** `sleep` in terms of `after`, for every clock. Not by `AbortSignal.any`: Node keeps such a signal, with all that waits for it, until a source aborts. */
+export function sleepOn(clock: Pick<Clock, 'after'>, delayMs: number, ...signals: AbortSignal[]): Promise<void> {
+  if (signals.some(({ aborted }) => aborted)) return Promise.resolve();
   return new Promise((resolve) => {
     const finish = () => {
       timer.cancel();
-      signal?.removeEventListener('abort', finish);
+      for (const signal of signals) signal.removeEventListener('abort', finish);
       resolve();
     };
     const timer = clock.after(delayMs, finish);
-    signal?.addEventListener('abort', finish, { once: true });
+    for (const signal of signals) signal.addEventListener('abort', finish, { once: true });
   });
 }

@@ -94,7 +94,7 @@ export class LaneFinisher {
     const taken = new AbortController();
     using within = abortAfter(clock, this.options.publishWithinMs, 'publishing the rest of the lane', signal, over.signal);
     try {
-      await Promise.race([held.promise, clock.sleep(takeWithinMs, AbortSignal.any([signal, taken.signal]))]);
+      await Promise.race([held.promise, clock.sleep(takeWithinMs, signal, taken.signal)]);
       taken.abort();
       if (keeper.state === 'held') await this.publishAndFree(lease, within.signal);
     } finally {

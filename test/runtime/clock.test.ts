@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { sleepOn, systemClock } from '../../src/runtime/clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -11,6 +12,18 @@ it('a sleep ends at once when its signal aborts, before or during it, and leaves
   await during;
   await sleepOn(clock, 60_000, abort.signal);
   expect(clock.armed).toBe(0);
+});
+
+it('a sleep ends with whichever of its signals aborts first, or with its time, and leaves no listener on the others', async () => {
+  const clock = new VirtualClock();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const during = sleepOn(clock, 60_000, first.signal, second.signal);
+  second.abort();
+  await during;
+  const short = sleepOn(clock, 10, first.signal);
+  await clock.advance(10);
+  await short;
+  expect([clock.armed, getEventListeners(first.signal, 'abort')]).toEqual([0, []]);
 });
 
 it('the system clock fires its timers, and not those that were cancelled', async () => {

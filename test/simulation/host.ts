@@ -35,7 +35,7 @@ export class Host {
       nowMs: () => world.nowMs() + this.wallOffsetMs,
       monotonicMs: () => world.monotonicMs(),
       after: (delayMs, callback) => this.arm(delayMs, callback),
-      sleep: (delayMs, signal) => sleepOn(this.clock, delayMs, signal),
+      sleep: (delayMs, ...signals) => sleepOn(this.clock, delayMs, ...signals),
       turn: () => sleepOn(this.clock, 0),
     };
   }

@@ -51,8 +51,8 @@ export class VirtualClock implements Clock {
     };
   }
 
-  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    return sleepOn(this, delayMs, signal);
+  sleep(delayMs: number, ...signals: AbortSignal[]): Promise<void> {
+    return sleepOn(this, delayMs, ...signals);
   }
 
   turn(): Promise<void> {

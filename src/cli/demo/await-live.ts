@@ -11,6 +11,6 @@ export async function awaitLive(
     const { accounts } = (await (await io.fetch(`${adminAddress}/status`)).json()) as { accounts?: { state: string }[] };
     const followed = (accounts ?? []).filter(({ state }) => state !== 'not_enrolled');
     if (followed.length > 0 && followed.every(({ state }) => state === 'live')) return;
-    await io.clock.sleep(100, signal);
+    await io.clock.sleep(100, ...(signal === undefined ? [] : [signal]));
   }
 }

@@ -125,7 +125,7 @@ class CallbackListener {
   /** The browser's answer; undefined when none came in time, or `signal` aborted. */
   async wait(clock: Clock, limitMs: number, signal: AbortSignal): Promise<Callback | undefined> {
     const stop = new AbortController();
-    const late = clock.sleep(limitMs, AbortSignal.any([signal, stop.signal])).then(() => undefined);
+    const late = clock.sleep(limitMs, signal, stop.signal).then(() => undefined);
     const callback = await Promise.race([this.first, late]);
     stop.abort();
     return callback;
