@@ -69,7 +69,8 @@ async function runLink(io: CliIo, flags: Flags): Promise<void> {
 
 async function printLogins(io: CliIo, store: CredentialList, flags: Flags): Promise<void> {
   const names = (await store.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
-  io.stdout.write(flags.json === true ? `${JSON.stringify({ logins: names })}\n` : names.map((name) => `${name}\n`).join(''));
+  if (flags.json === true) io.stdout.write(`${JSON.stringify({ logins: names })}\n`);
+  else io.stdout.write(names.length === 0 ? 'No login is linked.\n' : names.map((name) => `${name}\n`).join(''));
 }
 
 async function removeLogin(io: CliIo, pool: Pool, store: CredentialList, name: string): Promise<void> {

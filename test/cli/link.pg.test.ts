@@ -145,14 +145,15 @@ describe('tidemark link', () => {
   it('lists and removes logins, for which no key is needed', async () => {
     const { env: whole, store } = await rig();
     const env = { DATABASE_URL: whole.DATABASE_URL };
-    const token = { accessToken: new Secret('a'), expiresAtMs: 1 };
-    await store.save('login:one', 0, token);
-    await store.save('login:two', 0, token);
     const list = async () => {
       const io = cliIo(env);
       await runProgram(io, ['link', '--list']);
       return io.out();
     };
+    expect(await list()).toBe('No login is linked.\n');
+    const token = { accessToken: new Secret('a'), expiresAtMs: 1 };
+    await store.save('login:one', 0, token);
+    await store.save('login:two', 0, token);
     expect(await list()).toBe('one\ntwo\n');
     await runProgram(cliIo(env), ['link', '--remove', 'one']);
     expect(await list()).toBe('two\n');
