@@ -253,7 +253,8 @@ export class SimulatedWorld {
   /** The process is gone between two of its steps, with all that it held. */
   crash(slot: number): void {
     const service = this.slots[slot];
-    if (service === undefined) return;
+    // An orchestrator of the run may still want to kill a process whose drain is slow.
+    if (service === undefined || this.ending) return;
     this.trace.add(service.host.name, 'crashes');
     service.host.crash();
     this.leave(slot);
