@@ -3,6 +3,7 @@ import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { ReadBudget } from '../platform/order-reads.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { abortAfter } from '../runtime/waiting.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { ProbeBudget } from './probe-budget.ts';
 
@@ -73,7 +74,7 @@ export class AccountReads {
       metrics.probes.inc({ outcome: 'skipped' });
       return undefined;
     }
-    return this.run(read, AbortSignal.any([stop, this.stopped.signal]));
+    return this.run(read, stop, this.stopped.signal);
   }
 
   /** A read that no read of the account can stand in for: it waits for its token in the line of those. Never rejects. */
@@ -109,11 +110,11 @@ export class AccountReads {
     };
   }
 
-  private async run(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook> {
+  private async run(read: BudgetedRead, ...stops: AbortSignal[]): Promise<AccountLook> {
     const budget = this.budget();
     const look = await runProbe(this.deps, (signal) => read(signal, budget), {
       deadlineMs: this.options.probeDeadlineMs,
-      stop,
+      stops,
     });
     this.deps.metrics.probes.inc({ outcome: look.complete ? 'complete' : 'failed' });
     return look;
@@ -125,30 +126,25 @@ interface ProbeDeps {
 }
 
 /**
- * One read. It ends with its deadline, with the term, or with `stop`, and a later result is ignored. Never rejects, never hangs. A read that did not
+ * One read. It ends with its deadline, with the term, or with one of `stops`, and a later result is ignored. Never rejects, never hangs. A read that did not
  * end well is `failed`, which proves nothing.
  */
 export async function runProbe(
   { clock }: ProbeDeps,
   read: (signal: AbortSignal) => ReturnType<BudgetedRead>,
-  limits: { readonly deadlineMs: number; readonly stop: AbortSignal },
+  limits: { readonly deadlineMs: number; readonly stops: readonly AbortSignal[] },
 ): Promise<AccountLook> {
-  const { deadlineMs, stop } = limits;
-  const over = new AbortController();
-  const giveUp = () => over.abort();
-  if (stop.aborted) return failed('STOPPED', 'its caller does not wait for it any more');
-  stop.addEventListener('abort', giveUp, { once: true });
-  const timer = clock.after(deadlineMs, giveUp);
+  const { deadlineMs, stops } = limits;
+  if (stops.some(({ aborted }) => aborted)) return failed('STOPPED', 'its caller does not wait for it any more');
+  using within = abortAfter(clock, deadlineMs, 'the read', ...stops);
+  const { signal } = within;
   const ended = new Promise<AccountLook>((resolve) => {
-    over.signal.addEventListener('abort', () => resolve(failed('DEADLINE', 'the read did not end in time')), { once: true });
+    signal.addEventListener('abort', () => resolve(failed('DEADLINE', 'the read did not end in time')), { once: true });
   });
   try {
-    return await Promise.race([read(over.signal) ?? failed('NOT_FOLLOWED', 'the account is not followed'), ended]);
+    return await Promise.race([read(signal) ?? failed('NOT_FOLLOWED', 'the account is not followed'), ended]);
   } catch (error) {
     return failed('PROBE_FAILED', String(error));
-  } finally {
-    timer.cancel();
-    stop.removeEventListener('abort', giveUp);
   }
 }
 

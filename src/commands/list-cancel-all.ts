@@ -95,7 +95,7 @@ async function readAccount(
     return accounts.hasListed ? undefined : { code: 'NOT_LIVE', message: 'the accounts have not been listed yet' };
   const { live } = account;
   const read = (signal: AbortSignal) => account.lookAtAll(undefined, signal);
-  const look = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stop });
+  const look = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stops: [stop] });
   if (!look.complete) return { code: 'NOT_READ', message: look.error.message.slice(0, 500).toWellFormed() };
   if (!look.certain) return { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' };
   return live

@@ -99,7 +99,7 @@ export class UnseenOrders {
     const { stream, accountId, orderId } = request;
     if (!bucket.take()) return declined('RATE_LIMITED', 'too many orders that were never seen are asked for', bucket.waitMs());
     const budget = { spend: () => {}, mayRepeat: () => bucket.take() };
-    const limits = { deadlineMs: this.options.deadlineMs, stop };
+    const limits = { deadlineMs: this.options.deadlineMs, stops: [stop] };
     const read = (signal: AbortSignal) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget);
     const look = await runProbe(this.deps, read, limits);
     if (!look.complete)
