@@ -60,6 +60,10 @@ export async function* readTopic(deps: FollowDeps, options: ReadTopicOptions): A
   }
 }
 
+/** kafkajs's error where no broker leads the group. A new cluster makes its topic of groups when the first consumer asks, and has no leader for a second. */
+const isWithoutLeader = (err: unknown) => err instanceof Error && err.name === 'KafkaJSGroupCoordinatorNotFound';
+const newClusterFailures = 4;
+
 /** The least time between two lines about failures: a broker that is down for an hour is one line a minute, with the count. */
 const sayEveryMs = 60_000;
 
@@ -80,6 +84,8 @@ async function followAlways(deps: FollowDeps, options: ReadTopicOptions, followe
       failures += 1;
       const nowMs = deps.clock.monotonicMs();
       if (options.onFailure !== undefined) options.onFailure(err);
+      else if (isWithoutLeader(err) && failures <= newClusterFailures)
+        deps.log.debug({ err, topic: options.topic, failures }, 'Kafka has no leader of our group yet; asking again');
       else if (nowMs >= sayAtMs) {
         deps.log.warn({ err, topic: options.topic, failures }, 'reading a topic failed; connecting again');
         sayAtMs = nowMs + sayEveryMs;
