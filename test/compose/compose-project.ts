@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { freePort } from '../../src/devstack/free-port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { ComposeCommand } from './compose-command.ts';
+import { overrideFor } from './images.ts';
 import { run, say } from './run.ts';
 
 /** The ports of docker-compose.yml by their variables. */
@@ -30,14 +33,14 @@ interface Inspected {
   };
 }
 
-/** docker-compose.yml as it is, under a name, passwords and, where its own are taken, ports that are this test's. */
+/** docker-compose.yml as it is, but for stand-ins, under a name, passwords and, where its own are taken, ports that are this test's. */
 export class ComposeProject {
   readonly name = `tidemark-test-${randomBytes(4).toString('hex')}`;
   readonly ports: Readonly<Record<keyof typeof publishedPorts, number>>;
-  private readonly compose: ComposeCommand;
+  private readonly compose: readonly [string, ...string[]];
   private readonly env: Readonly<Record<string, string>>;
 
-  private constructor(compose: ComposeCommand, host: string, ports: ComposeProject['ports']) {
+  private constructor(compose: ComposeProject['compose'], host: string, ports: ComposeProject['ports']) {
     this.compose = compose;
     this.ports = ports;
     const passwords = ['POSTGRES_PASSWORD', 'SERVICE_PASSWORD', 'GRAFANA_ADMIN_PASSWORD'].map((variable) => [
@@ -48,13 +51,18 @@ export class ComposeProject {
     this.env = { ...Object.fromEntries([...passwords, ...numbers]), DOCKER_HOST: host, COMPOSE_PROJECT_NAME: this.name };
   }
 
-  static async plan(compose: ComposeCommand, host: string): Promise<ComposeProject> {
+  /** `folder`: where a file may be written that lives as long as this. */
+  static async plan(compose: ComposeCommand, host: string, { standIns, folder }: { standIns: readonly string[]; folder: string }): Promise<ComposeProject> {
     const ports: Record<string, number> = {};
     for (const [variable, port] of Object.entries(publishedPorts)) {
       ports[variable] = (await isFree(port)) ? port : await freePort();
       if (ports[variable] !== port) say(`port: ${port} is taken, ${variable}=${ports[variable]}`);
     }
-    return new ComposeProject(compose, host, ports as ComposeProject['ports']);
+    const override = overrideFor(standIns);
+    if (override === undefined) return new ComposeProject(compose, host, ports as ComposeProject['ports']);
+    const path = join(folder, 'stand-ins.json');
+    await writeFile(path, JSON.stringify(override));
+    return new ComposeProject([...compose, '-f', 'docker-compose.yml', '-f', path], host, ports as ComposeProject['ports']);
   }
 
   /** `docker compose …`, resolved with what it says. */

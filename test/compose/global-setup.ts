@@ -12,6 +12,8 @@ declare module 'vitest' {
     compose: [string, ...string[]];
     /** Images of docker-compose.yml that can't be had here, and for which there is no stand-in. */
     missingImages: readonly string[];
+    /** Tags that we built images of our own for. */
+    standIns: readonly string[];
   }
 }
 
@@ -33,6 +35,7 @@ async function prepare(project: TestProject): Promise<() => Promise<void>> {
     project.provide('dockerHost', engine.host);
     project.provide('compose', [...compose]);
     project.provide('missingImages', images.missing);
+    project.provide('standIns', images.standIns);
   } catch (error) {
     await engine.stop();
     throw error;

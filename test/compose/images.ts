@@ -7,21 +7,43 @@ import { run, say, succeeds } from './run.ts';
 import { provideStandIns, standInFor } from './stand-ins.ts';
 import { watcherImage } from './watcher-image.ts';
 
-/** Which of them this engine has in the end, and which of those we built. */
+/** Those that we built, by their tags, and those that this engine lacks in the end. */
 export interface Images {
   readonly standIns: readonly string[];
   readonly missing: readonly string[];
 }
 
+/** The name without its digest. */
+export function tagOf(image: string): string {
+  return image.split('@')[0] ?? image;
+}
+
 /** Those that the two files name, those of the devstack, and testcontainers' watcher. */
 export function neededImages(): string[] {
-  const { services }: { services: Record<string, { image: string; build?: string }> } = parse(
-    readFileSync('docker-compose.yml', 'utf8'),
-    { merge: true },
-  );
-  const bases = [...readFileSync('Dockerfile', 'utf8').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image ?? '');
-  const pulled = Object.values(services).filter(({ build }) => build === undefined);
-  return [...new Set([...bases, ...pulled.map(({ image }) => image), postgresImage, kafkaImage, watcherImage])];
+  const pulled = Object.values(readServices()).filter(({ build }) => build === undefined);
+  return [...new Set([readBase(), ...pulled.map(({ image }) => image), postgresImage, kafkaImage, watcherImage])];
+}
+
+/** What is said behind docker-compose.yml where stand-ins are used: these have the tags, and can't have the digests. Undefined where there are none. */
+export function overrideFor(standIns: readonly string[]): object | undefined {
+  if (standIns.length === 0) return undefined;
+  const args = { NODE_IMAGE: tagOf(readBase()) };
+  const services: Record<string, object> = {};
+  for (const [name, { image, build }] of Object.entries(readServices())) {
+    if (build !== undefined && standIns.includes(args.NODE_IMAGE)) services[name] = { build: { context: build, args } };
+    if (build === undefined && standIns.includes(tagOf(image))) services[name] = { image: tagOf(image) };
+  }
+  return { services };
+}
+
+function readServices(): Record<string, { image: string; build?: string }> {
+  return parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }).services;
+}
+
+function readBase(): string {
+  const [, base] = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+  if (base === undefined) throw new Error('the Dockerfile names no NODE_IMAGE');
+  return base;
 }
 
 /**
@@ -32,7 +54,7 @@ export async function gatherImages(engine: Engine): Promise<Images> {
   const wanted = neededImages();
   const lacking: string[] = [];
   for (const image of wanted) if (!(await isThere(engine, image))) lacking.push(image);
-  const standIns = lacking.filter((image) => standInFor(image) !== undefined);
+  const standIns = [...new Set(lacking.filter((image) => standInFor(image) !== undefined).map(tagOf))];
   if (standIns.length > 0 && !engine.own) {
     throw new Error(
       `the engine at ${engine.host} lacks ${standIns.join(', ')}, which can't be pulled. Load them, or stop that engine: as root on Debian this ` +

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { readTopic } from '../../src/publish/read-topic.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -19,11 +22,13 @@ const watching = grafana ? ['prometheus', 'grafana'] : ['prometheus'];
 /** The first step that failed: those after it would only repeat its failure, each after minutes of waiting. */
 let failed: string | undefined;
 let project: ComposeProject;
+let folder: string;
 let token: string;
 let first: RestReply['body'];
 
 beforeAll(async () => {
-  project = await ComposeProject.plan(inject('compose'), inject('dockerHost'));
+  folder = await mkdtemp(join(tmpdir(), 'tidemark-compose-'));
+  project = await ComposeProject.plan(inject('compose'), inject('dockerHost'), { standIns: inject('standIns'), folder });
   await project.do(['build', 'tidemark'], 15 * minutes);
   say(`image: tidemark built as ${project.name}`);
 });
@@ -42,6 +47,7 @@ afterEach(({ task }) => {
 
 afterAll(async () => {
   await project.do(['--profile', 'observability', 'down', '--volumes', '--remove-orphans'], 5 * minutes);
+  await rm(folder, { recursive: true, force: true });
 });
 
 function rest(): RestCaller {
