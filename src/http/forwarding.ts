@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Log } from '../observability/log.ts';
 import type { RestMetrics } from '../observability/metrics.ts';
 import { Secret } from '../runtime/secret.ts';
-import type { InstanceHttp, OtherInstance, OtherInstances } from './other-instances.ts';
+import type { InstanceAnswer, InstanceHttp, OtherInstance, OtherInstances } from './other-instances.ts';
 import { sendProblem } from './send-answer.ts';
 
 interface ForwardingDeps {
@@ -28,12 +28,7 @@ interface AnyCall {
 }
 
 type Forwarded =
-  | {
-      readonly kind: 'answered';
-      readonly status: number;
-      readonly headers: Readonly<Record<string, string>>;
-      readonly text: string;
-    }
+  | InstanceAnswer
   /** It may have been carried out. */
   | { readonly kind: 'unanswered' }
   | { readonly kind: 'not_sent' };
@@ -164,7 +159,7 @@ export class Forwarding {
 const problem = z.object({ code: z.string() });
 
 /** That of a problem; empty where it is none. */
-function codeOf({ status, text }: Extract<Forwarded, { kind: 'answered' }>): string {
+function codeOf({ status, text }: InstanceAnswer): string {
   return status < 400 ? '' : (problem.safeParse(parseJson(text)).data?.code ?? '');
 }
 
@@ -187,7 +182,7 @@ export function wasForwarded({ headers }: FastifyRequest): boolean {
   return headers['tidemark-forwarded'] !== undefined;
 }
 
-export function giveBack(reply: FastifyReply, answer: Extract<Forwarded, { kind: 'answered' }>, to: OtherInstance): FastifyReply {
+export function giveBack(reply: FastifyReply, answer: InstanceAnswer, to: OtherInstance): FastifyReply {
   for (const name of givenBack) {
     const value = answer.headers[name];
     if (value !== undefined) reply.header(name, value);

@@ -14,14 +14,16 @@ export interface OtherInstances {
   all(): readonly OtherInstance[];
 }
 
+export interface InstanceAnswer {
+  readonly kind: 'answered';
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
 type Outcome =
-  | {
-      readonly kind: 'answered';
-      readonly status: number;
-      /** Names in lower case. */
-      readonly headers: Readonly<Record<string, string>>;
-      readonly text: string;
-    }
+  | InstanceAnswer
   /** No whole answer. `sent`: whether bytes of the request may have arrived. */
   | { readonly kind: 'failed'; readonly code: string; readonly sent: 'no' | 'maybe' };
 

@@ -37,6 +37,21 @@ function run(
   }
 }
 
+/** Each shard is free, or with any of the lanes. */
+function scattered(draw: (below: number) => number): FleetWorld {
+  const world = new FleetWorld(16);
+  for (const lane of lanes) world.join(lane);
+  for (const shard of world.rows.keys()) world.rows[shard] = draw(6) === 0 ? undefined : draw(5);
+  return world;
+}
+
+/** For each lane the members that it sees: itself, and some of the others, with other weights and ages than the others see. */
+function partialViews(draw: (below: number) => number) {
+  return lanes.map((me) =>
+    lanes.filter((lane) => lane === me || draw(3) > 0).map((lane) => ({ lane, weight: draw(4), livedMs: draw(20_000) })),
+  );
+}
+
 /** Turns the pins of some shards round, now and then. */
 function pinSome(world: FleetWorld, draw: (below: number) => number) {
   if (draw(2) === 0) return;
@@ -84,12 +99,8 @@ describe('five members and sixteen shards', () => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const draw = drawsOf(seed);
-        const world = new FleetWorld(16);
-        for (const lane of lanes) world.join(lane);
-        for (const shard of world.rows.keys()) world.rows[shard] = draw(6) === 0 ? undefined : draw(5);
-        const seen = lanes.map((me) =>
-          lanes.filter((lane) => lane === me || draw(3) > 0).map((lane) => ({ lane, weight: draw(4), livedMs: draw(20_000) })),
-        );
+        const world = scattered(draw);
+        const seen = partialViews(draw);
         const gave = new Set<number>();
         for (let second = 0; second < 200; second += 1) {
           const [takes, gives] = [world.takes.length, world.gives.length];
@@ -107,13 +118,9 @@ describe('five members and sixteen shards', () => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const draw = drawsOf(seed);
-        const world = new FleetWorld(16);
-        for (const lane of lanes) world.join(lane);
-        for (const shard of world.rows.keys()) world.rows[shard] = draw(6) === 0 ? undefined : draw(5);
+        const world = scattered(draw);
         pinSome(world, draw);
-        const seen = lanes.map((me) =>
-          lanes.filter((lane) => lane === me || draw(3) > 0).map((lane) => ({ lane, weight: draw(4), livedMs: draw(20_000) })),
-        );
+        const seen = partialViews(draw);
         const go = (seconds: number) => {
           for (let second = 0; second < seconds; second += 1)
             for (const lane of shuffled(lanes, draw))
