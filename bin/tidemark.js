@@ -8,11 +8,11 @@ import { constants, homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// V8 sizes its heap by the machine: with 24 GB the young generation grows to 134 MB. With 16 MB its pauses are half as long, and the service stays within 400 MB
-// at 5,000 updates a second. The old generation V8 keeps tight, at 1.5 times what lives in it: 45 MB live meant a whole collection every 0.6 s, whose helper threads
-// took the processor from Postgres, and every commit beside one waited (p99 at 5,000 a second: 50 ms; with room for four times 31 ms). With three times it took
-// 386 MB over 30 s of full load, with four 426. Only `serve`: a sandbox with millions of orders needs more.
-const serviceHeap = ['--max-semi-space-size=16', '--max-old-space-size=1024', '--heap-growing-percent=200'];
+// V8 sizes its heap by the machine: with 24 GB the young generation grows to 134 MB, and its pauses with it. V8 keeps the old generation tight, at 1.5 times what lives in
+// it: 45 MB live meant a whole collection every 0.6 s, whose helper threads took the processor from Postgres, and every commit beside one waited. With twice what lives in it
+// and a young generation of 8 MB the service takes 265 MB at 5,000 updates a second; with three times and 16 MB it took 340, and was no faster. Only `serve`: a sandbox with
+// millions of orders needs more.
+const serviceHeap = ['--max-semi-space-size=8', '--max-old-space-size=1024', '--heap-growing-percent=100'];
 const heapOptions = /--(max|min|initial)[-_](semi|old|heap)|--heap[-_]growing/;
 
 // glibc gives each thread a heap of its own, and keeps the memory of large buffers once some were freed: 16 to 57 MB at full load that nothing uses. Read by the allocator before

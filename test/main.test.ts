@@ -41,7 +41,7 @@ describe('the process', () => {
     const says = 'data:text/javascript,process.execve=(_,args,env)=>{console.log(args[1],env.MALLOC_ARENA_MAX);process.exit()}';
     const outOf = (command: string, options = '') =>
       tidemark([command, '--help'], { NODE_OPTIONS: `--import=${says} ${options}` }).out;
-    expect(outOf('serve')).toBe('--max-semi-space-size=16 1\n');
+    expect(outOf('serve')).toBe('--max-semi-space-size=8 1\n');
     expect(outOf('config')).toContain('Usage');
     expect(outOf('serve', '--max-semi-space-size=32')).toContain('Usage');
   });
