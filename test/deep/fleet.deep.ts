@@ -4,6 +4,7 @@ import { freePort } from '../../src/devstack/free-port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
+import { CalmDelays } from '../support/calm-delays.ts';
 import { CommandLoad } from '../support/command-load.ts';
 import { expectCommandsTrue, quickCommandSettings } from '../support/commands-under-kill-nine.ts';
 import { DarkTimes } from '../support/dark-times.ts';
@@ -37,6 +38,9 @@ class Fleet {
   /** Each process that ever ran. */
   readonly started: RunningService[] = [];
   readonly darkTimes = new DarkTimes();
+  readonly calmDelays = new CalmDelays();
+  /** Processes that are cut from Kafka: they serve their accounts, and their records are late. */
+  readonly cutFromKafka = new Set<string>();
   private readonly running: (RunningService | undefined)[] = [];
   private readonly world: World;
   private readonly ports: readonly number[];
@@ -99,10 +103,13 @@ class Fleet {
     if (service === undefined) return;
     this.networks[slot]?.cut(peer);
     // Without Kafka the process follows its accounts as before, and commits what comes: its records are late.
-    if (peer === 'Kafka') await this.aWhile();
-    else await this.whileStruck(service, `cut from ${peer}`);
+    if (peer === 'Kafka') {
+      this.cutFromKafka.add(nameOf(service));
+      await this.aWhile();
+    } else await this.whileStruck(service, `cut from ${peer}`);
     if (this.networks[slot] !== undefined) atRest(this.networks[slot]);
     this.darkTimes.release(nameOf(service));
+    this.cutFromKafka.delete(nameOf(service));
   }
 
   private async whileStruck(service: RunningService, cause: string): Promise<void> {
@@ -155,7 +162,8 @@ async function watchDarkTimes(fleet: Fleet, isOver: () => boolean): Promise<void
     }
     for (const service of fleet.started)
       if (!service.process.running || fleet.darkTimes.isStruck(nameOf(service))) live.delete(nameOf(service));
-    fleet.darkTimes.look(systemClock.monotonicMs(), live);
+    const served = fleet.darkTimes.look(systemClock.monotonicMs(), live);
+    fleet.calmDelays.look(systemClock.nowMs(), new Map([...served].filter(([, name]) => !fleet.cutFromKafka.has(name))));
     await systemClock.sleep(lookEveryMs);
   }
 }
@@ -213,6 +221,9 @@ it(
     expect(await world.settledProof(description)).toMatchObject(nothingWrong);
     await expectStateTopicWhole(world);
     await expectProvenToConsumers(world);
+    const updates = await readAll(world.brokers, world.topics.updates);
+    expect(fleet.calmDelays.delays(updates).length).toBeGreaterThan(0);
+    process.stdout.write(`${fleet.calmDelays.report(updates)}\n`);
 
     const lines = fleet.started.flatMap(({ process }) => process.log());
     expect(lines.filter(({ level }) => level === 'fatal')).toEqual([]);

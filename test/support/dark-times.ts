@@ -41,8 +41,8 @@ export class DarkTimes {
     return this.struck.has(process);
   }
 
-  /** One look at all processes: by each one, the accounts that it says to serve. */
-  look(atMs: number, live: ReadonlyMap<string, readonly string[]>): void {
+  /** One look at all processes: by each one, the accounts that it says to serve. Gives the process of each account that is served. */
+  look(atMs: number, live: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> {
     const now = new Map<string, string>();
     for (const [process, accounts] of live)
       if (!this.struck.has(process)) for (const account of accounts) now.set(account, process);
@@ -52,6 +52,7 @@ export class DarkTimes {
     }
     for (const [account, holder] of this.served)
       if (!now.has(account) && !this.dark.has(account)) this.dark.set(account, { holder, cause: this.struck.get(holder.name) });
+    return now;
   }
 
   /** Accounts that are dark now. */
