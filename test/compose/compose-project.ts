@@ -52,7 +52,11 @@ export class ComposeProject {
   }
 
   /** `folder`: where a file may be written that lives as long as this. */
-  static async plan(compose: ComposeCommand, host: string, { standIns, folder }: { standIns: readonly string[]; folder: string }): Promise<ComposeProject> {
+  static async plan(
+    compose: ComposeCommand,
+    host: string,
+    { standIns, folder }: { standIns: readonly string[]; folder: string },
+  ): Promise<ComposeProject> {
     const ports: Record<string, number> = {};
     for (const [variable, port] of Object.entries(publishedPorts)) {
       ports[variable] = (await isFree(port)) ? port : await freePort();
