@@ -108,6 +108,11 @@ export class Relay implements Service {
     };
   }
 
+  /** Saves the position now, and not at the next interval. */
+  hurry(): void {
+    void this.loop.term?.position.save();
+  }
+
   /** Publishes the committed rows until the first failure, saves the position, and stops. */
   async drain(signal: AbortSignal): Promise<void> {
     const { term, gaveUp } = await this.loop.drain(signal);

@@ -107,6 +107,11 @@ export class StateWriter implements Service {
     this.loop.term?.newest.fail();
   }
 
+  /** Flushes now, and not at the end of its rest. A wait after a failure goes on. */
+  hurry(): void {
+    this.loop.wake();
+  }
+
   /** Makes one last flush from memory; the rest of the log is left to the next start. */
   async drain(signal: AbortSignal): Promise<void> {
     await this.loop.drain(signal);

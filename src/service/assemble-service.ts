@@ -205,7 +205,7 @@ export function assembleService(
     {
       ...{ clock, log, lease, held, sources, ingest, desks: desk, metrics: metrics.ingest },
       store: store.shards,
-      published: (signal) => awaitPublished({ updates: store.updates, clock }, lease.lane, signal),
+      published: (signal) => awaitPublished({ updates: store.updates, clock, parts: [relay, stateWriter] }, lease.lane, signal),
       finish: (lane, signal) => finisher.finish(lane, signal),
       checkLoss: () => lossCheck.begin(),
       changeLane: () => keeper.change(),

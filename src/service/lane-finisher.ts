@@ -96,17 +96,17 @@ export class LaneFinisher {
     try {
       await Promise.race([held.promise, clock.sleep(takeWithinMs, signal, taken.signal)]);
       taken.abort();
-      if (keeper.state === 'held') await this.publishAndFree(lease, within.signal);
+      if (keeper.state === 'held') await this.publishAndFree(lease, [relay, stateWriter], within.signal);
     } finally {
       for (const part of parts) await part.drain(within.signal);
       await Promise.all([publisher.close(), states.close()]);
     }
   }
 
-  private async publishAndFree(lease: Lease, signal: AbortSignal): Promise<void> {
-    const { shards, log } = this.deps;
+  private async publishAndFree(lease: Lease, parts: readonly { hurry(): void }[], signal: AbortSignal): Promise<void> {
+    const { shards, updates, clock, log } = this.deps;
     const { lane } = lease;
-    await awaitPublished(this.deps, lane, signal);
+    await awaitPublished({ updates, clock, parts }, lane, signal);
     const freed = await shards.freeAll(lane, lease.epoch);
     if (freed === undefined) throw new Error(`lane ${lane} was taken by another process`);
     log.info({ lane, shards: freed }, 'a lane without a process was finished: its updates are published, its shards are free');

@@ -152,7 +152,7 @@ export class SimulatedService {
       onLoss: (loss) => this.keeper.reportLoss(loss),
       ...shared,
     });
-    this.shards = this.shardKeeper(deps, settings, lossCheck);
+    this.shards = this.shardKeeper(deps, settings, { lossCheck, stateWriter });
     const parts = { ...way, shards: this.shards, outcomes };
     const tenant = new LaneParts({ ...parts, lossCheck, checkSchema: async () => this.termBegins() });
     const { renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
@@ -200,7 +200,11 @@ export class SimulatedService {
     return books.get(commandId) !== undefined;
   }
 
-  private shardKeeper(deps: SimulatedServiceDeps, settings: ServiceSettings, lossCheck: LossCheck): ShardKeeper {
+  private shardKeeper(
+    deps: SimulatedServiceDeps,
+    settings: ServiceSettings,
+    { lossCheck, stateWriter }: { lossCheck: LossCheck; stateWriter: StateWriter },
+  ): ShardKeeper {
     const { host, random, database, publishersOf, weight, log } = deps;
     const { clock } = host;
     const { actMs: actForMs, renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
@@ -221,7 +225,7 @@ export class SimulatedService {
           desks: this.commands,
         },
         store: shards,
-        published: (signal) => awaitPublished({ updates, clock }, this.lease.lane, signal),
+        published: (signal) => awaitPublished({ updates, clock, parts: [this.relay, stateWriter] }, this.lease.lane, signal),
         finish: (lane, signal) => finisher.finish(lane, signal),
         metrics: this.metrics.ingest,
         checkLoss: () => lossCheck.begin(),
