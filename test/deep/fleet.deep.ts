@@ -21,8 +21,6 @@ import { printedRandom } from '../support/test-seed.ts';
 const minutes = Number(process.env['TIDEMARK_CHAOS_MINUTES'] ?? 2);
 const settings = minutes > 2 ? withoutLeases(quickCommandSettings) : quickCommandSettings;
 const leaseMs = minutes > 2 ? 6_000 : Number(quickCommandSettings.TIDEMARK_LEASE_EXPIRE_MS);
-/** Otherwise each answer of Postgres takes 15 ms longer, and of Kafka 60 ms: a takeover asks them a dozen times, one after the other. */
-const isNear = process.env['TIDEMARK_CHAOS_NEAR'] === '1';
 const everyMs = 5_000;
 const lookEveryMs = 200;
 const fewestCommands = 200;
@@ -107,7 +105,7 @@ class Fleet {
       this.cutFromKafka.add(nameOf(service));
       await this.aWhile();
     } else await this.whileStruck(service, `cut from ${peer}`);
-    if (this.networks[slot] !== undefined) atRest(this.networks[slot]);
+    this.networks[slot]?.slow();
     this.darkTimes.release(nameOf(service));
     this.cutFromKafka.delete(nameOf(service));
   }
@@ -126,8 +124,6 @@ class Fleet {
     return Math.floor(this.random.next() * (this.ports.length - 1));
   }
 }
-
-const atRest = (network: ProcessNetwork) => (isNear ? network.pass() : network.slow());
 
 const nameOf = (service: RunningService) => String(service.process.pid);
 
@@ -190,7 +186,7 @@ it(
     const fleet = new Fleet(world, { ports, networks, random });
     for (const slot of [0, 1, 2]) await fleet.start(slot);
     await Promise.any(fleet.services.map((service) => service.waitLive()));
-    for (const network of networks) atRest(network);
+    for (const network of networks) network.slow();
     await control(description, '/faults', { writes: { outcome_unknown: 0.03, reset: 0.01 }, lateMs: [50, 2_000] });
 
     const rest = new RestCaller(ports.map((port) => `http://127.0.0.1:${port}`));
