@@ -40,7 +40,8 @@ function readServices(): Record<string, { image: string; build?: string }> {
   return parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }).services;
 }
 
-function readBase(): string {
+/** What the Dockerfile starts from. */
+export function readBase(): string {
   const [, base] = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
   if (base === undefined) throw new Error('the Dockerfile names no NODE_IMAGE');
   return base;
