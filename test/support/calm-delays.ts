@@ -43,10 +43,9 @@ export class CalmDelays {
       return cause === 'stream' && isCalm === true ? [timestampMs - atMs] : [];
     });
   }
+}
 
-  report(records: readonly TopicRecord[]): string {
-    const delays = this.delays(records);
-    const [p50, p99, most] = [0.5, 0.99, 1].map((q) => percentile(delays, q));
-    return `updates of accounts that stayed with their process: ${delays.length}, late by p50 ${p50} ms, p99 ${p99} ms, longest ${most} ms`;
-  }
+export function describeDelays(delays: readonly number[]): string {
+  const [p50, p99, most] = [0.5, 0.99, 1].map((q) => percentile(delays, q));
+  return `updates of accounts that stayed with their process: ${delays.length}, late by p50 ${p50} ms, p99 ${p99} ms, longest ${most} ms`;
 }
