@@ -81,10 +81,11 @@ export class Controls {
     parts.ledger.enter('fault', ',"what":"healed"');
   }
 
-  /** Changes a second from now on; 0 stops the market. */
+  /** Changes a second from now on; 0 stops the market: then a large order that people placed isn't filled further either. */
   setRate(rate: number): void {
     this.deps.parts.ledger.enter('fault', `,"what":"rate","rate":"${rate}"`);
     this.deps.pacer.setRate(rate);
+    this.deps.parts.entry.venue.pause(rate === 0);
   }
 
   burst(count: number): void {

@@ -77,6 +77,7 @@ export class Venue {
   private readonly expiries = new Map<ExchangeOrder, Timer>();
   private readonly answers = new Set<Timer>();
   private refill: Timer | undefined;
+  private paused = false;
   private readonly deps: VenueDeps;
 
   constructor(deps: VenueDeps, options: VenueOptions) {
@@ -127,6 +128,14 @@ export class Venue {
     this.deps.during(() => {
       if (this.deps.engine.print(instrument)) this.armRefill();
     });
+  }
+
+  /** The market has stopped, or goes on: an order that waits for quantity alone is filled no further while it is stopped. */
+  pause(paused: boolean): void {
+    this.paused = paused;
+    this.refill?.cancel();
+    this.refill = undefined;
+    this.armRefill();
   }
 
   /** A script takes the order over: nothing here moves it any more. */
@@ -217,6 +226,7 @@ export class Venue {
   }
 
   private armRefill(): void {
+    if (this.paused) return;
     this.refill ??= this.deps.clock.after(refillMs, () => {
       this.refill = undefined;
       this.deps.during(() => {
