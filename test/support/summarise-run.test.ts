@@ -15,6 +15,7 @@ it('counts what passed and what failed', () => {
   expect(summarise(report({ numFailedTests: 2, testResults: [file('failed', ['failed', 'failed'])] }), 1)).toMatchObject({
     passed: 3,
     failed: 2,
+    complaints: ['failed: a.test.ts › a test', 'failed: a.test.ts › a test'],
   });
 });
 

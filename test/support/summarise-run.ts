@@ -14,7 +14,7 @@ export interface RunReport {
 export interface RunSummary {
   readonly passed: number;
   readonly failed: number;
-  /** Why something counts as failed that vitest does not list as a failed test. */
+  /** Each failed test by name, and why something counts as failed that is none. */
   readonly complaints: readonly string[];
 }
 
@@ -33,6 +33,9 @@ export function summarise(report: RunReport | undefined, exitCode: number, filte
     (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
   );
   for (const file of broken) complaints.push(`${file.name} failed outside its tests`);
+  for (const file of report.testResults)
+    for (const { status, title } of file.assertionResults)
+      if (status === 'failed') complaints.push(`failed: ${file.name} › ${title}`);
   let failed = report.numFailedTests + skipped + broken.length;
   if (report.numPassedTests + failed === 0) {
     failed = 1;
