@@ -18,13 +18,17 @@ interface RestFigures {
 export interface IdleFigures {
   readonly few: RestFigures;
   readonly many: RestFigures;
+  readonly crowd: RestFigures;
   /** Of one core, in service, Postgres and Kafka together: what the accounts cost beyond the few. */
   readonly accountsPercent: number;
+  /** Of one core, in the service alone: what the crowd costs beyond the few. */
+  readonly crowdPercent: number;
 }
 
 /** Audits begin a minute after an account is live, and are a part of what many cost. */
 const few = { accounts: 2, warmUpMs: 20_000 };
 const many = { accounts: 500, warmUpMs: 60_000 };
+const crowd = { accounts: 1000, warmUpMs: 90_000 };
 const seconds = 45;
 const ours = ['service', 'postgres', 'kafka'];
 
@@ -32,7 +36,13 @@ const ours = ['service', 'postgres', 'kafka'];
 export async function measureIdle(cleanup: Cleanup, stack: Stack): Promise<IdleFigures> {
   const least = await atRest(cleanup, stack, few);
   const most = await atRest(cleanup, stack, many);
-  return { few: least, many: most, accountsPercent: round(totalOf(most) - totalOf(least)) };
+  const crowded = await atRest(cleanup, stack, crowd);
+  const serviceOf = ({ percent }: RestFigures) => percent['service'] ?? 0;
+  return {
+    ...{ few: least, many: most, crowd: crowded },
+    accountsPercent: round(totalOf(most) - totalOf(least)),
+    crowdPercent: round(serviceOf(crowded) - serviceOf(least)),
+  };
 }
 
 export function totalOf({ percent }: RestFigures): number {

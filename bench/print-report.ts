@@ -166,7 +166,7 @@ function opened({ consoles: found }: Report): string {
 
 function atRest({ idle }: Report): string {
   if (idle === undefined) return '';
-  const rows = [idle.few, idle.many].map(({ accounts, batchesPerSecond, marksPerSecond, percent }) => [
+  const rows = [idle.few, idle.many, idle.crowd].map(({ accounts, batchesPerSecond, marksPerSecond, percent }) => [
     `${accounts}`,
     ...[batchesPerSecond, marksPerSecond, percent['service'], percent['postgres'], percent['kafka']].map(
       (value) => `${value ?? '-'}`,

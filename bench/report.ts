@@ -118,10 +118,15 @@ function judgeLatency({ latency = [], alone = [] }: Report): Ratio[] {
 
 function judgeIdle({ idle }: Report): Ratio[] {
   if (idle === undefined) return [];
-  const { many, accountsPercent } = idle;
+  const { many, crowd, accountsPercent, crowdPercent } = idle;
   return [
     atMost(`batches a second with ${many.accounts} accounts at rest`, many.batchesPerSecond, 2),
     atMost(`% of a core for ${many.accounts} accounts at rest, of ${totalOf(many)} in all`, accountsPercent, 3),
+    atMost(
+      `% of a core of the service for ${crowd.accounts} accounts at rest, of ${crowd.percent['service']} in all`,
+      crowdPercent,
+      3,
+    ),
   ];
 }
 

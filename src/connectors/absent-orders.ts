@@ -31,6 +31,8 @@ const longestRestMs = 3_600_000;
 /** Asked for at 0, 1, 3, 7 and 15 minutes. */
 const answersUntilForgotten = 5;
 const named = 20;
+const none: readonly Absence[] = Object.freeze([]);
+
 /**
  * Orders that we hold open and that the platform says it does not know. The answer proves nothing and does not change them; but each is asked for at growing
  * intervals (one minute, doubling, to an hour) instead of with every read, and shown. It is removed here as soon as any row of it comes, from any source.
@@ -103,6 +105,8 @@ export class AbsentOrders {
   }
 
   get shown(): readonly Absence[] {
+    // Each account is asked each second, and almost none has any.
+    if (this.shownCount === 0) return none;
     return absenceCauses.flatMap((cause) => {
       const orders = this.counts[cause];
       return orders === 0 ? [] : [{ cause, orders, orderIds: this.firstOf(cause) }];

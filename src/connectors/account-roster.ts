@@ -3,7 +3,7 @@ import type { AccountRecord } from '../store/account-registry.ts';
 import { AccountSession, type SessionDeps, type SessionOptions } from './account-session.ts';
 import type { Connection, EventFrame } from './connection.ts';
 import type { ConnectionEnd } from './socket.ts';
-import type { AccountStatus } from './source-status.ts';
+import type { AccountReading, AccountStatus } from './source-status.ts';
 
 /**
  * The accounts on one stream, and the account to which an event belongs. Invariant: an event goes to the session of the account that it names, or is counted as
@@ -93,6 +93,10 @@ export class AccountRoster {
       if (accountUpToMs !== undefined) upToMs.set(accountId, accountUpToMs);
     }
     return upToMs;
+  }
+
+  readings(): AccountReading[] {
+    return [...this.sessions.values()].map((session) => session.reading());
   }
 
   status(): AccountStatus[] {

@@ -13,7 +13,7 @@ import type { Connection, SubscribeOutcome } from './connection.ts';
 import { Continuity } from './continuity.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import type { ConnectionEnd } from './socket.ts';
-import type { AccountState, AccountStatus } from './source-status.ts';
+import type { AccountReading, AccountState, AccountStatus } from './source-status.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { TimerSet } from './timer-set.ts';
 
@@ -187,6 +187,19 @@ export class AccountSession {
     this.life.abort();
     this.parts.audit.stop();
     this.timers.stop();
+  }
+
+  reading(): AccountReading {
+    const { state, lastResyncMs, lastAuditMs } = this;
+    const { unrecovered, doubts, absent } = this.parts;
+    return {
+      state,
+      unrecovered: unrecovered.count,
+      inDoubt: doubts.count,
+      absent: absent.shown,
+      lastResyncMs,
+      lastAuditMs,
+    };
   }
 
   status(): AccountStatus {

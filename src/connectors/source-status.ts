@@ -53,6 +53,12 @@ export interface AccountStatus {
   readonly lastError?: string;
 }
 
+/** What the gauges show of an account. Asked for each second and account, so it costs less than the whole status. */
+export interface AccountReading extends Pick<AccountStatus, 'state' | 'unrecovered' | 'inDoubt' | 'absent'> {
+  readonly lastResyncMs?: number | undefined;
+  readonly lastAuditMs?: number | undefined;
+}
+
 export interface SourceStatus {
   readonly stream: Stream;
   readonly connected: boolean;
@@ -67,7 +73,7 @@ export interface SourceStatus {
 /** The state that one source shows at the moment. Wall time in milliseconds, 0 for never. */
 export interface SourceReading {
   readonly stream: Stream;
-  readonly accounts: readonly Pick<AccountStatus, 'state' | 'unrecovered' | 'inDoubt' | 'absent'>[];
+  readonly accounts: readonly AccountReading[];
   readonly lastFrameMs: number;
   readonly lastEventMs: number;
   /** When the live account was read whole whose last complete read is the oldest; left out when none is live. */
@@ -100,27 +106,20 @@ export class SourceGauges {
 
   private publish(stream: Stream): void {
     const readings = [...this.readings.values()].filter((reading) => reading.stream === stream);
-    const accounts = readings.flatMap((reading) => reading.accounts);
-    const sum = (of: (account: SourceReading['accounts'][number]) => number) =>
-      accounts.reduce((total, account) => total + of(account), 0);
-    for (const state of accountStates)
-      this.metrics.state.set(
-        { source: stream, state },
-        sum((account) => (account.state === state ? 1 : 0)),
-      );
-    this.metrics.unrecovered.set(
-      { source: stream },
-      sum(({ unrecovered }) => unrecovered),
-    );
-    this.metrics.inDoubt.set(
-      { source: stream },
-      sum(({ inDoubt }) => inDoubt),
-    );
-    for (const cause of absenceCauses)
-      this.metrics.absentOrders.set(
-        { source: stream, cause },
-        sum(({ absent }) => absent.find((each) => each.cause === cause)?.orders ?? 0),
-      );
+    const states = new Map<AccountState, number>();
+    const absent = new Map<Absence['cause'], number>();
+    let [unrecovered, inDoubt] = [0, 0];
+    for (const { accounts } of readings)
+      for (const account of accounts) {
+        states.set(account.state, (states.get(account.state) ?? 0) + 1);
+        for (const { cause, orders } of account.absent) absent.set(cause, (absent.get(cause) ?? 0) + orders);
+        unrecovered += account.unrecovered;
+        inDoubt += account.inDoubt;
+      }
+    for (const state of accountStates) this.metrics.state.set({ source: stream, state }, states.get(state) ?? 0);
+    for (const cause of absenceCauses) this.metrics.absentOrders.set({ source: stream, cause }, absent.get(cause) ?? 0);
+    this.metrics.unrecovered.set({ source: stream }, unrecovered);
+    this.metrics.inDoubt.set({ source: stream }, inDoubt);
     // The source that is silent longest counts, or a silent source would hide behind a busy one. A source without accounts does not count.
     const frames = readings.filter(({ accounts: its, lastFrameMs }) => its.length > 0 && lastFrameMs > 0);
     const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
@@ -156,7 +155,7 @@ export class SourceMeter {
     if (type === 'event') this.lastEventMs = nowMs;
   }
 
-  flush(accounts: readonly AccountStatus[]): void {
+  flush(accounts: readonly AccountReading[]): void {
     const { stream, lastFrameMs, lastEventMs } = this;
     this.count();
     const oldestReadMs = oldestRead(accounts);
@@ -184,7 +183,7 @@ export class SourceMeter {
 }
 
 /** For live accounts only: an account that is not live is shown by its state, and has no audits that could be late. */
-function oldestRead(accounts: readonly AccountStatus[]): number | undefined {
+function oldestRead(accounts: readonly AccountReading[]): number | undefined {
   let oldestMs: number | undefined;
   for (const { state, lastResyncMs = 0, lastAuditMs = 0 } of accounts) {
     if (state !== 'live') continue;

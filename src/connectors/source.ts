@@ -288,7 +288,7 @@ export class Source {
 
   /** Once a second: metrics, accounts that are due to be asked for again, a newer token whose connection could not be opened the first time. */
   private refresh(): void {
-    this.meter.flush(this.roster.status());
+    this.meter.flush(this.roster.readings());
     if (this.current?.isOpen !== true) return;
     this.roster.attachDue(this.current);
     if (this.newestToken !== undefined && this.deps.clock.monotonicMs() >= this.replaceAtMs) this.replace(this.newestToken);

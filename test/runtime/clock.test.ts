@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { sleepOn, systemClock } from '../../src/runtime/clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -42,4 +42,23 @@ it('the monotonic time of the system never goes back', async () => {
   const before = systemClock.monotonicMs();
   await systemClock.sleep(1);
   expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
+});
+
+it('ends long timers of the system together, at whole seconds, never early', () => {
+  vi.useFakeTimers();
+  try {
+    const ended: number[] = [];
+    for (const delayMs of [29_100, 30_000, 30_300, 30_700]) systemClock.after(delayMs, () => ended.push(performance.now()));
+    const startMs = performance.now();
+    vi.advanceTimersByTime(40_000);
+    expect(ended[0]).toBe(startMs + 29_100);
+    for (const [index, delayMs] of [30_000, 30_300, 30_700].entries()) {
+      const endMs = ended[index + 1] ?? 0;
+      expect(endMs % 1000).toBe(0);
+      expect(endMs - startMs - delayMs).toBeGreaterThanOrEqual(0);
+      expect(endMs - startMs - delayMs).toBeLessThan(1000);
+    }
+  } finally {
+    vi.useRealTimers();
+  }
 });
