@@ -30,7 +30,12 @@ export interface PoolOptions {
   readonly maxConnections: number;
   /** Settings of the server for each session, in addition to those that all have. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** How long a statement may take, in milliseconds; 4 s where it is left out. For what reads a whole table. */
+  readonly statementMs?: number;
 }
+
+/** By how much a client waits longer than the server allows: so the server's answer comes first. */
+const answerMs = 1_000;
 
 /**
  * A pool whose every connection has all deadlines; waiting for a free one counts against the connect deadline of 5 s. Give the lane's store
@@ -42,6 +47,10 @@ export function createPool(deps: { readonly log: Log }, options: PoolOptions): p
   const pool = new pg.Pool({
     ...shared,
     options: `${shared.options}${settings.join('')}`,
+    ...(options.statementMs !== undefined && {
+      statement_timeout: options.statementMs,
+      query_timeout: options.statementMs + answerMs,
+    }),
     max: options.maxConnections,
     idleTimeoutMillis: 30_000,
   });

@@ -1,6 +1,6 @@
 import { inject } from 'vitest';
 import { parseSamples, type Sample, sumOf } from '../../bench/prometheus-text.ts';
-import { proveRun, type RunProof, visibleAccounts } from '../../src/cli/proof/prove-run.ts';
+import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from '../../src/cli/proof/prove-run.ts';
 import { TopicTally } from '../../src/cli/proof/topic-tally.ts';
 import type { TopicNames } from '../../src/publish/topics.ts';
 import { topicNames } from '../../src/publish/topics.ts';
@@ -114,7 +114,10 @@ export class World {
   }
 
   private pool() {
-    return createPool({ log: silentLog }, { url: this.databaseUrl, applicationName: 'tidemark-test', maxConnections: 2 });
+    return createPool(
+      { log: silentLog },
+      { url: this.databaseUrl, applicationName: 'tidemark-test', maxConnections: 2, statementMs: proofStatementMs },
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import type { Log } from '../../observability/log.ts';
 import { createPool } from '../../store/pool.ts';
 import type { CliIo } from '../io.ts';
 import { type CommandsProof, proveCommands } from '../proof/prove-commands.ts';
-import { proveRun, type RunProof, visibleAccounts } from '../proof/prove-run.ts';
+import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from '../proof/prove-run.ts';
 import type { TopicTally } from '../proof/topic-tally.ts';
 import { askSandbox } from './ask-sandbox.ts';
 import type { DemoStack } from './start-stack.ts';
@@ -36,7 +36,10 @@ export async function settleAndProve({ io, log, stack, tally, onStep }: ProveDep
   await askSandbox(io, control, '/rate', { rate: 0 });
   await askSandbox(io, control, '/heal', {});
   const accounts = await visibleAccounts(io.fetch, stack.sandbox);
-  const pool = createPool({ log }, { url: stack.databaseUrl, applicationName: 'tidemark-demo', maxConnections: 2 });
+  const pool = createPool(
+    { log },
+    { url: stack.databaseUrl, applicationName: 'tidemark-demo', maxConnections: 2, statementMs: proofStatementMs },
+  );
   const taken = stack.brokers === undefined ? undefined : tally;
   try {
     const deadline = io.clock.monotonicMs() + settleMs;

@@ -30,7 +30,11 @@ export interface RunProof {
   readonly faults: readonly string[];
 }
 
+/** `statementMs` of a proof's pool: some of its statements read the whole log. */
+export const proofStatementMs = 300_000;
+
 interface ProofDeps {
+  /** Made with `proofStatementMs`. */
   readonly pool: Pool;
   readonly fetch: typeof fetch;
   /** The records that a consumer read. Undefined: there is no Kafka, so the rows of the log wait for it and are not lost. */
