@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { Agent, request as send } from 'undici';
 import type { Clock } from '../runtime/clock.ts';
 import { Secret } from '../runtime/secret.ts';
+import { abortAfter, DeadlineError } from '../runtime/waiting.ts';
 import type { Http, HttpOutcome, HttpRequest } from './http.ts';
 
 interface UndiciHttpOptions {
@@ -37,17 +38,15 @@ export class UndiciHttp implements Http {
   }
 
   async request(request: HttpRequest): Promise<HttpOutcome> {
-    const cut = new AbortController();
-    const timer = this.clock.after(this.totalMs, () => cut.abort('deadline'));
-    const signal = request.signal === undefined ? cut.signal : AbortSignal.any([cut.signal, request.signal]);
+    const others = request.signal === undefined ? [] : [request.signal];
+    using cut = abortAfter(this.clock, this.totalMs, 'the whole answer', ...others);
     try {
-      return await this.attempt(request, signal);
+      return await this.attempt(request, cut.signal);
     } catch (error) {
-      if (cut.signal.aborted) return failed('deadline', `no whole answer within ${this.totalMs} ms`, 'maybe');
-      if (request.signal?.aborted) return failed('aborted', 'given up by the caller', 'maybe');
-      return failure(error);
-    } finally {
-      timer.cancel();
+      const { aborted, reason } = cut.signal;
+      if (!aborted) return failure(error);
+      if (reason instanceof DeadlineError) return failed('deadline', `no whole answer within ${this.totalMs} ms`, 'maybe');
+      return failed('aborted', 'given up by the caller', 'maybe');
     }
   }
 
