@@ -164,7 +164,7 @@ interface ReplaceFlags extends SendFlags {
 export function replaceCommand(io: CliIo): Command {
   const command = new Command('replace')
     .description('Changes terms of a working prediction order; terms that are left out stay as they are.')
-    .argument('<order>', 'id of the order')
+    .argument('<order>', 'whole id of the order')
     .requiredOption('--account <id>', 'account of the order')
     .option('--qty <decimal>', 'new total quantity')
     .option('--price <decimal>', 'new limit price')

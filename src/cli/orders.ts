@@ -74,9 +74,9 @@ async function listOrders(io: CliIo, flags: ListFlags): Promise<void> {
   // A status names orders that are over as well as open ones.
   const open = all === true || status !== undefined ? undefined : 'true';
   const { orders, more } = await readOrders(client, { ...filter, open, sort: '-updatedAt' }, most);
+  const none = open === undefined ? 'No orders.\n' : 'No open orders; --all shows those that are over too.\n';
   if (flags.json) io.stdout.write(`${JSON.stringify(orders)}\n`);
-  else
-    io.stdout.write(orders.length === 0 ? 'No orders.\n' : orderTable(orders, io.clock.nowMs(), (word) => io.colours.word(word)));
+  else io.stdout.write(orders.length === 0 ? none : orderTable(orders, io.clock.nowMs(), (word) => io.colours.word(word)));
   if (more) io.stderr.write(`There are more: raise --limit (${most}).\n`);
 }
 
@@ -110,7 +110,7 @@ async function findOrder(client: RestClient, id: string, stream: string | undefi
   if (found === undefined)
     throw new ProgramError(`there is no order ${id}, or this token may not see it`, {
       code: 'ORDER_NOT_FOUND',
-      fix: 'Check the id: `tidemark orders ls --find TEXT` takes a part of it.',
+      fix: 'Check the id: `tidemark orders ls --all --find TEXT` takes a part of it.',
     });
   if (other === undefined) return found;
   const isOneStream = found.stream === other.stream;

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { CliIo } from './io.ts';
 import { refuseFlags, restExitCodes } from './rest-flags.ts';
 import { addSendFlags, type SendFlags, sendCommand } from './send-command.ts';
@@ -39,8 +39,12 @@ export function placeCommand(io: CliIo): Command {
     .description('Places an order: equities and options, or with --prediction on a prediction market.')
     .requiredOption('--account <id>', 'account to trade on')
     .requiredOption('--symbol <symbol>', 'instrument')
-    .requiredOption('--side <side>', 'buy, sell; for equities also sell_short, buy_to_cover')
-    .requiredOption('--type <type>', 'market, limit, stop, stop_limit')
+    .requiredOption(
+      '--side <side>',
+      'buy, sell; for equities also sell_short, buy_to_cover',
+      oneOf('buy', 'sell', 'sell_short', 'buy_to_cover'),
+    )
+    .requiredOption('--type <type>', 'market, limit, stop, stop_limit', oneOf('market', 'limit', 'stop', 'stop_limit'))
     .requiredOption('--qty <decimal>', 'total quantity')
     .option('--tif <word>', 'time in force: day, gtc, ioc, fok; on prediction markets also gtd', 'day')
     .option('--price <decimal>', 'limit price')
@@ -62,6 +66,14 @@ export function placeCommand(io: CliIo): Command {
         body: flags.prediction ? predictionBody(flags) : accountBody(flags),
       }),
     );
+}
+
+/** In upper or lower case. */
+function oneOf(...words: readonly string[]): (text: string) => string {
+  return (text) => {
+    if (words.includes(text.toLowerCase())) return text;
+    throw new InvalidArgumentError(`It must be one of: ${words.join(', ')}.`);
+  };
 }
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {

@@ -149,8 +149,10 @@ const fixes: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
   COMMAND_NOT_FOUND: '`tidemark command ls` shows them; a token may see fewer.',
   JOB_NOT_FOUND: '`tidemark quarantine jobs` shows them; a token may see fewer.',
-  NOT_FOUND: `Check the id: \`tidemark command ls\` shows those of commands. And check the address: ${restPortFix}`,
-  ORDER_NOT_FOUND: 'Check the id and --account, and for a prediction order --prediction.',
+  NOT_FOUND: `Check the address: ${restPortFix} And check the id, where there is one.`,
+  ORDER_NOT_FOUND:
+    'Give the whole id, which `tidemark orders show` prints, and its --account. Cancel needs --prediction for a prediction order; only these can be replaced.',
+  SHARD_NOT_FOUND: '`tidemark fleet` shows their numbers.',
 };
 
 export function fixOfCode(code: string): string | undefined {

@@ -23,7 +23,9 @@ describe('cancel', () => {
     const rest = await restServer((_request, response) => json(response, 200, answer));
     const { code, out } = await runAgainst(rest.url, ['cancel', 'o-1', '--account', 'A']);
     expect(code).toBe(1);
-    expect(out).toMatch(/\n {2}Check the id and --account, and for a prediction order --prediction\.\n$/);
+    expect(out).toMatch(
+      /\n {2}Give the whole id, .* Cancel needs --prediction for a prediction order; only these can be replaced\.\n$/,
+    );
   });
 
   it('asks which order, and names what a prediction order needs', async () => {

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import { fleetAnswer } from '../../schema/fleet-answer.ts';
 import type { CliIo } from '../io.ts';
@@ -13,7 +13,7 @@ Examples:
   $ tidemark fleet drain desk-1-4fae12c9 --reason "its machine gets a new kernel"
   $ tidemark fleet drain 4fae12c9 --reason "the end of the name is enough"
 
-It goes on, and still forwards commands; \`tidemark fleet\` shows when it holds no shard any more. It holds until \`tidemark fleet undrain\`, or until the process ends.
+It goes on, and still forwards commands; \`tidemark fleet\` shows when it holds no shard any more. Where no other process takes shards, it keeps its own until one does. The drain holds until \`tidemark fleet undrain\`, or until the process ends.
 It needs a token with ops:read and ops:write for every account. ${restExitCodes}`;
 
 const pinExamples = `
@@ -37,7 +37,7 @@ export function addFleetDeeds(io: CliIo, fleet: Command): void {
   ofInstance('drain', 'Has a process give its shards to the others, one by one, over REST.').addHelpText('after', drainExamples);
   ofInstance('undrain', 'Has a process take shards again, over REST.');
   const ofShard = (verb: 'pin' | 'unpin', description: string) => {
-    const command = fleet.command(verb).description(description).argument('<shard>', 'its number');
+    const command = fleet.command(verb).description(description).argument('<shard>', 'its number', shardNumber);
     return addReasonFlag(command).action(async (shard: string, _own: DeedFlags, called: Command) => {
       const flags = called.optsWithGlobals<DeedFlags>();
       await act(io, restClient(io, flags), `/v1/fleet/shards/${segment(shard)}/${verb}`, flags);
@@ -45,6 +45,11 @@ export function addFleetDeeds(io: CliIo, fleet: Command): void {
   };
   ofShard('pin', 'Keeps a shard with its process: balance does not move it, over REST.').addHelpText('after', pinExamples);
   ofShard('unpin', 'Lets a shard move for balance again, over REST.');
+}
+
+function shardNumber(text: string): string {
+  if (/^\d{1,4}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be a whole number, as `tidemark fleet` shows it.');
 }
 
 async function act(io: CliIo, client: RestClient, path: string, { reason, json }: DeedFlags): Promise<void> {

@@ -5,6 +5,7 @@ import type { RunningPostgres } from '../../devstack/running-postgres.ts';
 import { startKafka } from '../../devstack/start-kafka.ts';
 import { startPostgres } from '../../devstack/start-postgres.ts';
 import type { Log } from '../../observability/log.ts';
+import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import type { CliIo } from '../io.ts';
 import { type ChildProgram, jsonObject, startChild } from './child-program.ts';
@@ -24,7 +25,7 @@ export function addMarketFlags(command: Command): Command {
 }
 
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of at most seven digits.');
   return Number(text);
 }
 
@@ -55,7 +56,8 @@ export async function startParts(io: CliIo, log: Log, say: (line: string) => voi
     say('Starting Kafka …');
     const givenBrokers = (env['KAFKA_BROKERS'] ?? '').split(',').filter((broker) => broker !== '');
     const kafka = await startKafka({ clock, log, cacheDir, givenBrokers }).catch((error: unknown) => {
-      if (error instanceof MissingPartError) return error;
+      // A Kafka that was named is meant; without one that could be had, a part can be shown all the same.
+      if (error instanceof MissingPartError && givenBrokers.length === 0) return error;
       throw error;
     });
     if (!(kafka instanceof MissingPartError)) stops.push(() => kafka.stop());
@@ -72,7 +74,8 @@ export async function startParts(io: CliIo, log: Log, say: (line: string) => voi
     };
   } catch (error) {
     await stop();
-    throw error;
+    if (!(error instanceof MissingPartError)) throw error;
+    throw new ProgramError(error.message, { code: error.code, exitCode: exitCodes.unavailable, cause: error });
   }
 }
 
