@@ -98,7 +98,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     node24 = createRequire(import.meta.url).resolve(`node-linux-${process.arch}/bin/node`);
   } catch {
     process.stderr.write(
-      `tidemark needs Node 24 or newer; this is ${process.version}. On Linux \`npm ci\` brings one; elsewhere install it.\n`,
+      `tidemark needs Node 24 or newer; this is ${process.version}. Install it: on Linux a checkout gets one by \`npm ci\`, and a package where it is not installed with --omit=optional.\n`,
     );
     process.exit(78);
   }

@@ -117,10 +117,13 @@ public class Verify {
     }
     List<String> holes = new ArrayList<>();
     for (byte[] value : marks) known(() -> holes.addAll(verifier.mark(value)));
+    List<String> complete = verifier.complete();
     holes.forEach(System.out::println);
-    verifier.complete().forEach(System.out::println);
-    // 1 is that of a program that failed.
-    System.exit(holes.isEmpty() ? 0 : 2);
+    complete.forEach(System.out::println);
+    boolean nothing = holes.isEmpty() && complete.isEmpty();
+    if (nothing) System.err.println("no proof since then: nothing was verified");
+    // 1 is that of a program that failed, and that of one that verified nothing.
+    System.exit(nothing ? 1 : holes.isEmpty() ? 0 : 2);
   }
 
   /** Both topics from `sinceMs` to their present ends. That of the continuity topic is asked for first: all updates before a mark were sent before it. */

@@ -2,7 +2,7 @@
  * A whole consumer of Tidemark's topics: starts from nothing by the state topic, then takes each accepted change exactly once, over restarts, kills and
  * repeats. What it keeps is one SQLite file; put your own effects into the transaction of `take`, and they happen once as well.
  *
- *   npm install kafkajs && KAFKA_BROKERS=127.0.0.1:9092 node consumer.ts
+ *   npm install kafkajs && KAFKA_BROKERS=127.0.0.1:9092 node consumer.ts      # Node 24
  *
  * docs/consuming.md gives the reasons for each step. `tidemark/records` has types only; without the package, leave the import and its use out.
  */

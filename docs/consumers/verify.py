@@ -133,8 +133,12 @@ def main() -> int:
             del ends[part]
     consumer.close()
     holes = [hole for value in marks for hole in known(verifier.mark, value)]
-    print("\n".join(holes + verifier.complete()))
-    # 1 is that of a program that failed.
+    lines = holes + verifier.complete()
+    if not lines:
+        print("no proof since then: nothing was verified", file=sys.stderr)
+        # As that of a program that failed.
+        return 1
+    print("\n".join(lines))
     return 2 if holes else 0
 
 

@@ -1,7 +1,7 @@
 /**
  * Says whether the topics have every update that Tidemark committed, by the proofs on the continuity topic, without a question to Tidemark.
  *
- *   npm install kafkajs && KAFKA_BROKERS=127.0.0.1:9092 SINCE=2026-11-21T14:00:00Z node verify.ts
+ *   npm install kafkajs && KAFKA_BROKERS=127.0.0.1:9092 SINCE=2026-11-21T14:00:00Z node verify.ts      # Node 24
  *
  * `Verifier` is the whole rule: to prove your own consumer, give it the values that your consumer took. docs/consuming.md, "Proof", gives the reasons.
  */
@@ -99,6 +99,7 @@ interface Part {
 /** Both topics from `SINCE` (an hour ago) to their present ends. That of the continuity topic is asked for first: all updates before a mark were sent before it. */
 async function partsOf(kafka: Kafka): Promise<Part[]> {
   const sinceMs = SINCE === undefined ? Date.now() - 3_600_000 : Date.parse(SINCE);
+  if (Number.isNaN(sinceMs)) throw new Error(`SINCE must be an instant like 2026-11-21T14:00:00Z, and "${SINCE}" is none`);
   const admin = kafka.admin();
   await admin.connect();
   const parts: Part[] = [];
@@ -157,7 +158,9 @@ if (import.meta.main) {
   const verifier = new Verifier();
   const kafka = new Kafka({ clientId: 'verify', brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.ERROR });
   const holes = await verify(kafka, verifier);
-  for (const line of [...holes, ...verifier.complete()]) process.stdout.write(`${line}\n`);
-  // 1 is that of a program that failed.
-  process.exitCode = holes.length === 0 ? 0 : 2;
+  const lines = [...holes, ...verifier.complete()];
+  for (const line of lines) process.stdout.write(`${line}\n`);
+  if (lines.length === 0) process.stderr.write('no proof since then: nothing was verified\n');
+  // 1 is that of a program that failed, and that of one that verified nothing.
+  process.exitCode = holes.length > 0 ? 2 : lines.length > 0 ? 0 : 1;
 }

@@ -24,5 +24,5 @@ export function ofHolder(selector: string): string {
   return `${selector} and on (job, instance) (tidemark_lane_held == 1)`;
 }
 
-/** Jobs that are ours. One job for each lane, with all instances of that lane: `sum by (job)` is then a sentence about one lane. */
+/** Jobs that are ours. One job for each installation, with all of its instances: `sum by (job)` is then a sentence about one installation. */
 export const ourJobs = 'job=~"tidemark.*"';

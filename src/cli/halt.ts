@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { exitCodes } from '../runtime/program-error.ts';
 import { expectDone } from './approvals.ts';
 import { formatTable, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
@@ -43,9 +44,15 @@ function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string
     .addHelpText('after', examples)
     .action(async (flags: OperatorFlags) => {
       const { body } = expectDone(await askOperator(io, flags, verb));
+      // What was asked for did not come about: the whole service is halted, and with it this account.
+      if (verb === 'resume' && flags.account !== undefined && haltsService(body['halts'])) io.exit(exitCodes.failed);
       if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
       else io.stdout.write(`${verb === 'resume' ? resumed(body['cleared'], flags) : ''}${haltTable(body['halts'])}`);
     });
+}
+
+function haltsService(halts: unknown): boolean {
+  return Array.isArray(halts) && halts.some(({ scope }) => scope?.kind === 'service');
 }
 
 /** The halts that this resume has cleared, one line each. */

@@ -62,7 +62,7 @@ function refused(error: unknown): unknown {
   return new ProgramError(sentenceOf(error), {
     code: 'RIGHTS',
     exitCode: exitCodes.denied,
-    fix: '`tidemark doctor` names the right that is missing, and the GRANT that gives it.',
+    fix: 'Tokens are made by the owner of the database: name that one in DATABASE_URL. For any other command, `tidemark doctor` names the right that is missing, and its GRANT.',
     cause: error,
   });
 }

@@ -238,7 +238,9 @@ export class OperatorDesk implements OperatorActs {
       if (objection !== undefined) return { kind: 'declined', ...objection };
     } catch (err) {
       this.deps.log.warn({ err, action }, 'a halt could not be written');
-      return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: 'the database could not be reached' };
+      const known =
+        action === 'halt' ? '; the halt holds in this process all the same, and is written when the database is back' : '';
+      return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: `the database could not be reached${known}` };
     }
     const { by: principal, reason, requestId } = word;
     this.deps.audit({

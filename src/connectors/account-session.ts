@@ -192,14 +192,8 @@ export class AccountSession {
   reading(): AccountReading {
     const { state, lastResyncMs, lastAuditMs } = this;
     const { unrecovered, doubts, absent } = this.parts;
-    return {
-      state,
-      unrecovered: unrecovered.count,
-      inDoubt: doubts.count,
-      absent: absent.shown,
-      lastResyncMs,
-      lastAuditMs,
-    };
+    const counts = { unrecovered: unrecovered.count, inDoubt: doubts.count, absent: absent.shown };
+    return { state, lastResyncMs, lastAuditMs, ...counts };
   }
 
   status(): AccountStatus {

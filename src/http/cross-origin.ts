@@ -11,6 +11,7 @@ const allowedHeaders = [
   'Authorization',
   'Content-Type',
   'X-Request-Id',
+  'Traceparent',
   ...new Set(routeTable.flatMap(({ headers = [] }) => headers)),
 ].join(', ');
 
@@ -27,6 +28,7 @@ const exposedHeaders = [
   'Tidemark-Instance',
   'WWW-Authenticate',
   'X-Request-Id',
+  'Traceparent',
 ].join(', ');
 
 /** How long a browser may keep the answer to a preflight: an origin that was taken out of the configuration is refused in any case. */

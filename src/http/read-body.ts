@@ -15,7 +15,11 @@ export function readBody(request: FastifyRequest, takesBody: boolean): ReadBodyR
     return refused(400, 'UNEXPECTED_BODY', 'this route takes no body: what it needs stands in its path, parameters and headers');
   }
   if (bytes.length > 0 && request.mediaType !== 'application/json')
-    return refused(415, 'MEDIA_TYPE', 'the request has a body of a type that is not read here');
+    return refused(
+      415,
+      'MEDIA_TYPE',
+      'the request has a body of a type that is not read here: send JSON, with content-type: application/json',
+    );
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') return refused(415, 'MEDIA_TYPE', 'JSON is read in UTF-8 only');
   const parsed = parseJsonBody(bytes);

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RestMetrics } from '../observability/metrics.ts';
-import { mostFaults, nameToShow } from '../schema/body-fields.ts';
+import { mostFaults, nameToShow, wordsOf } from '../schema/body-fields.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, type Principal } from './auth/principal.ts';
@@ -187,7 +187,7 @@ function readQuery({ query: shape }: Route, request: FastifyRequest): Query {
     faults: parsed.error.issues.flatMap((issue) =>
       issue.code === 'unrecognized_keys'
         ? unknownParameters(issue.keys)
-        : [{ path: issue.path.join('.'), message: issue.message }],
+        : [{ path: issue.path.join('.'), message: wordsOf(issue, given) }],
     ),
   };
 }

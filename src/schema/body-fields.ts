@@ -29,14 +29,23 @@ export function parseBody<S extends z.ZodType, T extends object>(
   if (parsed.success) return { ok: true, ...read(parsed.data) };
   const byPath = new Map<string, BodyFault>();
   // The first fault of a field is the plainest: "must be a decimal string" before "must be greater than zero".
-  for (const found of parsed.error.issues.flatMap(faultsOf)) if (!byPath.has(found.path)) byPath.set(found.path, found);
+  for (const found of parsed.error.issues.flatMap((issue) => faultsOf(issue, body)))
+    if (!byPath.has(found.path)) byPath.set(found.path, found);
   const [first = { path: '', message: 'is not what this route takes' }, ...others] = [...byPath.values()].slice(0, mostFaults);
   return { ok: false, faults: [first, ...others] };
 }
 
-function faultsOf(issue: z.core.$ZodIssue): BodyFault[] {
+/** What is wrong with the part of `given` that the issue is about. A missing part is said to be missing: no caller of REST has an `undefined`. */
+export function wordsOf(issue: z.core.$ZodIssue, given: unknown): string {
+  if (issue.code !== 'invalid_type' && issue.code !== 'invalid_value') return issue.message;
+  let part: unknown = given;
+  for (const key of issue.path) part = typeof part === 'object' && part !== null ? Reflect.get(part, key) : undefined;
+  return part === undefined && issue.path.length > 0 ? 'is required' : issue.message;
+}
+
+function faultsOf(issue: z.core.$ZodIssue, body: unknown): BodyFault[] {
   const path = pathText(issue.path);
-  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: wordsOf(issue, body) }];
   return issue.keys.map((key) => ({
     path: path === '' ? nameToShow(key) : `${path}.${nameToShow(key)}`,
     message: 'is not a field of this body',

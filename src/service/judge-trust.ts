@@ -124,11 +124,9 @@ function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
 function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const [first] = notLive;
-  if (accounts.length === 0) {
-    const detail =
-      fleet.others > 0 ? 'no account is in the shards of this process: ask another one' : 'no account is followed yet';
-    return { name: 'account_not_live', detail };
-  }
+  // Where others follow the accounts, one that has none of them is well: its shards may be empty, or be given away.
+  if (accounts.length === 0)
+    return fleet.others > 0 ? undefined : { name: 'account_not_live', detail: 'no account is followed yet' };
   if (first === undefined) return undefined;
   return {
     name: 'account_not_live',

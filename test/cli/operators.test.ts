@@ -46,6 +46,13 @@ describe('halt and resume', () => {
     expect(out).toMatch(/^Nothing to resume: the service was not halted.\nSCOPE .*\naccount SIM-1001 /);
   });
 
+  it('end with 1 when the account stays halted with the whole service', async () => {
+    const ofService = { ...halt, scope: { kind: 'service' } };
+    const rest = await restServer((_request, response) => json(response, 200, { halts: [ofService], cleared: [] }));
+    expect(await runAgainst(rest.url, ['resume', '--account', 'SIM-1001', '--reason', 'checked'])).toMatchObject({ code: 1 });
+    expect(await runAgainst(rest.url, ['resume', '--reason', 'checked'])).toMatchObject({ code: 0 });
+  });
+
   it('name the port that they want when nothing is at their path, as at the admin port', async () => {
     const rest = await restServer((_request, response) => json(response, 404, problemBody(404, 'NOT_FOUND', 'nothing here')));
     const { code, err } = await runAgainst(rest.url, ['halt', '--reason', 'x']);

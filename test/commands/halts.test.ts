@@ -158,7 +158,10 @@ describe('an operator', () => {
       if (operation === 'raiseHalt' || operation === 'clearHalts') throw new Error('no database');
       return transact();
     };
-    expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('the halt holds in this process all the same'),
+    });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
     expect(await rig.during(rig.desk.operator.resume(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');

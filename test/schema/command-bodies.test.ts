@@ -55,6 +55,15 @@ const badDecimals = [
 ];
 
 describe('the body of an equity or option order', () => {
+  it('says of a field that is not there that it is required', () => {
+    expect(parsePlaceAccount(body(account, { symbol: undefined, side: undefined }))).toMatchObject({
+      faults: [
+        { path: 'symbol', message: 'is required' },
+        { path: 'side', message: 'is required' },
+      ],
+    });
+  });
+
   it('gives canonical terms, and the reference of the caller beside them', () => {
     expect(parsePlaceAccount({ ...account, clientId: 'mine-1' })).toEqual({
       ok: true,
