@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { MissingPartError } from '../devstack/missing-part-error.ts';
-import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { platformSettings } from '../sandbox/describe-sandbox.ts';
 import type { CliIo } from './io.ts';
 import { commandLog, readConfig } from './read-config.ts';
@@ -36,8 +35,7 @@ async function runDev(io: CliIo, market: Market): Promise<void> {
 }
 
 async function introduce({ postgres, kafka, startSandbox }: Parts, market: Market): Promise<string> {
-  if (kafka instanceof MissingPartError)
-    throw new ProgramError(kafka.message, { code: kafka.code, exitCode: exitCodes.unavailable, cause: kafka });
+  if (kafka instanceof MissingPartError) throw kafka;
   const sandbox = await startSandbox(market);
   // One that was given has a password that is not ours to print.
   const databaseUrl = postgres.kind === 'given' ? '"$DATABASE_URL"' : `'${postgres.url}'`;

@@ -31,6 +31,7 @@ const longestRestMs = 3_600_000;
 /** Asked for at 0, 1, 3, 7 and 15 minutes. */
 const answersUntilForgotten = 5;
 const named = 20;
+
 const none: readonly Absence[] = Object.freeze([]);
 
 /**

@@ -28,7 +28,6 @@ const exposedHeaders = [
   'Tidemark-Instance',
   'WWW-Authenticate',
   'X-Request-Id',
-  'Traceparent',
 ].join(', ');
 
 /** How long a browser may keep the answer to a preflight: an origin that was taken out of the configuration is refused in any case. */

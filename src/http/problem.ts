@@ -122,11 +122,13 @@ type Telling = readonly [code: string, detail: string];
 
 const internal: Telling = ['INTERNAL', 'something went wrong here; the log has the reason under this requestId'];
 const unavailable: Telling = ['STORE_UNAVAILABLE', 'the database does not answer; try again'];
+/** Of a 415. */
+export const notJson = 'the request has a body of a type that is not read here: send JSON, with content-type: application/json';
 const clientErrors: Readonly<Record<number, Telling>> = {
   400: ['BAD_REQUEST', 'the request could not be understood'],
   413: ['TOO_LARGE', 'the request has a larger body than is read here'],
   414: ['URL_TOO_LONG', 'the URL, or a part of it, is longer than is read here'],
-  415: ['MEDIA_TYPE', 'the request has a body of a type that is not read here: send JSON, with content-type: application/json'],
+  415: ['MEDIA_TYPE', notJson],
   503: ['TOO_SLOW', 'the answer took too long; try again'],
 };
 

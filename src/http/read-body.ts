@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { notJson } from './problem.ts';
 
 type ReadBodyResult =
   | { readonly ok: true; readonly value: unknown }
@@ -14,12 +15,7 @@ export function readBody(request: FastifyRequest, takesBody: boolean): ReadBodyR
     if (bytes.length === 0) return { ok: true, value: undefined };
     return refused(400, 'UNEXPECTED_BODY', 'this route takes no body: what it needs stands in its path, parameters and headers');
   }
-  if (bytes.length > 0 && request.mediaType !== 'application/json')
-    return refused(
-      415,
-      'MEDIA_TYPE',
-      'the request has a body of a type that is not read here: send JSON, with content-type: application/json',
-    );
+  if (bytes.length > 0 && request.mediaType !== 'application/json') return refused(415, 'MEDIA_TYPE', notJson);
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') return refused(415, 'MEDIA_TYPE', 'JSON is read in UTF-8 only');
   const parsed = parseJsonBody(bytes);

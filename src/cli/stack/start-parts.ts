@@ -5,7 +5,6 @@ import type { RunningPostgres } from '../../devstack/running-postgres.ts';
 import { startKafka } from '../../devstack/start-kafka.ts';
 import { startPostgres } from '../../devstack/start-postgres.ts';
 import type { Log } from '../../observability/log.ts';
-import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import type { CliIo } from '../io.ts';
 import { type ChildProgram, jsonObject, startChild } from './child-program.ts';
@@ -74,8 +73,7 @@ export async function startParts(io: CliIo, log: Log, say: (line: string) => voi
     };
   } catch (error) {
     await stop();
-    if (!(error instanceof MissingPartError)) throw error;
-    throw new ProgramError(error.message, { code: error.code, exitCode: exitCodes.unavailable, cause: error });
+    throw error;
   }
 }
 
