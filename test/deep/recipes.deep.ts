@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Kafka, logLevel } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { javaProgram, kafkaConnect, pythonPackage } from '../support/consumer-languages.ts';
+import { flinkSql, javaProgram, kafkaConnect, pythonPackage } from '../support/consumer-languages.ts';
 import { freshDatabase } from '../support/database.ts';
 import { freshTopics, logPublisher, writeForeign } from '../support/kafka-fixture.ts';
 import { onServer } from '../support/on-server.ts';
@@ -122,6 +122,55 @@ describe('the recipe for Kafka Streams', () => {
   }, 240_000);
 });
 
+describe('the recipe for Flink SQL', () => {
+  it('keeps the newest state of each order from both topics, whatever comes twice, late or in any order', async () => {
+    const [table = '', statements = ''] = recipe('Flink SQL');
+    const { command, env } = await flinkSql();
+    const brokers = inject('kafkaBrokers');
+    const topics = await freshTopics(brokers);
+    await using database = await freshDatabase();
+    await onServer(database.url, (client) => client.query(table));
+    const { publisher } = logPublisher(brokers, topics);
+    await publisher.publish(shuffled);
+    await publisher.close();
+    await writeForeign(brokers, topics.updates, [{ key: rows[0]?.key ?? '', value: 'no JSON' }]);
+    const state = rows.slice(0, 10).map(({ key, payload: value }) => ({ key, value }));
+    await writeForeign(brokers, topics.state, state);
+    const { hostname, port, pathname, username, password } = new URL(database.url);
+    const own = {
+      topic: `${topics.state};${topics.updates}`,
+      'properties.bootstrap.servers': brokers.join(','),
+      url: `jdbc:postgresql://${hostname}:${port}${pathname}`,
+      username: decodeURIComponent(username),
+      password: decodeURIComponent(password),
+    };
+    // It ends at the end of the topics, and the program waits for that.
+    const bounded = options(statements, own).replace("'format' =", "'scan.bounded.mode' = 'latest-offset', 'format' =");
+    writeFileSync(join(folder, 'orders.sql'), `set 'table.dml-sync' = 'true';\n${bounded}`);
+    const [program = '', ...args] = command;
+    const { status, stdout, stderr } = spawnSync(
+      program,
+      [...args, '-f', join(folder, 'orders.sql'), '-hist', join(folder, 'history')],
+      { encoding: 'utf8', env: { ...process.env, ...env }, timeout: 180_000 },
+    );
+    // It ends with 0 after a statement that fails as well.
+    expect([status, stdout.includes('[ERROR]')], `${stdout}${stderr}`).toEqual([0, false]);
+    const { rows: kept } = await onServer(database.url, (client) =>
+      client.query("select order_id, generation || '.' || revision as version, status, cum_qty from tidemark_newest"),
+    );
+    expect(
+      new Map(
+        kept.map(({ order_id, version, status: word, cum_qty }) => [
+          order_id,
+          { version, status: word, cumQty: Number(cum_qty) },
+        ]),
+      ),
+      stdout,
+    ).toEqual(new Map([...newest()].map(([order, found]) => [order, { ...found, cumQty: Number(found.cumQty) }])));
+    expect(kept.length).toBeGreaterThan(10);
+  }, 300_000);
+});
+
 describe('the recipe for Kafka Connect', () => {
   it('keeps the newest state of each order from both topics, whatever comes twice, late or in any order', async () => {
     const [table = '', worker = '', connector = ''] = recipe('Kafka Connect');
@@ -187,4 +236,13 @@ describe('the recipe for Kafka Connect', () => {
 function settings(text: string, own: Record<string, string>): string {
   const kept = text.split('\n').filter((line) => !Object.keys(own).some((name) => line.startsWith(`${name}=`)));
   return [...kept, ...Object.entries(own).map(([name, value]) => `${name}=${value}`)].join('\n');
+}
+
+/** Statements with the values of this run in their options, each of which is there. */
+function options(statements: string, own: Record<string, string>): string {
+  return Object.entries(own).reduce((text, [name, value]) => {
+    const [before, after, ...more] = text.split(new RegExp(`'${name.replaceAll('.', '\\.')}' = '[^']*'`));
+    if (before === undefined || after === undefined || more.length > 0) throw new Error(`${name} is not there, or twice`);
+    return `${before}'${name}' = '${value}'${after}`;
+  }, statements);
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cachedFolder } from '../../src/devstack/cached-folder.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -51,6 +51,15 @@ export async function kafkaConnect(): Promise<{ command: string[]; plugins: stri
     command: ['java', ...options, 'org.apache.kafka.connect.cli.ConnectStandalone'],
     plugins: join(folder, 'plugins'),
   };
+}
+
+/** The command that runs statements as `sql-client.sh` does, with a cluster of its own in the same process; it takes `-f FILE` and more. */
+export async function flinkSql(): Promise<{ command: string[]; env: Record<string, string> }> {
+  const folder = await mavenFolder('flink', 'test/support/flink.pom.xml', (made) => {
+    writeFileSync(join(made, 'config.yaml'), 'execution.target: local\n');
+  });
+  const options = ['-Xmx512m', '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', jarsIn(folder)];
+  return { command: ['java', ...options, 'org.apache.flink.table.client.SqlClient'], env: { FLINK_CONF_DIR: folder } };
 }
 
 /** The command that runs a program of docs/consumers in each language; what it needs and is not there is fetched once, beside everything else that tests keep. */
