@@ -5,6 +5,8 @@ type CommandFactory = (io: CliIo) => Command;
 
 export interface CommandEntry {
   readonly name: string;
+  /** Another word for it. */
+  readonly alias?: string;
   /** One line of `tidemark --help`. */
   readonly summary: string;
   /** The command's own module. Loaded only when the command is named: all of them together take a second, `config print` a tenth of that. */
@@ -67,6 +69,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'fleet',
+    alias: 'lanes',
     summary: 'show which process holds which shards of the accounts, and move them',
     load: async () => (await import('./fleet.ts')).fleetCommand,
   },

@@ -32,9 +32,11 @@ export async function buildProgram(
     .addHelpText('after', examples);
   const named = new Set(argv.filter((word) => !word.startsWith('-')).slice(0, 2));
   const needsAll = entries.some((entry) => entry.needsAll === true && named.has(entry.name));
-  for (const entry of entries) {
-    const command = needsAll || named.has(entry.name) ? (await entry.load())(io) : new Command(entry.name);
-    program.addCommand(command.summary(entry.summary));
+  for (const { name, alias, summary, load } of entries) {
+    const isNamed = named.has(name) || (alias !== undefined && named.has(alias));
+    const command = needsAll || isNamed ? (await load())(io) : new Command(name);
+    if (alias !== undefined) command.alias(alias);
+    program.addCommand(command.summary(summary));
   }
   for (const command of [program, ...descendants(program)]) {
     command.showHelpAfterError(`  \`${pathOf(command)} --help\` shows how it is called.`);
@@ -61,16 +63,17 @@ function descendants(command: Command): Command[] {
 }
 
 /**
- * `argv`, or, where it asks for the help of an unknown command, its words up to the unknown one: commander would print the help of the command before it and
+ * `argv`, with `help orders show` as `orders show --help`, since commander looks at one word only. Or, where it asks for the help of an unknown command, its words up to the unknown one: commander would print the help of the command before it and
  * end with code 0, as if all were well.
  */
 function wordsToParse(program: Command, argv: readonly string[]): readonly string[] {
+  if (argv[0] === 'help') return wordsToParse(program, [...argv.slice(1), '--help']);
   const words = argv.filter((word) => !/^(?:--help|-h|help)$/.test(word));
   if (words.length === argv.length) return argv;
   let command = program;
   for (const [at, word] of words.entries()) {
     if (command.commands.length === 0 || word.startsWith('-')) return argv;
-    const next = command.commands.find((below) => below.name() === word);
+    const next = command.commands.find((below) => below.name() === word || below.aliases().includes(word));
     if (next === undefined) return words.slice(0, at + 1);
     command = next;
   }

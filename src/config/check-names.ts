@@ -24,7 +24,8 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
     if (near !== undefined && near.distance <= 2 && env[near.name] === undefined) {
       faults.push({ name, problem: `is not an option; did you mean ${near.name}?` });
     } else if (name.startsWith('TIDEMARK_')) {
-      const hint = near !== undefined && near.distance <= name.length / 3 ? `; did you mean ${near.name}?` : '';
+      const hint =
+        near !== undefined && near.distance <= name.replace(ourPrefixes, '').length / 2 ? `; did you mean ${near.name}?` : '';
       warnings.push(`${name} is not an option and has no effect${hint}`);
     }
   }

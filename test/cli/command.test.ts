@@ -121,14 +121,27 @@ describe('command show', () => {
     { what: 'evidence', ...landed },
   ];
 
+  it('shows the time of a read as an instant', async () => {
+    const read = {
+      number: 6,
+      kind: 'read',
+      code: 'missed',
+      at: '2026-11-21T15:00:10.000Z',
+      detail: { startedAtMs: 1_795_273_209_123, misses: 1 },
+    };
+    const rest = await restOf(settled, [{ what: 'evidence', ...read }]);
+    const { out } = await runAgainst(rest.url, ['command', 'show', id]);
+    expect(out).toMatch(/read missed +startedAt 2026-11-21T\d\d:\d\d:09\.123Z, misses 1$/m);
+  });
+
   const order = { orderId: 'o-9', accountId: 'SIM-1001', clOrdId: landed.attemptId };
 
   /** REST of one command, and of an order that carries its reference. */
-  function restOf(command: Readonly<Record<string, unknown>>) {
+  function restOf(command: Readonly<Record<string, unknown>>, shown: readonly object[] = timeline) {
     return restServer(({ path }, response) => {
       if (path.includes('/updates'))
         json(response, 200, { items: [JSON.parse(sampleUpdate(order))], recordedAt: ['2026-11-21T15:00:00.000Z'] });
-      else json(response, 200, { ...commandBody(command), timeline });
+      else json(response, 200, { ...commandBody(command), timeline: shown });
     });
   }
 

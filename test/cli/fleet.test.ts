@@ -44,6 +44,15 @@ describe('fleet drain, undrain, pin and unpin', () => {
     expect([code, out.split('\n')[2]]).toEqual([0, expect.stringMatching(/^0 +desk-1-4fae12c9 .* drained$/)]);
   });
 
+  it('says of a drained process that it keeps its shards while no other takes them', async () => {
+    const alone = () => restServer((_request, response) => json(response, 200, { ...fleet, lanes: [lane] }));
+    const drained = await runAgainst((await alone()).url, ['fleet', 'drain', 'desk-1-4fae12c9', ...reason]);
+    expect(drained.err).toBe('no other process takes shards: it keeps its own until one does\n');
+    const undrained = await runAgainst((await alone()).url, ['fleet', 'undrain', 'desk-1-4fae12c9', ...reason]);
+    const together = await runAgainst((await answering()).url, ['fleet', 'drain', 'desk-1-4fae12c9', ...reason]);
+    expect([drained.code, undrained.err, together.err]).toEqual([0, '', '']);
+  });
+
   it.each(['pin', 'unpin'])('%s asks for the shard, and the pinned ones are shown', async (verb) => {
     const rest = await answering();
     const { code, out } = await runAgainst(rest.url, ['fleet', verb, '3', ...reason]);

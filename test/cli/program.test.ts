@@ -53,6 +53,14 @@ describe('the program', () => {
     expect(await run(['help', name])).toEqual({ code: 0, out, err: '' });
   });
 
+  it('shows the help of a command below another one, by --help and by help, and of a command by its other name', async () => {
+    const { code, out } = await run(['orders', 'show', '--help']);
+    expect([code, out.split('\n')[0]]).toEqual([0, expect.stringContaining('tidemark orders show')]);
+    expect(await run(['help', 'orders', 'show'])).toEqual({ code: 0, out, err: '' });
+    expect(await run(['lanes', '--help'])).toEqual(await run(['fleet', '--help']));
+    expect(await run(['help'])).toEqual(await run(['--help']));
+  });
+
   it('tells its version', async () => {
     expect(await run(['--version'])).toEqual({ code: 0, out: '0.0.0-test\n', err: '' });
   });

@@ -185,6 +185,7 @@ describe('the configuration', () => {
 
   it('warns about an unknown name of ours that is no slip, and leaves names of other programs alone', () => {
     const { warnings } = configOf({
+      TIDEMARK_FOO: '1',
       TIDEMARK_FROM_A_LATER_VERSION: '1',
       TIDEMARK_ADMIN_PORT_NUMBER: '1',
       KAFKA_HEAP_OPTS: '-Xmx1g',
@@ -192,6 +193,7 @@ describe('the configuration', () => {
     });
     expect(warnings).toEqual([
       'TIDEMARK_ADMIN_PORT_NUMBER is not an option and has no effect; did you mean TIDEMARK_ADMIN_PORT?',
+      'TIDEMARK_FOO is not an option and has no effect',
       'TIDEMARK_FROM_A_LATER_VERSION is not an option and has no effect',
     ]);
   });

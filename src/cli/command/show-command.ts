@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Attempt, Baseline, Command, CommandRequest, Evidence, Reason } from '../../domain/command.ts';
+import { formatInstant } from '../../domain/instant.ts';
 import type { Order } from '../../domain/order.ts';
 import { type RecomputedVerdict, recomputeVerdict } from '../../domain/recompute-verdict.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
@@ -76,6 +77,7 @@ function detailOf({ what, attemptId, reason, detail }: Entry): string {
 
 function factOf(name: string, value: unknown): string[] {
   if (value === undefined) return [];
+  if (name.endsWith('AtMs') && typeof value === 'number') return [`${name.slice(0, -2)} ${formatInstant(value)}`];
   if (!isRecord(value)) return [`${name} ${String(value)}`];
   const { code, message, status } = value;
   if (typeof message !== 'string') return [`${name} ${JSON.stringify(value)}`];

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
-import { fleetAnswer } from '../../schema/fleet-answer.ts';
+import { type FleetDocument, type FleetLane, fleetAnswer } from '../../schema/fleet-answer.ts';
 import type { CliIo } from '../io.ts';
 import { type RestClient, understood } from '../rest-client.ts';
 import { addReasonFlag, type RestFlags, restClient, restExitCodes, segment } from '../rest-flags.ts';
@@ -31,7 +31,9 @@ export function addFleetDeeds(io: CliIo, fleet: Command): void {
       // `--json` is also a flag of `fleet`, which takes it first.
       const flags = called.optsWithGlobals<DeedFlags>();
       const client = restClient(io, flags);
-      await act(io, client, `/v1/fleet/instances/${segment(await instanceOf(client, name))}/${verb}`, flags);
+      const fleet = await act(io, client, `/v1/fleet/instances/${segment(await instanceOf(client, name))}/${verb}`, flags);
+      if (verb === 'drain' && !fleet.lanes.some(takesShards))
+        io.stderr.write('no other process takes shards: it keeps its own until one does\n');
     });
   };
   ofInstance('drain', 'Has a process give its shards to the others, one by one, over REST.').addHelpText('after', drainExamples);
@@ -52,10 +54,14 @@ function shardNumber(text: string): string {
   throw new InvalidArgumentError('It must be a whole number, as `tidemark fleet` shows it.');
 }
 
-async function act(io: CliIo, client: RestClient, path: string, { reason, json }: DeedFlags): Promise<void> {
+const takesShards = ({ state, drained, unfit, weight }: FleetLane) =>
+  state === 'live' && !drained && unfit === null && weight > 0;
+
+async function act(io: CliIo, client: RestClient, path: string, { reason, json }: DeedFlags): Promise<FleetDocument> {
   const { body } = await client.ask({ method: 'POST', path, body: { reason } });
   const fleet = understood('the fleet', fleetAnswer, body);
   io.stdout.write(json ? `${JSON.stringify(fleet, undefined, 2)}\n` : fleetText(fleet));
+  return fleet;
 }
 
 /** The whole name: the table shows the end of a long one. */
