@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { routeTable } from './route-table.ts';
 
 // CORS: pages of the origins that the configuration names may use REST as programs do, with a token of their own. No cookie is ever read, so no credentials
@@ -44,10 +44,15 @@ export function allowOrigin(reply: FastifyReply, origin: string | undefined, ori
   reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders });
 }
 
+/** A browser asks whether a page of another origin may ask. */
+export function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+}
+
 /** Answers a preflight of an allowed origin: it carries no token, and does nothing. False: it is none. */
 export function answerPreflight(reply: FastifyReply, origins: ReadonlySet<string>): boolean {
-  const { method, headers } = reply.request;
-  if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
+  const { headers } = reply.request;
+  if (!isPreflight(reply.request)) return false;
   if (headers.origin === undefined || !origins.has(headers.origin)) return false;
   reply.headers({
     'access-control-allow-methods': allowedMethods,

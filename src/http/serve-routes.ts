@@ -4,6 +4,7 @@ import { mostFaults, nameToShow, wordsOf } from '../schema/body-fields.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, type Principal } from './auth/principal.ts';
+import { isPreflight } from './cross-origin.ts';
 import { readBody } from './read-body.ts';
 import type { ReadGate } from './read-gate.ts';
 import { idKinds, pageDefault } from './request-fields.ts';
@@ -67,8 +68,13 @@ function refuseOtherMethods(server: FastifyInstance, path: string, routes: reado
     url: fastifyPath(path),
     exposeHeadRoute: false,
     // Before any body is read.
-    onRequest: (_request, reply) =>
-      void sendProblem(reply.header('allow', allow), 405, 'METHOD_NOT_ALLOWED', 'this path has no such method: see Allow'),
+    onRequest: (request, reply) => {
+      // Preflights of allowed origins are answered before.
+      const detail = isPreflight(request)
+        ? 'pages of this origin may not ask: TIDEMARK_HTTP_ORIGINS does not name it'
+        : 'this path has no such method: see Allow';
+      sendProblem(reply.header('allow', allow), 405, 'METHOD_NOT_ALLOWED', detail);
+    },
     handler: () => undefined,
   });
 }
