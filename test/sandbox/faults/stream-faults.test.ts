@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { cutWays, garbageKinds } from '../../../src/sandbox/faults/fault-shapes.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
@@ -106,7 +107,9 @@ describe('a connection', () => {
   });
 
   it('goes half open: no byte comes or is heard, until it heals and breaks', async () => {
-    const { sandbox, at, client } = await following({ stream: { heartbeatMs: 20 } });
+    // The sandbox cuts a connection whose pong is later than this: not so short that a busy machine is.
+    const heartbeatMs = 500;
+    const { sandbox, at, client } = await following({ stream: { heartbeatMs } });
     await control(at, '/faults', { now: [{ action: 'half_open' }] });
     await eventually(() => expect(sandbox.controls.status()).toMatchObject({ sessions: [{ halfOpen: true }] }));
     const heard = client.messages.length;
@@ -117,6 +120,7 @@ describe('a connection', () => {
     await opened(sandbox, 3);
     const lines = await controlLines(at, '/ledger?kind=event');
     expect(lines.map((line) => line.outcome)).toEqual(['half_open', 'half_open', 'half_open']);
+    await systemClock.sleep(2 * heartbeatMs);
     expect([client.messages.length, client.pings, client.closed]).toEqual([heard, pings, undefined]);
     await control(at, '/heal');
     expect((await client.ended()).code).toBe(1006);
