@@ -63,12 +63,21 @@ describe('.ci/run', () => {
   });
 });
 
-it('the workflow of GitHub runs .ci/run, the Compose test and the list of parts beside it, and nothing else of ours', () => {
+it('the workflow of GitHub runs .ci/run, the Compose test and the package beside it, and attests what a push built', () => {
   const { jobs } = parse(readFileSync('.github/workflows/ci.yml', 'utf8'));
   const ours = (job: string) => jobs[job].steps.flatMap(({ run = '' }) => (/\bapt-get\b/.test(run) || run === '' ? [] : [run]));
-  expect(Object.keys(jobs)).toEqual(['run', 'compose', 'sbom']);
+  expect(Object.keys(jobs)).toEqual(['run', 'compose', 'package']);
   expect(ours('run')).toEqual(['.ci/run']);
   expect(JSON.stringify(jobs['run'])).not.toContain('npm ');
   expect(ours('compose')).toEqual(['npm ci --strict-allow-scripts --no-audit --no-fund', 'npm run test:compose']);
-  expect(ours('sbom')).toEqual(['npm run -s sbom > tidemark.cdx.json']);
+  const install = 'npm ci --strict-allow-scripts --no-audit --no-fund';
+  expect(ours('package')).toEqual([install, 'npm pack', 'npm run -s sbom > tidemark.cdx.json']);
+  const { permissions, steps } = jobs['package'];
+  expect(permissions).toEqual({ contents: 'read', 'id-token': 'write', attestations: 'write' });
+  const attested = steps.filter(({ uses = '' }) => uses.startsWith('actions/attest-'));
+  const onPush = { if: "github.event_name == 'push'" };
+  expect(attested).toEqual([
+    { uses: 'actions/attest-build-provenance@v2', ...onPush, with: { 'subject-path': 'tidemark-*.tgz' } },
+    { uses: 'actions/attest-sbom@v2', ...onPush, with: { 'subject-path': 'tidemark-*.tgz', 'sbom-path': 'tidemark.cdx.json' } },
+  ]);
 });
