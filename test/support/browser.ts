@@ -33,7 +33,8 @@ export async function launchBrowser(
   });
   const close = async () => {
     await context.close();
-    await rm(profile, { recursive: true, force: true });
+    // Helpers of Chromium may still write into it for a moment.
+    await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   };
   return { context, close };
 }
