@@ -49,7 +49,10 @@ const lineIsDrawn = `(() => {
   const chart = document.querySelector('.chart');
   const [red, green, blue] = getComputedStyle(chart.querySelector('.line-1')).color.match(/\\d+/g).map(Number);
   const canvas = chart.querySelector('canvas');
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  // From a copy: Chromium complains of a canvas that is read several times.
+  const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height }).getContext('2d', { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
   for (let at = 0; at < data.length; at += 4) if (data[at] === red && data[at + 1] === green && data[at + 2] === blue && data[at + 3] === 255) return true;
   return false;
 })()`;
