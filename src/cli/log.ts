@@ -42,15 +42,13 @@ async function exportLines(io: CliIo, flags: ExportFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
   await withDatabase(io, config, { applicationName: 'tidemark-log', maxConnections: 1 }, async (pool) => {
     let { after } = flags;
-    let isEmpty = true;
     for (;;) {
       const lines = await readAuditLog(pool, { ...flags, after, limit: pageSize });
       io.stdout.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-      isEmpty &&= lines.length === 0;
-      if (lines.length < pageSize) break;
       after = lines.at(-1)?.id ?? after;
+      if (lines.length < pageSize) break;
     }
-    if (isEmpty) io.stderr.write('No line matches; those of the last minute are left out.\n');
+    if (after === flags.after) io.stderr.write('No line matches; those of the last minute are left out.\n');
   });
 }
 

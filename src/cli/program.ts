@@ -63,8 +63,8 @@ function descendants(command: Command): Command[] {
 }
 
 /**
- * `argv`, with `help orders show` as `orders show --help`, since commander looks at one word only. Or, where it asks for the help of an unknown command, its words up to the unknown one: commander would print the help of the command before it and
- * end with code 0, as if all were well.
+ * `argv`, with `help orders show` as `orders show --help`, since commander looks at one word only. Or, where it asks for the help of an unknown command, its
+ * words up to the unknown one: commander would print the help of the command before it and end with code 0, as if all were well.
  */
 function wordsToParse(program: Command, argv: readonly string[]): readonly string[] {
   if (argv[0] === 'help') return wordsToParse(program, [...argv.slice(1), '--help']);

@@ -33,8 +33,7 @@ export async function launchBrowser(
   });
   const close = async () => {
     await context.close();
-    // Helpers of Chromium may still write into it for a moment.
-    await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    await rm(profile, { recursive: true, force: true });
   };
   return { context, close };
 }

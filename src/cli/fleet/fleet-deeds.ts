@@ -31,8 +31,8 @@ export function addFleetDeeds(io: CliIo, fleet: Command): void {
       // `--json` is also a flag of `fleet`, which takes it first.
       const flags = called.optsWithGlobals<DeedFlags>();
       const client = restClient(io, flags);
-      const fleet = await act(io, client, `/v1/fleet/instances/${segment(await instanceOf(client, name))}/${verb}`, flags);
-      if (verb === 'drain' && !fleet.lanes.some(takesShards))
+      const { lanes } = await act(io, client, `/v1/fleet/instances/${segment(await instanceOf(client, name))}/${verb}`, flags);
+      if (verb === 'drain' && !lanes.some(takesShards))
         io.stderr.write('no other process takes shards: it keeps its own until one does\n');
     });
   };
