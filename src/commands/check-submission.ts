@@ -116,7 +116,9 @@ function placingObjection(
       'PLACING_HALTED',
       `placing is halted (${halt.cause}): ${halt.reason}. Cancels pass; a person has to resume it`,
     );
-  if (options.needsLive && accounts.account(request.stream, request.accountId)?.live !== true)
+  const account = accounts.account(request.stream, request.accountId);
+  if (options.needsLive && account?.notEnrolled === true) return notEnrolled;
+  if (options.needsLive && account?.live !== true)
     return declined('SOURCE_NOT_LIVE', 'the order stream of the account is not live: an outcome would be learnt late', 2_000);
   if (!book.complete) return declined('RATE_LIMITED', 'more commands are unresolved than can be followed', 10_000);
   return undefined;
@@ -171,6 +173,11 @@ export function declined(code: Declined['code'], message: string, retryAfterMs?:
   return { kind: 'declined', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
+/** Its login may have lost the account as well: the platform answers 403 to both, so this says nothing about any order. */
+export const notEnrolled = declined(
+  'ACCOUNT_NOT_TRADED',
+  'the platform shows no prediction orders of this account to its login: it is not enrolled, or the login has lost it (asked again every hour)',
+);
 export const orderNotFound = declined('ORDER_NOT_FOUND', 'no such order');
 /** Why this process sends nothing just now; a caller that asks again may reach one that does. */
 export const anotherLeads = declined('NOT_LEADER', 'another process holds the shard of the account', 2_000);

@@ -3,7 +3,7 @@ import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
 import { type AccountReads, runProbe } from './account-reads.ts';
-import { type Declined, declined, orderNotFound } from './check-submission.ts';
+import { type Declined, declined, notEnrolled, orderNotFound } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission } from './commands.ts';
@@ -97,6 +97,7 @@ export class UnseenOrders {
     const { accounts } = this.deps;
     const { bucket } = this;
     const { stream, accountId, orderId } = request;
+    if (accounts.account(stream, accountId)?.notEnrolled === true) return notEnrolled;
     if (!bucket.take()) return declined('RATE_LIMITED', 'too many orders that were never seen are asked for', bucket.waitMs());
     const budget = { spend: () => {}, mayRepeat: () => bucket.take() };
     const limits = { deadlineMs: this.options.deadlineMs, stops: [stop] };

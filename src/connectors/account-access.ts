@@ -25,6 +25,8 @@ export interface AccountAccess {
   /** False while the platform's store is lost, or has a gap that no complete read has closed yet. */
   readonly certain: boolean;
   readonly isSim: boolean;
+  /** The platform takes no prediction orders of it; asked again every hour. */
+  readonly notEnrolled: boolean;
   /** The list filtered by our reference, over orders of any age. `shown`: orders that carry it: a platform may ignore the filter. */
   lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**

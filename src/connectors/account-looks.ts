@@ -25,7 +25,7 @@ interface AccountLooksOptions {
   readonly isSim: boolean;
   /** The life of the account's session. */
   readonly signal: AbortSignal;
-  readonly standing: () => { readonly live: boolean; readonly certain: boolean };
+  readonly standing: () => Pick<AccountAccess, 'live' | 'certain' | 'notEnrolled'>;
 }
 
 /**
@@ -50,6 +50,10 @@ export class AccountLooks implements AccountAccess {
 
   get certain(): boolean {
     return this.options.standing().certain;
+  }
+
+  get notEnrolled(): boolean {
+    return this.options.standing().notEnrolled;
   }
 
   async lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {

@@ -86,7 +86,11 @@ export class AccountSession {
     this.parts = new AccountParts(deps, { ...options, signal }, record);
     this.parts.intake.guard = (observation) => this.withholds(observation);
     this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
-    const standing = () => ({ live: this.state === 'live', certain: this.isCertain() });
+    const standing = () => ({
+      live: this.state === 'live',
+      certain: this.isCertain(),
+      notEnrolled: this.state === 'not_enrolled',
+    });
     this.access = new AccountLooks({ ...deps, ...this.parts }, { stream, accountId, isSim: record.isSim, signal, standing });
   }
 

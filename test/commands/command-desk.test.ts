@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
+import { predictionView } from '../support/arbitrary-orders.ts';
 import {
   accepted,
   atCapacity,
@@ -260,6 +261,17 @@ describe('declined, with nothing journaled and nothing sent', () => {
     expect((await rig.send(cancelWorking)).state).toBe('accepted');
     const lenient = await CommandRig.leading({ needsLive: false });
     lenient.probes.now = { ...lenient.probes.now, live: false };
+    expect((await lenient.send(placeEquity)).state).toBe('accepted');
+  });
+
+  it('what an account that is not enrolled can never do, with a code that nobody need try again', async () => {
+    const rig = await CommandRig.leading();
+    rig.probes.now = { ...rig.probes.now, live: false, notEnrolled: true };
+    await declines(rig, 'ACCOUNT_NOT_TRADED', placeEquity);
+    await declines(rig, 'ACCOUNT_NOT_TRADED', { ...cancelWorking, orderId: predictionView.orderId });
+    expect(rig.probes.asked).toEqual([]);
+    const lenient = await CommandRig.leading({ needsLive: false });
+    lenient.probes.now = { ...lenient.probes.now, live: false, notEnrolled: true };
     expect((await lenient.send(placeEquity)).state).toBe('accepted');
   });
 

@@ -6,9 +6,9 @@ it.each([placeEquity, cancelWorking])(
   'a command before the accounts are listed is told to come again, not that its account does not exist',
   async (request) => {
     const rig = await CommandRig.leading();
-    rig.probes.now = { known: false, mayAppear: true, live: false, isSim: false, certain: false };
+    rig.probes.now = { known: false, mayAppear: true, live: false, isSim: false, certain: false, notEnrolled: false };
     expect(await rig.submit(request)).toMatchObject({ kind: 'declined', code: 'SOURCE_NOT_LIVE', retryAfterMs: 1_000 });
-    rig.probes.now = { known: false, live: false, isSim: false, certain: false };
+    rig.probes.now = { known: false, live: false, isSim: false, certain: false, notEnrolled: false };
     expect(await rig.submit(request)).toMatchObject({ kind: 'declined', code: 'ACCOUNT_NOT_FOUND' });
   },
 );

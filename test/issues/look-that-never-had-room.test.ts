@@ -14,7 +14,7 @@ it('a look for a successor gets its turn while reads of accounts keep the budget
   const accounts: FollowedAccounts = {
     hasListed: true,
     account: () => ({
-      ...{ live: true, isSim: true, certain: true },
+      ...{ live: true, isSim: true, certain: true, notEnrolled: false },
       lookFor: async () => found,
       lookAt: async () => found,
       lookAtAll: async (_sinceMs, _signal, budget) => {

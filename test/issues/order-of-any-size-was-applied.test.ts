@@ -56,7 +56,7 @@ describe('a market order for more than there is', () => {
 
   it('is refused on a real account that has no limits, and the refusal says what to run; a cancel passes', async () => {
     const rig = await CommandRig.leading({ accounts: ['acct-1'] });
-    rig.probes.now = { known: true, live: true, isSim: false, certain: true };
+    rig.probes.now = { known: true, live: true, isSim: false, certain: true, notEnrolled: false };
     rig.commit(workingOrder);
     const refused = await rig.submit(everything);
     expect(refused).toMatchObject({ kind: 'declined', code: 'LIMITS_REQUIRED' });

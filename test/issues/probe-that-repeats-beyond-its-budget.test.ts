@@ -44,7 +44,7 @@ function rigOf(answer: (url: string) => HttpOutcome) {
   const accounts: FollowedAccounts = {
     hasListed: true,
     account: (_stream, accountId) => ({
-      ...{ live: true, isSim: true, certain: true },
+      ...{ live: true, isSim: true, certain: true, notEnrolled: false },
       lookFor: (_reference, signal, budget) => read(accountId, signal, budget),
       lookAtAll: (_sinceMs, signal, budget) => read(accountId, signal, budget),
       lookAt: (_orderId, signal, budget) => read(accountId, signal, budget),

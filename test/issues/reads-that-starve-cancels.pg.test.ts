@@ -35,7 +35,7 @@ function deskOver(journal: ConstructorParameters<typeof ShardDesks>[0]['journal'
       accounts: {
         hasListed: true,
         account: () => ({
-          ...{ live: true, isSim: true, certain: true },
+          ...{ live: true, isSim: true, certain: true, notEnrolled: false },
           ...{ lookFor: failed, lookAtAll: failed, lookAt: failed, expectReply: () => () => {} },
         }),
       },

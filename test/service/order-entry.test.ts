@@ -73,6 +73,7 @@ async function entryTo(answer: string, over: { tokens?: TokenSource; followed?: 
     account: (stream) => ({
       live: true,
       certain: true,
+      notEnrolled: false,
       isSim: true,
       lookFor: () => Promise.reject(new Error('not asked for')),
       lookAtAll: () => Promise.reject(new Error('not asked for')),

@@ -13,9 +13,9 @@ export function aroundLooks(accounts: FollowedAccounts, around: AroundLook): Fol
     account: (stream, accountId) => {
       const account = accounts.account(stream, accountId);
       if (account === undefined) return undefined;
-      const { live, certain, isSim } = account;
+      const { live, certain, isSim, notEnrolled } = account;
       return {
-        ...{ live, certain, isSim },
+        ...{ live, certain, isSim, notEnrolled },
         lookFor: (...call) => around(() => account.lookFor(...call)),
         lookAtAll: (...call) => around(() => account.lookAtAll(...call)),
         lookAt: (...call) => around(() => account.lookAt(...call)),

@@ -97,7 +97,10 @@ interface Asked {
 type Answer = (asked: Asked) => AccountLook | Promise<AccountLook>;
 
 /** How every account stands. `mayAppear`: it is not followed yet, because the accounts have not been listed. */
-type RigStanding = Pick<AccountAccess, 'live' | 'isSim' | 'certain'> & { readonly known: boolean; readonly mayAppear?: boolean };
+type RigStanding = Pick<AccountAccess, 'live' | 'isSim' | 'certain' | 'notEnrolled'> & {
+  readonly known: boolean;
+  readonly mayAppear?: boolean;
+};
 
 export function failedLook(message: string): AccountLook {
   return { complete: false, error: { message, retryable: true, sent: 'yes' } };
@@ -106,7 +109,7 @@ export function failedLook(message: string): AccountLook {
 /** The looks at any account: complete, certain and empty-handed unless told otherwise. */
 export class RigProbes implements FollowedAccounts {
   readonly asked: Asked[] = [];
-  now: RigStanding = { known: true, live: true, isSim: true, certain: true };
+  now: RigStanding = { known: true, live: true, isSim: true, certain: true, notEnrolled: false };
   answer: Answer = () => this.complete();
   private readonly clock: VirtualClock;
 
@@ -123,12 +126,12 @@ export class RigProbes implements FollowedAccounts {
   }
 
   account(_stream: string, accountId: string): AccountAccess | undefined {
-    const { known, live, isSim, certain } = this.now;
+    const { known, live, isSim, certain, notEnrolled } = this.now;
     if (!known) return undefined;
     const ask = (kind: Asked['kind'], more: Pick<Asked, 'id' | 'sinceMs'>) =>
       this.ask({ kind, accountId, atMs: this.clock.monotonicMs(), ...more });
     return {
-      ...{ live, isSim, certain },
+      ...{ live, isSim, certain, notEnrolled },
       lookFor: (id) => ask('reference', { id }),
       lookAtAll: (sinceMs) => ask('account', { sinceMs }),
       lookAt: (id) => ask('order', { id }),
