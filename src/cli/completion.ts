@@ -11,7 +11,7 @@ Examples:
   $ tidemark completion zsh > "\${fpath[1]}/_tidemark"
   $ tidemark completion fish > ~/.config/fish/completions/tidemark.fish
 
-It completes commands, flags, and values that are one of a few words. Make it again after an upgrade.`;
+In a clone, after \`alias tidemark='npx tidemark'\`, it completes the alias. It completes commands, flags, and values that are one of a few words. Make it again after an upgrade.`;
 
 /**
  * Prints a completion script, which is whole: a TAB starts no program. @bomb.sh/tab 0.0.22 was tried: it starts Node for each TAB, lets the shell evaluate the
