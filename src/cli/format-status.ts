@@ -1,5 +1,6 @@
 import { plural } from '../runtime/plural.ts';
 import { type StatusDocument, statusAnswer } from '../schema/status-answer.ts';
+import { whyUnfit } from './fleet/fleet-text.ts';
 import { age, ageOf, clip, formatTable, printable } from './format-text.ts';
 
 /** As a service answers `/readyz?verbose` and `/status`. */
@@ -116,6 +117,8 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       [
         `epoch ${lane.epoch}, ${plural(lane.takeovers, 'takeover')} by this process, which ${lane.mayAct ? 'may' : 'may not'} act now`,
       ],
+      ...(lane.drained ? [['drained by an operator: it holds no accounts while others can (`tidemark fleet undrain`)']] : []),
+      ...(lane.unfit === null ? [] : [[`unfit, so it gives its accounts to others: ${whyUnfit[lane.unfit]}`]]),
     ]),
     ...block(
       'unresolved commands',

@@ -6,6 +6,9 @@ const shards = z.array(count);
 
 const laneStates = ['live', 'draining', 'finished_by_another', 'without_process'] as const;
 
+/** Why a process is unfit, or about to be. */
+export const troubles = z.enum(['sockets_down', 'relay_stuck', 'loop_late']);
+
 const lane = z
   .object({
     lane: count,
@@ -18,8 +21,7 @@ const lane = z
     since: instant.describe('Since when it holds the lane; without a process: when the lane was last renewed'),
     weight: z.number().nonnegative().describe('Its part of the shards is in proportion to this'),
     drained: z.boolean().describe('An operator wants it to give its shards to the others: its weight is 0'),
-    unfit: z
-      .enum(['sockets_down', 'relay_stuck', 'loop_late'])
+    unfit: troubles
       .nullable()
       .describe(
         'Why it gives its shards to the others for now, with the weight 0: none of its sockets to the platform is open, Kafka acknowledges nothing, or the process turns late. Null: it is fit',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { troubles } from './fleet-answer.ts';
 import { instant } from './normalised-order.ts';
 
 // The state of the service, as REST and the admin port show it. Objects are open, as all answers are.
@@ -45,6 +46,10 @@ const lane = z
     role: z.enum(['holder', 'standby']),
     state: z.string(),
     mayAct: z.boolean().describe('Its lease is fresh enough to write and send'),
+    drained: z.boolean().describe('An operator drained this process: it holds no accounts while others can'),
+    unfit: troubles
+      .nullable()
+      .describe('Why this process gives its accounts to the others for now, as in `GET /v1/fleet`; null: it is fit'),
     holder: z.string().nullable().describe('The process that holds the lane, this one or another'),
     epoch: int64,
     since: at,

@@ -1,6 +1,16 @@
+import type { Trouble } from '../domain/judge-fitness.ts';
 import type { OtherInstance, OtherInstances } from '../http/other-instances.ts';
 import type { Fleet, LaneMember } from '../store/shard-store.ts';
 import type { Waiting } from './pipeline-reading.ts';
+
+interface FleetStanding {
+  readonly others: number;
+  /** Shards of accounts that have no process; `oldestMs`: since when the first of them has had none. */
+  readonly unheld: Waiting;
+  /** Why this process has given its shards away: an operator drained it, or it is unfit. */
+  readonly drained: boolean;
+  readonly unfit: Trouble | undefined;
+}
 
 /** The other processes of the fleet, as the last look at its rows showed them. */
 export class FleetDirectory implements OtherInstances {
@@ -27,8 +37,7 @@ export class FleetDirectory implements OtherInstances {
     return this.deps.fleet()?.members.flatMap((member) => this.reached(member)) ?? [];
   }
 
-  /** `oldestMs`: since when the first of them has had no process. */
-  standing(nowMs: number): { readonly others: number; readonly unheld: Waiting } {
+  standing(nowMs: number): FleetStanding {
     const { members = [], seats = [], orphans = [] } = this.deps.fleet() ?? {};
     const live = new Set(members.map(({ lane }) => lane));
     const ages = seats.flatMap(({ lane, sinceMs }) => {
@@ -36,8 +45,10 @@ export class FleetDirectory implements OtherInstances {
       return live.has(lane) ? [] : [orphans.find((orphan) => orphan.lane === lane)?.idleMs ?? 0];
     });
     const others = members.filter(({ holder }) => holder !== this.deps.holder).length;
+    const mine = members.find(({ holder }) => holder === this.deps.holder);
     const since = ages.length === 0 ? {} : { oldestMs: nowMs - Math.max(...ages) };
-    return { others, unheld: { rows: ages.length, ...since } };
+    const unfit = mine?.unwell?.unfit === true ? mine.unwell.trouble : undefined;
+    return { others, unheld: { rows: ages.length, ...since }, drained: mine?.drained === true, unfit };
   }
 
   private reached({ holder, address }: LaneMember): OtherInstance[] {

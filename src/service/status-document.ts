@@ -10,7 +10,8 @@ import type { StatusDocument } from '../schema/status-answer.ts';
 import type { AccountScope } from '../store/order-reads.ts';
 import type { QuarantineCount } from '../store/quarantine.ts';
 import type { CredentialSources } from './credential-sources.ts';
-import { judgeTrust, type TrustFacts } from './judge-trust.ts';
+import type { FleetDirectory } from './fleet-directory.ts';
+import { judgeTrust } from './judge-trust.ts';
 import type { PipelineRates, PipelineReading, Waiting } from './pipeline-reading.ts';
 import { absentRows, accountRows, credentialRows, iso, seenSources, silentLossesOf, sourceRow } from './source-rows.ts';
 
@@ -25,7 +26,7 @@ export interface StatusParts {
   readonly lease: Pick<Lease, 'lane' | 'mayAct'>;
   readonly ingest: Pick<Ingest, 'depth' | 'full'>;
   readonly relay: Pick<Relay, 'status'>;
-  readonly fleet: () => TrustFacts['fleet'];
+  readonly fleet: () => ReturnType<FleetDirectory['standing']>;
   readonly sources: Pick<CredentialSources, 'status' | 'credentials'>;
   readonly desk: Pick<ShardDesks, 'status'> & { readonly operator: Pick<ShardDesks['operator'], 'halts'> };
   /** Undefined: not counted yet. */
@@ -118,7 +119,8 @@ function lagOf({ ingest, updatesTopic, stateTopic, outcomesTopic }: PipelineRead
 }
 
 /** `instance` is this process, `holder` the process that holds the lane, this one or another; `takeover` shows how this one last came to hold it. */
-function laneRow({ instance, keeper, lease, fencedByKafka }: StatusParts): StatusDocument['lane'] {
+function laneRow({ instance, keeper, lease, fleet, fencedByKafka }: StatusParts): StatusDocument['lane'] {
+  const { drained, unfit = null } = fleet();
   const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.view;
   return {
     lane: lease.lane,
@@ -126,6 +128,8 @@ function laneRow({ instance, keeper, lease, fencedByKafka }: StatusParts): Statu
     role: keeper.state === 'held' ? 'holder' : 'standby',
     state: keeper.state,
     mayAct: lease.mayAct(),
+    drained,
+    unfit,
     holder: holder ?? null,
     epoch: epoch.toString(),
     since: iso(sinceMs),

@@ -95,6 +95,16 @@ it('shows a quiet service in few lines, with ages', async () => {
   `);
 });
 
+it('says why a process has given its accounts away', async () => {
+  const fleet = () => ({ others: 1, unheld: { rows: 0 }, drained: true, unfit: 'loop_late' as const });
+  const status = await statusDocument({ ...sampleStatusParts(), fleet }, { kind: 'all' });
+  const { text } = showStatus({ health: ready, status: JSON.parse(JSON.stringify(status)) }, sampledMs);
+  expect(text).toContain(
+    '  drained by an operator: it holds no accounts while others can (`tidemark fleet undrain`)\n' +
+      '  unfit, so it gives its accounts to others: the process turns late again and again\n',
+  );
+});
+
 it('shows every trouble in at most 100 columns, and nothing that a terminal obeys', async () => {
   const { text, isWell } = await shown(trouble);
   expect(isWell).toBe(false);

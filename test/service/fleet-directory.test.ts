@@ -29,7 +29,18 @@ it('names the process that holds an account, unless it is this one, none, or has
 });
 
 it('counts the shards that no live process holds, since the first of them', () => {
-  expect(directory().standing(100_000)).toEqual({ others: 2, unheld: { rows: 2, oldestMs: 88_000 } });
+  expect(directory().standing(100_000)).toMatchObject({ others: 2, unheld: { rows: 2, oldestMs: 88_000 } });
+});
+
+it('tells why this process has given its shards away', () => {
+  const standing = (over: Partial<Fleet['members'][number]>) => {
+    const members = fleet.members.map((member) => (member.holder === 'me' ? { ...member, ...over } : member));
+    return directory({ ...fleet, members }).standing(100_000);
+  };
+  expect(standing({})).toMatchObject({ drained: false, unfit: undefined });
+  expect(standing({ drained: true })).toMatchObject({ drained: true, unfit: undefined });
+  expect(standing({ unwell: { trouble: 'loop_late', unfit: true } })).toMatchObject({ drained: false, unfit: 'loop_late' });
+  expect(standing({ unwell: { trouble: 'loop_late', unfit: false } }).unfit).toBeUndefined();
 });
 
 it('knows of no other before the first look', () => {

@@ -62,7 +62,7 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
     version: '1.2.3',
     instance: 'one',
     fencedByKafka: () => 0,
-    fleet: () => ({ others: 0, unheld: { rows: 0 } }),
+    fleet: () => ({ others: 0, unheld: { rows: 0 }, drained: false, unfit: undefined }),
     keeper: { state, view: { holder, epoch: 3n, sinceMs: sampledMs - 90_000, takeover: undefined, takeovers: 1, fenced: 0 } },
     lease: { lane: 1, mayAct: () => mayAct },
     ingest: { depth: 0, full: false },

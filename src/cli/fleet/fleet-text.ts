@@ -8,7 +8,7 @@ export function fleetText({ lanes, free, pinned, verdict, at }: FleetDocument): 
   return `${verdict}\n${table}${lanes.map(unfitLine).join('')}${shardsLine('free', free)}${shardsLine('pinned', pinned)}`;
 }
 
-const whyUnfit: Readonly<Record<NonNullable<FleetLane['unfit']>, string>> = {
+export const whyUnfit: Readonly<Record<NonNullable<FleetLane['unfit']>, string>> = {
   sockets_down: 'none of its sockets to the platform is open',
   relay_stuck: 'Kafka acknowledges none of its rows',
   loop_late: 'the process turns late again and again',

@@ -67,6 +67,8 @@ const status: z.input<typeof statusAnswer> = {
     role: 'holder',
     state: 'leading',
     mayAct: true,
+    drained: false,
+    unfit: null,
     holder: 'tidemark-1',
     epoch: '3',
     since: '2026-11-21T13:00:00.000Z',
