@@ -108,6 +108,7 @@ class Fleet {
     // Without Kafka the process follows its accounts as before, and commits what comes: its records are late.
     if (peer === 'Kafka') {
       this.cutFromKafka.add(nameOf(service));
+      this.darkTimes.hamper(nameOf(service));
       await this.aWhile();
     } else await this.whileStruck(service, `cut from ${peer}`);
     reopen(this.networks[slot]);
@@ -152,29 +153,34 @@ async function disturb(fleet: Fleet, random: Random): Promise<void> {
 /** Asks every process which accounts are live there, again and again. One that does not answer in time keeps its last word: only what strikes it takes that away. */
 async function watchDarkTimes(fleet: Fleet, isOver: () => boolean): Promise<void> {
   const live = new Map<string, readonly string[]>();
+  const followed = new Map<string, { accounts: readonly string[]; atMs: number }>();
   const asked = new Set<RunningService>();
   while (!isOver()) {
     for (const service of fleet.services) {
       if (asked.has(service)) continue;
       asked.add(service);
-      void liveAccounts(service)
-        .then((accounts) => live.set(nameOf(service), accounts))
+      void accountsOf(service)
+        .then((accounts) => {
+          live.set(nameOf(service), accounts.live);
+          followed.set(nameOf(service), { accounts: accounts.followed, atMs: systemClock.monotonicMs() });
+        })
         .catch(() => undefined)
         .finally(() => asked.delete(service));
     }
     for (const service of fleet.started)
       if (!service.process.running || fleet.darkTimes.isStruck(nameOf(service))) live.delete(nameOf(service));
-    const served = fleet.darkTimes.look(systemClock.monotonicMs(), live);
+    const served = fleet.darkTimes.look(systemClock.monotonicMs(), live, followed);
     fleet.calmDelays.look(systemClock.nowMs(), new Map([...served].filter(([, name]) => !fleet.cutFromKafka.has(name))));
     await systemClock.sleep(lookEveryMs);
   }
 }
 
-async function liveAccounts(service: RunningService): Promise<readonly string[]> {
+async function accountsOf(service: RunningService): Promise<Record<'live' | 'followed', readonly string[]>> {
   const { lane, accounts } = await service.status();
   const rows: readonly { account: string; state: string }[] = lane.mayAct ? accounts : [];
   const notLive = new Set(rows.filter(({ state }) => !['live', 'not_enrolled'].includes(state)).map(({ account }) => account));
-  return [...new Set(rows.map(({ account }) => account))].filter((account) => !notLive.has(account));
+  const followed = [...new Set(rows.map(({ account }) => account))];
+  return { followed, live: followed.filter((account) => !notLive.has(account)) };
 }
 
 it(

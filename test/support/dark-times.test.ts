@@ -28,6 +28,33 @@ it('what a struck process says does not count, until it is released', () => {
   expect(times.report()).toEqual(['dark, freeze: 2 times, p50 1.0 s, p99 3.0 s, longest 3.0 s']);
 });
 
+it.each([
+  ['frozen while it takes the account over', (times: DarkTimes) => times.strike('b', 'freeze')],
+  ['cut from Kafka meanwhile', (times: DarkTimes) => times.hamper('b')],
+])('a dark time is counted by itself where the next process is %s', (_trouble, trouble) => {
+  const times = new DarkTimes();
+  times.look(0, says({ a: ['SIM-1', 'SIM-2'] }));
+  times.look(200, says({}), new Map([['b', { accounts: ['SIM-1'], atMs: 100 }]]));
+  trouble(times);
+  times.look(400, says({}), new Map([['b', { accounts: ['SIM-1'], atMs: 100 }]]));
+  times.release('b');
+  times.look(600, says({ c: ['SIM-1', 'SIM-2'] }));
+  expect(times.ended).toEqual([
+    { cause: 'moved by agreement, and its next process was in trouble too', lastedMs: 600 },
+    { cause: 'moved by agreement', lastedMs: 600 },
+  ]);
+});
+
+it('what a process in trouble followed before the account got dark does not count', () => {
+  const times = new DarkTimes();
+  times.strike('a', 'freeze');
+  const followed = new Map([['a', { accounts: ['SIM-1'], atMs: 0 }]]);
+  times.look(1_000, says({ b: ['SIM-1'] }), followed);
+  times.look(1_200, says({}), followed);
+  times.look(1_400, says({ c: ['SIM-1'] }), followed);
+  expect(times.ended).toEqual([{ cause: 'moved by agreement', lastedMs: 400 }]);
+});
+
 it('an account that comes back at the same process was connected anew', () => {
   const times = new DarkTimes();
   times.look(0, says({ a: ['SIM-1'] }));

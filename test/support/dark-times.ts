@@ -3,10 +3,24 @@ import { percentile } from '../../bench/percentile.ts';
 /** Why an account was dark, where nothing had struck its process: its shard moved by agreement, or the same process connected anew. */
 const moved = 'moved by agreement';
 const reconnected = 'connected anew';
+/** Two troubles at once: the process that had taken the account over, or took it in the end, was in trouble itself before it served the account. */
+const twice = ', and its next process was in trouble too';
 
 interface DarkTime {
   readonly cause: string;
   readonly lastedMs: number;
+}
+
+interface Followed {
+  readonly accounts: readonly string[];
+  /** When the process said so. */
+  readonly atMs: number;
+}
+
+interface Dark {
+  readonly holder: Holder;
+  readonly cause: string | undefined;
+  nextInTrouble: boolean;
 }
 
 interface Holder {
@@ -19,30 +33,47 @@ interface Holder {
  * How long each account was served by no process. A process serves an account when its status says that the account is live and that the process may act, and
  * while nothing has struck it.
  *
+ * A dark time with a second trouble, of the process that was to end it, is counted by itself: it has two troubles' length.
+ *
  * States of an account: unseen → served ⇄ dark. Times are the test's own clock, and a dark time is exact to the interval between two looks.
  */
 export class DarkTimes {
   readonly ended: DarkTime[] = [];
   private readonly served = new Map<string, Holder>();
-  private readonly dark = new Map<string, { readonly holder: Holder; readonly cause: string | undefined }>();
+  private readonly dark = new Map<string, Dark>();
   private readonly struck = new Map<string, string>();
+  private readonly hampered = new Set<string>();
 
   /** The process serves nothing from now on, whatever its last status said. */
   strike(process: string, cause: string): void {
     this.struck.set(process, cause);
   }
 
+  /** It serves its accounts as before, and can take over others only late. */
+  hamper(process: string): void {
+    this.hampered.add(process);
+  }
+
   /** It was let go, or has been started again: what it says counts again. */
   release(process: string): void {
     this.struck.delete(process);
+    this.hampered.delete(process);
   }
 
   isStruck(process: string): boolean {
     return this.struck.has(process);
   }
 
-  /** One look at all processes: by each one, the accounts that it says to serve. Gives the process of each account that is served. */
-  look(atMs: number, live: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> {
+  /**
+   * One look at all processes: by each one, the accounts that it says to serve, and those that it follows without serving them yet. Gives the process of each
+   * account that is served.
+   */
+  look(
+    atMs: number,
+    live: ReadonlyMap<string, readonly string[]>,
+    followed: ReadonlyMap<string, Followed> = new Map(),
+  ): ReadonlyMap<string, string> {
+    for (const [process, said] of followed) this.noteTrouble(process, said);
     const now = new Map<string, string>();
     for (const [process, accounts] of live)
       if (!this.struck.has(process)) for (const account of accounts) now.set(account, process);
@@ -51,7 +82,8 @@ export class DarkTimes {
       this.served.set(account, { name: process, atMs });
     }
     for (const [account, holder] of this.served)
-      if (!now.has(account) && !this.dark.has(account)) this.dark.set(account, { holder, cause: this.struck.get(holder.name) });
+      if (!now.has(account) && !this.dark.has(account))
+        this.dark.set(account, { holder, cause: this.struck.get(holder.name), nextInTrouble: false });
     return now;
   }
 
@@ -73,8 +105,18 @@ export class DarkTimes {
   private endDark(account: string, process: string, atMs: number): void {
     const dark = this.dark.get(account);
     if (dark === undefined) return;
+    this.noteTrouble(process, { accounts: [account], atMs });
     this.dark.delete(account);
-    const { holder, cause = process === holder.name ? reconnected : moved } = dark;
-    this.ended.push({ cause, lastedMs: atMs - holder.atMs });
+    const { holder, cause = process === holder.name ? reconnected : moved, nextInTrouble } = dark;
+    this.ended.push({ cause: nextInTrouble ? `${cause}${twice}` : cause, lastedMs: atMs - holder.atMs });
+  }
+
+  private noteTrouble(process: string, { accounts, atMs: saidAtMs }: Followed): void {
+    if (!this.struck.has(process) && !this.hampered.has(process)) return;
+    for (const account of accounts) {
+      const dark = this.dark.get(account);
+      // What it said before the account got dark was about another time.
+      if (dark !== undefined && dark.holder.name !== process && saidAtMs >= dark.holder.atMs) dark.nextInTrouble = true;
+    }
   }
 }
