@@ -60,8 +60,18 @@ export async function* readTopic(deps: FollowDeps, options: ReadTopicOptions): A
   }
 }
 
-/** kafkajs's error where no broker leads the group. A new cluster makes its topic of groups when the first consumer asks, and has no leader for a second. */
-const isWithoutLeader = (err: unknown) => err instanceof Error && err.name === 'KafkaJSGroupCoordinatorNotFound';
+/** `COORDINATOR_LOAD_IN_PROGRESS`, `COORDINATOR_NOT_AVAILABLE` and `NOT_COORDINATOR` of Kafka's protocol. */
+const coordinatorCodes: ReadonlySet<unknown> = new Set([14, 15, 16]);
+
+/**
+ * No broker leads the group yet. A new cluster makes its topic of groups when the first consumer asks: for some seconds it knows no leader, and then the leader
+ * reads its part of that topic.
+ */
+export function isWithoutLeader(err: unknown): boolean {
+  if (!(err instanceof Error)) return false;
+  return err.name === 'KafkaJSGroupCoordinatorNotFound' || ('code' in err && coordinatorCodes.has(err.code));
+}
+
 const newClusterFailures = 4;
 
 /** The least time between two lines about failures: a broker that is down for an hour is one line a minute, with the count. */
