@@ -7,9 +7,8 @@ import { LossWatch } from './loss-watch.ts';
 import type { MemorySocket } from './memory-socket.ts';
 
 interface Account {
-  /** Subscribed since: one socket may have taken over from another, unless that one was dead already. */
-  coveredSinceMs: number | undefined;
-  readonly sockets: Set<MemorySocket>;
+  /** By socket, the oldest first: covered since. One may have taken over from another, unless that one was dead already. */
+  readonly sockets: Map<MemorySocket, number>;
   /** When the first request began of the newest list that was answered to its end. */
   listBeganMs: number | undefined;
   unsettledRows: number;
@@ -42,15 +41,13 @@ export class CoverageWatch {
   }
 
   acknowledged(socket: MemorySocket, name: string): void {
-    const account = this.account(name);
-    if ([...account.sockets].every(({ silent }) => silent)) account.coveredSinceMs = this.clock.monotonicMs();
-    account.sockets.add(socket);
+    const { sockets } = this.account(name);
+    const isFirst = [...sockets.keys()].every(({ silent }) => silent);
+    sockets.set(socket, (isFirst ? undefined : newestOf(sockets)) ?? this.clock.monotonicMs());
   }
 
   left(socket: MemorySocket): void {
-    for (const account of this.accounts.values()) {
-      if (account.sockets.delete(socket) && account.sockets.size === 0) account.coveredSinceMs = undefined;
-    }
+    for (const { sockets } of this.accounts.values()) sockets.delete(socket);
   }
 
   /** The way to the platform, with the lists that go over it noted. */
@@ -125,7 +122,9 @@ export class CoverageWatch {
   }
 
   private live(name: string): void {
-    const { coveredSinceMs, listBeganMs, unsettledRows } = this.account(name);
+    const { sockets, listBeganMs, unsettledRows } = this.account(name);
+    // A newer one that ended with its acknowledgement took over from none (seed 12059).
+    const coveredSinceMs = newestOf(sockets);
     this.lives += 1;
     if (coveredSinceMs !== undefined && (listBeganMs ?? -1) < coveredSinceMs) {
       this.seen.push(`${name} is live though no list began behind the subscription of ${coveredSinceMs} (${listBeganMs})`);
@@ -154,8 +153,7 @@ export class CoverageWatch {
     let account = this.accounts.get(name);
     if (account === undefined) {
       account = {
-        coveredSinceMs: undefined,
-        sockets: new Set(),
+        sockets: new Map(),
         listBeganMs: undefined,
         unsettledRows: 0,
       };
@@ -164,6 +162,8 @@ export class CoverageWatch {
     return account;
   }
 }
+
+const newestOf = (sockets: ReadonlyMap<MemorySocket, number>) => [...sockets.values()].at(-1);
 
 interface AskedRead {
   readonly stream: string;
