@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { startPostgres } from '../src/devstack/start-postgres.ts';
 import { planShards } from '../src/domain/plan-shards.ts';
 import { systemClock } from '../src/runtime/clock.ts';
+import { shardKeeperDefaults } from '../src/service/shard-keeper.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { createPool } from '../src/store/pool.ts';
 import { PostgresShardStore } from '../src/store/shard-store.ts';
@@ -70,7 +71,7 @@ async function measureSize(url: string, { processes, shards }: (typeof sizes)[nu
 
   const { members, seats } = await store.look(120_000);
   const plan = () => {
-    for (const { lane } of members) planShards(lane, members, seats, { settledMs: 10_000 });
+    for (const { lane } of members) planShards(lane, members, seats, shardKeeperDefaults);
   };
   plan();
   const plans = process.cpuUsage();

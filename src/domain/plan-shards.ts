@@ -7,6 +7,8 @@ export interface FleetMember {
   readonly spareWeight?: number;
   /** How long it has held its lane. Shards are given only to members that have lived for a while. */
   readonly livedMs: number;
+  /** It shows a trouble: while another one is well, it is left out. Left out: it is well. */
+  readonly unwell?: unknown;
 }
 
 export interface ShardSeat {
@@ -15,11 +17,15 @@ export interface ShardSeat {
   readonly lane: number | undefined;
   /** An operator wants it to stay with its process, whatever the balance. */
   readonly pinned: boolean;
+  /** For how long it has been as it is: since it was taken, or freed. */
+  readonly sinceMs: number;
 }
 
 interface ShardPlan {
-  /** Free shards to take now, lowest first. */
+  /** Free shards to take now as its part, lowest first. */
   readonly take: readonly number[];
+  /** Free shards to take now beyond that, since those who should take them are in trouble, or do not take them. */
+  readonly takeOver: readonly number[];
   /** The shard to give back; undefined: none. */
   readonly give: number | undefined;
 }
@@ -27,12 +33,16 @@ interface ShardPlan {
 interface PlanOptions {
   /** A member that has lived shorter is given nothing: it may be one that fails again and again. */
   readonly settledMs: number;
+  /** A shard that has been free for so long is taken by those who have their part already. */
+  readonly overdueMs: number;
 }
 
 interface Part {
   readonly lane: number;
   readonly weight: number;
   readonly settled: boolean;
+  /** It wants shards, and shows no trouble. */
+  readonly isWell: boolean;
   readonly held: number;
   /** How many it shall have. Those of all members add up to the number of shards. */
   readonly target: number;
@@ -49,26 +59,38 @@ interface Part {
  *
  * Where no member has a weight, none gives, and the free shards go to those that are only unfit.
  *
- * Invariant: while the members that a process sees and the holders of pinned shards stay the same, it takes nothing after it gave, whatever the others see and do.
- * So two processes that see different members never pass a shard to and fro; at worst a shard stays free until both see the same.
+ * For each member that lacks shards and is well, one free shard may be on its way, given by those who have most above their part. A member of weight 0 has to go: it
+ * waits neither for that nor for the others to have settled.
  *
- * For each member that lacks shards, one free shard may be on its way, given by those who have most above their part: so a member that lives and takes nothing
- * costs one shard, not its whole part. A member of weight 0 has to go: it waits neither for that nor for the others to have settled.
+ * A free shard is the turn of one member, the well ones first. Where its turn is with one in trouble, those who are well and have their part take it over at once;
+ * where it stays free for `overdueMs`, since that one is frozen or overloaded, they take it over too. After twice that time each member takes one such shard a look.
+ * So a shard is seldom free for longer, though it may have to move once more.
+ *
+ * Invariant: while the members that a process sees, their troubles and the holders of pinned shards stay the same, it takes nothing as its part after it gave, whatever
+ * the others see and do. So two processes that see different members pass no shard to and fro, but for one that stays free too long; and who takes one over gives
+ * none for a while.
  */
 export function planShards(
   me: number,
   members: readonly FleetMember[],
   seats: readonly ShardSeat[],
-  { settledMs }: PlanOptions,
+  options: PlanOptions,
 ): ShardPlan {
-  const parts = partsOf(members, seats, settledMs);
+  const nothing = { take: [], takeOver: [], give: undefined };
+  const parts = partsOf(members, seats, options.settledMs);
   const mine = parts.find(({ lane }) => lane === me);
-  if (mine === undefined || mine.held === mine.target) return { take: [], give: undefined };
-  const free = seats.filter(({ lane }) => lane === undefined).map(({ shard }) => shard);
-  if (mine.held < mine.target) return { take: toTake(mine, parts, free), give: undefined };
-  const highest = seats.findLast(({ lane, pinned }) => lane === me && (!pinned || mine.weight === 0))?.shard;
-  return { take: [], give: mayGive(mine, parts, free.length) ? highest : undefined };
+  if (mine === undefined) return nothing;
+  const free = seats.filter(({ lane }) => lane === undefined);
+  const turns = turnsOf(parts);
+  const isLeftOut = !mine.isWell && parts.some(({ isWell }) => isWell);
+  const take = isLeftOut ? [] : free.filter((_, index) => turns[index] === mine);
+  const takeOver = mine.weight === 0 ? [] : toTakeOver(mine, parts, free, { turns, isLeftOut, overdueMs: options.overdueMs });
+  if (take.length + takeOver.length > 0) return { ...nothing, take: shardsOf(take), takeOver: shardsOf(takeOver) };
+  if (mine.held <= mine.target || !mayGive(mine, parts, free.length)) return nothing;
+  return { ...nothing, give: seats.findLast(({ lane, pinned }) => lane === me && (!pinned || mine.weight === 0))?.shard };
 }
+
+const shardsOf = (seats: readonly ShardSeat[]) => seats.map(({ shard }) => shard);
 
 function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], settledMs: number): readonly Part[] {
   const inOrder = members.toSorted((a, b) => a.lane - b.lane);
@@ -82,9 +104,10 @@ function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], s
   const counted = inOrder.map((member) => ({ ...member, ...(counts.get(member.lane) ?? { held: 0, pinned: 0 }) }));
   const shareOf = sharesByWeight(counted, seats.length);
   const shares = counted.map((member) => {
-    const { lane, weight, held } = member;
+    const { lane, weight, held, livedMs, unwell } = member;
     const share = shareOf(member);
-    return { lane, weight, settled: member.livedMs >= settledMs, held, target: Math.floor(share), share };
+    const isWell = weight > 0 && unwell === undefined;
+    return { lane, weight, settled: livedMs >= settledMs, isWell, held, target: Math.floor(share), share };
   });
   if (counted.every(({ weight }) => weight === 0)) return withFreeOnes(shares, inOrder, seats);
   const rounded = shares.reduce((sum, { target }) => sum + target, 0);
@@ -98,15 +121,12 @@ function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], s
 
 /** All want none: each one keeps what it holds, and the free shards go to those that are only unfit. A shard is better with one of them than with none. */
 function withFreeOnes(parts: readonly Part[], members: readonly FleetMember[], seats: readonly ShardSeat[]): readonly Part[] {
-  const targets = new Map(parts.map(({ lane, held }) => [lane, held]));
-  const spare = members.map(({ lane, spareWeight = 0 }) => ({ lane, spareWeight })).filter(({ spareWeight }) => spareWeight > 0);
-  const loadOf = ({ lane, spareWeight }: { lane: number; spareWeight: number }) => (targets.get(lane) ?? 0) / spareWeight;
-  for (const seat of spare.length === 0 ? [] : seats) {
-    if (seat.lane !== undefined) continue;
-    const { lane } = spare.reduce((least, each) => (loadOf(each) < loadOf(least) ? each : least));
-    targets.set(lane, (targets.get(lane) ?? 0) + 1);
-  }
-  return parts.map((part) => ({ ...part, target: targets.get(part.lane) ?? part.held }));
+  const spare = members.flatMap(({ lane, spareWeight: weight = 0 }) => {
+    const held = parts.find((part) => part.lane === lane)?.held ?? 0;
+    return weight > 0 ? [{ lane, held, weight }] : [];
+  });
+  const dealt = Map.groupBy(leastLoaded(spare, seats.filter(({ lane }) => lane === undefined).length), (lane) => lane);
+  return parts.map((part) => ({ ...part, target: part.held + (dealt.get(part.lane)?.length ?? 0) }));
 }
 
 interface Counted {
@@ -132,18 +152,52 @@ function sharesByWeight(members: readonly Counted[], shards: number): (member: C
   }
 }
 
-/** The free shards are dealt out from the lowest on, first to those that lack most: each member reaches for others, so two seldom want the same one. */
-function toTake(mine: Part, parts: readonly Part[], free: readonly number[]): readonly number[] {
-  const lack = mine.target - mine.held;
-  const before = parts
-    .filter(({ target, held, lane }) => target - held > lack || (target - held === lack && lane < mine.lane))
-    .reduce((sum, { target, held }) => sum + target - held, 0);
-  return free.slice(before, before + lack);
+/** Whose turn each free shard is, from the lowest on: first those who are well, and of them those who lack most. Each reaches for others, so two seldom want the same one. */
+function turnsOf(parts: readonly Part[]): readonly Part[] {
+  return parts
+    .filter(({ held, target }) => held < target)
+    .toSorted((a, b) => Number(b.isWell) - Number(a.isWell) || b.target - b.held - (a.target - a.held) || a.lane - b.lane)
+    .flatMap((part) => Array.from({ length: part.target - part.held }, () => part));
+}
+
+interface Turns {
+  readonly turns: readonly Part[];
+  readonly isLeftOut: boolean;
+  readonly overdueMs: number;
+}
+
+function toTakeOver(mine: Part, parts: readonly Part[], free: readonly ShardSeat[], { turns, isLeftOut, overdueMs }: Turns) {
+  const left = free.filter((_, index) => isLeftOut || turns[index] !== mine);
+  const last = left.find(({ sinceMs }) => sinceMs >= 2 * overdueMs);
+  if (isLeftOut || mine.held < mine.target) return last === undefined ? [] : [last];
+  const over = free.filter(({ sinceMs }, index) => turns[index]?.isWell === false || sinceMs >= overdueMs);
+  const takers = leastLoaded(
+    parts.filter(({ isWell, held, target }) => isWell && held >= target),
+    over.length,
+  );
+  return over.filter((seat, index) => takers[index] === mine.lane || seat === last);
+}
+
+interface Loaded {
+  readonly lane: number;
+  readonly held: number;
+  readonly weight: number;
+}
+
+/** The lanes that get so many shards one after the other, each time the one that has least for its weight. */
+function leastLoaded(all: readonly Loaded[], shards: number): readonly number[] {
+  const more = new Map<number, number>();
+  const loadOf = ({ lane, held, weight }: Loaded) => (held + (more.get(lane) ?? 0)) / weight;
+  return Array.from({ length: all.length === 0 ? 0 : shards }, () => {
+    const { lane } = all.reduce((least, each) => (loadOf(each) < loadOf(least) ? each : least));
+    more.set(lane, (more.get(lane) ?? 0) + 1);
+    return lane;
+  });
 }
 
 function mayGive(mine: Part, parts: readonly Part[], free: number): boolean {
   const leaves = mine.weight === 0;
-  const lacking = parts.filter(({ held, target, settled }) => held < target && (settled || leaves)).length;
+  const lacking = parts.filter(({ held, target, settled, isWell }) => held < target && ((settled && isWell) || leaves)).length;
   if (leaves) return lacking > 0;
   const surplus = mine.held - mine.target;
   const before = parts.filter(

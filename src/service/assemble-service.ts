@@ -209,7 +209,7 @@ export function assembleService(
       finish: (lane, signal) => finisher.finish(lane, signal),
       checkLoss: () => lossCheck.begin(),
       changeLane: () => keeper.change(),
-      fitness: new OwnFitness({ ...shared, sources, loop: eventLoop }, fitnessRules),
+      fitness: new OwnFitness({ ...shared, sources, loop: eventLoop, lossCheck }, fitnessRules),
       card: () => ({
         weight: config.weight,
         address: advertisedUrl(config, { bound: rest.address, hostname: hostname() }),

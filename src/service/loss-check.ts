@@ -29,10 +29,16 @@ const lookAgainMs = 5_000;
  */
 export class LossCheck {
   private over = new AbortController();
+  private failing = false;
   private readonly deps: LossCheckDeps;
 
   constructor(deps: LossCheckDeps) {
     this.deps = deps;
+  }
+
+  /** Kafka, or the database, could not be asked at the last try. */
+  get isFailing(): boolean {
+    return this.failing;
   }
 
   /** Rejects with `CommitsLostError`. */
@@ -43,6 +49,7 @@ export class LossCheck {
     try {
       loss = await this.deps.look();
     } catch (err) {
+      this.failing = true;
       this.deps.log.warn(
         { err },
         'the newest records on Kafka could not be compared with the database; trying again while the lane goes on',
@@ -56,6 +63,7 @@ export class LossCheck {
 
   end(): void {
     this.over.abort();
+    this.failing = false;
   }
 
   private async lookAgain(over: AbortSignal): Promise<void> {
@@ -65,6 +73,8 @@ export class LossCheck {
       if (over.aborted) return;
       try {
         const loss = await look();
+        if (over.aborted) return;
+        this.failing = false;
         log.info({}, 'the newest records on Kafka were compared with the database');
         if (loss !== undefined) onLoss(loss);
         return;

@@ -9,6 +9,8 @@ import type { LaneMember, Unwell } from '../store/shard-store.ts';
 interface OwnFitnessDeps {
   readonly sources: { status(): readonly { readonly connected: boolean; readonly accounts: readonly unknown[] }[] };
   readonly loop?: Pick<EventLoopWatch, 'isLate'>;
+  /** The question to Kafka before accounts are followed. */
+  readonly lossCheck?: { readonly isFailing: boolean };
   readonly metrics: {
     readonly relay: Pick<Metrics['relay'], 'oldestPending'>;
     readonly ingest: Pick<Metrics['ingest'], 'unfit'>;
@@ -18,7 +20,7 @@ interface OwnFitnessDeps {
 }
 
 /** Kafka acknowledges a row within milliseconds. */
-const unsentForMs = 10_000;
+const unsentForMs = 3_000;
 
 /** Whether this process is fit to follow accounts, by its own readings and what the others show of themselves (domain/judge-fitness.ts). */
 export class OwnFitness {
@@ -57,10 +59,11 @@ export class OwnFitness {
   }
 
   private async trouble(): Promise<Trouble | undefined> {
-    const { sources, loop, metrics, clock } = this.deps;
+    const { sources, loop, lossCheck, metrics, clock } = this.deps;
     if (loop?.isLate === true) return 'loop_late';
     const used = sources.status().filter(({ accounts }) => accounts.length > 0);
     if (used.length > 0 && used.every(({ connected }) => !connected)) return 'sockets_down';
+    if (lossCheck?.isFailing === true) return 'relay_stuck';
     const oldestMs = 1000 * (await sumOfSeries(metrics.relay.oldestPending, { topic: 'updates' }));
     return oldestMs > 0 && clock.nowMs() - oldestMs > unsentForMs ? 'relay_stuck' : undefined;
   }

@@ -54,6 +54,8 @@ interface ShardKeeperOptions {
   readonly giveWithinMs: number;
   /** Shards are given only to processes that have lived for so long. */
   readonly settledMs: number;
+  /** A shard that has been free for so long is taken over. Longer than the time between two looks. */
+  readonly overdueMs: number;
 }
 
 export const shardKeeperDefaults = {
@@ -61,6 +63,7 @@ export const shardKeeperDefaults = {
   giveEveryMs: 5_000,
   giveWithinMs: 10_000,
   settledMs: 10_000,
+  overdueMs: 1_000,
 } as const;
 
 /** A lane whose rows reach Kafka within this time can give a shard. */
@@ -185,7 +188,7 @@ export class ShardKeeper {
 
   private async round(over: AbortSignal): Promise<void> {
     const { store, lease, clock, metrics } = this.deps;
-    const { expireAfterMs, settledMs, giveEveryMs } = this.options;
+    const { expireAfterMs, giveEveryMs } = this.options;
     const fleet = await store.look(expireAfterMs);
     this.fleet = fleet;
     // Another process may have taken the lane, and shards with it, before this one has learnt so: their epochs are not ours.
@@ -201,10 +204,12 @@ export class ShardKeeper {
     if (over.aborted) return;
     this.orphans.review(fleet, this.deps.held.size > 0, over);
     await this.beginDesks();
-    const plan = planShards(lease.lane, fleet.members, fleet.seats, { settledMs });
-    const wanted = new Set(plan.take);
+    const plan = planShards(lease.lane, fleet.members, fleet.seats, this.options);
+    const wanted = new Set([...plan.take, ...plan.takeOver]);
     const free = fleet.seats.filter(({ shard }) => wanted.has(shard));
     if (free.length > 0 && lease.mayAct()) await this.take(free, over);
+    // Whose turn it was did not take it: to give it again at once would not help.
+    if (plan.takeOver.length > 0) this.givenAtMs = clock.monotonicMs();
     metrics.shardsHeld.set(this.deps.held.size);
     const rests = me.weight > 0 ? giveEveryMs * Math.min(1, defaultShardCount / fleet.seats.length) : 0;
     if (plan.give === undefined || over.aborted || clock.monotonicMs() - this.givenAtMs < rests) return;

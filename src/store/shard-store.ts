@@ -44,8 +44,8 @@ export interface OrphanLane {
 export interface Fleet {
   /** Lowest lane first. */
   readonly members: readonly LaneMember[];
-  /** Every shard, lowest first. `sinceMs`: since it was taken, or freed. */
-  readonly seats: readonly (ShardSeat & { readonly epoch: bigint; readonly sinceMs: number })[];
+  /** Every shard, lowest first. */
+  readonly seats: readonly (ShardSeat & { readonly epoch: bigint })[];
   readonly orphans: readonly OrphanLane[];
 }
 
@@ -197,7 +197,7 @@ interface KnownFleet {
   readonly parts: readonly { readonly digest: string; readonly seats: readonly KnownSeat[] }[];
 }
 
-interface KnownSeat extends ShardSeat {
+interface KnownSeat extends Omit<ShardSeat, 'sinceMs'> {
   readonly epoch: bigint;
   readonly changedMs: number;
 }

@@ -48,9 +48,14 @@ function scattered(draw: (below: number) => number): FleetWorld {
 /** For each lane the members that it sees: itself, and some of the others, with other weights and ages than the others see. */
 function partialViews(draw: (below: number) => number) {
   return lanes.map((me) =>
-    lanes.filter((lane) => lane === me || draw(3) > 0).map((lane) => ({ lane, weight: draw(4), livedMs: draw(20_000) })),
+    lanes
+      .filter((lane) => lane === me || draw(3) > 0)
+      .map((lane) => ({ lane, weight: draw(4), livedMs: draw(20_000), ...(draw(4) === 0 && { unwell: true }) })),
   );
 }
+
+/** The shards, none of them free for so long that another one takes it over. */
+const fresh = (world: FleetWorld) => world.look().seats.map((seat) => ({ ...seat, sinceMs: 0 }));
 
 /** Turns the pins of some shards round, now and then. */
 function pinSome(world: FleetWorld, draw: (below: number) => number) {
@@ -72,8 +77,10 @@ describe('five members and sixteen shards', () => {
           // Members that are missing, some that are gone, weights and ages that are wrong.
           members: lanes
             .filter((lane) => (members.some((each) => each.lane === lane) ? draw(4) > 0 : draw(4) === 0))
-            .map((lane) => ({ lane, weight: draw(4), livedMs: draw(30_000) })),
-          seats: seats.map((seat) => (draw(20) === 0 ? { ...seat, lane: draw(2) === 0 ? undefined : draw(5) } : seat)),
+            .map((lane) => ({ lane, weight: draw(4), livedMs: draw(30_000), ...(draw(4) === 0 && { unwell: true }) })),
+          seats: seats.map((seat) =>
+            draw(20) === 0 ? { ...seat, lane: draw(2) === 0 ? undefined : draw(5), sinceMs: draw(20_000) } : seat,
+          ),
         });
         for (let change = 0; change < 6; change += 1) {
           run(world, 1 + draw(30), 4, draw, draw(2) === 0 ? enemy : undefined);
@@ -82,7 +89,9 @@ describe('five members and sixteen shards', () => {
           if (!world.members.has(lane)) world.join(lane, 1 + draw(3));
           else if (draw(2) === 0 && world.members.size > 1) world.die(lane);
           else world.setWeight(lane, 1 + draw(3));
+          world.setTrouble(draw(5), draw(2) === 0);
         }
+        for (const lane of lanes) world.setTrouble(lane, false);
         expect(world.brokenPins).toEqual([]);
         run(world, 150, 4, draw);
         expect(world.rows.filter((lane) => lane !== undefined && !world.members.has(lane))).toEqual([]);
@@ -95,7 +104,7 @@ describe('five members and sixteen shards', () => {
     );
   });
 
-  it('never take after they gave, though each sees other members for good', () => {
+  it('never take as their part after they gave, though each sees other members for good', () => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const draw = drawsOf(seed);
@@ -105,10 +114,60 @@ describe('five members and sixteen shards', () => {
         for (let second = 0; second < 200; second += 1) {
           const [takes, gives] = [world.takes.length, world.gives.length];
           for (const lane of shuffled(lanes, draw))
-            world.second([lane], () => ({ members: seen[lane] ?? [], seats: world.look().seats }));
-          for (const { lane } of world.takes.slice(takes)) expect(gave).not.toContain(lane);
+            world.second([lane], () => ({ members: seen[lane] ?? [], seats: fresh(world) }));
+          for (const { lane, isOver } of world.takes.slice(takes)) if (!isOver) expect(gave).not.toContain(lane);
           for (const { lane } of world.gives.slice(gives)) gave.add(lane);
         }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('leave no shard free for long, though each sees other members for good and some never act', () => {
+    fc.assert(
+      fc.property(fc.integer(), (seed) => {
+        const draw = drawsOf(seed);
+        const world = scattered(draw);
+        const seen = partialViews(draw).map((members, me) =>
+          members.map((each) => (each.lane === me && each.weight === 0 ? { ...each, weight: 1 } : each)),
+        );
+        const acting = shuffled(lanes, draw).slice(0, 1 + draw(5));
+        for (let second = 0; second < 200; second += 1) {
+          for (const lane of shuffled(acting, draw))
+            world.second([lane], () => ({ members: seen[lane] ?? [], seats: world.look().seats }));
+          // After 12 s each one takes one of them a look.
+          const longest = Math.max(
+            0,
+            ...world
+              .look()
+              .seats.filter(({ lane }) => lane === undefined)
+              .map(({ sinceMs }) => sinceMs),
+          );
+          expect(longest / 1000 / acting.length).toBeLessThanOrEqual(12 + 16);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('hold all shards while some are in trouble, give these none, and share with them once they are well', () => {
+    fc.assert(
+      fc.property(fc.integer(), (seed) => {
+        const draw = drawsOf(seed);
+        const world = new FleetWorld(16);
+        for (const lane of lanes) world.join(lane);
+        run(world, 60, 2, draw);
+        const troubled = shuffled(lanes, draw).slice(0, 1 + draw(3));
+        for (const lane of troubled) world.setTrouble(lane, true);
+        run(world, 4, 2, draw);
+        const before = new Map(troubled.map((lane) => [lane, world.held(lane)]));
+        world.die(lanes.find((lane) => !troubled.includes(lane)) ?? 0);
+        run(world, 60, 2, draw);
+        expect(world.free()).toBe(0);
+        for (const [lane, held] of before) expect(world.held(lane)).toBeLessThanOrEqual(held);
+        for (const lane of troubled) world.setTrouble(lane, false);
+        run(world, 150, 2, draw);
+        expect(world.isBalanced()).toBe(true);
       }),
       { numRuns: 100 },
     );
@@ -124,7 +183,7 @@ describe('five members and sixteen shards', () => {
         const go = (seconds: number) => {
           for (let second = 0; second < seconds; second += 1)
             for (const lane of shuffled(lanes, draw))
-              world.second([lane], () => ({ members: seen[lane] ?? [], seats: world.look().seats }));
+              world.second([lane], () => ({ members: seen[lane] ?? [], seats: fresh(world) }));
         };
         go(250);
         const moved = world.takes.length + world.gives.length;

@@ -1,28 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import { planShards } from '../../src/domain/plan-shards.ts';
 
-const options = { settledMs: 10_000 };
+const options = { settledMs: 10_000, overdueMs: 1_000 };
 
 /** `lanes`: the holder of each shard. */
-const seatsOf = (lanes: readonly (number | undefined)[]) => lanes.map((lane, shard) => ({ shard, lane, pinned: false }));
+const seatsOf = (lanes: readonly (number | undefined)[]) =>
+  lanes.map((lane, shard) => ({ shard, lane, pinned: false, sinceMs: 0 }));
 /** Shards of these holders, all of them pinned. */
 const pinned = (lanes: readonly (number | undefined)[]) => seatsOf(lanes).map((seat) => ({ ...seat, pinned: true }));
+const nothing = { take: [], takeOver: [], give: undefined };
 const member = (lane: number, weight = 1, livedMs = 60_000) => ({ lane, weight, livedMs });
 
 describe('the plan of a process', () => {
   it('alone is to take every free shard', () => {
     expect(planShards(3, [member(3, 1, 0)], seatsOf([undefined, 3, undefined]), options)).toEqual({
       take: [0, 2],
+      takeOver: [],
       give: undefined,
     });
   });
 
   it('leaves what a lane without a live process holds', () => {
-    expect(planShards(3, [member(3)], seatsOf([8, 3, undefined]), options)).toEqual({ take: [2], give: undefined });
+    expect(planShards(3, [member(3)], seatsOf([8, 3, undefined]), options)).toEqual({ take: [2], takeOver: [], give: undefined });
   });
 
   it('that is not among the members that it sees is to do nothing', () => {
-    expect(planShards(3, [member(4)], seatsOf([undefined, 3]), options)).toEqual({ take: [], give: undefined });
+    expect(planShards(3, [member(4)], seatsOf([undefined, 3]), options)).toEqual({ take: [], takeOver: [], give: undefined });
   });
 
   it('reaches for other free shards than the others do, each for its part by weight', () => {
@@ -53,12 +56,13 @@ describe('the plan of a process', () => {
 
   it('of weight 0 takes nothing and gives one after the other, to a member that has just come as well', () => {
     const members = [member(0, 0), member(1, 1, 0)];
-    expect(planShards(0, members, seatsOf([0, 0, undefined, 1]), options)).toEqual({ take: [], give: 1 });
+    expect(planShards(0, members, seatsOf([0, 0, undefined, 1]), options)).toEqual({ take: [], takeOver: [], give: 1 });
   });
 
   it('of weight 0 keeps what it has while nobody wants it', () => {
     expect(planShards(0, [member(0, 0), member(1, 0)], seatsOf([0, 0, undefined]), options)).toEqual({
       take: [],
+      takeOver: [],
       give: undefined,
     });
   });
@@ -81,10 +85,62 @@ describe('the plan of a process', () => {
     const members = [member(0), member(1), member(2)];
     const plans = members.map(({ lane }) => planShards(lane, members, seats, options));
     expect(plans).toEqual([
-      { take: [], give: undefined },
-      { take: [], give: 14 },
-      { take: [], give: undefined },
+      { take: [], takeOver: [], give: undefined },
+      { take: [], takeOver: [], give: 14 },
+      { take: [], takeOver: [], give: undefined },
     ]);
+  });
+
+  it('in trouble leaves free shards to those who are well, and nothing is given to it', () => {
+    const members = [member(0), { ...member(1), unwell: true }];
+    expect(planShards(0, members, seatsOf([0, 0, 0, 0]), options).give).toBeUndefined();
+    expect(members.map(({ lane }) => planShards(lane, members, seatsOf([0, 0, undefined, 1]), options))).toEqual([
+      { take: [], takeOver: [2], give: undefined },
+      nothing,
+    ]);
+  });
+
+  it('in trouble takes its part where all are in trouble', () => {
+    const members = [member(0), member(1)].map((each) => ({ ...each, unwell: true }));
+    expect(planShards(1, members, seatsOf([0, undefined]), options).take).toEqual([1]);
+  });
+
+  it('that has to go gives also while those who lack shards are in trouble: the others take them over', () => {
+    const members = [member(0, 0), { ...member(1), unwell: true }, member(2)];
+    expect(planShards(0, members, seatsOf([0, 2]), options).give).toBe(0);
+    expect(planShards(2, members, seatsOf([undefined, 2]), options).takeOver).toEqual([0]);
+  });
+
+  it('takes a shard over that stays free too long: first who has least, and then each one', () => {
+    const members = [member(0), member(1), { ...member(2, 2) }];
+    const seats = (sinceMs: number) => seatsOf([0, 0, 1, 2, undefined, undefined]).map((seat) => ({ ...seat, sinceMs }));
+    const plansAt = (sinceMs: number) => members.map(({ lane }) => planShards(lane, members, seats(sinceMs), options));
+    expect(plansAt(999).map(({ take, takeOver }) => [take, takeOver])).toEqual([
+      [[], []],
+      [[], []],
+      [[4, 5], []],
+    ]);
+    expect(plansAt(1_000).map(({ takeOver }) => takeOver)).toEqual([[5], [4], []]);
+    expect(plansAt(2_000).map(({ takeOver }) => takeOver)).toEqual([[4, 5], [4], []]);
+  });
+
+  it('takes one shard a look that is the turn of another for twice as long, though it is in trouble or lacks shards itself', () => {
+    const seats = seatsOf([0, 0, undefined, undefined]).map((seat) => ({ ...seat, sinceMs: 2_000 }));
+    const members = [{ ...member(0), unwell: true }, { ...member(1) }];
+    expect(planShards(0, members, seats, options)).toEqual({ ...nothing, takeOver: [2] });
+    const lacking = [member(0), member(1), member(2)];
+    expect(
+      planShards(
+        2,
+        lacking,
+        seatsOf([0, 0, undefined, undefined]).map((seat) => ({ ...seat, sinceMs: 2_000 })),
+        options,
+      ),
+    ).toEqual({
+      take: [3],
+      takeOver: [2],
+      give: undefined,
+    });
   });
 
   it('of weight 0 takes free shards where none has a weight and it is only unfit, and nobody gives', () => {
@@ -92,10 +148,10 @@ describe('the plan of a process', () => {
     const members = [drained, unfit, heavy];
     const seats = seatsOf([0, 0, 0, 1, undefined, undefined, undefined]);
     expect(members.map(({ lane }) => planShards(lane, members, seats, options))).toEqual([
-      { take: [], give: undefined },
-      { take: [6], give: undefined },
-      { take: [4, 5], give: undefined },
+      { take: [], takeOver: [], give: undefined },
+      { take: [6], takeOver: [], give: undefined },
+      { take: [4, 5], takeOver: [], give: undefined },
     ]);
-    expect(planShards(1, [...members, member(3)], seats, options)).toEqual({ take: [], give: 3 });
+    expect(planShards(1, [...members, member(3)], seats, options)).toEqual({ take: [], takeOver: [], give: 3 });
   });
 });

@@ -38,9 +38,10 @@ describe('the look at Kafka when a term begins', () => {
     });
     await rig.check.begin();
     await rig.clock.advance(12_000);
-    expect([rig.looks(), rig.losses]).toEqual([3, []]);
+    expect([rig.looks(), rig.losses, rig.check.isFailing]).toEqual([3, [], true]);
     away = false;
     await rig.clock.advance(60_000);
+    expect(rig.check.isFailing).toBe(false);
     expect([rig.looks(), rig.losses]).toEqual([4, [{ generation: 2 }]]);
   });
 

@@ -14,14 +14,14 @@ const other: LaneMember = {
 function rig() {
   const clock = new VirtualClock();
   const metrics = createMetrics();
-  const state = { streams: [{ connected: true, accounts: ['A'] }], isLate: false };
+  const state = { streams: [{ connected: true, accounts: ['A'] }], isLate: false, lossCheck: { isFailing: false } };
   const loop = {
     get isLate() {
       return state.isLate;
     },
   };
   const fitness = new OwnFitness(
-    { sources: { status: () => state.streams }, loop, metrics, clock, log: silentLog },
+    { sources: { status: () => state.streams }, loop, lossCheck: state.lossCheck, metrics, clock, log: silentLog },
     fitnessRules,
   );
   /** As it is shown after this time, looked at every half second. */
@@ -60,12 +60,16 @@ describe('the fitness of this process', () => {
     expect(await shownAfter(30)).toBeUndefined();
   });
 
-  it('is troubled while a row waits for Kafka for more than 10 s, and while the event loop is late', async () => {
+  it('is troubled while a row waits for Kafka for more than 3 s, while Kafka could not be asked, and while the event loop is late', async () => {
     const { clock, state, metrics, shownAfter } = rig();
     metrics.relay.oldestPending.set({ topic: 'updates' }, clock.nowMs() / 1000);
-    expect(await shownAfter(9)).toBeUndefined();
+    expect(await shownAfter(2)).toBeUndefined();
     expect(await shownAfter(2)).toEqual({ trouble: 'relay_stuck', unfit: false });
     metrics.relay.oldestPending.set({ topic: 'updates' }, 0);
+    expect(await shownAfter(1)).toBeUndefined();
+    state.lossCheck.isFailing = true;
+    expect(await shownAfter(1)).toEqual({ trouble: 'relay_stuck', unfit: false });
+    state.lossCheck.isFailing = false;
     state.isLate = true;
     expect(await shownAfter(1)).toEqual({ trouble: 'loop_late', unfit: false });
   });

@@ -10,7 +10,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 /** One process on lane 0 of a fleet of four shards; every act on a shard is noted in order. */
 function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
   const clock = new VirtualClock();
-  const fleet = new MemoryFleet(4);
+  const fleet = new MemoryFleet(4, clock);
   fleet.epochs.set(0, 1n);
   const held = new HeldShards();
   const acts: string[] = [];
@@ -105,9 +105,28 @@ describe('the keeper of the shards', () => {
       [0, 1, 2],
     ]);
     fleet.join(1, [3]);
-    await clock.advance(6_000);
+    await clock.advance(5_200);
     expect(fleet.of(0)).toEqual([0, 1]);
     expect(await counted()).toEqual({ taken: 4, given: 2 });
+  });
+
+  it('takes a shard over that it gave and no other took, and gives none for 5 s then', async () => {
+    const { begin, held, fleet, clock, counted } = rig();
+    await begin();
+    fleet.join(1);
+    await clock.advance(600);
+    expect(fleet.of(0)).toEqual([0, 1, 2]);
+    await clock.advance(700);
+    expect(fleet.of(0)).toEqual([0, 1, 2]);
+    await clock.advance(700);
+    expect([fleet.of(0), held.shards]).toEqual([
+      [0, 1, 2, 3],
+      [0, 1, 2, 3],
+    ]);
+    await clock.advance(4_000);
+    expect(await counted()).toEqual({ taken: 5, given: 1 });
+    await clock.advance(1_100);
+    expect(await counted()).toEqual({ taken: 5, given: 2 });
   });
 
   it('keeps a shard that could not be published in time, and works on it again', async () => {

@@ -11,9 +11,12 @@ interface Member {
   readonly weight: number;
   readonly sinceS: number;
   gaveAtS: number;
+  /** It shows a trouble. */
+  isTroubled: boolean;
 }
 
-const settledMs = 10_000;
+/** Looks may be four seconds late, so a shard is overdue only after more. */
+const options = { settledMs: 10_000, overdueMs: 6_000 };
 /** With 16 shards; with more of them in proportion. */
 const giveEveryS = 5;
 
@@ -22,8 +25,10 @@ export class FleetWorld {
   nowS = 0;
   readonly members = new Map<number, Member>();
   readonly rows: (number | undefined)[];
-  /** Each taking, oldest first. */
-  readonly takes: { readonly lane: number; readonly shard: number }[] = [];
+  /** When each shard was taken or freed last. */
+  readonly changedS: number[];
+  /** Each taking, oldest first. `isOver`: it was the turn of another. */
+  readonly takes: { readonly lane: number; readonly shard: number; readonly isOver: boolean }[] = [];
   readonly gives: { readonly lane: number; readonly shard: number }[] = [];
   readonly pinned = new Set<number>();
   /** Pinned shards that were given by members that did not have to go. */
@@ -31,10 +36,11 @@ export class FleetWorld {
 
   constructor(shards: number) {
     this.rows = Array.from({ length: shards }, () => undefined);
+    this.changedS = Array.from({ length: shards }, () => 0);
   }
 
   join(lane: number, weight = 1): void {
-    this.members.set(lane, { weight, sinceS: this.nowS, gaveAtS: Number.NEGATIVE_INFINITY });
+    this.members.set(lane, { weight, sinceS: this.nowS, gaveAtS: Number.NEGATIVE_INFINITY, isTroubled: false });
   }
 
   setWeight(lane: number, weight: number): void {
@@ -42,19 +48,26 @@ export class FleetWorld {
     if (member !== undefined) this.members.set(lane, { ...member, weight });
   }
 
+  /** It shows a trouble from now on, or none any more. */
+  setTrouble(lane: number, isTroubled: boolean): void {
+    const member = this.members.get(lane);
+    if (member !== undefined) member.isTroubled = isTroubled;
+  }
+
   /** Its lane was finished by another member: its shards are free. */
   die(lane: number): void {
     this.members.delete(lane);
-    for (const [shard, holder] of this.rows.entries()) if (holder === lane) this.rows[shard] = undefined;
+    for (const [shard, holder] of this.rows.entries()) if (holder === lane) this.set(shard, undefined);
   }
 
   look(): FleetLook {
-    const members = [...this.members].map(([lane, { weight, sinceS }]) => ({
-      lane,
-      weight,
-      livedMs: (this.nowS - sinceS) * 1000,
-    }));
-    return { members, seats: this.rows.map((lane, shard) => ({ shard, lane, pinned: this.pinned.has(shard) })) };
+    const msSince = (atS = 0) => (this.nowS - atS) * 1000;
+    const members = [...this.members].map(([lane, { weight, sinceS, isTroubled }]) => {
+      return { lane, weight, livedMs: msSince(sinceS), ...(isTroubled && { unwell: true }) };
+    });
+    const { pinned, changedS } = this;
+    const seats = this.rows.map((lane, shard) => ({ shard, lane, pinned: pinned.has(shard), sinceMs: msSince(changedS[shard]) }));
+    return { members, seats };
   }
 
   /** One second: each member in turn acts by its look. The rows permit what their conditions permit: a free shard is taken, a held one is freed by its holder. */
@@ -64,21 +77,27 @@ export class FleetWorld {
       const member = this.members.get(lane);
       if (member === undefined) continue;
       const { members, seats } = lookOf(lane);
-      const { take, give } = planShards(lane, members, seats, { settledMs });
-      for (const shard of take) {
+      const { take, takeOver, give } = planShards(lane, members, seats, options);
+      for (const shard of [...take, ...takeOver]) {
         if (this.rows[shard] !== undefined) continue;
-        this.rows[shard] = lane;
-        this.takes.push({ lane, shard });
+        this.set(shard, lane);
+        this.takes.push({ lane, shard, isOver: takeOver.includes(shard) });
       }
+      if (takeOver.length > 0) member.gaveAtS = this.nowS;
       const restS = giveEveryS * Math.min(1, defaultShardCount / this.rows.length);
       if (give === undefined || (member.weight > 0 && this.nowS - member.gaveAtS < restS)) continue;
       member.gaveAtS = this.nowS;
       if (this.rows[give] !== lane) continue;
-      this.rows[give] = undefined;
+      this.set(give, undefined);
       const hasToGo = members.find((each) => each.lane === lane)?.weight === 0;
       if (!hasToGo && seats[give]?.pinned === true) this.brokenPins.push(give);
       this.gives.push({ lane, shard: give });
     }
+  }
+
+  private set(shard: number, lane: number | undefined): void {
+    this.rows[shard] = lane;
+    this.changedS[shard] = this.nowS;
   }
 
   held(lane: number): number {

@@ -1,22 +1,28 @@
+import type { Clock } from '../../src/runtime/clock.ts';
 import type { Fleet, HeldShard, LaneMember, MemberCard, ShardStore } from '../../src/store/shard-store.ts';
 
 /** The table of shards in memory, as Postgres keeps it. Lanes are given an epoch by the test; a call under another one changes nothing. */
 export class MemoryFleet implements ShardStore {
-  readonly seats: { shard: number; lane: number | undefined; pinned: boolean; epoch: bigint; sinceMs: number }[];
+  readonly seats: { shard: number; lane: number | undefined; pinned: boolean; epoch: bigint; changedMs: number }[];
   readonly members = new Map<number, LaneMember>();
   readonly epochs = new Map<number, bigint>();
   readonly orphans = new Map<number, { lane: number; idleMs: number }>();
   /** Rejects every call while true. */
   down = false;
+  private readonly clock: Clock;
 
-  constructor(shards: number) {
-    this.seats = Array.from({ length: shards }, (_, shard) => ({ shard, lane: undefined, pinned: false, epoch: 0n, sinceMs: 0 }));
+  constructor(shards: number, clock: Clock) {
+    this.clock = clock;
+    const seat = { lane: undefined, pinned: false, epoch: 0n, changedMs: clock.monotonicMs() };
+    this.seats = Array.from({ length: shards }, (_, shard) => ({ shard, ...seat }));
   }
 
   async look(): Promise<Fleet> {
     this.answer();
     const members = [...this.members.values()].sort((a, b) => a.lane - b.lane);
-    return { members, seats: this.seats.map((seat) => ({ ...seat })), orphans: [...this.orphans.values()] };
+    const nowMs = this.clock.monotonicMs();
+    const seats = this.seats.map(({ changedMs, ...seat }) => ({ ...seat, sinceMs: nowMs - changedMs }));
+    return { members, seats, orphans: [...this.orphans.values()] };
   }
 
   async introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean> {
@@ -46,7 +52,7 @@ export class MemoryFleet implements ShardStore {
     this.answer();
     if (this.epochs.get(lane) !== epoch) return false;
     const freed = this.seats.filter((seat) => seat.lane === lane && seat.shard === held.shard && seat.epoch === held.epoch);
-    for (const seat of freed) seat.lane = undefined;
+    this.release(freed);
     return freed.length > 0;
   }
 
@@ -54,7 +60,7 @@ export class MemoryFleet implements ShardStore {
     this.answer();
     if (this.epochs.get(lane) !== epoch) return undefined;
     const freed = this.seats.filter((seat) => seat.lane === lane);
-    for (const seat of freed) seat.lane = undefined;
+    this.release(freed);
     return freed.map(({ shard }) => shard);
   }
 
@@ -85,9 +91,14 @@ export class MemoryFleet implements ShardStore {
     return this.seats.filter((seat) => seat.lane === lane).map(({ shard }) => shard);
   }
 
+  private release(seats: MemoryFleet['seats']): void {
+    for (const seat of seats) Object.assign(seat, { lane: undefined, changedMs: this.clock.monotonicMs() });
+  }
+
   private raise(seats: MemoryFleet['seats']): HeldShard[] {
     return seats.map((seat) => {
       seat.epoch += 1n;
+      seat.changedMs = this.clock.monotonicMs();
       return { shard: seat.shard, epoch: seat.epoch };
     });
   }
