@@ -365,6 +365,7 @@ CREATE TABLE public.accounts (
   is_sim boolean NOT NULL,
   source_epoch integer NOT NULL,
   read_up_to text,
+  audited_up_to text,
   updated_at timestamptz DEFAULT now() NOT NULL,
   CONSTRAINT accounts_stream_account_id_pk PRIMARY KEY (stream, account_id)
 );

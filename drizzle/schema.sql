@@ -7,6 +7,7 @@ table accounts
   is_sim boolean not null
   source_epoch integer not null
   read_up_to text
+  audited_up_to text
   updated_at timestamp with time zone not null default now()
   constraint accounts_stream_account_id_pk PRIMARY KEY (stream, account_id)
 grant insert, select, update to tidemark_app

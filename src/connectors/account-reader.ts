@@ -60,7 +60,9 @@ const auditRestMaxMs = 2_000;
  * command, which has 30 s, nor the one that makes the account live. Each kind runs once at a time; its callers see to that.
  *
  * Invariant: `record.readUpTo` is the highest updatedAt that a complete read showed, after every row that it showed was committed; the stream never moves it.
- * So a read that begins `overlapMs` before it misses nothing that any earlier one missed. A read during which the platform's store was lost is not complete.
+ * A read that makes the account live begins a little before it, so its length does not grow with the account's rate over minutes. `record.auditedUpTo` is the same of
+ * audits alone, and an audit begins `overlapMs` before that one: it misses nothing that any earlier read missed. A read during which the platform's store was lost is
+ * not complete.
  */
 export class AccountReader {
   private current: AccountRecord;
@@ -170,12 +172,14 @@ export class AccountReader {
   }
 
   private requests({ kind, startedMs }: ReadProgress, sinceMs: number | undefined): ListRequest[] {
-    const { accountId, readUpTo } = this.current;
+    const { accountId, readUpTo, auditedUpTo } = this.current;
     const { stream, timings } = this.options;
     const all = { stream, accountId, state: 'all' } as const;
     if (kind === 'complete') return [all];
     const pages = kind === 'audit' ? { pageRows: auditPageRows } : {};
-    if (readUpTo !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(readUpTo, sinceMs, timings.overlapMs) }];
+    const mark = kind === 'audit' ? auditedUpTo : readUpTo;
+    const overlapMs = kind === 'resync' ? timings.resyncOverlapMs : timings.overlapMs;
+    if (mark !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(mark, sinceMs, overlapMs) }];
     // First start: open orders of any age, and orders closed within the horizon. If there was none, all later ones are within the horizon.
     const recent = { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) };
     return this.wasEmpty ? [recent] : [{ ...all, state: 'open' }, recent];
@@ -221,21 +225,28 @@ export class AccountReader {
   /**
    * The mark is the platform's own time. A list that shows nothing leaves no mark: a mark by our clock, if that is fast, would hide the next changes from every
    * later read, and reading nothing from the horizon on again costs nothing. A row from the future would hide them too, so the mark never passes our own clock by
-   * more than the overlap.
+   * more than the shorter overlap.
    */
-  private async remember({ highest, startedMs, storeMark }: ReadProgress): Promise<void> {
+  private async remember({ kind, highest, startedMs, storeMark }: ReadProgress): Promise<void> {
     this.wasEmpty = highest === undefined;
     if (highest === undefined) return;
-    const cap = formatInstant(startedMs + this.options.timings.overlapMs);
+    const cap = formatInstant(startedMs + this.options.timings.resyncOverlapMs);
     // Orders in doubt must be shown again, also to the process that takes over.
     const { oldest = highest } = this.deps.doubts;
     const next = [cap, oldest].reduce((least, each) => (compareInstants(each, least) < 0 ? each : least), highest);
     await this.save((record) => {
-      const { readUpTo } = record;
-      const known = readUpTo !== undefined && compareInstants(next, readUpTo) <= 0;
-      return known || storeMark !== this.deps.intake.mark ? record : { ...record, readUpTo: next };
+      const readUpTo = later(record.readUpTo, next);
+      // The first read of all looks back as far as an audit.
+      const looksFar = kind === 'audit' || kind === 'complete' || record.readUpTo === undefined;
+      const auditedUpTo = looksFar ? later(record.auditedUpTo, next) : record.auditedUpTo;
+      const isKnown = readUpTo === record.readUpTo && auditedUpTo === record.auditedUpTo;
+      return isKnown || storeMark !== this.deps.intake.mark ? record : { ...record, readUpTo, auditedUpTo };
     });
   }
+}
+
+function later(mark: string | undefined, next: string): string {
+  return mark !== undefined && compareInstants(next, mark) <= 0 ? mark : next;
 }
 
 function earlier(instant: string, sinceMs: number | undefined, byMs: number): string {

@@ -232,7 +232,7 @@ export class AccountsFollower {
   private async recordOf(stream: Stream, { accountId, isSim }: PlatformAccount): Promise<AccountRecord> {
     const known = this.records.get(key(stream, accountId));
     if (known !== undefined) return known;
-    const record: AccountRecord = { stream, accountId, isSim, sourceEpoch: 0, readUpTo: undefined };
+    const record: AccountRecord = { stream, accountId, isSim, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined };
     await this.deps.registry.save(record);
     this.records.set(key(stream, accountId), record);
     return record;

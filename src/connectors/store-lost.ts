@@ -175,7 +175,7 @@ export class StoreLost {
     const { reader, intake } = this.deps;
     const sourceEpoch = reader.record.sourceEpoch + 1;
     try {
-      await reader.save((record) => ({ ...record, sourceEpoch, readUpTo: undefined }));
+      await reader.save((record) => ({ ...record, sourceEpoch, readUpTo: undefined, auditedUpTo: undefined }));
     } catch (error) {
       return notSettled(error);
     }

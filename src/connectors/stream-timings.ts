@@ -14,8 +14,10 @@ export interface StreamTimings {
   readonly heartbeatMs: number;
   /** First start: closed orders that changed within this time are read. */
   readonly snapshotMs: number;
-  /** How much further back than the last complete read the next one looks. */
+  /** How much further back than the last audit the next one looks: a list may show a change that late. */
   readonly overlapMs: number;
+  /** How much further back than the last complete read the one looks that makes an account live. Later changes are found by the audit. */
+  readonly resyncOverlapMs: number;
   /** An account that is not enrolled, or was refused, is asked for again this often. */
   readonly notEnrolledMs: number;
   readonly refusedMs: number;
@@ -32,6 +34,7 @@ export const streamTimingDefaults: StreamTimings = {
   heartbeatMs: 15_000,
   snapshotMs: 7 * 86_400_000,
   overlapMs: 300_000,
+  resyncOverlapMs: 30_000,
   notEnrolledMs: 3_600_000,
   refusedMs: 60_000,
   reconnectMaxMs: 30_000,

@@ -14,8 +14,10 @@ export interface AccountRecord {
   readonly isSim: boolean;
   /** Rises when the platform lost its store. */
   readonly sourceEpoch: number;
-  /** The highest updatedAt that the last complete read showed (never the stream). Undefined before the first. ISO 8601. */
+  /** The highest updatedAt that a complete read showed (never the stream). Undefined before the first. ISO 8601. */
   readonly readUpTo: string | undefined;
+  /** The same of the reads that look back far: never above `readUpTo`, and undefined where that is. */
+  readonly auditedUpTo: string | undefined;
 }
 
 /** An order that we hold to be open, for the reader to read again. */
@@ -65,12 +67,13 @@ export class PostgresAccountRegistry implements AccountRegistry {
     const rows = await retryTransaction(this.deps, () =>
       this.db.select().from(accounts).orderBy(asc(accounts.stream), asc(accounts.accountId)),
     );
-    return rows.map(({ stream, accountId, isSim, sourceEpoch, readUpTo }) => ({
+    return rows.map(({ stream, accountId, isSim, sourceEpoch, readUpTo, auditedUpTo }) => ({
       stream: stream as Stream,
       accountId,
       isSim,
       sourceEpoch,
       readUpTo: readUpTo ?? undefined,
+      auditedUpTo: auditedUpTo ?? undefined,
     }));
   }
 
@@ -78,21 +81,21 @@ export class PostgresAccountRegistry implements AccountRegistry {
    * Does not take the write of a process that still has an older source epoch. Rejects where the database came back without commits that this process knows of:
    * `readUpTo` says that everything that the read showed is committed, which would then be false.
    */
-  async save({ stream, accountId, isSim, sourceEpoch, readUpTo }: AccountRecord): Promise<void> {
+  async save({ stream, accountId, isSim, sourceEpoch, readUpTo, auditedUpTo }: AccountRecord): Promise<void> {
     const { pool, lease } = this.deps;
     const seen = lease?.witness.newest === undefined ? null : encodeWitnessed(lease.witness.newest);
     // Raw: it calls a function of the database and writes by its answer, in one statement.
     const { rows } = await retryTransaction(this.deps, () =>
       pool.query<{ lacks: boolean }>(
         `with look as (select public.lacks_commits($1, $2::json) as lacks), saved as (
-           insert into public.accounts as a (stream, account_id, is_sim, source_epoch, read_up_to, updated_at)
-           select $3, $4, $5, $6, $7, now() from look where not lacks
+           insert into public.accounts as a (stream, account_id, is_sim, source_epoch, read_up_to, audited_up_to, updated_at)
+           select $3, $4, $5, $6, $7, $8, now() from look where not lacks
            on conflict (stream, account_id) do update set is_sim = excluded.is_sim, source_epoch = excluded.source_epoch,
-             read_up_to = excluded.read_up_to, updated_at = excluded.updated_at
+             read_up_to = excluded.read_up_to, audited_up_to = excluded.audited_up_to, updated_at = excluded.updated_at
            where a.source_epoch <= excluded.source_epoch
          )
          select lacks from look`,
-        [lease?.lane ?? 0, seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null],
+        [lease?.lane ?? 0, seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null, auditedUpTo ?? null],
       ),
     );
     if (rows[0]?.lacks === true) throw new Error('the database lost commits: how far the account was read is not kept');

@@ -64,7 +64,7 @@ describe('an account', () => {
     expect(rig.clock.armed).toBe(0);
   });
 
-  it('reads what is open and the closed orders of seven days at first, and from five minutes before the last read after that', async () => {
+  it('reads what is open and the closed orders of seven days at first, and from half a minute before the last read after that', async () => {
     const rig = connectorsRig();
     rig.platform.rows.set('account:acct-1', [{ ...accountRow, updatedAt: '2026-01-05T14:00:00.5Z' }]);
     await rig.connectors.begin();
@@ -80,7 +80,7 @@ describe('an account', () => {
     rig.platform.lists.length = 0;
     await rig.connectors.begin();
     await rig.until('account', 'live');
-    expect(of()).toEqual([['all', '2026-01-05T13:55:00.500Z']]);
+    expect(of()).toEqual([['all', '2026-01-05T13:59:30.500Z']]);
     await rig.connectors.end();
   });
 
@@ -325,7 +325,7 @@ describe('the accounts', () => {
   it('are those of the registry while the platform does not list them', async () => {
     const rig = connectorsRig();
     rig.platform.accountsError = { status: 500, message: 'down', retryable: true, sent: 'yes' };
-    await rig.registry.save({ stream: 'account', accountId: 'acct-7', isSim: true, sourceEpoch: 0, readUpTo: undefined });
+    await rig.registry.save({ stream: 'account', accountId: 'acct-7', isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
     await rig.connectors.begin();
     onTestFinished(() => rig.connectors.end());
     await rig.until('account', 'live', 'acct-7');

@@ -69,7 +69,7 @@ async function following(
   source.start();
   closers.push(() => source.stop());
   for (const accountId of options.accounts ?? ['acct-1']) {
-    source.follow({ stream: 'account', accountId, isSim: true, sourceEpoch: 0, readUpTo: undefined });
+    source.follow({ stream: 'account', accountId, isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
   }
   const allLive = () =>
     eventually(() => expect(new Set(source.status().accounts.map(({ state }) => state))).toEqual(new Set(['live'])));

@@ -23,6 +23,7 @@ it.each(['the list', 'the records'])(
       isSim: true,
       sourceEpoch,
       readUpTo: undefined,
+      auditedUpTo: undefined,
     });
     let sourceEpoch = 0;
     let isOurs = false;

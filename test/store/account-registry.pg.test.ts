@@ -3,7 +3,7 @@ import { terminalPrecedence } from '../../src/domain/order.ts';
 import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
 import { batch, head, storeRig } from '../support/store-rig.ts';
 
-const account = { stream: 'account', accountId: 'acct-1', isSim: false, sourceEpoch: 0, readUpTo: undefined } as const;
+const account = { stream: 'account', accountId: 'acct-1', isSim: false, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined } as const;
 
 describe('the account registry', () => {
   it('keeps what is saved last, with every digit of the instant', async () => {
@@ -11,9 +11,10 @@ describe('the account registry', () => {
     const registry = new PostgresAccountRegistry(rig.deps);
     await registry.save(account);
     await registry.save({ ...account, stream: 'prediction', isSim: true });
-    await registry.save({ ...account, readUpTo: '2026-11-21T14:31:07.123456789Z' });
+    const marks = { readUpTo: '2026-11-21T14:31:07.123456789Z', auditedUpTo: '2026-11-21T14:31:06.123456789Z' };
+    await registry.save({ ...account, ...marks });
     expect(await registry.load()).toEqual([
-      { ...account, readUpTo: '2026-11-21T14:31:07.123456789Z' },
+      { ...account, ...marks },
       { ...account, stream: 'prediction', isSim: true },
     ]);
   });

@@ -10,7 +10,7 @@ async function repairsRig() {
   const rig = await storeRig();
   const registry = new PostgresAccountRegistry(rig.deps);
   for (const stream of ['account', 'prediction'] as const)
-    await registry.save({ stream, accountId: 'a', isSim: true, sourceEpoch: 0, readUpTo: undefined });
+    await registry.save({ stream, accountId: 'a', isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
   return { ...rig, repairs: new PostgresAccountRepairs(rig.deps), [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
 }
 

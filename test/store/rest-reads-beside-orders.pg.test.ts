@@ -125,7 +125,7 @@ describe('accounts and exposure', () => {
     const registry = new PostgresAccountRegistry(rig.deps);
     for (const stream of ['account', 'prediction'] as const) {
       for (const accountId of ['a', 'b'])
-        await registry.save({ stream, accountId, isSim: true, sourceEpoch: 0, readUpTo: undefined });
+        await registry.save({ stream, accountId, isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
     }
     await rig.store(
       { orderId: '1', accountId: 'a' },

@@ -25,6 +25,8 @@ export const accounts = pgTable(
     sourceEpoch: integer('source_epoch').notNull(),
     /** The platform's own text: a timestamptz would cut its nanoseconds. */
     readUpTo: text('read_up_to'),
+    /** The same of the reads that look back far. */
+    auditedUpTo: text('audited_up_to'),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.stream, t.accountId] })],
