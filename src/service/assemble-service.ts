@@ -206,7 +206,7 @@ export function assembleService(
       ...{ clock, log, lease, held, sources, ingest, desks: desk, metrics: metrics.ingest },
       store: store.shards,
       published: (signal) => awaitPublished({ updates: store.updates, clock, parts: [relay, stateWriter] }, lease.lane, signal),
-      finish: (lane, signal) => finisher.finish(lane, signal),
+      finish: (lane, ...signals) => finisher.finish(lane, ...signals),
       checkLoss: () => lossCheck.begin(),
       changeLane: () => keeper.change(),
       fitness: new OwnFitness({ ...shared, sources, loop: eventLoop, lossCheck }, fitnessRules),

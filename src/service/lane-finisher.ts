@@ -43,7 +43,7 @@ const takeWithinMs = 3_000;
  * Ends a lane that has no process: takes its row, which fences the former holder; publishes the rest of its log and of its states; frees its shards; and gives the
  * lane back. So the next holder of a shard commits only after the last one's updates are on Kafka.
  *
- * It resolves without doing anything when another process holds the lane. It rejects when the signal aborts, the lane was lost on the way, or the rest could not
+ * It resolves without doing anything when another process holds the lane. It rejects when a signal aborts, the lane was lost on the way, or the rest could not
  * be published in time: then the lane is looked at again, by any process, and what was published of it stays so.
  */
 export class LaneFinisher {
@@ -55,7 +55,7 @@ export class LaneFinisher {
     this.options = options;
   }
 
-  async finish(lane: number, signal: AbortSignal): Promise<void> {
+  async finish(lane: number, ...signals: AbortSignal[]): Promise<void> {
     const { lanes, updates, publishers, clock, random, log } = this.deps;
     const lease = new Lease(clock, this.options.actForMs);
     lease.enter(lane);
@@ -92,9 +92,9 @@ export class LaneFinisher {
     const parts = [relay, stateWriter, keeper];
     await Promise.all(parts.map((part) => part.start()));
     const taken = new AbortController();
-    using within = abortAfter(clock, this.options.publishWithinMs, 'publishing the rest of the lane', signal, over.signal);
+    using within = abortAfter(clock, this.options.publishWithinMs, 'publishing the rest of the lane', over.signal, ...signals);
     try {
-      await Promise.race([held.promise, clock.sleep(takeWithinMs, signal, taken.signal)]);
+      await Promise.race([held.promise, clock.sleep(takeWithinMs, taken.signal, ...signals)]);
       taken.abort();
       if (keeper.state === 'held') await this.publishAndFree(lease, [relay, stateWriter], within.signal);
     } finally {

@@ -6,8 +6,8 @@ import type { Fleet } from '../store/shard-store.ts';
 
 export interface OrphanLanesDeps {
   readonly lease: Pick<Lease, 'lane'>;
-  /** Publishes the rest of a lane that has no process, and frees its shards. Resolves also when another process does it. Rejects when it could not. */
-  readonly finish: (lane: number, signal: AbortSignal) => Promise<void>;
+  /** Publishes the rest of a lane that has no process, and frees its shards. Resolves also when another process does it. Rejects when it could not, or one of the signals aborts. */
+  readonly finish: (lane: number, ...signals: AbortSignal[]) => Promise<void>;
   /** Gives the lane back and takes another: one without a process comes first. */
   readonly changeLane: () => void;
   readonly metrics: Pick<Metrics['ingest'], 'laneFinishes'>;
@@ -15,15 +15,22 @@ export interface OrphanLanesDeps {
   readonly log: Log;
 }
 
+interface OwnState {
+  readonly holds: boolean;
+  readonly isTroubled: boolean;
+}
+
 /** Some looks of the other processes. */
 const restMs = 2_000;
 
 /**
  * The part of this process in what lanes without a process left behind (docs/decisions/036-a-fleet-of-lanes-and-shards.md). One lane is finished at a time; after
- * a failure the others come first, since this process may be the only one that can't reach Kafka.
+ * a failure the others come first, since this process may be the only one that can't reach Kafka. While it shows a trouble and another process is well, it finishes
+ * none, and leaves the one that it has begun.
  */
 export class OrphanLanes {
   private finishing: Promise<void> | undefined;
+  private leaving = new AbortController();
   private failing = false;
   private againMs = Number.NEGATIVE_INFINITY;
   private readonly deps: OrphanLanesDeps;
@@ -37,10 +44,13 @@ export class OrphanLanes {
     return this.finishing;
   }
 
-  /** `holds`: this process has a shard. Returns at once. */
-  review({ orphans, seats, members }: Fleet, holds: boolean, over: AbortSignal): void {
+  /** `holds`: this process has a shard; `isTroubled`: it shows a trouble. Returns at once. */
+  review({ orphans, seats, members }: Fleet, { holds, isTroubled }: OwnState, over: AbortSignal): void {
     const { lease, changeLane, clock } = this.deps;
-    if (orphans.length === 0) return;
+    const isLeftOut =
+      isTroubled && members.some(({ lane, weight, unwell }) => lane !== lease.lane && weight > 0 && unwell === undefined);
+    if (isLeftOut) this.leaving.abort(new Error('this process is in trouble, and another one is well'));
+    if (orphans.length === 0 || isLeftOut) return;
     const holdsShards = (lane: number) => seats.some((seat) => seat.lane === lane);
     const wantsShards = members.some(({ lane, drained, unwell }) => lane === lease.lane && !drained && unwell?.unfit !== true);
     // A process without shards takes the lane whole, which does not need Kafka. The others, and one that shall have none, can only finish it.
@@ -57,8 +67,9 @@ export class OrphanLanes {
 
   private async finish(lane: number, over: AbortSignal): Promise<void> {
     const { finish, metrics, clock, log } = this.deps;
+    this.leaving = new AbortController();
     try {
-      await finish(lane, over);
+      await finish(lane, over, this.leaving.signal);
       metrics.laneFinishes.inc({ outcome: 'finished' });
       this.failing = false;
     } catch (err) {

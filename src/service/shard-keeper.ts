@@ -202,7 +202,7 @@ export class ShardKeeper {
     metrics.shardsUnheld.set(fleet.seats.filter(({ lane }) => lane === undefined || !live.has(lane)).length);
     await this.compare(fleet, over);
     if (over.aborted) return;
-    this.orphans.review(fleet, this.deps.held.size > 0, over);
+    this.orphans.review(fleet, { holds: this.deps.held.size > 0, isTroubled: this.unwell !== undefined }, over);
     await this.beginDesks();
     const plan = planShards(lease.lane, fleet.members, fleet.seats, this.options);
     const wanted = new Set([...plan.take, ...plan.takeOver]);

@@ -74,7 +74,14 @@ describe('two credentials that see the same account', () => {
   it('leave what one only remembers from an earlier run to the one that lists it', async () => {
     const { one, two, clock, registry } = rig();
     for (const accountId of ['a', 'b'])
-      await registry.save({ stream: 'account', accountId, isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
+      await registry.save({
+        stream: 'account',
+        accountId,
+        isSim: true,
+        sourceEpoch: 0,
+        readUpTo: undefined,
+        auditedUpTo: undefined,
+      });
     one.run();
     await clock.advance(1);
     expect([...one.followed]).toEqual(['a', 'b']);
@@ -117,7 +124,14 @@ describe('accounts of which this process follows some, and other processes the o
 
   it('begins with the record as it is stored now, which another process may have written', async () => {
     const { one, ours, clock, registry } = rig();
-    const record = { stream: 'account', accountId: 'b', isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined } as const;
+    const record = {
+      stream: 'account',
+      accountId: 'b',
+      isSim: true,
+      sourceEpoch: 0,
+      readUpTo: undefined,
+      auditedUpTo: undefined,
+    } as const;
     one.platform.list = listed('a', 'b');
     one.run();
     await clock.advance(1);

@@ -325,7 +325,14 @@ describe('the accounts', () => {
   it('are those of the registry while the platform does not list them', async () => {
     const rig = connectorsRig();
     rig.platform.accountsError = { status: 500, message: 'down', retryable: true, sent: 'yes' };
-    await rig.registry.save({ stream: 'account', accountId: 'acct-7', isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
+    await rig.registry.save({
+      stream: 'account',
+      accountId: 'acct-7',
+      isSim: true,
+      sourceEpoch: 0,
+      readUpTo: undefined,
+      auditedUpTo: undefined,
+    });
     await rig.connectors.begin();
     onTestFinished(() => rig.connectors.end());
     await rig.until('account', 'live', 'acct-7');

@@ -16,6 +16,7 @@ import { eventually } from '../support/poll.ts';
 import { RestCaller } from '../support/rest-caller.ts';
 import { control, runningSandbox } from '../support/sandbox.ts';
 import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
+import { TakenAccounts } from '../support/taken-accounts.ts';
 import { printedRandom } from '../support/test-seed.ts';
 
 /** `npm run test:deep` takes two minutes; a long run by hand, as of ten, has the leases of an installation: its dark times are those of one. */
@@ -151,36 +152,32 @@ async function disturb(fleet: Fleet, random: Random): Promise<void> {
 }
 
 /** Asks every process which accounts are live there, again and again. One that does not answer in time keeps its last word: only what strikes it takes that away. */
-async function watchDarkTimes(fleet: Fleet, isOver: () => boolean): Promise<void> {
+async function watchDarkTimes(fleet: Fleet, taken: TakenAccounts, isOver: () => boolean): Promise<void> {
   const live = new Map<string, readonly string[]>();
-  const followed = new Map<string, { accounts: readonly string[]; atMs: number }>();
   const asked = new Set<RunningService>();
   while (!isOver()) {
     for (const service of fleet.services) {
       if (asked.has(service)) continue;
       asked.add(service);
-      void accountsOf(service)
-        .then((accounts) => {
-          live.set(nameOf(service), accounts.live);
-          followed.set(nameOf(service), { accounts: accounts.followed, atMs: systemClock.monotonicMs() });
-        })
+      void liveAt(service)
+        .then((accounts) => live.set(nameOf(service), accounts))
         .catch(() => undefined)
         .finally(() => asked.delete(service));
     }
     for (const service of fleet.started)
       if (!service.process.running || fleet.darkTimes.isStruck(nameOf(service))) live.delete(nameOf(service));
-    const served = fleet.darkTimes.look(systemClock.monotonicMs(), live, followed);
+    const takers = new Map([...(await taken.read(fleet.started))].map(([service, accounts]) => [nameOf(service), accounts]));
+    const served = fleet.darkTimes.look(systemClock.monotonicMs(), live, takers);
     fleet.calmDelays.look(systemClock.nowMs(), new Map([...served].filter(([, name]) => !fleet.cutFromKafka.has(name))));
     await systemClock.sleep(lookEveryMs);
   }
 }
 
-async function accountsOf(service: RunningService): Promise<Record<'live' | 'followed', readonly string[]>> {
+async function liveAt(service: RunningService): Promise<readonly string[]> {
   const { lane, accounts } = await service.status();
   const rows: readonly { account: string; state: string }[] = lane.mayAct ? accounts : [];
   const notLive = new Set(rows.filter(({ state }) => !['live', 'not_enrolled'].includes(state)).map(({ account }) => account));
-  const followed = [...new Set(rows.map(({ account }) => account))];
-  return { followed, live: followed.filter((account) => !notLive.has(account)) };
+  return [...new Set(rows.map(({ account }) => account))].filter((account) => !notLive.has(account));
 }
 
 it(
@@ -205,7 +202,8 @@ it(
     const accounts = description.users.filter(({ username }) => username !== 'carol').flatMap((user) => user.accounts);
     const load = new CommandLoad({ rest, random, accounts });
     let [over, served] = [false, false];
-    const watched = watchDarkTimes(fleet, () => served);
+    const ids = description.users.flatMap((user) => user.accounts.map(({ id }) => id));
+    const watched = watchDarkTimes(fleet, new TakenAccounts(world.databaseUrl, ids), () => served);
     const disturbed = disturb(fleet, random).finally(() => {
       over = true;
     });

@@ -36,7 +36,14 @@ it('keeps no mark of how far an account was read once what was read is lost', as
   const lease = new Lease(clock, 3_000);
   lease.witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 1n });
   const registry = new PostgresAccountRegistry({ ...rig.deps, lease });
-  const account = { stream: 'account', accountId: 'acct-1', isSim: false, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined } as const;
+  const account = {
+    stream: 'account',
+    accountId: 'acct-1',
+    isSim: false,
+    sourceEpoch: 0,
+    readUpTo: undefined,
+    auditedUpTo: undefined,
+  } as const;
   await registry.save(account);
   await (await rig.rival()).query('update lane_batches set batch = 0');
   await expect(registry.save({ ...account, readUpTo: '2026-11-21T14:31:07Z' })).rejects.toThrow('lost commits');

@@ -6,7 +6,14 @@ import { connectorsRig } from '../support/connectors-rig.ts';
 // had by then was followed, and the account counted as followed altogether: its prediction orders were never asked for again.
 it('follows the second stream of an account whose first stream alone had been stored', async () => {
   const rig = connectorsRig();
-  const stored: AccountRecord = { stream: 'account', accountId: 'acct-1', isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined };
+  const stored: AccountRecord = {
+    stream: 'account',
+    accountId: 'acct-1',
+    isSim: true,
+    sourceEpoch: 0,
+    readUpTo: undefined,
+    auditedUpTo: undefined,
+  };
   await rig.registry.save(stored);
   rig.platform.accountsError = { status: 503, message: 'busy', retryable: true, sent: 'yes' };
   await rig.connectors.begin();

@@ -10,7 +10,14 @@ import { storeRig } from '../support/store-rig.ts';
 it('reads the newest changes for a read, and from its time on for a backfill', async () => {
   await using rig = await storeRig();
   const registry = new PostgresAccountRegistry(rig.deps);
-  await registry.save({ stream: 'account', accountId: 'a', isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
+  await registry.save({
+    stream: 'account',
+    accountId: 'a',
+    isSim: true,
+    sourceEpoch: 0,
+    readUpTo: undefined,
+    auditedUpTo: undefined,
+  });
   const repairs = new PostgresAccountRepairs(rig.deps);
   const said = { accountId: 'a', askedBy: 'desk', reason: 'a fill is missing' };
   await repairs.ask({ kind: 'read', ...said });

@@ -226,7 +226,7 @@ export class SimulatedService {
         },
         store: shards,
         published: (signal) => awaitPublished({ updates, clock, parts: [this.relay, stateWriter] }, this.lease.lane, signal),
-        finish: (lane, signal) => finisher.finish(lane, signal),
+        finish: (lane, ...signals) => finisher.finish(lane, ...signals),
         metrics: this.metrics.ingest,
         checkLoss: () => lossCheck.begin(),
         changeLane: () => this.keeper.change(),

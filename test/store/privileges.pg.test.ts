@@ -91,8 +91,22 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await log.loadPosition(0, 'log')).toBe(1n);
 
     const registry = new PostgresAccountRegistry(deps);
-    await registry.save({ stream: 'account', accountId: 'a', isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
-    await registry.save({ stream: 'account', accountId: 'a', isSim: true, sourceEpoch: 1, readUpTo: undefined, auditedUpTo: undefined });
+    await registry.save({
+      stream: 'account',
+      accountId: 'a',
+      isSim: true,
+      sourceEpoch: 0,
+      readUpTo: undefined,
+      auditedUpTo: undefined,
+    });
+    await registry.save({
+      stream: 'account',
+      accountId: 'a',
+      isSim: true,
+      sourceEpoch: 1,
+      readUpTo: undefined,
+      auditedUpTo: undefined,
+    });
     expect(await registry.load()).toHaveLength(1);
     expect(await registry.openOrders('prediction', 'acct-1', 9e12, '', 10)).toHaveLength(1);
 

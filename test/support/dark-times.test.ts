@@ -45,13 +45,13 @@ it.each([
   ]);
 });
 
-it('what a process in trouble followed before the account got dark does not count', () => {
+it('what a process in trouble had taken before the account got dark does not count', () => {
   const times = new DarkTimes();
   times.strike('a', 'freeze');
-  const followed = new Map([['a', { accounts: ['SIM-1'], atMs: 0 }]]);
-  times.look(1_000, says({ b: ['SIM-1'] }), followed);
-  times.look(1_200, says({}), followed);
-  times.look(1_400, says({ c: ['SIM-1'] }), followed);
+  const taken = new Map([['a', { accounts: ['SIM-1'], atMs: 0 }]]);
+  times.look(1_000, says({ b: ['SIM-1'] }), taken);
+  times.look(1_200, says({}), taken);
+  times.look(1_400, says({ c: ['SIM-1'] }), taken);
   expect(times.ended).toEqual([{ cause: 'moved by agreement', lastedMs: 400 }]);
 });
 

@@ -11,9 +11,9 @@ interface DarkTime {
   readonly lastedMs: number;
 }
 
-interface Followed {
+interface Taken {
   readonly accounts: readonly string[];
-  /** When the process said so. */
+  /** When it was read. */
   readonly atMs: number;
 }
 
@@ -65,15 +65,15 @@ export class DarkTimes {
   }
 
   /**
-   * One look at all processes: by each one, the accounts that it says to serve, and those that it follows without serving them yet. Gives the process of each
-   * account that is served.
+   * One look at all processes: by each one, the accounts that it says to serve, and those that it has taken, served yet or not. Gives the process of each account that is
+   * served.
    */
   look(
     atMs: number,
     live: ReadonlyMap<string, readonly string[]>,
-    followed: ReadonlyMap<string, Followed> = new Map(),
+    taken: ReadonlyMap<string, Taken> = new Map(),
   ): ReadonlyMap<string, string> {
-    for (const [process, said] of followed) this.noteTrouble(process, said);
+    for (const [process, accounts] of taken) this.noteTrouble(process, accounts);
     const now = new Map<string, string>();
     for (const [process, accounts] of live)
       if (!this.struck.has(process)) for (const account of accounts) now.set(account, process);
@@ -111,12 +111,12 @@ export class DarkTimes {
     this.ended.push({ cause: nextInTrouble ? `${cause}${twice}` : cause, lastedMs: atMs - holder.atMs });
   }
 
-  private noteTrouble(process: string, { accounts, atMs: saidAtMs }: Followed): void {
+  private noteTrouble(process: string, { accounts, atMs }: Taken): void {
     if (!this.struck.has(process) && !this.hampered.has(process)) return;
     for (const account of accounts) {
       const dark = this.dark.get(account);
-      // What it said before the account got dark was about another time.
-      if (dark !== undefined && dark.holder.name !== process && saidAtMs >= dark.holder.atMs) dark.nextInTrouble = true;
+      // What it had before the account got dark was about another time.
+      if (dark !== undefined && dark.holder.name !== process && atMs >= dark.holder.atMs) dark.nextInTrouble = true;
     }
   }
 }
