@@ -3,7 +3,7 @@ import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { ReadBudget } from '../platform/order-reads.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { abortAfter } from '../runtime/waiting.ts';
+import { abortAfter, unlessAborted } from '../runtime/waiting.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { ProbeBudget } from './probe-budget.ts';
 
@@ -138,13 +138,11 @@ export async function runProbe(
   if (stops.some(({ aborted }) => aborted)) return failed('STOPPED', 'its caller does not wait for it any more');
   using within = abortAfter(clock, deadlineMs, 'the read', ...stops);
   const { signal } = within;
-  const ended = new Promise<AccountLook>((resolve) => {
-    signal.addEventListener('abort', () => resolve(failed('DEADLINE', 'the read did not end in time')), { once: true });
-  });
   try {
-    return await Promise.race([read(signal) ?? failed('NOT_FOLLOWED', 'the account is not followed'), ended]);
+    const work = read(signal);
+    return await (work === undefined ? failed('NOT_FOLLOWED', 'the account is not followed') : unlessAborted(work, signal));
   } catch (error) {
-    return failed('PROBE_FAILED', String(error));
+    return signal.aborted ? failed('DEADLINE', 'the read did not end in time') : failed('PROBE_FAILED', String(error));
   }
 }
 

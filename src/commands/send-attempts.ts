@@ -148,7 +148,7 @@ export class SendAttempts {
     try {
       if (before === undefined) return await this.write(sending, attemptId);
       const waited = new AbortController();
-      const over = clock.sleep(deadlineMs - clock.monotonicMs(), AbortSignal.any([waited.signal, term.over, giveUp]));
+      const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, term.over, giveUp);
       const inTime = await Promise.race([before.then(() => true), over.then(() => false)]);
       waited.abort();
       if (inTime) return await this.write(sending, attemptId);

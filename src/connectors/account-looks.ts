@@ -2,6 +2,7 @@ import type { OrderView, Stream } from '../domain/order.ts';
 import type { OrderReads, Page, ReadBudget } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { abortWith, unlessAborted } from '../runtime/waiting.ts';
 import type { AccountAccess, AccountLook } from './account-access.ts';
 import { givenUp, notSettled, storeIsLost, unclear } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
@@ -57,10 +58,10 @@ export class AccountLooks implements AccountAccess {
   }
 
   async lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
-    const either = AbortSignal.any([signal, this.options.signal]);
-    if (either.aborted) return failed(givenUp);
+    using either = abortWith(signal, this.options.signal);
+    if (either.signal.aborted) return failed(givenUp);
     if (this.deps.intake.suspended) return failed(storeIsLost);
-    return orGivenUp(this.listed(reference, either, budget), either);
+    return await orGivenUp(this.listed(reference, either.signal, budget), either.signal);
   }
 
   async lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
@@ -73,16 +74,16 @@ export class AccountLooks implements AccountAccess {
     return { complete: true, startedAtMs, shown: [orderId], certain };
   }
 
-  lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
-    const either = AbortSignal.any([signal, this.options.signal]);
-    if (this.deps.intake.suspended) return Promise.resolve(failed(storeIsLost));
+  async lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+    if (this.deps.intake.suspended) return failed(storeIsLost);
+    using either = abortWith(signal, this.options.signal);
     const read = async (): Promise<AccountLook> => {
-      const outcome = await this.deps.reader.read('probe', either, sinceMs, budget);
+      const outcome = await this.deps.reader.read('probe', either.signal, sinceMs, budget);
       if (!outcome.complete) return outcome;
       const { startedMs: startedAtMs, shown } = outcome;
       return { complete: true, startedAtMs, shown, certain: outcome.certain && this.certain };
     };
-    return orGivenUp(read(), either);
+    return await orGivenUp(read(), either.signal);
   }
 
   expectReply(): (row: unknown) => void {
@@ -136,14 +137,9 @@ function referenceOf(view: OrderView): string | undefined {
 
 /** An answer may take long, like that of a whole account. A caller that gives up gets its answer at once. */
 function orGivenUp(work: Promise<AccountLook>, signal: AbortSignal): Promise<AccountLook> {
-  return new Promise((resolve) => {
-    const giveUp = () => resolve(failed(givenUp));
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    void work.then((look) => {
-      signal.removeEventListener('abort', giveUp);
-      resolve(look);
-    });
+  return unlessAborted(work, signal).catch((error: unknown) => {
+    if (signal.aborted) return failed(givenUp);
+    throw error;
   });
 }
 

@@ -13,9 +13,9 @@ export async function awaitPublished(
   signal: AbortSignal,
 ): Promise<void> {
   const { updates, clock, parts } = deps;
-  const targets = new Map((await updates.backlog(lane)).map(({ cursor, newest }) => [cursor, newest ?? 0n]));
-  for (;;) {
-    const backlog = await updates.backlog(lane);
+  const first = await updates.backlog(lane);
+  const targets = new Map(first.map(({ cursor, newest }) => [cursor, newest ?? 0n]));
+  for (let backlog = first; ; backlog = await updates.backlog(lane)) {
     if (backlog.every(({ cursor, passed }) => passed >= (targets.get(cursor) ?? 0n))) return;
     for (const part of parts) part.hurry();
     await clock.sleep(askEveryMs, signal);

@@ -19,18 +19,14 @@ export function withDeadline<T>(clock: Clock, limitMs: number, what: string, wor
   });
 }
 
+type OwnSignal = { readonly signal: AbortSignal } & Disposable;
+
 /**
- * A signal that aborts after `limitMs` (with a `DeadlineError` that says that `what` took longer), or with one of the others. Disposing of it (`using`) lets go of its timer and of the others. Not by `AbortSignal.any`: Node
- * keeps such a signal, and all that its listeners hold, for as long as none of its sources aborts.
+ * A signal that aborts with the first of the others, for its reason. Disposing of it (`using`) lets go of the others. Not by `AbortSignal.any`: Node keeps such a
+ * signal, and all that its listeners hold, for as long as none of its sources aborts.
  */
-export function abortAfter(
-  clock: Clock,
-  limitMs: number,
-  what: string,
-  ...others: AbortSignal[]
-): { readonly signal: AbortSignal } & Disposable {
+export function abortWith(...others: readonly AbortSignal[]): OwnSignal {
   const over = new AbortController();
-  const timer = clock.after(limitMs, () => over.abort(new DeadlineError(what, limitMs)));
   const stops = others.map((other) => {
     const stop = () => over.abort(other.reason);
     if (other.aborted) stop();
@@ -38,10 +34,34 @@ export function abortAfter(
     return () => other.removeEventListener('abort', stop);
   });
   const dispose = () => {
-    timer.cancel();
     for (const stop of stops) stop();
   };
   return { signal: over.signal, [Symbol.dispose]: dispose };
+}
+
+/** `abortWith`, and after `limitMs` (with a `DeadlineError` that says that `what` took longer). */
+export function abortAfter(clock: Clock, limitMs: number, what: string, ...others: readonly AbortSignal[]): OwnSignal {
+  const late = new AbortController();
+  const timer = clock.after(limitMs, () => late.abort(new DeadlineError(what, limitMs)));
+  const either = abortWith(late.signal, ...others);
+  const dispose = () => {
+    timer.cancel();
+    either[Symbol.dispose]();
+  };
+  return { signal: either.signal, [Symbol.dispose]: dispose };
+}
+
+/** `work`, or the signal's reason once it aborts. The work itself goes on. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const stop = () => aborted.reject(signal.reason);
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 /** Runs `work` at most once at a time: callers that come while it runs share its result or its error. */

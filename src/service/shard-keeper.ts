@@ -5,7 +5,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
-import { abortAfter } from '../runtime/waiting.ts';
+import { abortAfter, unlessAborted } from '../runtime/waiting.ts';
 import type { Fleet, HeldShard, LaneMember, MemberCard, ShardStore, Unwell } from '../store/shard-store.ts';
 import type { HeldShards } from './held-shards.ts';
 import { OrphanLanes, type OrphanLanesDeps } from './orphan-lanes.ts';
@@ -48,6 +48,8 @@ interface ShardKeeperOptions {
   /** A lane that was not renewed for so long has no live process. */
   readonly expireAfterMs: number;
   readonly lookEveryMs: number;
+  /** The same while a shard is on its way or soon will be, in a small fleet. */
+  readonly lookSoonMs: number;
   /** At most one shard of 16 is given in this time; one of 32 in half of it: accounts move equally fast with any number of shards. */
   readonly giveEveryMs: number;
   /** A shard that can't be given within this time is kept: Kafka or the database is away. */
@@ -60,12 +62,15 @@ interface ShardKeeperOptions {
 
 export const shardKeeperDefaults = {
   lookEveryMs: 500,
+  lookSoonMs: 100,
   giveEveryMs: 5_000,
   giveWithinMs: 10_000,
   settledMs: 10_000,
   overdueMs: 1_000,
 } as const;
 
+/** So many processes may look at `lookSoonMs`. More of them look less often: Postgres answers each look. */
+const smallFleet = 4;
 /** A lane whose rows reach Kafka within this time can give a shard. */
 const publishesWithinMs = 3_000;
 /** The publishers are drained by then: positions that have not arrived after this time will not. */
@@ -182,8 +187,18 @@ export class ShardKeeper {
         if (!this.failing && !over.aborted) log.warn({ err }, 'the fleet could not be looked at; trying again');
         this.failing = true;
       }
-      await clock.sleep(this.options.lookEveryMs, over);
+      await clock.sleep(this.restMs(), over);
     }
+  }
+
+  /** A shard that is free, or soon will be, is without a process until the next look. */
+  private restMs(): number {
+    const { lookEveryMs, lookSoonMs } = this.options;
+    if (this.fleet === undefined || this.failing) return lookEveryMs;
+    const { members, seats, orphans } = this.fleet;
+    const isMoving =
+      orphans.length > 0 || members.some(({ draining }) => draining) || seats.some(({ lane }) => lane === undefined);
+    return isMoving ? Math.min(lookEveryMs, lookSoonMs * Math.max(1, members.length / smallFleet)) : lookEveryMs;
   }
 
   private async round(over: AbortSignal): Promise<void> {
@@ -317,18 +332,5 @@ export class ShardKeeper {
       await this.deps.desks?.begin(shard);
       this.waiting.delete(number);
     }
-  }
-}
-
-/** Rejects when the signal aborts first. */
-async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const stop = () => aborted.reject(signal.reason);
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
-  try {
-    await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }

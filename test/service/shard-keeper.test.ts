@@ -110,20 +110,39 @@ describe('the keeper of the shards', () => {
     expect(await counted()).toEqual({ taken: 4, given: 2 });
   });
 
+  it('looks more often while another process ends or a shard is free, and in a large fleet no more often than ever', async () => {
+    const { begin, held, fleet, clock } = rig();
+    fleet.join(1, [3]);
+    await begin();
+    fleet.end(1);
+    await clock.advance(500);
+    fleet.leave(1);
+    await clock.advance(110);
+    expect(held.shards).toEqual([0, 1, 2, 3]);
+
+    const large = rig();
+    for (let lane = 1; lane <= 20; lane += 1) large.fleet.join(lane, lane === 1 ? [0, 1, 2, 3] : []);
+    await large.begin();
+    const looks = large.fleet.looks;
+    large.fleet.end(1);
+    await large.clock.advance(5_000);
+    expect(large.fleet.looks - looks).toBeLessThanOrEqual(10);
+  });
+
   it('takes a shard over that it gave and no other took, and gives none for 5 s then', async () => {
     const { begin, held, fleet, clock, counted } = rig();
     await begin();
     fleet.join(1);
     await clock.advance(600);
     expect(fleet.of(0)).toEqual([0, 1, 2]);
-    await clock.advance(700);
+    await clock.advance(400);
     expect(fleet.of(0)).toEqual([0, 1, 2]);
-    await clock.advance(700);
+    await clock.advance(300);
     expect([fleet.of(0), held.shards]).toEqual([
       [0, 1, 2, 3],
       [0, 1, 2, 3],
     ]);
-    await clock.advance(4_000);
+    await clock.advance(4_700);
     expect(await counted()).toEqual({ taken: 5, given: 1 });
     await clock.advance(1_100);
     expect(await counted()).toEqual({ taken: 5, given: 2 });
@@ -134,7 +153,7 @@ describe('the keeper of the shards', () => {
     await begin();
     fleet.join(1);
     state.published = [Promise.resolve(), new Promise(() => {})];
-    await clock.advance(10_600);
+    await clock.advance(10_300);
     acts.length = 0;
     await clock.advance(600);
     expect(fleet.of(0)).toEqual([0, 1, 2, 3]);

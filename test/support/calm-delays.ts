@@ -8,8 +8,8 @@ interface Span {
   toMs: number;
 }
 
-/** The first second may hold what came while the account had no process. */
-const firstMs = 1_000;
+/** The first second may hold what came while the account had no process, and the last what its process had in hand when it was struck. */
+const edgeMs = 1_000;
 
 /**
  * How late the updates are of accounts that stay with one process while other processes come and go: from the platform's time of the change to the record on
@@ -39,7 +39,7 @@ export class CalmDelays {
     return records.flatMap(({ value = '', timestampMs }) => {
       const { accountId, cause, occurredAt } = JSON.parse(value) as { accountId: string; cause: string; occurredAt: string };
       const atMs = Date.parse(occurredAt);
-      const isCalm = spans.get(accountId)?.some(({ fromMs, toMs }) => atMs >= fromMs + firstMs && atMs <= toMs);
+      const isCalm = spans.get(accountId)?.some(({ fromMs, toMs }) => atMs >= fromMs + edgeMs && atMs <= toMs - edgeMs);
       return cause === 'stream' && isCalm === true ? [timestampMs - atMs] : [];
     });
   }

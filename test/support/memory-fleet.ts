@@ -7,6 +7,8 @@ export class MemoryFleet implements ShardStore {
   readonly members = new Map<number, LaneMember>();
   readonly epochs = new Map<number, bigint>();
   readonly orphans = new Map<number, { lane: number; idleMs: number }>();
+  /** How often it was looked at. */
+  looks = 0;
   /** Rejects every call while true. */
   down = false;
   private readonly clock: Clock;
@@ -19,6 +21,7 @@ export class MemoryFleet implements ShardStore {
 
   async look(): Promise<Fleet> {
     this.answer();
+    this.looks += 1;
     const members = [...this.members.values()].sort((a, b) => a.lane - b.lane);
     const nowMs = this.clock.monotonicMs();
     const seats = this.seats.map(({ changedMs, ...seat }) => ({ ...seat, sinceMs: nowMs - changedMs }));
@@ -79,6 +82,18 @@ export class MemoryFleet implements ShardStore {
       },
     });
     for (const seat of this.seats) if (shards.includes(seat.shard)) seat.lane = lane;
+  }
+
+  /** It says that it is about to end. */
+  end(lane: number): void {
+    const member = this.members.get(lane);
+    if (member !== undefined) this.members.set(lane, { ...member, weight: 0, draining: true });
+  }
+
+  /** It is gone, and its shards are free. */
+  leave(lane: number): void {
+    this.members.delete(lane);
+    this.release(this.seats.filter((seat) => seat.lane === lane));
   }
 
   /** As an operator does. */

@@ -3,6 +3,7 @@ import type { KafkaOptions } from '../../publish/kafka-options.ts';
 import { comparePositions, type UpdatePosition, updatePosition } from '../../publish/newest-records.ts';
 import { readTopic } from '../../publish/read-topic.ts';
 import { withAdmin } from '../../publish/with-admin.ts';
+import { abortWith } from '../../runtime/waiting.ts';
 
 /** A record that is not an update of ours, or a tombstone. */
 export interface StrayRecord {
@@ -90,6 +91,7 @@ export async function foldTopic(
   const fold = new TopicFold({ byPlace });
   const way = await TopicWay.of(deps, kafka, topic);
   const over = new AbortController();
+  using either = abortWith(over.signal, deps.signal);
   let failures = 0;
   let last: unknown;
   const records = readTopic(deps, {
@@ -98,7 +100,7 @@ export async function foldTopic(
     from: 'beginning',
     until: 'end',
     readCommitted: true,
-    signal: AbortSignal.any([over.signal, deps.signal]),
+    signal: either.signal,
     onFailure: (error) => {
       failures += 1;
       last = error;
