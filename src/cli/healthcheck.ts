@@ -50,7 +50,7 @@ async function runHealthcheck(io: CliIo, flags: HealthcheckFlags): Promise<void>
 }
 
 /** `{"status":"ready"}`: something else on that port must not be taken for a healthy service. */
-function verdictOf(text: string): string | undefined {
+export function verdictOf(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text);
     if (typeof body !== 'object' || body === null || !('status' in body)) return undefined;

@@ -6,6 +6,7 @@ import type { Log } from '../observability/log.ts';
 import type { OpenedTracing } from '../observability/open-tracing.ts';
 import { assembleService } from '../service/assemble-service.ts';
 import type { CliIo } from './io.ts';
+import { portsBesideAnother } from './ports-beside-another.ts';
 import { configError, readSettings, serviceLog } from './read-config.ts';
 
 const examples = `
@@ -79,7 +80,8 @@ async function runServe(io: CliIo): Promise<void> {
     );
   const { clock, random, version, fetch } = io;
   const traces = await openTraces(io, config, log);
-  const supervisor = assembleService({ clock, random, log, version, fetch, effective, traces }, config);
+  const ports = await portsBesideAnother({ io, log }, config, effective);
+  const supervisor = assembleService({ clock, random, log, version, fetch, effective, traces }, { ...config, ...ports });
   const unsubscribe = io.onSignal((signal) => supervisor.stop(signal));
   const forget = io.onCrash((error) => log.fatal({ err: error }, 'an uncaught error'));
   io.exit(await supervisor.run());

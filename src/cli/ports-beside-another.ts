@@ -1,0 +1,39 @@
+import type { EffectiveValue } from '../config/config.ts';
+import { optionTable } from '../config/option-table.ts';
+import { isLoopback } from '../config/unencrypted.ts';
+import type { Log } from '../observability/log.ts';
+import { fetchWithin } from '../runtime/waiting.ts';
+import { verdictOf } from './healthcheck.ts';
+import type { CliIo } from './io.ts';
+
+const answerWithinMs = 1000;
+
+interface Ports {
+  readonly adminHost: string;
+  readonly adminPort: number;
+  readonly httpHost: string;
+  readonly httpPort: number;
+}
+
+/**
+ * The ports of a second service on one machine with the settings of the first, as a fleet is tried: where no setting names a port, and another Tidemark has the admin
+ * port, this one takes any free ports. On loopback only: elsewhere a port that moves would not be found. Another program on the port, or a port that a setting names,
+ * stays a fault, which the start shows.
+ */
+export async function portsBesideAnother(
+  { io, log }: { readonly io: Pick<CliIo, 'fetch' | 'clock'>; readonly log: Log },
+  ports: Ports,
+  effective: readonly EffectiveValue[],
+): Promise<Partial<Ports>> {
+  const isFree = (name: 'adminPort' | 'httpPort', host: string) =>
+    isLoopback(host) && effective.some(({ env, source }) => env === optionTable[name].env && source === 'default');
+  if (!isFree('adminPort', ports.adminHost)) return {};
+  const address = `http://${ports.adminHost}:${ports.adminPort}`;
+  const answer = await fetchWithin(io, `${address}/livez`, answerWithinMs).catch(() => undefined);
+  if (answer === undefined || verdictOf(answer.text) === undefined) return {};
+  log.warn(
+    { address, settings: [optionTable.adminPort.env, optionTable.httpPort.env] },
+    'another Tidemark has this port: this one takes free ports, which follow; set them to have others',
+  );
+  return { adminPort: 0, ...(isFree('httpPort', ports.httpHost) && { httpPort: 0 }) };
+}
