@@ -1,4 +1,5 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { idKinds } from '../http/request-fields.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { expectDone } from './approvals.ts';
 import { type ListFlags, listCommands } from './command/list-commands.ts';
@@ -37,13 +38,16 @@ export function commandCommand(io: CliIo): Command {
     command
       .command('show')
       .description('Prints the timeline of one command, and its verdict computed again from the evidence.')
-      .argument('<command>', 'id of the command'),
+      .argument('<command>', 'id of the command', commandId),
   ).action((id: string, flags: RestFlags) => showCommand(io, id, flags));
   addReasonFlag(
     command
       .command('settle')
       .description('Settles commands with the outcome that a person found out.')
-      .argument('<commands...>', 'ids of the commands')
+      .argument('<commands...>', 'ids of the commands', (text: string, before: readonly string[] = []) => [
+        ...before,
+        commandId(text),
+      ])
       .addOption(
         new Option('--outcome <word>', 'the outcome: it took effect, never did, was never sent, or the order ended first')
           .choices(['applied', 'rejected', 'not_sent', 'moot'])
@@ -51,6 +55,11 @@ export function commandCommand(io: CliIo): Command {
       ),
   ).action((ids: string[], flags: SettleFlags) => settleCommands(io, ids, flags));
   return command;
+}
+
+function commandId(text: string): string {
+  if (idKinds.commandId.test(text)) return text;
+  throw new InvalidArgumentError('It must be the whole id of a command: `tidemark command ls` prints it.');
 }
 
 interface SettleFlags extends RestFlags {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { idKinds } from '../http/request-fields.ts';
-import { exitCodes, ProgramError } from '../runtime/program-error.ts';
+import { exitCodes, isUnconnected, ProgramError } from '../runtime/program-error.ts';
 import { Secret } from '../runtime/secret.ts';
 import { printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
@@ -87,10 +87,14 @@ const unanswered: ReadonlySet<string> = new Set(['NO_ANSWER', 'NOT_TIDEMARK', 'F
 
 /**
  * The error of a request that carried the key, with the next step. A problem says that nothing was journaled, and stays as it is. Where the service, or the
- * instance that it asked, did not answer, the request may have arrived: the error then names the one line that is safe to give, and has its own exit code.
+ * instance that it asked, did not answer, the request may have arrived, unless no connection came about: the error then names the one line that is safe to give, and has its own exit code.
  */
 export function withKey(error: unknown, key: string): unknown {
   if (!(error instanceof ProgramError) || !unanswered.has(error.code)) return error;
+  if (isUnconnected(error.cause)) {
+    const { code, exitCode, fix = '' } = error;
+    return new ProgramError(error.message, { code, exitCode, fix: `Nothing was sent. ${fix}`, cause: error });
+  }
   return new ProgramError(error.message, {
     code: error.code,
     exitCode: exitCodes.unresolved,

@@ -80,6 +80,11 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
+/** No connection came about, so not a byte of a request was sent. */
+export function isUnconnected(error: unknown): boolean {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(codeOf(error) ?? '');
+}
+
 const sentences: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'the host name is not known',

@@ -13,6 +13,7 @@ import {
   plainText,
   positiveDecimal,
   probability,
+  replacedPrice,
   symbolText,
 } from './body-fields.ts';
 
@@ -95,8 +96,8 @@ export const replaceBody = z
   .strictObject({
     accountId: accountIdText,
     quantity: positiveDecimal.optional().describe('New total quantity'),
-    price: probability.optional(),
-    stopPx: probability.optional(),
+    price: replacedPrice.optional(),
+    stopPx: replacedPrice.optional(),
     timeInForce: z.enum(predictionTimesInForce).optional(),
     expireTime: instantText.optional().describe('New expiry of a gtd order'),
   })

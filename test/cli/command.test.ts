@@ -18,6 +18,8 @@ const unknown = {
 };
 const id = '4f7c1d1e-1111-4222-8333-444455556666';
 
+const [first, second, third] = [1, 2, 3].map((each) => `4f7c1d1e-0000-4000-8000-00000000000${each}`) as [string, string, string];
+
 describe('command ls', () => {
   it('lists commands as a table, filtered as asked', async () => {
     const rest = await restServer((_request, response) => json(response, 200, { items: [commandBody()] }));
@@ -197,7 +199,7 @@ describe('command show', () => {
     const rest = await restServer((_request, response) =>
       json(response, 404, problemBody(404, 'COMMAND_NOT_FOUND', 'there is no such command')),
     );
-    expect(await runAgainst(rest.url, ['command', 'show', 'x'])).toMatchObject({
+    expect(await runAgainst(rest.url, ['command', 'show', first])).toMatchObject({
       code: 1,
       out: '',
       err: 'tidemark: there is no such command (COMMAND_NOT_FOUND)\n  `tidemark command ls` shows them; a token may see fewer.\n',
@@ -205,29 +207,43 @@ describe('command show', () => {
   });
 });
 
+it.each([
+  ['show', 'null'],
+  ['settle', 'c-1', '--outcome', 'moot', '--reason', 'x'],
+])('command %s asks for a whole id', async (...argv) => {
+  const { code, err } = await runAgainst('http://127.0.0.1:1', ['command', ...argv]);
+  expect(code).toBe(64);
+  expect(err).toContain('It must be the whole id of a command: `tidemark command ls` prints it.');
+});
+
 describe('command settle', () => {
   it('records one word on several commands, and goes on after one that is refused', async () => {
     const rest = await restServer(({ path }, response) =>
-      path.includes('c-2')
+      path.includes(second)
         ? json(response, 409, problemBody(409, 'ALREADY_SETTLED', 'it is settled'))
         : json(response, 200, commandBody({ outcome: 'rejected', state: 'rejected' })),
     );
-    const argv = ['command', 'settle', 'c-1', 'c-2', 'c-3', '--outcome', 'rejected', '--reason', 'by phone'];
+    const argv = ['command', 'settle', first, second, third, '--outcome', 'rejected', '--reason', 'by phone'];
     const { code, out } = await runAgainst(rest.url, argv);
     expect(rest.received.map(({ method, path, body }) => [method, path, body])).toEqual(
-      ['c-1', 'c-2', 'c-3'].map((each) => [
+      [first, second, third].map((each) => [
         'POST',
         `/v1/commands/${each}/settlement`,
         '{"outcome":"rejected","reason":"by phone"}',
       ]),
     );
     expect(code).toBe(1);
-    expect(out).toBe('rejected  command c-1\nit is settled (ALREADY_SETTLED)  command c-2\nrejected  command c-3\n');
+    expect(out.split('\n')).toEqual([
+      `rejected  command ${first}`,
+      `it is settled (ALREADY_SETTLED)  command ${second}`,
+      `rejected  command ${third}`,
+      '',
+    ]);
   });
 
   it('stops when nobody answers: the next would meet the same', async () => {
     const rest = await restServer((_request, response) => json(response, 503, problemBody(503, 'NOT_LEADER', 'standing by')));
-    const { code } = await runAgainst(rest.url, ['command', 'settle', 'c-1', 'c-2', '--outcome', 'moot', '--reason', 'x']);
+    const { code } = await runAgainst(rest.url, ['command', 'settle', first, second, '--outcome', 'moot', '--reason', 'x']);
     expect(code).toBe(69);
     expect(rest.received).toHaveLength(1);
   });
@@ -235,7 +251,7 @@ describe('command settle', () => {
   it.each([[['--outcome', 'unknown', '--reason', 'x']], [['--outcome', 'applied']], [['--reason', 'x']]])(
     'refuses %j',
     async (flags) => {
-      expect(await runAgainst('http://127.0.0.1:1', ['command', 'settle', 'c-1', ...flags])).toMatchObject({ code: 64 });
+      expect(await runAgainst('http://127.0.0.1:1', ['command', 'settle', first, ...flags])).toMatchObject({ code: 64 });
     },
   );
 });

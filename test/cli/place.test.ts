@@ -111,6 +111,14 @@ describe('place', () => {
     expect(rest.received, 'it is not sent again by itself').toHaveLength(1);
   });
 
+  it('says that nothing was sent where no connection came about', async () => {
+    const rest = await restServer(() => undefined);
+    await rest.close();
+    const { code, err } = await runAgainst(rest.url, [...place, '--idempotency-key', 'k']);
+    expect(code).toBe(69);
+    expect(err).toContain('Nothing was sent. Start the service with `tidemark serve`');
+  });
+
   it('says with which key to ask again when another instance was asked, and its answer was lost', async () => {
     const rest = await restServer((_request, response) =>
       json(response, 503, problemBody(503, 'FORWARD_UNANSWERED', 'the answer was lost')),
