@@ -207,7 +207,7 @@ export function assembleService(
       store: store.shards,
       published: (signal) => awaitPublished({ updates: store.updates, clock, parts: [relay, stateWriter] }, lease.lane, signal),
       finish: (lane, ...signals) => finisher.finish(lane, ...signals),
-      checkLoss: () => lossCheck.begin(),
+      lossCheck,
       changeLane: () => keeper.change(),
       fitness: new OwnFitness({ ...shared, sources, loop: eventLoop, lossCheck }, fitnessRules),
       card: () => ({

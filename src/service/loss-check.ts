@@ -25,11 +25,11 @@ const lookAgainMs = 5_000;
  * the last in its partition.
  *
  * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane doesn't wait for Kafka then: the check is repeated until it
- * succeeds, and commits made meanwhile may repeat revisions (docs/guarantees.md).
+ * succeeds, and commits made meanwhile may repeat revisions (docs/guarantees.md). A shard that is taken meanwhile does wait for a while (`ShardKeeper`).
  */
 export class LossCheck {
   private over = new AbortController();
-  private failing = false;
+  private failingSinceMs: number | undefined;
   private readonly deps: LossCheckDeps;
 
   constructor(deps: LossCheckDeps) {
@@ -38,18 +38,24 @@ export class LossCheck {
 
   /** Kafka, or the database, could not be asked at the last try. */
   get isFailing(): boolean {
-    return this.failing;
+    return this.failingSinceMs !== undefined;
+  }
+
+  /** For how long they could not be asked; undefined: they could, at the last try. */
+  get failingForMs(): number | undefined {
+    return this.failingSinceMs === undefined ? undefined : this.deps.clock.monotonicMs() - this.failingSinceMs;
   }
 
   /** Rejects with `CommitsLostError`. */
   async begin(): Promise<void> {
-    this.end();
+    this.over.abort();
     this.over = new AbortController();
     let loss: FoundLoss | undefined;
     try {
       loss = await this.deps.look();
+      this.failingSinceMs = undefined;
     } catch (err) {
-      this.failing = true;
+      this.failingSinceMs ??= this.deps.clock.monotonicMs();
       this.deps.log.warn(
         { err },
         'the newest records on Kafka could not be compared with the database; trying again while the lane goes on',
@@ -63,7 +69,7 @@ export class LossCheck {
 
   end(): void {
     this.over.abort();
-    this.failing = false;
+    this.failingSinceMs = undefined;
   }
 
   private async lookAgain(over: AbortSignal): Promise<void> {
@@ -74,7 +80,7 @@ export class LossCheck {
       try {
         const loss = await look();
         if (over.aborted) return;
-        this.failing = false;
+        this.failingSinceMs = undefined;
         log.info({}, 'the newest records on Kafka were compared with the database');
         if (loss !== undefined) onLoss(loss);
         return;

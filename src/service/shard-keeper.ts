@@ -18,11 +18,15 @@ interface ShardKeeperDeps extends OrphanLanesDeps {
   readonly ingest: Pick<Ingest, 'settled' | 'fence' | 'forgetOrders'>;
   /** Resolves once everything that this lane has committed is on Kafka; rejects when the signal aborts. */
   readonly published: (signal: AbortSignal) => Promise<void>;
-  /**
-   * Rejects when Kafka has updates that the database lacks: the database came back without the newest commits, perhaps those of a shard's last holder, which only
-   * that one could know of. Resolves also when Kafka can't be asked.
-   */
-  readonly checkLoss: () => Promise<void>;
+  readonly lossCheck: {
+    /**
+     * Rejects when Kafka has updates that the database lacks: the database came back without the newest commits, perhaps those of a shard's last holder, which only
+     * that one could know of. Resolves also when Kafka can't be asked.
+     */
+    begin(): Promise<void>;
+    /** For how long it could not be asked; undefined: it could. */
+    readonly failingForMs: number | undefined;
+  };
   /** The part that takes commands for a shard. Left out where only the data path runs. */
   readonly desks?: ShardDesks;
   /** Whether this process is fit to hold shards; `others`: the other members. Left out: it always is. */
@@ -222,7 +226,7 @@ export class ShardKeeper {
     const plan = planShards(lease.lane, fleet.members, fleet.seats, this.options);
     const wanted = new Set([...plan.take, ...plan.takeOver]);
     const free = fleet.seats.filter(({ shard }) => wanted.has(shard));
-    if (free.length > 0 && lease.mayAct()) await this.take(free, over);
+    if (free.length > 0 && lease.mayAct() && !this.mustWait) await this.take(free, over);
     // Whose turn it was did not take it: to give it again at once would not help.
     if (plan.takeOver.length > 0) this.givenAtMs = clock.monotonicMs();
     metrics.shardsHeld.set(this.deps.held.size);
@@ -249,6 +253,15 @@ export class ShardKeeper {
     if (ours.length > 0) await this.take(ours, over);
   }
 
+  /**
+   * While Kafka can't be asked a shard may be free only because the database came back without its taking, and without what that holder published. If that one lives,
+   * it notices, and begins a generation, within the time in which it would lose its lane. Until then no free shard is worked on.
+   */
+  private get mustWait(): boolean {
+    const { failingForMs } = this.deps.lossCheck;
+    return failingForMs !== undefined && failingForMs < this.options.expireAfterMs;
+  }
+
   private async take(seen: readonly HeldShard[], over: AbortSignal): Promise<void> {
     const { store, lease, held, sources, ingest, metrics, log } = this.deps;
     const taken = await store.take(
@@ -257,7 +270,11 @@ export class ShardKeeper {
       seen.filter(({ shard }) => !held.has(shard)),
     );
     if (taken === undefined || taken.length === 0) return;
-    await this.deps.checkLoss();
+    await this.deps.lossCheck.begin();
+    if (this.mustWait) {
+      for (const shard of taken) await store.free(lease.lane, lease.epoch, shard);
+      return;
+    }
     // A database that comes back without the taking may have given them to another process. Where that was before this batch, the look shows it. Where it is
     // after it, this batch is lost as well, and no later one is taken from us.
     await unlessAborted(ingest.fence(), over);

@@ -38,7 +38,7 @@ describe('the look at Kafka when a term begins', () => {
     });
     await rig.check.begin();
     await rig.clock.advance(12_000);
-    expect([rig.looks(), rig.losses, rig.check.isFailing]).toEqual([3, [], true]);
+    expect([rig.looks(), rig.losses, rig.check.failingForMs]).toEqual([3, [], 12_000]);
     away = false;
     await rig.clock.advance(60_000);
     expect(rig.check.isFailing).toBe(false);

@@ -14,7 +14,12 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
   fleet.epochs.set(0, 1n);
   const held = new HeldShards();
   const acts: string[] = [];
-  const state = { published: [] as Promise<void>[], finished: [] as number[], changes: 0, lost: false, unfinished: 0 };
+  const state = {
+    ...{ published: [] as Promise<void>[], finished: [] as number[], changes: 0, lost: false, unfinished: 0 },
+    /** Kafka cannot be asked since then. */
+    silentSinceMs: undefined as number | undefined,
+    onAsk: () => {},
+  };
   const metrics = createMetrics().ingest;
   const keeper = new ShardKeeper(
     {
@@ -51,8 +56,14 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
         fleet.orphans.delete(lane);
         for (const seat of fleet.seats) if (seat.lane === lane) seat.lane = undefined;
       },
-      checkLoss: async () => {
-        if (state.lost) throw new Error('the database lost commits');
+      lossCheck: {
+        begin: async () => {
+          state.onAsk();
+          if (state.lost) throw new Error('the database lost commits');
+        },
+        get failingForMs() {
+          return state.silentSinceMs === undefined ? undefined : clock.monotonicMs() - state.silentSinceMs;
+        },
       },
       changeLane: () => {
         state.changes += 1;
@@ -108,6 +119,45 @@ describe('the keeper of the shards', () => {
     await clock.advance(5_200);
     expect(fleet.of(0)).toEqual([0, 1]);
     expect(await counted()).toEqual({ taken: 4, given: 2 });
+  });
+
+  it('leaves a free shard while Kafka cannot be asked, until a holder that lives would have noticed that its commits are lost', async () => {
+    const { begin, held, fleet, clock, state } = rig();
+    fleet.join(1, [2, 3]);
+    await begin();
+    expect(held.shards).toEqual([0, 1]);
+    state.silentSinceMs = clock.monotonicMs();
+    fleet.leave(1);
+    await clock.advance(5_900);
+    expect([fleet.of(0), held.shards]).toEqual([
+      [0, 1],
+      [0, 1],
+    ]);
+    await clock.advance(700);
+    expect([fleet.of(0), held.shards]).toEqual([
+      [0, 1, 2, 3],
+      [0, 1, 2, 3],
+    ]);
+  });
+
+  it('frees a shard again that it has taken, where Kafka could not be asked then', async () => {
+    const { begin, held, acts, fleet, clock, state } = rig();
+    fleet.join(1, [2, 3]);
+    await begin();
+    acts.length = 0;
+    state.onAsk = () => {
+      state.silentSinceMs = clock.monotonicMs();
+    };
+    fleet.leave(1);
+    await clock.advance(600);
+    expect([fleet.of(0), held.shards, acts]).toEqual([[0, 1], [0, 1], []]);
+    state.onAsk = () => {};
+    state.silentSinceMs = undefined;
+    await clock.advance(600);
+    expect([fleet.of(0), held.shards]).toEqual([
+      [0, 1, 2, 3],
+      [0, 1, 2, 3],
+    ]);
   });
 
   it('looks more often while another process ends or a shard is free, and in a large fleet no more often than ever', async () => {

@@ -228,7 +228,7 @@ export class SimulatedService {
         published: (signal) => awaitPublished({ updates, clock, parts: [this.relay, stateWriter] }, this.lease.lane, signal),
         finish: (lane, ...signals) => finisher.finish(lane, ...signals),
         metrics: this.metrics.ingest,
-        checkLoss: () => lossCheck.begin(),
+        lossCheck,
         changeLane: () => this.keeper.change(),
         fitness: new OwnFitness(
           { clock, log, sources: { status: () => this.sockets() }, metrics: this.metrics },
