@@ -123,11 +123,13 @@ export class SourceGauges {
     // The source that is silent longest counts, or a silent source would hide behind a busy one. A source without accounts does not count.
     const frames = readings.filter(({ accounts: its, lastFrameMs }) => its.length > 0 && lastFrameMs > 0);
     const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
-    if (frames.length > 0) this.metrics.lastFrame.set({ source: stream }, oldest / 1000);
+    // A process that has given all its accounts away would look silent for ever, and page.
+    const unused = readings.every(({ accounts: its }) => its.length === 0);
+    if (frames.length > 0 || unused) this.metrics.lastFrame.set({ source: stream }, unused ? 0 : oldest / 1000);
     const reads = readings.flatMap(({ oldestReadMs }) => (oldestReadMs === undefined ? [] : [oldestReadMs]));
     this.metrics.lastCompleteRead.set({ source: stream }, reads.length === 0 ? 0 : Math.min(...reads) / 1000);
-    const lastEventMs = Math.max(0, ...readings.map((reading) => reading.lastEventMs));
-    if (lastEventMs > 0) this.metrics.lastEvent.set({ source: stream }, lastEventMs / 1000);
+    const lastEventMs = unused ? 0 : Math.max(0, ...readings.map((reading) => reading.lastEventMs));
+    if (lastEventMs > 0 || unused) this.metrics.lastEvent.set({ source: stream }, lastEventMs / 1000);
   }
 }
 
