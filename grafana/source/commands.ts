@@ -2,6 +2,8 @@ import type { Dashboard } from './dashboard.ts';
 import type { Panel } from './panel.ts';
 import { ageOfOldest, increaseBy, job, meanBy, quantileBy, rateBy } from './queries.ts';
 
+const answerColours = { '^2xx$': 'green', '^3xx$': 'blue', '^4xx$': 'yellow', '^5xx$|^none$': 'red' } as const;
+
 const commandPanels: readonly Panel[] = [
   {
     kind: 'lines',
@@ -141,6 +143,7 @@ const commandPanels: readonly Panel[] = [
     description: 'Requests to the platform by class of answer; none: no answer came.',
     unit: 'reqps',
     queries: [{ expr: rateBy('code_class', 'tidemark_platform_request_seconds_count'), legend: '{{code_class}}' }],
+    colours: answerColours,
   },
   {
     kind: 'lines',
@@ -178,6 +181,7 @@ const rest: readonly Panel[] = [
     description: '5xx are ours; 503 during a drain or on a standby is expected.',
     unit: 'reqps',
     queries: [{ expr: rateBy('code_class', 'http_request_duration_seconds_count'), legend: '{{code_class}}' }],
+    colours: answerColours,
   },
   {
     kind: 'lines',

@@ -1,6 +1,6 @@
 import type { Dashboard } from './dashboard.ts';
 import type { Panel } from './panel.ts';
-import { ageOfOldest, increaseBy, job, meanBy, quantileBy, rateBy } from './queries.ts';
+import { ageOfOldest, increaseBy, job, meanBy, orNone, quantileBy, rateBy } from './queries.ts';
 
 const ingest: readonly Panel[] = [
   {
@@ -9,6 +9,7 @@ const ingest: readonly Panel[] = [
     description: 'Everything offered to ingest, by what became of it. conflict and quarantined want a look.',
     unit: 'ops',
     queries: [{ expr: rateBy('outcome', 'tidemark_observations_total'), legend: '{{outcome}}' }],
+    colours: { '^applied$': 'green', '^duplicate$': 'blue', '^stale$': 'purple', '^conflict$|^quarantined$': 'red' },
     runbooks: ['Quarantined'],
   },
   {
@@ -82,7 +83,7 @@ const ingest: readonly Panel[] = [
     unit: 'none',
     queries: [
       {
-        expr: `sum by (stream, reason) (max by (job, stream, reason) (tidemark_quarantined{${job}})) or vector(0)`,
+        expr: orNone(`sum by (stream, reason) (max by (job, stream, reason) (tidemark_quarantined{${job}}))`, 'reason'),
         legend: '{{stream}} {{reason}}',
       },
       { expr: increaseBy('job', 'tidemark_quarantine_dropped_total'), legend: 'dropped' },
@@ -105,13 +106,18 @@ const ingest: readonly Panel[] = [
   },
   {
     kind: 'lines',
-    title: 'Not understood',
-    description: 'Frames and rows that could not be decoded; each is in quarantine.',
-    unit: 'ops',
+    title: 'Put in quarantine',
+    description: 'Frames and rows that could not be understood or stored, by how they came; not understood: by reason.',
+    unit: 'none',
     queries: [
       {
-        expr: `${rateBy('source, reason', 'tidemark_source_decode_failures_total')} or vector(0)`,
-        legend: '{{source}} {{reason}}',
+        // The first of each reason shows here alone: its own series begins at 1, and has no increase.
+        expr: increaseBy('stream, cause', 'tidemark_observations_total', ',outcome="quarantined"'),
+        legend: '{{stream}} {{cause}}',
+      },
+      {
+        expr: orNone(increaseBy('source, reason', 'tidemark_source_decode_failures_total'), 'reason'),
+        legend: 'not understood: {{source}} {{reason}}',
       },
     ],
     runbooks: ['Quarantined'],

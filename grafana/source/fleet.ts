@@ -11,6 +11,7 @@ const members: readonly Panel[] = [
     queries: [{ expr: `sum(tidemark_lane_held{${job}})`, legend: 'processes' }],
     limits: { red: 1, below: true },
     runbooks: ['NoLaneHolder'],
+    width: 8,
   },
   {
     kind: 'figure',
@@ -20,6 +21,7 @@ const members: readonly Panel[] = [
     queries: [{ expr: `sum(tidemark_shards_held{${job}})`, legend: 'held' }],
     limits: { red: 1, below: true },
     runbooks: ['ShardsUnheld'],
+    width: 8,
   },
   {
     kind: 'figure',
@@ -29,6 +31,7 @@ const members: readonly Panel[] = [
     queries: [{ expr: `min(tidemark_shards_unheld{${job}})`, legend: 'unheld' }],
     limits: { red: 1 },
     runbooks: ['ShardsUnheld'],
+    width: 8,
   },
   {
     kind: 'lines',
@@ -41,6 +44,7 @@ const members: readonly Panel[] = [
       { expr: byInstance('tidemark_unfit'), legend: '{{instance}} is unfit' },
     ],
     runbooks: ['ShardsUnheld', 'Unfit'],
+    width: 12,
   },
   {
     kind: 'lines',
@@ -49,6 +53,7 @@ const members: readonly Panel[] = [
     unit: 'none',
     queries: [{ expr: byInstance('tidemark_lane_held'), legend: '{{instance}}' }],
     runbooks: ['NoLaneHolder'],
+    width: 12,
   },
 ];
 
@@ -115,6 +120,7 @@ const work: readonly Panel[] = [
       'Committed batches a second, by instance. Where one has far more than its part, its shards have the busy accounts.',
     unit: 'ops',
     queries: [{ expr: rateBy('job, instance', 'tidemark_batch_size_count'), legend: '{{instance}}' }],
+    width: 12,
   },
   {
     kind: 'lines',
@@ -123,6 +129,7 @@ const work: readonly Panel[] = [
     unit: 'short',
     queries: [{ expr: `max by (job, instance) (tidemark_log_pending{${job},topic="updates"})`, legend: '{{instance}}' }],
     runbooks: ['RelayStuck'],
+    width: 12,
   },
   {
     kind: 'lines',
@@ -132,6 +139,7 @@ const work: readonly Panel[] = [
     queries: [{ expr: ageOfOldest('job, instance', 'tidemark_log_oldest_pending_timestamp_seconds'), legend: '{{instance}}' }],
     limits: { amber: 10, red: 30 },
     runbooks: ['RelayStuck'],
+    width: 12,
   },
   {
     kind: 'lines',
@@ -140,6 +148,7 @@ const work: readonly Panel[] = [
       'Requests for accounts of another instance. Unanswered: it was asked, and the caller does not know the outcome. Not sent: it could not be reached, or 64 were under way.',
     unit: 'none',
     queries: [{ expr: increaseBy('outcome', 'tidemark_rest_forwards_total'), legend: '{{outcome}}' }],
+    width: 12,
   },
 ];
 

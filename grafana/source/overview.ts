@@ -5,7 +5,7 @@ import { ageOfOldest, increaseBy, job, quantileBy, rateBy } from './queries.ts';
 const verdict: readonly Panel[] = [
   {
     kind: 'verdict',
-    title: 'Can it be trusted?',
+    title: 'Trusted?',
     description:
       'Doubts about what is stored and published: no lane holder, a shard without a process, an account not live, none live, no heartbeat back from Kafka for 60 s, a row unsent for 30 s, a stream silent for 30 s. 0: what you read is what the platform says, up to seconds. No data is no yes.',
     unit: 'none',
@@ -121,6 +121,12 @@ const sources: readonly Panel[] = [
     description: 'live is good, not_enrolled is no fault; any other state means that stored orders of those accounts may be old.',
     unit: 'none',
     queries: [{ expr: `sum by (source, state) (tidemark_source_state{${job}})`, legend: '{{source}} {{state}}' }],
+    colours: {
+      ' live$': 'green',
+      ' not_enrolled$': 'blue',
+      ' connecting$| resyncing$': 'yellow',
+      ' down$| frozen$| login_required$| unanswered$': 'red',
+    },
     runbooks: ['SourceNeverLive'],
   },
   {
@@ -155,11 +161,11 @@ const sources: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Connections given up',
-    description: 'The five most frequent reasons. replaced and stopped are our own doing.',
+    description: 'By reason. replaced and stopped are our own doing.',
     unit: 'none',
     queries: [
       {
-        expr: `topk(5, ${increaseBy('source, reason', 'tidemark_source_reconnects_total')})`,
+        expr: increaseBy('source, reason', 'tidemark_source_reconnects_total'),
         legend: '{{source}} {{reason}}',
       },
     ],
@@ -185,6 +191,7 @@ const sources: readonly Panel[] = [
     description: 'login_required: a person has to sign in with `tidemark link`.',
     unit: 'none',
     queries: [{ expr: `sum by (state) (tidemark_credentials{${job}})`, legend: '{{state}}' }],
+    colours: { '^held$': 'green', '^waiting$': 'yellow', '^login_required$': 'red' },
     runbooks: ['TokenExpiring'],
   },
   {

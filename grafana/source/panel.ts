@@ -26,6 +26,8 @@ export interface Panel {
   readonly limits?: Limits;
   /** Words instead of figures. */
   readonly words?: Readonly<Record<string, string>>;
+  /** Colours of lines whose name matches, where those of the palette would mislead. */
+  readonly colours?: Readonly<Record<string, 'green' | 'blue' | 'purple' | 'yellow' | 'red'>>;
   /** Alerts whose runbooks are linked. */
   readonly runbooks?: readonly string[];
   /** Of 24. Default: 3 for a figure, 8 for lines. */
@@ -37,13 +39,13 @@ const datasource = { type: 'prometheus', uid: '$datasource' };
 
 /** A panel in Grafana's JSON, without its place. */
 export function panelJson(panel: Panel): Record<string, unknown> {
-  const { kind, title, description, queries, runbooks = [] } = panel;
+  const { kind, title, description, queries, colours = {}, runbooks = [] } = panel;
   return {
     type: types[kind],
     title,
     description,
     datasource,
-    ...(kind === 'alerts' ? {} : { fieldConfig: { defaults: fieldDefaults(panel), overrides: [] } }),
+    ...(kind === 'alerts' ? {} : { fieldConfig: { defaults: fieldDefaults(panel), overrides: overridesOf(colours) } }),
     options: optionsOf(kind),
     targets: queries.map(({ expr, legend }, index) => ({
       refId: String.fromCharCode(65 + index),
@@ -60,7 +62,8 @@ export function isFigure(kind: Panel['kind']): boolean {
   return kind === 'verdict' || kind === 'figure';
 }
 
-function fieldDefaults({ kind, unit, limits, words }: Panel): Record<string, unknown> {
+function fieldDefaults(panel: Panel): Record<string, unknown> {
+  const { kind, unit, limits, words } = panel;
   return {
     unit,
     ...(isFigure(kind) ? { noValue: 'no data' } : {}),
@@ -68,7 +71,7 @@ function fieldDefaults({ kind, unit, limits, words }: Panel): Record<string, unk
     color: { mode: limits !== undefined && isFigure(kind) ? 'thresholds' : 'palette-classic' },
     thresholds: { mode: 'absolute', steps: stepsOf(limits) },
     mappings: words === undefined ? [] : mappingsOf(words),
-    custom: isFigure(kind) ? {} : linesCustom(kind, limits),
+    custom: isFigure(kind) ? {} : linesCustom(panel),
   };
 }
 
@@ -94,15 +97,30 @@ function mappingsOf(words: Readonly<Record<string, string>>): unknown[] {
   ];
 }
 
-function linesCustom(kind: Panel['kind'], limits: Limits | undefined): Record<string, unknown> {
+function overridesOf(colours: Readonly<Record<string, string>>): unknown[] {
+  return Object.entries(colours).map(([pattern, fixedColor]) => ({
+    matcher: { id: 'byRegexp', options: `/${pattern}/` },
+    properties: [{ id: 'color', value: { mode: 'fixed', fixedColor } }],
+  }));
+}
+
+/** Lines that are all 0 would have an axis up to 100, or to 10,000 %. Bytes and seconds have none that misleads. */
+function leastAxis({ unit, limits }: Panel): { axisSoftMax?: number } {
+  if (unit === 'percentunit') return { axisSoftMax: limits?.amber ?? limits?.red ?? 0.01 };
+  return unit === 's' || unit === 'bytes' ? {} : { axisSoftMax: 1 };
+}
+
+function linesCustom(panel: Panel): Record<string, unknown> {
+  const { kind, limits } = panel;
   return {
     drawStyle: 'line',
-    lineWidth: 1,
-    fillOpacity: kind === 'stacked' ? 30 : 0,
+    // A state that nothing is in would draw its line on top of the others.
+    ...(kind === 'stacked' ? { lineWidth: 0, fillOpacity: 60 } : { lineWidth: 1, fillOpacity: 0 }),
     showPoints: 'never',
     spanNulls: false,
     stacking: { mode: kind === 'stacked' ? 'normal' : 'none', group: 'A' },
     thresholdsStyle: { mode: limits === undefined ? 'off' : 'line' },
+    ...leastAxis(panel),
   };
 }
 
@@ -119,6 +137,7 @@ function optionsOf(kind: Panel['kind']): Record<string, unknown> {
     };
   return {
     tooltip: { mode: 'multi', sort: 'desc' },
-    legend: { displayMode: 'table', placement: 'bottom', calcs: ['lastNotNull', 'max'] },
+    // Three lines of the legend are seen without scrolling: those that were highest, not those whose names come first.
+    legend: { displayMode: 'table', placement: 'bottom', calcs: ['lastNotNull', 'max'], sortBy: 'Max', sortDesc: true },
   };
 }

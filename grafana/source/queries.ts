@@ -31,3 +31,8 @@ export function ageOfOldest(by: string, timestamp: string): string {
 export function byInstance(metric: string): string {
   return `max by (job, instance) (${metric}{${job}})`;
 }
+
+/** A line of 0 with a name where the query finds nothing: no data would look like a fault. */
+export function orNone(expr: string, label: string): string {
+  return `${expr} or on () label_replace(vector(0), "${label}", "none", "", "")`;
+}

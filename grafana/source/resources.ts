@@ -105,12 +105,10 @@ const processes: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'File descriptors',
-    description: 'Open files and sockets, beside the most that may be open.',
-    unit: 'short',
-    queries: [
-      { expr: byInstance('process_open_fds'), legend: '{{instance}} open' },
-      { expr: byInstance('process_max_fds'), legend: '{{instance}} at most' },
-    ],
+    description: 'Share of the files and sockets that may be open.',
+    unit: 'percentunit',
+    queries: [{ expr: `${byInstance('process_open_fds')} / ${byInstance('process_max_fds')}`, legend: '{{instance}}' }],
+    limits: { amber: 0.5, red: 0.8 },
   },
   {
     kind: 'lines',

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { dashboardJson } from '../../grafana/source/dashboard.ts';
 import { alerts, dashboards, generatedFiles } from '../../grafana/source/generated-files.ts';
-import { panelJson } from '../../grafana/source/panel.ts';
+import { type Panel, panelJson } from '../../grafana/source/panel.ts';
 
 const files = generatedFiles((file) => readFileSync(file, 'utf8'));
 const panels = dashboards.flatMap(({ uid, rows }) =>
@@ -84,6 +84,32 @@ describe('every panel', () => {
       expect(unit, where).toBe('s');
       for (const { expr } of queries) expect(expr, where).toContain('time()');
     }
+  });
+
+  it('names each line, also the one that stands for nothing found', () => {
+    for (const { queries, where } of panels)
+      for (const { expr, legend } of queries)
+        if (expr.includes('vector(0)') && legend.includes('{{')) expect(expr, where).toContain('label_replace(vector(0)');
+  });
+
+  it('has a title that fits beside its icons, where it is a narrow figure', () => {
+    const narrow = panels.filter(({ kind, width = 3 }) => (kind === 'figure' || kind === 'verdict') && width === 3);
+    expect(narrow.length).toBeGreaterThan(5);
+    expect(narrow.filter(({ title }) => title.length > 12).map(({ where }) => where)).toEqual([]);
+  });
+
+  it('shows lines that are all 0 on an axis up to 1, or to its lowest limit', () => {
+    const shown = { kind: 'lines', title: '', description: '', queries: [] } as const;
+    const softMax = (panel: Pick<Panel, 'unit' | 'limits'>) => {
+      const { fieldConfig } = panelJson({ ...shown, ...panel }) as {
+        fieldConfig: { defaults: { custom: { axisSoftMax?: number } } };
+      };
+      return fieldConfig.defaults.custom.axisSoftMax;
+    };
+    expect(softMax({ unit: 'none' })).toBe(1);
+    expect(softMax({ unit: 'percentunit', limits: { amber: 0.5, red: 0.8 } })).toBe(0.5);
+    expect(softMax({ unit: 'percentunit' })).toBe(0.01);
+    expect(softMax({ unit: 's', limits: { red: 30 } })).toBeUndefined();
   });
 
   it('turns red at a limit that rises, also where less is worse', () => {
