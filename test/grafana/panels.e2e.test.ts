@@ -3,6 +3,7 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { alerts, dashboards } from '../../grafana/source/generated-files.ts';
 import { recordingRules } from '../../grafana/source/recording-rules.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
+import { queryText } from '../../tools/dashboards/query-text.ts';
 import { ensureProgram } from '../support/debian-package.ts';
 import { eventually } from '../support/poll.ts';
 import { readPromql } from '../support/promql.ts';
@@ -17,11 +18,6 @@ const panels = dashboards.flatMap(({ uid, rows }) =>
     row.panels.flatMap(({ title, queries }) => queries.map(({ expr }) => ({ where: `${uid}: ${title}`, expr }))),
   ),
 );
-
-/** As Grafana sends it, for a scrape of one second. */
-function asSent(expr: string): string {
-  return expr.replaceAll('$__rate_interval', '4s').replaceAll('$__range', '5m').replaceAll('$job', 'tidemark.*');
-}
 
 async function place(service: RunningService, symbol: string): Promise<number> {
   const body = { accountId: 'SIM-1001', symbol, side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
@@ -46,7 +42,7 @@ async function followUpdates(service: RunningService): Promise<void> {
 async function missing(prometheus: RunningPrometheus, queries: readonly { where: string; expr: string }[]): Promise<string[]> {
   const found: string[] = [];
   for (const { where, expr } of queries) {
-    const values = await prometheus.values(asSent(expr));
+    const values = await prometheus.values(queryText(expr, { scrape: 1, range: 300 }));
     if (!values.some(Number.isFinite)) found.push(`${where} (${values.length} values, none finite): ${expr}`);
   }
   return found;

@@ -1,11 +1,6 @@
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { freePort } from '../../src/devstack/free-port.ts';
-import { GuardedProcess } from '../../src/devstack/guarded-process.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { eventually } from './poll.ts';
+import { startPrometheus } from './start-prometheus.ts';
 
 /** A rule as Prometheus judges it. */
 interface JudgedRule {
@@ -15,10 +10,7 @@ interface JudgedRule {
   readonly state?: string;
 }
 
-/**
- * A real Prometheus with the committed configuration and rules, scraping one target every second instead of every ten. Ended with the test. The program must
- * be there (`ensureProgram('prometheus')`).
- */
+/** A real Prometheus (`startPrometheus`) that scrapes one target every second. Ended with the test. */
 export class RunningPrometheus {
   private readonly base: string;
   private readonly startedMs = systemClock.nowMs();
@@ -29,38 +21,9 @@ export class RunningPrometheus {
 
   /** `target` is `host:port`. */
   static async start(target: string): Promise<RunningPrometheus> {
-    const folder = await mkdtemp(join(tmpdir(), 'tidemark-prometheus-'));
-    await cp('grafana/prometheus', folder, { recursive: true });
-    const config = join(folder, 'prometheus.yml');
-    await writeFile(config, quicker(await readFile(config, 'utf8'), target));
-    const port = await freePort();
-    const lines: string[] = [];
-    const guarded = await GuardedProcess.start(
-      { clock: systemClock },
-      {
-        command: [
-          'prometheus',
-          `--config.file=${config}`,
-          `--storage.tsdb.path=${join(folder, 'data')}`,
-          `--web.listen-address=127.0.0.1:${port}`,
-        ],
-        name: 'Prometheus',
-        folder,
-        stopSignal: 'TERM',
-        patienceMs: 10_000,
-        onLine: (line) => lines.push(line),
-      },
-    );
-    onTestFinished(() => guarded.stop());
-    const prometheus = new RunningPrometheus(`http://127.0.0.1:${port}`);
-    await eventually(
-      async () => {
-        const response = await fetch(`${prometheus.base}/-/ready`);
-        if (!response.ok) throw new Error(`Prometheus is not ready: ${response.status}\n${lines.slice(-10).join('\n')}`);
-      },
-      { deadlineMs: 60_000, everyMs: 100 },
-    );
-    return prometheus;
+    const { base, stop } = await startPrometheus({ targets: [{ address: target }], everySeconds: 1 });
+    onTestFinished(stop);
+    return new RunningPrometheus(base);
   }
 
   /** Every value of every series of an expression since the start, as numbers; NaN and infinities among them. Throws when it is refused. */
@@ -82,19 +45,4 @@ export class RunningPrometheus {
     if (body.status !== 'success') throw new Error(`${query['query']}: ${body.error}`);
     return body.data;
   }
-}
-
-/** The committed configuration with another target and shorter intervals. Throws when it no longer reads as expected. */
-function quicker(config: string, target: string): string {
-  let text = config;
-  for (const [from, to] of [
-    ['[tidemark:9464]', `['${target}']`],
-    ['scrape_interval: 10s', 'scrape_interval: 1s'],
-    ['scrape_timeout: 5s', 'scrape_timeout: 1s'],
-    ['evaluation_interval: 10s', 'evaluation_interval: 1s'],
-  ] as const) {
-    if (!text.includes(from)) throw new Error(`prometheus.yml has no ${from}`);
-    text = text.replace(from, to);
-  }
-  return text;
 }
