@@ -250,7 +250,7 @@ export class ShardKeeper {
     );
     for (const { shard } of lost) void this.lose(shard);
     // Under a new epoch: commands that were journaled under the last one, and whose answer was lost, are swept as in a takeover.
-    if (ours.length > 0) await this.take(ours, over);
+    if (ours.length > 0 && !this.mustWait) await this.take(ours, over);
   }
 
   /**
@@ -262,7 +262,7 @@ export class ShardKeeper {
     return failingForMs !== undefined && failingForMs < this.options.expireAfterMs;
   }
 
-  private async take(seen: readonly HeldShard[], over: AbortSignal): Promise<void> {
+  private async take(seen: Fleet['seats'], over: AbortSignal): Promise<void> {
     const { store, lease, held, sources, ingest, metrics, log } = this.deps;
     const taken = await store.take(
       lease.lane,
@@ -271,10 +271,7 @@ export class ShardKeeper {
     );
     if (taken === undefined || taken.length === 0) return;
     await this.deps.lossCheck.begin();
-    if (this.mustWait) {
-      for (const shard of taken) await store.free(lease.lane, lease.epoch, shard);
-      return;
-    }
+    if (this.mustWait) return this.putBack(seen, taken);
     // A database that comes back without the taking may have given them to another process. Where that was before this batch, the look shows it. Where it is
     // after it, this batch is lost as well, and no later one is taken from us.
     await unlessAborted(ingest.fence(), over);
@@ -288,6 +285,16 @@ export class ShardKeeper {
     log.info({ shards: ours.map(({ shard }) => shard) }, 'shards taken: their accounts are followed');
     sources.review();
     await this.beginDesks();
+  }
+
+  /**
+   * Frees what was free before, for a process that can ask Kafka. The rest stays in this lane's row, and is taken up when the wait is over: this lane may have
+   * commits of it that are not on Kafka, or an operator wants it to stay.
+   */
+  private async putBack(seen: Fleet['seats'], taken: readonly HeldShard[]): Promise<void> {
+    const { store, lease } = this.deps;
+    const wereFree = new Set(seen.filter(({ lane, pinned }) => lane === undefined && !pinned).map(({ shard }) => shard));
+    for (const each of taken) if (wereFree.has(each.shard)) await store.free(lease.lane, lease.epoch, each);
   }
 
   /** The last act frees the shard. Where something before it fails, the next look finds the shard to be ours, and takes it up again. */

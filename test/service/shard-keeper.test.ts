@@ -160,6 +160,27 @@ describe('the keeper of the shards', () => {
     ]);
   });
 
+  it('does not free a pinned shard again, and works on it once Kafka can be asked', async () => {
+    const { begin, held, fleet, clock, state } = rig();
+    fleet.join(1, [2, 3]);
+    await begin();
+    const [, , , last] = fleet.seats;
+    if (last !== undefined) last.pinned = true;
+    state.onAsk = () => {
+      state.silentSinceMs ??= clock.monotonicMs();
+    };
+    fleet.leave(1);
+    await clock.advance(1_200);
+    expect([fleet.of(0), held.shards]).toEqual([
+      [0, 1, 3],
+      [0, 1],
+    ]);
+    state.onAsk = () => {};
+    state.silentSinceMs = undefined;
+    await clock.advance(600);
+    expect(held.shards).toEqual([0, 1, 2, 3]);
+  });
+
   it('looks more often while another process ends or a shard is free, and in a large fleet no more often than ever', async () => {
     const { begin, held, fleet, clock } = rig();
     fleet.join(1, [3]);
