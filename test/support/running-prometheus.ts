@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { askPrometheus } from '../../tools/dashboards/ask-prometheus.ts';
 import { startPrometheus } from './start-prometheus.ts';
 
 /** A rule as Prometheus judges it. */
@@ -30,19 +31,12 @@ export class RunningPrometheus {
   async values(expr: string): Promise<number[]> {
     const nowMs = systemClock.nowMs();
     const query = { query: expr, start: String(this.startedMs / 1000), end: String(nowMs / 1000), step: '1' };
-    const { result } = await this.ask<{ result: { values: [number, string][] }[] }>('query_range', query);
+    const { result } = await askPrometheus<{ result: { values: [number, string][] }[] }>(this.base, 'query_range', query);
     return result.flatMap(({ values }) => values.map(([, value]) => Number(value.replace('Inf', 'Infinity'))));
   }
 
   async rules(): Promise<JudgedRule[]> {
-    const { groups } = await this.ask<{ groups: { rules: JudgedRule[] }[] }>('rules', {});
+    const { groups } = await askPrometheus<{ groups: { rules: JudgedRule[] }[] }>(this.base, 'rules', {});
     return groups.flatMap(({ rules }) => rules);
-  }
-
-  private async ask<Data>(path: string, query: Record<string, string>): Promise<Data> {
-    const response = await fetch(`${this.base}/api/v1/${path}?${new URLSearchParams(query)}`);
-    const body = (await response.json()) as { status: string; error?: string; data: Data };
-    if (body.status !== 'success') throw new Error(`${query['query']}: ${body.error}`);
-    return body.data;
   }
 }

@@ -27,7 +27,7 @@ export async function askSeries(
   path: 'query' | 'query_range',
   query: Record<string, string>,
 ): Promise<FoundSeries[]> {
-  const { result } = await ask<{ readonly result: readonly Result[] }>(base, path, query);
+  const { result } = await askPrometheus<{ readonly result: readonly Result[] }>(base, path, query);
   return result.map(({ metric, value, values = value === undefined ? [] : [value] }) => ({
     labels: metric,
     times: values.map(([seconds]) => seconds * 1000),
@@ -36,10 +36,11 @@ export async function askSeries(
 }
 
 export async function askAlerts(base: string): Promise<readonly FoundAlert[]> {
-  return (await ask<{ readonly alerts: readonly FoundAlert[] }>(base, 'alerts', {})).alerts;
+  return (await askPrometheus<{ readonly alerts: readonly FoundAlert[] }>(base, 'alerts', {})).alerts;
 }
 
-async function ask<Data>(base: string, path: string, query: Record<string, string>): Promise<Data> {
+/** `path` below `/api/v1/`. Throws with Prometheus's own words when it is refused. */
+export async function askPrometheus<Data>(base: string, path: string, query: Record<string, string>): Promise<Data> {
   const response = await fetch(`${base}/api/v1/${path}?${new URLSearchParams(query)}`);
   const body = (await response.json()) as { readonly status: string; readonly error?: string; readonly data: Data };
   if (body.status !== 'success') throw new Error(`${query['query'] ?? path}: ${body.error}`);
