@@ -7,8 +7,9 @@ import { expect, inject, it, onTestFinished } from 'vitest';
 import { launchConsole } from '../support/console-browser.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { expectAccessible } from '../support/expect-accessible.ts';
+import { neutralEnv } from '../support/neutral-env.ts';
 import { eventually } from '../support/poll.ts';
-import { neutralEnv, tidemarkEntry } from '../support/tidemark-process.ts';
+import { tidemarkEntry } from '../support/tidemark-process.ts';
 
 /** The demo on the Postgres and Kafka of the run; returns the address that it prints first, and a way to end it as Ctrl-C does. */
 async function startDemo(): Promise<{

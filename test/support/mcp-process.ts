@@ -1,6 +1,7 @@
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { McpRig } from './mcp-rig.ts';
-import { neutralEnv, tidemarkEntry } from './tidemark-process.ts';
+import { neutralEnv } from './neutral-env.ts';
+import { tidemarkEntry } from './tidemark-process.ts';
 
 /** `tidemark mcp` as a process of its own, as a client of an assistant starts it. It ends with the test. */
 export class McpProcess {

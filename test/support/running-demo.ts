@@ -3,9 +3,10 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { neutralEnv } from './neutral-env.ts';
 import { eventually } from './poll.ts';
 import { commandLinesWith } from './processes.ts';
-import { neutralEnv, tidemarkEntry } from './tidemark-process.ts';
+import { tidemarkEntry } from './tidemark-process.ts';
 
 interface Demo {
   readonly child: ChildProcess;

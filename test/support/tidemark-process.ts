@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { GuardedProcess } from '../../src/devstack/guarded-process.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { atEnd } from './at-end.ts';
+import { neutralEnv } from './neutral-env.ts';
 import { eventually } from './poll.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -106,14 +107,6 @@ class GoneError extends Error {}
 /** What Node compiled of a build in a temporary folder would stay in the user's cache when that folder is gone. */
 function compileCache(entry: string): Record<string, string> {
   return entry === tidemarkEntry ? {} : { NODE_DISABLE_COMPILE_CACHE: '1' };
-}
-
-/** Our environment without what would configure the program besides the test. */
-export function neutralEnv(): Record<string, string> {
-  const own = /^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_|NODE_OPTIONS|VITEST|NODE_ENV)/;
-  return Object.fromEntries(
-    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined && !own.test(entry[0])),
-  );
 }
 
 function tryParse(line: string): LogLine | undefined {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type ChildProgram, jsonObject, startChild } from '../../src/cli/stack/child-program.ts';
 import { freePort } from '../../src/devstack/free-port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { neutralEnv } from '../../test/support/neutral-env.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -27,7 +28,7 @@ const io = { clock: systemClock, entry: [process.execPath, join(import.meta.dirn
 const startMs = 180_000;
 
 export async function prepareFleet(): Promise<Fleet> {
-  const env = inherited();
+  const env = neutralEnv();
   const dev = await startChild(io, { name: 'dev', args: ['dev'], env, pick: printedSettings(), startMs });
   const children = [dev];
   const stop = async () => {
@@ -74,10 +75,4 @@ function printedSettings(): (line: string) => Printed | undefined {
     control = /control port (http:\S+)$/.exec(line)?.[1] ?? control;
     return line.endsWith('tidemark serve') ? { control, settings } : undefined;
   };
-}
-
-/** Nothing of ours from the environment of who asks for the pictures. */
-function inherited(): Settings {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_)/.test(name));
-  return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

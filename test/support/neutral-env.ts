@@ -1,0 +1,7 @@
+/** Our environment without what would configure the program besides the test. */
+export function neutralEnv(): Record<string, string> {
+  const own = /^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_|NODE_OPTIONS|VITEST|NODE_ENV)/;
+  return Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined && !own.test(entry[0])),
+  );
+}
