@@ -63,7 +63,7 @@ const channels: readonly Channel[] = [
 
 /** Both addresses are the operator's: these are the defaults of a machine that runs everything. */
 const servers = {
-  kafka: { host: 'localhost:9092', protocol: 'kafka', description: 'The brokers of TIDEMARK_KAFKA_BROKERS' },
+  kafka: { host: 'localhost:9092', protocol: 'kafka', description: 'The brokers of KAFKA_BROKERS' },
   rest: { host: 'localhost:8080', protocol: 'http', description: 'The port of REST' },
 };
 
