@@ -6,6 +6,7 @@ import { seededRandom } from '../../src/runtime/random.ts';
 import type { AccountRecord } from '../../src/store/account-registry.ts';
 import { ScriptedRegistry } from '../support/scripted-registry.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const listed = (...ids: string[]): AccountsResult => ({
@@ -73,15 +74,7 @@ describe('two credentials that see the same account', () => {
 
   it('leave what one only remembers from an earlier run to the one that lists it', async () => {
     const { one, two, clock, registry } = rig();
-    for (const accountId of ['a', 'b'])
-      await registry.save({
-        stream: 'account',
-        accountId,
-        isSim: true,
-        sourceEpoch: 0,
-        readUpTo: undefined,
-        auditedUpTo: undefined,
-      });
+    for (const accountId of ['a', 'b']) await registry.save(unreadAccount(accountId));
     one.run();
     await clock.advance(1);
     expect([...one.followed]).toEqual(['a', 'b']);
@@ -124,14 +117,7 @@ describe('accounts of which this process follows some, and other processes the o
 
   it('begins with the record as it is stored now, which another process may have written', async () => {
     const { one, ours, clock, registry } = rig();
-    const record = {
-      stream: 'account',
-      accountId: 'b',
-      isSim: true,
-      sourceEpoch: 0,
-      readUpTo: undefined,
-      auditedUpTo: undefined,
-    } as const;
+    const record = unreadAccount('b');
     one.platform.list = listed('a', 'b');
     one.run();
     await clock.advance(1);

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ContinuityMark } from '../../src/domain/observation.ts';
 import { connectorsRig } from '../support/connectors-rig.ts';
 import { accountRow, predictionRow } from '../support/platform-rows.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 
 async function working(...args: Parameters<typeof connectorsRig>) {
   const rig = connectorsRig(...args);
@@ -325,14 +326,7 @@ describe('the accounts', () => {
   it('are those of the registry while the platform does not list them', async () => {
     const rig = connectorsRig();
     rig.platform.accountsError = { status: 500, message: 'down', retryable: true, sent: 'yes' };
-    await rig.registry.save({
-      stream: 'account',
-      accountId: 'acct-7',
-      isSim: true,
-      sourceEpoch: 0,
-      readUpTo: undefined,
-      auditedUpTo: undefined,
-    });
+    await rig.registry.save(unreadAccount('acct-7'));
     await rig.connectors.begin();
     onTestFinished(() => rig.connectors.end());
     await rig.until('account', 'live', 'acct-7');

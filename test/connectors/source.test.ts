@@ -16,6 +16,7 @@ import { ScriptedSink } from '../support/scripted-sink.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { acknowledge, type StreamScript, streamServer } from '../support/stream-server.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -69,7 +70,7 @@ async function following(
   source.start();
   closers.push(() => source.stop());
   for (const accountId of options.accounts ?? ['acct-1']) {
-    source.follow({ stream: 'account', accountId, isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
+    source.follow(unreadAccount(accountId));
   }
   const allLive = () =>
     eventually(() => expect(new Set(source.status().accounts.map(({ state }) => state))).toEqual(new Set(['live'])));

@@ -7,6 +7,7 @@ import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
 import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { batch, storeRig } from '../support/store-rig.ts';
 import { testLog } from '../support/test-log.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 
 const log = testLog.child({}, { level: 'silent' });
 
@@ -36,14 +37,7 @@ it('keeps no mark of how far an account was read once what was read is lost', as
   const lease = new Lease(clock, 3_000);
   lease.witness.sawLane({ generation: 1, epoch: rig.epoch, batch: 1n });
   const registry = new PostgresAccountRegistry({ ...rig.deps, lease });
-  const account = {
-    stream: 'account',
-    accountId: 'acct-1',
-    isSim: false,
-    sourceEpoch: 0,
-    readUpTo: undefined,
-    auditedUpTo: undefined,
-  } as const;
+  const account = unreadAccount('acct-1');
   await registry.save(account);
   await (await rig.rival()).query('update lane_batches set batch = 0');
   await expect(registry.save({ ...account, readUpTo: '2026-11-21T14:31:07Z' })).rejects.toThrow('lost commits');

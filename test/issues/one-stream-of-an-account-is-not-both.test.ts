@@ -1,20 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { AccountRecord } from '../../src/store/account-registry.ts';
 import { connectorsRig } from '../support/connectors-rig.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 
 // Found by the simulator, seed 588: the database failed between the two records of a new account, then the platform refused its list of accounts. What the registry
 // had by then was followed, and the account counted as followed altogether: its prediction orders were never asked for again.
 it('follows the second stream of an account whose first stream alone had been stored', async () => {
   const rig = connectorsRig();
-  const stored: AccountRecord = {
-    stream: 'account',
-    accountId: 'acct-1',
-    isSim: true,
-    sourceEpoch: 0,
-    readUpTo: undefined,
-    auditedUpTo: undefined,
-  };
-  await rig.registry.save(stored);
+  await rig.registry.save(unreadAccount('acct-1'));
   rig.platform.accountsError = { status: 503, message: 'busy', retryable: true, sent: 'yes' };
   await rig.connectors.begin();
   onTestFinished(() => rig.connectors.end());

@@ -4,6 +4,7 @@ import type { OrderReads } from '../../src/platform/order-reads.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import type { AccountRecord } from '../../src/store/account-registry.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 type List = Awaited<ReturnType<OrderReads['listAccounts']>>;
@@ -17,14 +18,7 @@ it.each(['the list', 'the records'])(
   async (slow) => {
     const clock = new VirtualClock();
     const stop = new AbortController();
-    const record = (sourceEpoch: number): AccountRecord => ({
-      stream: 'prediction',
-      accountId: 'A',
-      isSim: true,
-      sourceEpoch,
-      readUpTo: undefined,
-      auditedUpTo: undefined,
-    });
+    const record = (sourceEpoch: number) => unreadAccount('A', { stream: 'prediction', sourceEpoch });
     let sourceEpoch = 0;
     let isOurs = false;
     const followed: AccountRecord[] = [];

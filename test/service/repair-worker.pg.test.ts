@@ -6,18 +6,12 @@ import { PostgresAccountRepairs } from '../../src/store/account-repairs.ts';
 import { eventually } from '../support/poll.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { storeRig } from '../support/store-rig.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 
 it('reads the newest changes for a read, and from its time on for a backfill', async () => {
   await using rig = await storeRig();
   const registry = new PostgresAccountRegistry(rig.deps);
-  await registry.save({
-    stream: 'account',
-    accountId: 'a',
-    isSim: true,
-    sourceEpoch: 0,
-    readUpTo: undefined,
-    auditedUpTo: undefined,
-  });
+  await registry.save(unreadAccount('a'));
   const repairs = new PostgresAccountRepairs(rig.deps);
   const said = { accountId: 'a', askedBy: 'desk', reason: 'a fill is missing' };
   await repairs.ask({ kind: 'read', ...said });

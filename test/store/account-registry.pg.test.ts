@@ -2,15 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { terminalPrecedence } from '../../src/domain/order.ts';
 import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
 import { batch, head, storeRig } from '../support/store-rig.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 
-const account = {
-  stream: 'account',
-  accountId: 'acct-1',
-  isSim: false,
-  sourceEpoch: 0,
-  readUpTo: undefined,
-  auditedUpTo: undefined,
-} as const;
+const account = unreadAccount('acct-1', { isSim: false });
 
 describe('the account registry', () => {
   it('keeps what is saved last, with every digit of the instant', async () => {

@@ -3,14 +3,14 @@ import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
 import { PostgresAccountRepairs } from '../../src/store/account-repairs.ts';
 import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
 import { storeRig } from '../support/store-rig.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 
 const said = { askedBy: 'desk', reason: 'a fill is missing' };
 
 async function repairsRig() {
   const rig = await storeRig();
   const registry = new PostgresAccountRegistry(rig.deps);
-  for (const stream of ['account', 'prediction'] as const)
-    await registry.save({ stream, accountId: 'a', isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
+  for (const stream of ['account', 'prediction'] as const) await registry.save(unreadAccount('a', { stream }));
   return { ...rig, repairs: new PostgresAccountRepairs(rig.deps), [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
 }
 

@@ -37,6 +37,7 @@ import { onServer } from '../support/on-server.ts';
 import { batch, quarantined } from '../support/store-rig.ts';
 import { freeShards, takeShards } from '../support/take-shards.ts';
 import { testLog } from '../support/test-log.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 
 /** A migrated database, and a login that is a member of `role` and of nothing else. */
 async function loggedInAs(role: 'tidemark_app' | 'tidemark_reader') {
@@ -91,22 +92,8 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await log.loadPosition(0, 'log')).toBe(1n);
 
     const registry = new PostgresAccountRegistry(deps);
-    await registry.save({
-      stream: 'account',
-      accountId: 'a',
-      isSim: true,
-      sourceEpoch: 0,
-      readUpTo: undefined,
-      auditedUpTo: undefined,
-    });
-    await registry.save({
-      stream: 'account',
-      accountId: 'a',
-      isSim: true,
-      sourceEpoch: 1,
-      readUpTo: undefined,
-      auditedUpTo: undefined,
-    });
+    await registry.save(unreadAccount('a'));
+    await registry.save(unreadAccount('a', { sourceEpoch: 1 }));
     expect(await registry.load()).toHaveLength(1);
     expect(await registry.openOrders('prediction', 'acct-1', 9e12, '', 10)).toHaveLength(1);
 

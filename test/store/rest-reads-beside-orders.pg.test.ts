@@ -4,6 +4,7 @@ import type { AccountScope } from '../../src/store/order-reads.ts';
 import { answer, atMs, fence, newPlace, newReplace, unknown } from '../support/journal-fixtures.ts';
 import { all, only, readRig } from '../support/read-rig.ts';
 import { storedOrder } from '../support/stored-orders.ts';
+import { unreadAccount } from '../support/unread-account.ts';
 
 describe('the history of an order', () => {
   it('is its payloads by revision, in pages, for whom the order is there', async () => {
@@ -124,8 +125,7 @@ describe('accounts and exposure', () => {
     await using rig = await readRig();
     const registry = new PostgresAccountRegistry(rig.deps);
     for (const stream of ['account', 'prediction'] as const) {
-      for (const accountId of ['a', 'b'])
-        await registry.save({ stream, accountId, isSim: true, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined });
+      for (const accountId of ['a', 'b']) await registry.save(unreadAccount(accountId, { stream }));
     }
     await rig.store(
       { orderId: '1', accountId: 'a' },
