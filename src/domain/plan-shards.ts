@@ -11,6 +11,9 @@ export interface FleetMember {
   readonly unwell?: unknown;
 }
 
+/** It wants shards, and shows no trouble. */
+export const isWell = ({ weight, unwell }: Pick<FleetMember, 'weight' | 'unwell'>) => weight > 0 && unwell === undefined;
+
 export interface ShardSeat {
   readonly shard: number;
   /** The lane that holds it; undefined: it is free. */
@@ -41,7 +44,6 @@ interface Part {
   readonly lane: number;
   readonly weight: number;
   readonly settled: boolean;
-  /** It wants shards, and shows no trouble. */
   readonly isWell: boolean;
   readonly held: number;
   /** How many it shall have. Those of all members add up to the number of shards. */
@@ -104,10 +106,9 @@ function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], s
   const counted = inOrder.map((member) => ({ ...member, ...(counts.get(member.lane) ?? { held: 0, pinned: 0 }) }));
   const shareOf = sharesByWeight(counted, seats.length);
   const shares = counted.map((member) => {
-    const { lane, weight, held, livedMs, unwell } = member;
+    const { lane, weight, held, livedMs } = member;
     const share = shareOf(member);
-    const isWell = weight > 0 && unwell === undefined;
-    return { lane, weight, settled: livedMs >= settledMs, isWell, held, target: Math.floor(share), share };
+    return { lane, weight, settled: livedMs >= settledMs, isWell: isWell(member), held, target: Math.floor(share), share };
   });
   if (counted.every(({ weight }) => weight === 0)) return withFreeOnes(shares, inOrder, seats);
   const rounded = shares.reduce((sum, { target }) => sum + target, 0);

@@ -36,12 +36,7 @@ export class LossCheck {
     this.deps = deps;
   }
 
-  /** Kafka, or the database, could not be asked at the last try. */
-  get isFailing(): boolean {
-    return this.failingSinceMs !== undefined;
-  }
-
-  /** For how long they could not be asked; undefined: they could, at the last try. */
+  /** For how long Kafka, or the database, could not be asked; undefined: they could, at the last try. */
   get failingForMs(): number | undefined {
     return this.failingSinceMs === undefined ? undefined : this.deps.clock.monotonicMs() - this.failingSinceMs;
   }

@@ -1,3 +1,4 @@
+import { isWell } from '../domain/plan-shards.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -47,8 +48,7 @@ export class OrphanLanes {
   /** `holds`: this process has a shard; `isTroubled`: it shows a trouble. Returns at once. */
   review({ orphans, seats, members }: Fleet, { holds, isTroubled }: OwnState, over: AbortSignal): void {
     const { lease, changeLane, clock } = this.deps;
-    const isLeftOut =
-      isTroubled && members.some(({ lane, weight, unwell }) => lane !== lease.lane && weight > 0 && unwell === undefined);
+    const isLeftOut = isTroubled && members.some((member) => member.lane !== lease.lane && isWell(member));
     if (isLeftOut) this.leaving.abort(new Error('this process is in trouble, and another one is well'));
     if (orphans.length === 0 || isLeftOut) return;
     const holdsShards = (lane: number) => seats.some((seat) => seat.lane === lane);

@@ -1,4 +1,5 @@
 import { type Fitness, type FitnessRules, fitAtFirst, judgeFitness, type Trouble } from '../domain/judge-fitness.ts';
+import { isWell } from '../domain/plan-shards.ts';
 import type { EventLoopWatch } from '../observability/event-loop-watch.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -10,7 +11,7 @@ interface OwnFitnessDeps {
   readonly sources: { status(): readonly { readonly connected: boolean; readonly accounts: readonly unknown[] }[] };
   readonly loop?: Pick<EventLoopWatch, 'isLate'>;
   /** The question to Kafka before accounts are followed. */
-  readonly lossCheck?: { readonly isFailing: boolean };
+  readonly lossCheck?: { readonly failingForMs: number | undefined };
   readonly metrics: {
     readonly relay: Pick<Metrics['relay'], 'oldestPending'>;
     readonly ingest: Pick<Metrics['ingest'], 'unfit'>;
@@ -38,12 +39,11 @@ export class OwnFitness {
   async review(others: readonly LaneMember[]): Promise<Unwell | undefined> {
     const { clock, metrics, log } = this.deps;
     const before = this.fitness;
-    const takers = others.filter(({ weight }) => weight > 0);
     const reading = {
       nowMs: clock.monotonicMs(),
       trouble: await this.trouble(),
-      anotherTakes: takers.length > 0,
-      anotherIsWell: takers.some(({ unwell }) => unwell === undefined),
+      anotherTakes: others.some(({ weight }) => weight > 0),
+      anotherIsWell: others.some(isWell),
     };
     this.fitness = judgeFitness(before, reading, this.rules);
     const { trouble, unfit, coolDownMs } = this.fitness;
@@ -63,7 +63,7 @@ export class OwnFitness {
     if (loop?.isLate === true) return 'loop_late';
     const used = sources.status().filter(({ accounts }) => accounts.length > 0);
     if (used.length > 0 && used.every(({ connected }) => !connected)) return 'sockets_down';
-    if (lossCheck?.isFailing === true) return 'relay_stuck';
+    if (lossCheck?.failingForMs !== undefined) return 'relay_stuck';
     const oldestMs = 1000 * (await sumOfSeries(metrics.relay.oldestPending, { topic: 'updates' }));
     return oldestMs > 0 && clock.nowMs() - oldestMs > unsentForMs ? 'relay_stuck' : undefined;
   }

@@ -41,7 +41,7 @@ describe('the look at Kafka when a term begins', () => {
     expect([rig.looks(), rig.losses, rig.check.failingForMs]).toEqual([3, [], 12_000]);
     away = false;
     await rig.clock.advance(60_000);
-    expect(rig.check.isFailing).toBe(false);
+    expect(rig.check.failingForMs).toBeUndefined();
     expect([rig.looks(), rig.losses]).toEqual([4, [{ generation: 2 }]]);
   });
 

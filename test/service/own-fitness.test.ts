@@ -14,14 +14,15 @@ const other: LaneMember = {
 function rig() {
   const clock = new VirtualClock();
   const metrics = createMetrics();
-  const state = { streams: [{ connected: true, accounts: ['A'] }], isLate: false, lossCheck: { isFailing: false } };
+  const lossCheck: { failingForMs: number | undefined } = { failingForMs: undefined };
+  const state = { streams: [{ connected: true, accounts: ['A'] }], isLate: false, lossCheck };
   const loop = {
     get isLate() {
       return state.isLate;
     },
   };
   const fitness = new OwnFitness(
-    { sources: { status: () => state.streams }, loop, lossCheck: state.lossCheck, metrics, clock, log: silentLog },
+    { sources: { status: () => state.streams }, loop, lossCheck, metrics, clock, log: silentLog },
     fitnessRules,
   );
   /** As it is shown after this time, looked at every half second. */
@@ -67,9 +68,9 @@ describe('the fitness of this process', () => {
     expect(await shownAfter(2)).toEqual({ trouble: 'relay_stuck', unfit: false });
     metrics.relay.oldestPending.set({ topic: 'updates' }, 0);
     expect(await shownAfter(1)).toBeUndefined();
-    state.lossCheck.isFailing = true;
+    state.lossCheck.failingForMs = 0;
     expect(await shownAfter(1)).toEqual({ trouble: 'relay_stuck', unfit: false });
-    state.lossCheck.isFailing = false;
+    state.lossCheck.failingForMs = undefined;
     state.isLate = true;
     expect(await shownAfter(1)).toEqual({ trouble: 'loop_late', unfit: false });
   });
