@@ -214,7 +214,6 @@ export function assembleService(
         weight: config.weight,
         address: advertisedUrl(config, { bound: rest.address, hostname: hostname() }),
         version,
-        draining: false,
       }),
     },
     { ...shardKeeperDefaults, expireAfterMs, holder },
@@ -272,7 +271,7 @@ export function assembleService(
   const kafkaStep = closing('kafka', async () => {
     await Promise.all([kafka.publisher, kafka.statePublisher, kafka.outcomePublisher].map((publisher) => publisher.close()));
   });
-  const fleetStep = closing('fleet', () => shards.retire());
+  const fleetStep = closing('fleet', (signal) => shards.retire(signal));
   const shardsStep = closing('shards', (signal) => shards.release(signal));
   const httpStep = closing('platform-http', () => platform.http.close());
   const storeStep = closing('database', () => store.close());

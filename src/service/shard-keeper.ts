@@ -1,4 +1,4 @@
-import { planShards } from '../domain/plan-shards.ts';
+import { isWell, planShards } from '../domain/plan-shards.ts';
 import { defaultShardCount } from '../domain/shards.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { Log } from '../observability/log.ts';
@@ -32,7 +32,7 @@ interface ShardKeeperDeps extends OrphanLanesDeps {
   /** Whether this process is fit to hold shards; `others`: the other members. Left out: it always is. */
   readonly fitness?: { review(others: readonly LaneMember[]): Promise<Unwell | undefined> };
   /** How this process shows itself to the others, when a term begins. */
-  readonly card: () => MemberCard;
+  readonly card: () => Omit<MemberCard, 'draining' | 'unwell'>;
   readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardsUnheld' | 'shardMoves' | 'laneFinishes'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -62,6 +62,8 @@ interface ShardKeeperOptions {
   readonly settledMs: number;
   /** A shard that has been free for so long is taken over. Longer than the time between two looks. */
   readonly overdueMs: number;
+  /** For so long a process that ends gives its shards one by one. What it still has then is freed at the end, all at once. */
+  readonly leaveWithinMs: number;
 }
 
 export const shardKeeperDefaults = {
@@ -71,6 +73,7 @@ export const shardKeeperDefaults = {
   giveWithinMs: 10_000,
   settledMs: 10_000,
   overdueMs: 1_000,
+  leaveWithinMs: 10_000,
 } as const;
 
 /** So many processes may look at `lookSoonMs`. More of them look less often: Postgres answers each look. */
@@ -95,6 +98,10 @@ export class ShardKeeper {
   /** Held shards that take no commands yet: their journal could not be read. */
   private readonly waiting = new Map<number, HeldShard>();
   private failing = false;
+  /** The process ends. */
+  private leaving = false;
+  /** The last shard that was to be given could not be. */
+  private keeping = false;
   private fleet: Fleet | undefined;
   private unwell: Unwell | undefined;
   private readonly deps: ShardKeeperDeps;
@@ -133,15 +140,28 @@ export class ShardKeeper {
     this.running = this.run(over.signal);
   }
 
-  /** The process ends: from here on it takes and gives nothing, and the others know that it will free its shards. */
-  async retire(): Promise<void> {
-    const { store, lease, log } = this.deps;
-    const isWorking = this.over !== undefined;
+  /**
+   * The process ends, and the others know it. It gives them its shards one by one while it works on the rest: so an account is without a process for one handover,
+   * and not for the whole end. Resolves when it has none, nobody takes them, one can't be given, or the time is over; from then on it takes and gives nothing.
+   */
+  async retire(signal: AbortSignal): Promise<void> {
+    const { store, lease, clock, log } = this.deps;
+    this.leaving = true;
+    if (this.over !== undefined) {
+      using within = abortAfter(clock, this.options.leaveWithinMs, 'giving the shards', signal);
+      await store.introduce(lease.lane, lease.epoch, this.card()).catch((err: unknown) => {
+        log.debug({ err }, 'the others could not be shown that this process ends');
+      });
+      if (this.canLeaveShards) await unlessAborted(this.running, within.signal).catch(() => undefined);
+    }
     await this.pause();
-    if (!isWorking) return;
-    await store.introduce(lease.lane, lease.epoch, { ...this.card(), draining: true }).catch((err: unknown) => {
-      log.debug({ err }, 'the others could not be shown that this process ends');
-    });
+  }
+
+  /** There are shards to give, and others that take them. */
+  private get canLeaveShards(): boolean {
+    const { held, lease } = this.deps;
+    const others = this.fleet?.members.filter(({ lane }) => lane !== lease.lane) ?? [];
+    return held.size > 0 && others.some(isWell);
   }
 
   private async pause(): Promise<void> {
@@ -191,6 +211,7 @@ export class ShardKeeper {
         if (!this.failing && !over.aborted) log.warn({ err }, 'the fleet could not be looked at; trying again');
         this.failing = true;
       }
+      if (this.leaving && (this.failing || this.keeping || !this.canLeaveShards)) return;
       await clock.sleep(this.restMs(), over);
     }
   }
@@ -221,7 +242,8 @@ export class ShardKeeper {
     metrics.shardsUnheld.set(fleet.seats.filter(({ lane }) => lane === undefined || !live.has(lane)).length);
     await this.compare(fleet, over);
     if (over.aborted) return;
-    this.orphans.review(fleet, { holds: this.deps.held.size > 0, isTroubled: this.unwell !== undefined }, over);
+    if (!this.leaving)
+      this.orphans.review(fleet, { holds: this.deps.held.size > 0, isTroubled: this.unwell !== undefined }, over);
     await this.beginDesks();
     const plan = planShards(lease.lane, fleet.members, fleet.seats, this.options);
     const wanted = new Set([...plan.take, ...plan.takeOver]);
@@ -232,13 +254,12 @@ export class ShardKeeper {
     metrics.shardsHeld.set(this.deps.held.size);
     const rests = me.weight > 0 ? giveEveryMs * Math.min(1, defaultShardCount / fleet.seats.length) : 0;
     if (plan.give === undefined || over.aborted || clock.monotonicMs() - this.givenAtMs < rests) return;
-    await this.give(plan.give, over).finally(() => {
-      this.givenAtMs = clock.monotonicMs();
-    });
+    this.keeping = !(await this.give(plan.give, over));
+    this.givenAtMs = clock.monotonicMs();
   }
 
   private card(): MemberCard {
-    return { ...this.deps.card(), ...(this.unwell !== undefined && { unwell: this.unwell }) };
+    return { ...this.deps.card(), draining: this.leaving, ...(this.unwell !== undefined && { unwell: this.unwell }) };
   }
 
   /** The answer to a taking or a freeing may have been lost, and an old taking may have been done late: the rows are right. */
@@ -298,11 +319,11 @@ export class ShardKeeper {
   }
 
   /** The last act frees the shard. Where something before it fails, the next look finds the shard to be ours, and takes it up again. */
-  private async give(shard: number, over: AbortSignal): Promise<void> {
+  private async give(shard: number, over: AbortSignal): Promise<boolean> {
     const { store, lease, held, sources, ingest, published, desks, clock, metrics, log } = this.deps;
     const mine = held.get(shard);
     // While Kafka is away no shard can be given, so none is left without a process for a try.
-    if (mine === undefined || !(await this.publishes(over))) return;
+    if (mine === undefined || !(await this.publishes(over))) return false;
     using within = abortAfter(clock, this.options.giveWithinMs, 'giving the shard', over);
     const { signal } = within;
     this.waiting.delete(shard);
@@ -315,13 +336,15 @@ export class ShardKeeper {
       signal.throwIfAborted();
       await unlessAborted(ingest.settled(), signal);
       await published(signal);
-      if (!(await store.free(lease.lane, lease.epoch, mine))) return;
+      if (!(await store.free(lease.lane, lease.epoch, mine))) return false;
       metrics.shardMoves.inc({ move: 'given' });
       log.info({ shard }, 'a shard was given to the fleet');
+      return true;
     } catch (err) {
-      if (over.aborted) return;
+      if (over.aborted) return false;
       metrics.shardMoves.inc({ move: 'kept' });
       log.warn({ err, shard }, 'a shard could not be given and is kept');
+      return false;
     }
   }
 

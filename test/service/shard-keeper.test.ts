@@ -69,7 +69,7 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
         state.changes += 1;
       },
       metrics,
-      card: () => ({ weight: 1, address: undefined, version: '1', draining: false }),
+      card: () => ({ weight: 1, address: undefined, version: '1' }),
       clock,
       log: silentLog,
     },
@@ -87,6 +87,8 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
   };
   return { clock, fleet, held, acts, state, keeper, begin, counted };
 }
+
+type Rig = ReturnType<typeof rig> & { readonly stop: AbortController };
 
 describe('the keeper of the shards', () => {
   it('takes all shards while it is alone, and begins to follow before it takes commands', async () => {
@@ -416,10 +418,45 @@ describe('the keeper of the shards', () => {
     expect(held.size).toBe(4);
   });
 
+  it('gives its shards one by one when it ends, while the rest of them is worked on', async () => {
+    const { begin, fleet, keeper, clock, held, acts, counted } = rig();
+    fleet.join(1, [2, 3]);
+    await begin();
+    acts.length = 0;
+    const retired = keeper.retire(new AbortController().signal);
+    await clock.advance(110);
+    expect([fleet.members.get(0)?.draining, fleet.of(0), held.shards]).toEqual([true, [0], [0]]);
+    expect(acts).toEqual(['published', 'quiesce 1', 'end 1', 'follow 0', 'settled', 'published']);
+    await clock.advance(110);
+    await retired;
+    expect([fleet.of(0), held.shards]).toEqual([[], []]);
+    await clock.advance(5_000);
+    expect(await counted()).toEqual({ taken: 2, given: 2 });
+  });
+
+  it.each([
+    ['a shard cannot be given', (parts: Rig) => parts.state.published.push(new Promise(() => {})), 3_600],
+    ['the database is away', (parts: Rig) => Object.assign(parts.fleet, { down: true }), 600],
+    ['the others end too', (parts: Rig) => parts.fleet.end(1), 600],
+    ['it has no more time', (parts: Rig) => parts.stop.abort(), 1],
+  ])('keeps its shards for the last act when it ends and %s', async (_, meanwhile, withinMs) => {
+    const parts = { ...rig(), stop: new AbortController() };
+    const { begin, fleet, keeper, clock, stop } = parts;
+    fleet.join(1, [2, 3]);
+    await begin();
+    meanwhile(parts);
+    let isOver = false;
+    void keeper.retire(stop.signal).then(() => {
+      isOver = true;
+    });
+    await clock.advance(withinMs);
+    expect([isOver, fleet.of(0)]).toEqual([true, [0, 1]]);
+  });
+
   it('frees its shards at the end, unless something of them is not on Kafka', async () => {
     const { begin, fleet, keeper, clock, state } = rig();
     await begin();
-    await keeper.retire();
+    await keeper.retire(new AbortController().signal);
     expect(fleet.members.get(0)).toMatchObject({ draining: true });
     state.published = [new Promise(() => {})];
     const kept = keeper.release(new AbortController().signal);

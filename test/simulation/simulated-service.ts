@@ -164,7 +164,7 @@ export class SimulatedService {
       { holder: host.name, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },
     );
     const ingestStep = closing('ingest', (signal) => this.ingest.drain(signal));
-    const fleetStep = closing('fleet', () => this.shards.retire());
+    const fleetStep = closing('fleet', (signal) => this.shards.retire(signal));
     const shardsStep = closing('shards', (signal) => this.shards.release(signal));
     const data = [this.relay, stateWriter, outcomes];
     this.supervisor = new Supervisor(shared, {
@@ -234,7 +234,7 @@ export class SimulatedService {
           { clock, log, sources: { status: () => this.sockets() }, metrics: this.metrics },
           settings.fitness,
         ),
-        card: () => ({ weight, address: undefined, version: '1', draining: false }),
+        card: () => ({ weight, address: undefined, version: '1' }),
         ...(deps.shardsIngest && { ingest: deps.shardsIngest(this.ingest) }),
         ...deps.keeping,
       },

@@ -32,7 +32,8 @@ export class MemoryFleet implements ShardStore {
     this.answer();
     if (this.epochs.get(lane) !== epoch) return false;
     const { drained } = this.members.get(lane) ?? { drained: false };
-    this.members.set(lane, { ...card, lane, drained, livedMs: 60_000, holder: `process-${lane}` });
+    const weight = card.draining ? 0 : card.weight;
+    this.members.set(lane, { ...card, weight, lane, drained, livedMs: 60_000, holder: `process-${lane}` });
     return true;
   }
 
