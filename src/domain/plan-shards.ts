@@ -64,7 +64,7 @@ interface Part {
  * For each member that lacks shards and is well, one free shard may be on its way, given by those who have most above their part. A member of weight 0 has to go: it
  * waits neither for that nor for the others to have settled.
  *
- * A free shard is the turn of one member, the well ones first. Where its turn is with one in trouble, those who are well and have their part take it over at once;
+ * A free shard is the turn of one member: the well ones first, and of them those who have lived for a while, since one that has just started is slow. Where its turn is with one in trouble, those who are well and have their part take it over at once;
  * where it stays free for `overdueMs`, since that one is frozen or overloaded, they take it over too. After twice that time each member takes one such shard a look.
  * So a shard is seldom free for longer, though it may have to move once more.
  *
@@ -153,13 +153,15 @@ function sharesByWeight(members: readonly Counted[], shards: number): (member: C
   }
 }
 
-/** Whose turn each free shard is, from the lowest on: first those who are well, and of them those who lack most. Each reaches for others, so two seldom want the same one. */
+/** Whose turn each free shard is, from the lowest on: the quickest first, and of them those who lack most. Each reaches for others, so two seldom want the same one. */
 function turnsOf(parts: readonly Part[]): readonly Part[] {
   return parts
     .filter(({ held, target }) => held < target)
-    .toSorted((a, b) => Number(b.isWell) - Number(a.isWell) || b.target - b.held - (a.target - a.held) || a.lane - b.lane)
+    .toSorted((a, b) => quicknessOf(b) - quicknessOf(a) || b.target - b.held - (a.target - a.held) || a.lane - b.lane)
     .flatMap((part) => Array.from({ length: part.target - part.held }, () => part));
 }
+
+const quicknessOf = ({ isWell, settled }: Part) => 2 * Number(isWell) + Number(settled);
 
 interface Turns {
   readonly turns: readonly Part[];

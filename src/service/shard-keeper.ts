@@ -95,15 +95,20 @@ export class ShardKeeper {
     const { store, lease } = this.deps;
     const { lane, epoch } = lease;
     const shards = await store.resume(lane, epoch);
-    if (shards === undefined || !(await store.introduce(lane, epoch, this.card())))
-      throw new Error('the lane was lost while its shards were read');
+    if (shards === undefined) throw new Error('the lane was lost while its shards were read');
     this.fleet = await store.look(this.options.expireAfterMs);
     this.work.resume(this.fleet.seats.length, shards);
   }
 
-  /** The sources have begun: commands of the held shards are taken, and the fleet is looked at from now on. Rejects when the journal can't be read. */
+  /**
+   * The sources have begun: commands of the held shards are taken, and the fleet is looked at from now on. Only now the others learn that this process takes shards:
+   * before, a free one would wait for it. Rejects when journal or database can't be read, or the lane was lost again.
+   */
   async begin(): Promise<void> {
+    const { store, lease } = this.deps;
     await this.work.beginDesks();
+    if (!(await store.introduce(lease.lane, lease.epoch, this.card())))
+      throw new Error('the lane was lost before its work began');
     const over = new AbortController();
     this.over = over;
     this.running = this.run(over.signal);

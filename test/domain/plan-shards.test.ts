@@ -91,6 +91,14 @@ describe('the plan of a process', () => {
     ]);
   });
 
+  it('that has just come leaves a free shard to one that has lived for a while and lacks shards, too', () => {
+    const members = [member(0), member(1), member(2, 1, 500)];
+    const seats = seatsOf([0, 0, 0, 0, 1, 1, 1, undefined]);
+    expect([1, 2].map((lane) => planShards(lane, members, seats, options).take)).toEqual([[], [7]]);
+    const lacking = seatsOf([0, 0, 0, 0, 1, undefined, 0, 0]);
+    expect([1, 2].map((lane) => planShards(lane, members, lacking, options).take)).toEqual([[5], []]);
+  });
+
   it('in trouble leaves free shards to those who are well, and nothing is given to it', () => {
     const members = [member(0), { ...member(1), unwell: true }];
     expect(planShards(0, members, seatsOf([0, 0, 0, 0]), options).give).toBeUndefined();

@@ -360,8 +360,18 @@ describe('the keeper of the shards', () => {
 
   it('does not begin under an epoch that is gone', async () => {
     const { keeper, fleet } = rig();
+    await keeper.resume();
     fleet.epochs.set(0, 2n);
+    await expect(keeper.begin()).rejects.toThrow('the lane was lost');
     await expect(keeper.resume()).rejects.toThrow('the lane was lost');
+  });
+
+  it('counts as one that takes shards only from the moment on at which it can', async () => {
+    const { keeper, fleet } = rig();
+    await keeper.resume();
+    expect(fleet.members.get(0)).toBeUndefined();
+    await keeper.begin();
+    expect(fleet.members.get(0)).toMatchObject({ weight: 1, draining: false });
   });
 
   it('takes up a shard whose taking was answered late, and leaves one that another process has', async () => {
