@@ -19,9 +19,9 @@ import { nothingWrong, type RunningService, World } from '../support/service-und
 import { TakenAccounts } from '../support/taken-accounts.ts';
 import { printedRandom } from '../support/test-seed.ts';
 
-/** `npm run test:deep` takes two minutes; a long run by hand, as of ten, has the leases of an installation: its dark times are those of one. */
+/** `npm run test:deep` takes two minutes; a long run by hand, as of ten, has the leases and the probes of an installation: its dark times are those of one. */
 const minutes = Number(process.env['TIDEMARK_CHAOS_MINUTES'] ?? 2);
-const settings = minutes > 2 ? withoutLeases(quickCommandSettings) : quickCommandSettings;
+const settings = minutes > 2 ? asInstalled(quickCommandSettings) : quickCommandSettings;
 const leaseMs = minutes > 2 ? 6_000 : Number(quickCommandSettings.TIDEMARK_LEASE_EXPIRE_MS);
 /** `TIDEMARK_CHAOS_NEAR=1`: Postgres and Kafka are as near as they are; without it each answer of theirs is late, as from another zone. */
 const near = process.env['TIDEMARK_CHAOS_NEAR'] === '1';
@@ -32,9 +32,9 @@ const lookEveryMs = 200;
 const fewestCommands = 200;
 const atOnce = 4;
 
-function withoutLeases(env: Readonly<Record<string, string>>): Record<string, string> {
+function asInstalled(env: Readonly<Record<string, string>>): Record<string, string> {
   const leases = { TIDEMARK_LEASE_RENEW_MS: '2000', TIDEMARK_LEASE_ACT_MS: '3000', TIDEMARK_LEASE_EXPIRE_MS: '6000' };
-  return { ...env, ...leases };
+  return { ...env, ...leases, TIDEMARK_PROBE_RATE: '5', TIDEMARK_PROBE_BURST: '20' };
 }
 
 /** Three processes, and now and then a fourth. Each keeps its port for REST, and its network, over its restarts. */

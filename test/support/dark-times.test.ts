@@ -40,8 +40,21 @@ it.each([
   times.release('b');
   times.look(600, says({ c: ['SIM-1', 'SIM-2'] }));
   expect(times.ended).toEqual([
-    { cause: 'moved by agreement, and its next process was in trouble too', lastedMs: 600 },
+    { cause: 'moved by agreement, and the process that had it then was in trouble too', lastedMs: 600 },
     { cause: 'moved by agreement', lastedMs: 600 },
+  ]);
+});
+
+it('a dark time is counted by itself where the process is struck while it gives the account, or after it took it again', () => {
+  const times = new DarkTimes();
+  times.look(0, says({ a: ['SIM-1'] }));
+  times.look(200, says({}), new Map([['a', { accounts: ['SIM-1'], atMs: 200 }]]));
+  times.strike('a', 'cut from the platform');
+  times.look(400, says({}), new Map([['a', { accounts: ['SIM-1'], atMs: 400 }]]));
+  times.release('a');
+  times.look(9_000, says({ b: ['SIM-1'] }));
+  expect(times.ended).toEqual([
+    { cause: 'moved by agreement, and the process that had it then was in trouble too', lastedMs: 9_000 },
   ]);
 });
 

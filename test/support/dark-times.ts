@@ -3,8 +3,8 @@ import { percentile } from '../../bench/percentile.ts';
 /** Why an account was dark, where nothing had struck its process: its shard moved by agreement, or the same process connected anew. */
 const moved = 'moved by agreement';
 const reconnected = 'connected anew';
-/** Two troubles at once: the process that had taken the account over, or took it in the end, was in trouble itself before it served the account. */
-const twice = ', and its next process was in trouble too';
+/** Two troubles at once: a process that had the account meanwhile, or took it in the end, was in trouble before it served the account. */
+const twice = ', and the process that had it then was in trouble too';
 
 interface DarkTime {
   readonly cause: string;
@@ -20,7 +20,7 @@ interface Taken {
 interface Dark {
   readonly holder: Holder;
   readonly cause: string | undefined;
-  nextInTrouble: boolean;
+  inTrouble: boolean;
 }
 
 interface Holder {
@@ -33,7 +33,8 @@ interface Holder {
  * How long each account was served by no process. A process serves an account when its status says that the account is live and that the process may act, and
  * while nothing has struck it.
  *
- * A dark time with a second trouble, of the process that was to end it, is counted by itself: it has two troubles' length.
+ * A dark time with a second trouble, of the process that was to end it, is counted by itself: it has two troubles' length. That process may be the one that had served the
+ * account: it gave it, and was struck before it had, or after it took it again.
  *
  * States of an account: unseen → served ⇄ dark. Times are the test's own clock, and a dark time is exact to the interval between two looks.
  */
@@ -83,7 +84,7 @@ export class DarkTimes {
     }
     for (const [account, holder] of this.served)
       if (!now.has(account) && !this.dark.has(account))
-        this.dark.set(account, { holder, cause: this.struck.get(holder.name), nextInTrouble: false });
+        this.dark.set(account, { holder, cause: this.struck.get(holder.name), inTrouble: false });
     return now;
   }
 
@@ -107,16 +108,17 @@ export class DarkTimes {
     if (dark === undefined) return;
     this.noteTrouble(process, { accounts: [account], atMs });
     this.dark.delete(account);
-    const { holder, cause = process === holder.name ? reconnected : moved, nextInTrouble } = dark;
-    this.ended.push({ cause: nextInTrouble ? `${cause}${twice}` : cause, lastedMs: atMs - holder.atMs });
+    const { holder, cause = process === holder.name ? reconnected : moved, inTrouble } = dark;
+    this.ended.push({ cause: inTrouble ? `${cause}${twice}` : cause, lastedMs: atMs - holder.atMs });
   }
 
   private noteTrouble(process: string, { accounts, atMs }: Taken): void {
     if (!this.struck.has(process) && !this.hampered.has(process)) return;
     for (const account of accounts) {
       const dark = this.dark.get(account);
-      // What it had before the account got dark was about another time.
-      if (dark !== undefined && dark.holder.name !== process && atMs >= dark.holder.atMs) dark.nextInTrouble = true;
+      // Its trouble may be the cause itself. What it had before the account got dark was about another time.
+      const isCause = dark?.holder.name === process && dark.cause !== undefined;
+      if (dark !== undefined && !isCause && atMs >= dark.holder.atMs) dark.inTrouble = true;
     }
   }
 }
