@@ -197,6 +197,7 @@ export function assembleService(
       shards: store.shards,
       updates: store.updates,
       publishers: kafka.publishersOf,
+      lossCheck,
     },
     { holder: `${holder}/finisher`, actForMs, renewEveryMs, expireAfterMs, ...laneFinisherDefaults },
   );

@@ -20,6 +20,8 @@ interface LaneFinisherDeps {
   readonly updates: UpdateLog;
   /** New ones for each lane: a publisher takes one send at a time. */
   readonly publishers: (lane: number) => { readonly updates: Publisher; readonly states: StatePublisher };
+  /** Its `begin` rejects when Kafka has updates that the database lacks; `failingForMs` is not undefined where Kafka could not be asked. */
+  readonly lossCheck: { begin(): Promise<void>; readonly failingForMs: number | undefined };
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -41,10 +43,11 @@ const takeWithinMs = 3_000;
 
 /**
  * Ends a lane that has no process: takes its row, which fences the former holder; publishes the rest of its log and of its states; frees its shards; and gives the
- * lane back. So the next holder of a shard commits only after the last one's updates are on Kafka.
+ * lane back. So the next holder of a shard commits only after the last one's updates are on Kafka. Before it publishes it asks Kafka: a database that came back
+ * without the freeing of the shards has old rows as the rest of the lane, and another process may have published newer states since.
  *
- * It resolves without doing anything when another process holds the lane. It rejects when a signal aborts, the lane was lost on the way, or the rest could not
- * be published in time: then the lane is looked at again, by any process, and what was published of it stays so.
+ * It resolves without doing anything when another process holds the lane. It rejects when a signal aborts, the lane was lost on the way, Kafka can't be asked or
+ * has updates that the database lacks, or the rest could not be published in time: then the lane is looked at again, by any process, and what was published of it stays so.
  */
 export class LaneFinisher {
   private readonly deps: LaneFinisherDeps;
@@ -75,6 +78,10 @@ export class LaneFinisher {
     const held = Promise.withResolvers<void>();
     const tenant: LaneTenant = {
       begin: async ({ batch }) => {
+        await this.askKafka().catch((error: unknown) => {
+          held.reject(error);
+          throw error;
+        });
         relay.begin(batch);
         stateWriter.begin(batch);
         held.resolve();
@@ -101,6 +108,12 @@ export class LaneFinisher {
       for (const part of parts) await part.drain(within.signal);
       await Promise.all([publisher.close(), states.close()]);
     }
+  }
+
+  private async askKafka(): Promise<void> {
+    const { lossCheck } = this.deps;
+    await lossCheck.begin();
+    if (lossCheck.failingForMs !== undefined) throw new Error('Kafka could not be asked for the newest updates');
   }
 
   private async publishAndFree(lease: Lease, parts: readonly { hurry(): void }[], signal: AbortSignal): Promise<void> {

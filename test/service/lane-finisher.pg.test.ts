@@ -12,14 +12,17 @@ interface Publishers {
   readonly states: StatePublisher;
 }
 
+type Asks = ConstructorParameters<typeof LaneFinisher>[0]['lossCheck'];
+
 const never = new Promise<never>(() => {});
 const close = async () => undefined;
+const lossCheck = { begin: async () => {}, failingForMs: undefined };
 const withoutKafka: Publishers = {
   updates: { publish: () => never, close },
   states: { takeOver: () => never, flush: () => never, close },
 };
 
-it('a process that can not reach Kafka gives the lane of another back with its shards, for one that can', async () => {
+it('a process that can not reach Kafka, or finds that the database lost commits, gives the lane of another back with its shards', async () => {
   await using rig = await storeRig();
   const shards = new PostgresShardStore(rig);
   await takeShards(shards, 0, rig.epoch, [1, 3]);
@@ -29,13 +32,14 @@ it('a process that can not reach Kafka gives the lane of another back with its s
     updates: { publish: async (rows) => void sent.push(...rows.map(({ key }) => key)), close },
     states: { takeOver: close, flush: close, close },
   };
-  const finisherWith = (publishers: Publishers, holder: string, publishWithinMs: number) =>
+  const finisherWith = (publishers: Publishers, holder: string, publishWithinMs: number, asks: Asks = lossCheck) =>
     new LaneFinisher(
       {
         lanes: rig.lanes,
         shards,
         updates: new PostgresUpdateLog(rig.deps),
         publishers: () => publishers,
+        lossCheck: asks,
         ...rig.deps,
         log: testLog,
       },
@@ -48,6 +52,13 @@ it('a process that can not reach Kafka gives the lane of another back with its s
   await expect(finisherWith(withoutKafka, 'cut off', 300).finish(0, signal)).rejects.toThrow('took longer than 300 ms');
   expect(await rig.rows('select holder from lanes')).toEqual([{ holder: null }]);
   expect([await seats(), sent]).toEqual([[1, 3], []]);
+
+  const lost = { ...lossCheck, begin: () => Promise.reject(new Error('Kafka has updates that the database lacks')) };
+  await expect(finisherWith(withKafka, 'asks', 60_000, lost).finish(0, signal)).rejects.toThrow('the database lacks');
+  await expect(finisherWith(withKafka, 'asks', 60_000, { ...lossCheck, failingForMs: 0 }).finish(0, signal)).rejects.toThrow(
+    'Kafka could not be asked',
+  );
+  expect([await rig.rows('select holder from lanes'), await seats(), sent]).toEqual([[{ holder: null }], [1, 3], []]);
 
   await finisherWith(withKafka, 'well', 60_000).finish(0, signal);
   expect(await seats()).toEqual([]);

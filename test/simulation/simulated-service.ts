@@ -210,7 +210,7 @@ export class SimulatedService {
     const { actMs: actForMs, renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
     const { lanes, shards, updates } = database;
     const finisher = new LaneFinisher(
-      { lanes, shards, updates, publishers: publishersOf, clock, random, log },
+      { lanes, shards, updates, publishers: publishersOf, lossCheck, clock, random, log },
       { holder: `${host.name}/finisher`, actForMs, renewEveryMs, expireAfterMs, ...laneFinisherDefaults },
     );
     return new ShardKeeper(
