@@ -52,9 +52,12 @@ export class OrphanLanes {
     if (isLeftOut) this.leaving.abort(new Error('this process is in trouble, and another one is well'));
     if (orphans.length === 0 || isLeftOut) return;
     const holdsShards = (lane: number) => seats.some((seat) => seat.lane === lane);
-    const wantsShards = members.some(({ lane, drained, unwell }) => lane === lease.lane && !drained && unwell?.unfit !== true);
-    // A process without shards takes the lane whole, which does not need Kafka. The others, and one that shall have none, can only finish it.
-    if (!holds && wantsShards && orphans.some(({ lane }) => holdsShards(lane))) {
+    const taker = members.find(
+      ({ lane, draining, drained, unwell }) => !draining && !drained && unwell?.unfit !== true && !holdsShards(lane),
+    );
+    // A process without shards takes the lane whole, which does not need Kafka: only one of them, since it has no lane for a moment, and counts as none that takes
+    // shards. The others, and one that shall have none, can only finish it.
+    if (!holds && taker?.lane === lease.lane && orphans.some(({ lane }) => holdsShards(lane))) {
       changeLane();
       return;
     }

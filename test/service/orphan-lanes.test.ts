@@ -70,6 +70,15 @@ describe('lanes without a process', () => {
     expect(state).toMatchObject({ changes: 1, begun: 0 });
   });
 
+  it('are taken whole by one of those that hold nothing, and finished by the next one', async () => {
+    const { state, look } = rig();
+    await look([member(0), member(1)], { holds: false });
+    expect(state).toMatchObject({ changes: 1, begun: 0 });
+    const other = rig();
+    await other.look([member(-1), member(0)], { holds: false });
+    expect(other.state).toMatchObject({ changes: 0, begun: 1 });
+  });
+
   it('are given up when the lane of this process is over', async () => {
     const { state, look, over } = rig();
     await look([member(0), member(1)]);
