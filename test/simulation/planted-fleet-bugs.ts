@@ -43,6 +43,8 @@ function without(ingest: Ingest, wait: 'settled' | 'fence') {
   };
 }
 
+type AskKafka = { askKafka(): Promise<void> };
+
 type PublishAndFree = { publishAndFree(lease: Lease): Promise<void> };
 
 /** Mistakes in the way of a shard from one process to the next. */
@@ -59,6 +61,13 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
         await shards.freeAll(lane, epoch);
       },
     ),
+  },
+  {
+    name: 'a lane is finished without a question to Kafka',
+    seeds: 'losing',
+    seed: 8_017,
+    shows: /on the state topic behind/,
+    plant: replaced(LaneFinisher as unknown as { readonly prototype: AskKafka }, 'askKafka', async () => undefined),
   },
   {
     name: 'a shard is given before all of it is published',
