@@ -13,6 +13,7 @@ import { abortAfter } from '../runtime/waiting.ts';
 import type { LaneStore } from '../store/lane-store.ts';
 import type { ShardStore } from '../store/shard-store.ts';
 import type { UpdateLog } from '../store/update-log.ts';
+import type { ShardTakerDeps } from './shard-taker.ts';
 
 interface LaneFinisherDeps {
   readonly lanes: LaneStore;
@@ -20,8 +21,7 @@ interface LaneFinisherDeps {
   readonly updates: UpdateLog;
   /** New ones for each lane: a publisher takes one send at a time. */
   readonly publishers: (lane: number) => { readonly updates: Publisher; readonly states: StatePublisher };
-  /** Its `begin` rejects when Kafka has updates that the database lacks; `failingForMs` is not undefined where Kafka could not be asked. */
-  readonly lossCheck: { begin(): Promise<void>; readonly failingForMs: number | undefined };
+  readonly lossCheck: ShardTakerDeps['lossCheck'];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
