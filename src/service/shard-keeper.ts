@@ -116,7 +116,7 @@ export class ShardKeeper {
 
   /**
    * The process ends, and the others know it. It gives them its shards one by one while it works on the rest: so an account is without a process for one handover,
-   * and not for the whole end. Resolves when it has none, nobody takes them, one can't be given, or the time is over; from then on it takes and gives nothing.
+   * and not for the whole end. Resolves when it has none, no other process takes them, one can't be given, or the time is over; from then on it takes and gives nothing.
    */
   async retire(signal: AbortSignal): Promise<void> {
     const { store, lease, clock, log } = this.deps;
