@@ -126,9 +126,9 @@ export abstract class MemoryLanes implements LaneStore {
     this.holders.set(`${lane} ${row.holder}`, this.clock.monotonicMs());
   }
 
-  /** As Postgres spreads them, but only where one may have been lost: runs without a loss count them one by one. */
+  /** As Postgres spreads them: a taking that is lost, and a generation that begins then, must not give the same epoch. */
   protected epochStep(holder: string): bigint {
-    return 1n + (this.incarnation > 0 ? BigInt(spreadOf(holder)) : 0n);
+    return 1n + BigInt(spreadOf(holder));
   }
 
   protected laneRow(lane: number): LaneRow {
