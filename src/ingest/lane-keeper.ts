@@ -170,6 +170,7 @@ export class LaneKeeper implements Service, LaneControl {
     const { epoch, batch, takeover } = answer;
     this.lost = undefined;
     this.record.taken(holder, epoch, takeover);
+    lease.take(epoch, sentAtMs);
     this.confirm(epoch, sentAtMs);
     this.current = 'held';
     log.info({ lane, holder, epoch: epoch.toString(), batch: batch.toString(), ...takeover }, 'the lane is ours');

@@ -112,6 +112,16 @@ export class Lease {
     return this.currentEpoch;
   }
 
+  /**
+   * A term begins by a taking that was sent at `sentAtMs` (monotonic). Its epoch may be below that of the last term: a database that came back without its newest
+   * commits counts on from where it was.
+   */
+  take(epoch: bigint, sentAtMs: number): void {
+    this.lostEpoch = epoch - 1n;
+    this.currentEpoch = epoch;
+    this.confirmedAtMs = sentAtMs;
+  }
+
   /** Postgres agreed to a renewal that was *sent* at `sentAtMs` (monotonic): the answer may be old, the sending time is safe. */
   confirm(epoch: bigint, sentAtMs: number): void {
     if (epoch <= this.lostEpoch) return;

@@ -186,11 +186,14 @@ export class SimulatedWorld {
 
   /** A standby takes over from the database that lacks what was committed in the last `behindMs`. */
   loseCommits(behindMs: number): void {
-    const { clock, database, trace, watch } = this;
+    const { clock, database, journal, trace, watch } = this;
     const copy = database.copy();
+    // Of the journal only these are lost: no commands are sent in a run that loses commits.
+    const { epochs } = journal;
     clock.after(behindMs, () => {
       trace.add('database', 'loses', `what followed batch ${copy.lanes.get(0)?.batch}`);
       database.restore(copy);
+      journal.epochs = epochs;
       watch.lost(database.log);
     });
   }

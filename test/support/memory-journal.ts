@@ -83,7 +83,8 @@ export class MemoryJournal implements CommandJournal {
   onHalted: (halt: Halt, fence: Fence | undefined) => void = () => {};
   /** The same of each scope that a person let place again. */
   onResumed: (scope: Halt['scope'], atMs: number) => void = () => {};
-  private readonly epochs = new Map<number, bigint>();
+  /** By shard, the epoch under which it may be written. */
+  epochs: ReadonlyMap<number, bigint> = new Map();
   private readonly byKey = new Map<string, string>();
   private readonly byAttempt = new Map<string, string>();
 
@@ -134,7 +135,7 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('takeOver', () => {
       const { shard, epoch } = fence;
       if (epoch < (this.epochs.get(shard) ?? 0n)) throw new Error(`epoch ${epoch} was overtaken`);
-      this.epochs.set(shard, epoch);
+      this.epochs = new Map([...this.epochs, [shard, epoch]]);
       const ours = () => this.oldestFirst().filter((command) => command.shard === shard);
       for (const command of ours()) this.sweep(command, fence, atMs);
       return ours().filter(({ state, settledAtMs }) => !isFinal(state) || (settledAtMs ?? 0) >= atMs - recentMs);
