@@ -29,6 +29,8 @@ export abstract class MemoryLanes implements LaneStore {
   readonly holders = new Map<string, number>();
   /** Rises with each `restore`. */
   protected incarnation = 0;
+  /** Runs without a loss count epochs one by one. */
+  spreadsEpochs = false;
   private lock: Promise<unknown> = Promise.resolve();
   protected readonly clock: Clock;
   protected readonly random: Random;
@@ -126,9 +128,9 @@ export abstract class MemoryLanes implements LaneStore {
     this.holders.set(`${lane} ${row.holder}`, this.clock.monotonicMs());
   }
 
-  /** As Postgres spreads them: a taking that is lost, and a generation that begins then, must not give the same epoch. */
+  /** As Postgres spreads them, where a loss is planned: a taking that is lost, and a generation that begins then, must not give the same epoch. */
   protected epochStep(holder: string): bigint {
-    return 1n + BigInt(spreadOf(holder));
+    return 1n + (this.spreadsEpochs ? BigInt(spreadOf(holder)) : 0n);
   }
 
   protected laneRow(lane: number): LaneRow {

@@ -14,6 +14,7 @@ import { CrashPoints } from './crash-points.ts';
 import { type DatabaseClient, databaseClient } from './database-client.ts';
 import { DatabaseOrders } from './database-orders.ts';
 import type { NewestRows } from './database-rows.ts';
+import { replace } from './database-rows.ts';
 import { type EnemyPlan, misled, noEnemy } from './enemy.ts';
 import { drawFaultPlan, type FaultPlan, moving } from './fault-plan.ts';
 import { FleetOperator } from './fleet-operator.ts';
@@ -189,11 +190,11 @@ export class SimulatedWorld {
     const { clock, database, journal, trace, watch } = this;
     const copy = database.copy();
     // Of the journal only these are lost: no commands are sent in a run that loses commits.
-    const { epochs } = journal;
+    const epochs = new Map(journal.epochs);
     clock.after(behindMs, () => {
       trace.add('database', 'loses', `what followed batch ${copy.lanes.get(0)?.batch}`);
       database.restore(copy);
-      journal.epochs = epochs;
+      replace(journal.epochs, epochs);
       watch.lost(database.log);
     });
   }

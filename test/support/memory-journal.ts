@@ -84,7 +84,7 @@ export class MemoryJournal implements CommandJournal {
   /** The same of each scope that a person let place again. */
   onResumed: (scope: Halt['scope'], atMs: number) => void = () => {};
   /** By shard, the epoch under which it may be written. */
-  epochs: ReadonlyMap<number, bigint> = new Map();
+  readonly epochs = new Map<number, bigint>();
   private readonly byKey = new Map<string, string>();
   private readonly byAttempt = new Map<string, string>();
 
@@ -135,7 +135,7 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('takeOver', () => {
       const { shard, epoch } = fence;
       if (epoch < (this.epochs.get(shard) ?? 0n)) throw new Error(`epoch ${epoch} was overtaken`);
-      this.epochs = new Map([...this.epochs, [shard, epoch]]);
+      this.epochs.set(shard, epoch);
       const ours = () => this.oldestFirst().filter((command) => command.shard === shard);
       for (const command of ours()) this.sweep(command, fence, atMs);
       return ours().filter(({ state, settledAtMs }) => !isFinal(state) || (settledAtMs ?? 0) >= atMs - recentMs);
