@@ -174,5 +174,5 @@ function scopeList(text: string): readonly string[] {
 function accountList(text: string): readonly string[] {
   const ids = [...new Set(text.split(','))];
   if (ids.every((id) => /^[\x21-\x29\x2b\x2d-\x7e]{1,50}$/.test(id))) return ids;
-  throw new InvalidArgumentError('It must be account ids, separated by commas.');
+  throw new InvalidArgumentError('It must be account ids, separated by commas. For every account use --all-accounts.');
 }

@@ -47,7 +47,8 @@ export function portFault(
   if (codeOf(error) !== 'EADDRINUSE') return error;
   return new ProgramError(`port ${port} of ${host} is in use by another program`, {
     code: 'PORT_TAKEN',
-    exitCode: exitCodes.config,
+    // Not a wrong setting: the port may be free in a moment, so systemd starts the service again.
+    exitCode: exitCodes.unavailable,
     fix: `Set ${setting} to a port that is free (0 takes any), or stop the program that uses this one.`,
     cause: error,
   });

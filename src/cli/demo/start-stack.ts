@@ -10,6 +10,7 @@ import type { CliIo } from '../io.ts';
 import { type ChildProgram, jsonObject, startChild } from '../stack/child-program.ts';
 import { inheritedEnv, type Market, type Parts, startParts } from '../stack/start-parts.ts';
 import { awaitLive } from './await-live.ts';
+import { refuseUsedDatabase } from './refuse-used-database.ts';
 
 export interface DemoStack {
   readonly databaseUrl: string;
@@ -58,6 +59,7 @@ async function startServiceOn(
   { say, rate, seed, deskUrl }: DemoOptions,
 ): Promise<DemoStack> {
   say('Starting the platform and the service …');
+  if (postgres.kind === 'given') await refuseUsedDatabase(log, postgres.url);
   await migrate({ url: postgres.url, log, clock: io.clock });
   const isMissing = kafka instanceof MissingPartError;
   // A given cluster may hold other topics, also of an earlier demo: the proof at the end must cover this run alone.

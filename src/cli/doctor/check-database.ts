@@ -54,6 +54,7 @@ interface Facts {
   readonly user: string;
   readonly isSuper: boolean;
   readonly isApp: boolean;
+  readonly isOwner: boolean;
   readonly readOnly: boolean;
   readonly risky: readonly string[];
 }
@@ -63,6 +64,7 @@ async function readFacts(pool: Pool): Promise<Facts> {
     select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
       current_user as login, (select rolsuper from pg_roles where rolname = current_user) as is_super,
       coalesce((select pg_has_role(current_user, oid, 'usage') from pg_roles where rolname = 'tidemark_app'), false) as is_app,
+      (select pg_has_role(current_user, datdba, 'usage') from pg_database where datname = current_database()) as is_owner,
       pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as read_only,
       array(select name || ' = ' || setting from pg_settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by name) as risky`);
@@ -73,6 +75,7 @@ async function readFacts(pool: Pool): Promise<Facts> {
     user: String(row.login),
     isSuper: row.is_super === true,
     isApp: row.is_app === true,
+    isOwner: row.is_owner === true,
     readOnly: row.read_only === true,
     risky: row.risky,
   };
@@ -85,12 +88,18 @@ function reach({ version, major, readOnly }: Facts): Finding {
   return ok('database', `Postgres ${version} answers`);
 }
 
-function rights({ user, isSuper, isApp }: Facts): Finding {
+function rights({ user, isSuper, isApp, isOwner }: Facts): Finding {
   if (isSuper)
     return warn(
       'rights',
       `${user} is a superuser, who may do everything`,
       `Run the service as a login that is a member of tidemark_app.`,
+    );
+  if (isOwner)
+    return warn(
+      'rights',
+      `${user} owns the database, and may do more than the service needs`,
+      `Run the service as a login of its own that is a member of tidemark_app.`,
     );
   if (isApp) return ok('rights', `${user} is a member of tidemark_app`);
   return fail(

@@ -59,6 +59,14 @@ describe('the doctor on a database', () => {
     });
   });
 
+  it('warns of the owner of the database, who is no superuser', async () => {
+    const url = await urlOfLogin();
+    await onServer(database.url, (client) => client.query(`alter database ${database.name} owner to doctor_${database.name}`));
+    const { rights } = await examine(url);
+    await onServer(database.url, (client) => client.query(`alter database ${database.name} owner to current_user`));
+    expect(rights).toMatchObject({ verdict: 'warn', detail: expect.stringContaining('owns the database') });
+  });
+
   it('fails a login without the rights, and says which to grant', async () => {
     const { rights, schema } = await examine(await urlOfLogin());
     expect(rights).toMatchObject({ verdict: 'fail', fix: expect.stringContaining('grant tidemark_app to "doctor_') });
