@@ -38,7 +38,8 @@ async function introduce({ postgres, kafka, startSandbox }: Parts, market: Marke
   if (kafka instanceof MissingPartError) throw kafka;
   const sandbox = await startSandbox(market);
   // One that was given has a password that is not ours to print.
-  const databaseUrl = postgres.kind === 'given' ? '"$DATABASE_URL"' : `'${postgres.url}'`;
+  const given = postgres.kind === 'given';
+  const leaves = [...(given ? ['your Postgres'] : []), ...(kafka.kind === 'given' ? ['your Kafka'] : [])];
   return [
     `Postgres  ${postgres.describe}`,
     `Kafka     ${kafka.describe}`,
@@ -46,7 +47,7 @@ async function introduce({ postgres, kafka, startSandbox }: Parts, market: Marke
     '',
     'Paste this into another terminal:',
     '',
-    `export DATABASE_URL=${databaseUrl}`,
+    ...(given ? ['# DATABASE_URL: yours, as it is set here'] : [`export DATABASE_URL='${postgres.url}'`]),
     `export KAFKA_BROKERS=${kafka.brokers.join(',')}`,
     ...Object.entries(platformSettings(sandbox)).map(([name, value]) => `export ${name}=${value}`),
     '',
@@ -55,7 +56,9 @@ async function introduce({ postgres, kafka, startSandbox }: Parts, market: Marke
     '  npx tidemark migrate && npx tidemark topics apply && npx tidemark doctor',
     '  npx tidemark serve',
     '',
-    'Ctrl-C here stops all of it, and removes its data.',
+    leaves.length === 0
+      ? 'Ctrl-C here stops all of it, and removes its data.'
+      : `Ctrl-C here stops the rest; ${leaves.join(' and ')} and the data there stay.`,
     '',
   ].join('\n');
 }
