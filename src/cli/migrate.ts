@@ -84,7 +84,9 @@ function explainRefusal(url: Secret, error: unknown): unknown {
   return new ProgramError(sentenceOf(error), {
     code: 'RIGHTS',
     exitCode: exitCodes.denied,
-    fix: 'Name the owner of the database in DATABASE_URL, a role that may create roles: migrations need that right, the service does not.',
+    fix:
+      'Name the owner of the database in DATABASE_URL, a role that may create roles: migrations need that right, the service does not.\n' +
+      'On a server that has a Tidemark already, an administrator grants it tidemark_owner first.',
     cause: error,
   });
 }
