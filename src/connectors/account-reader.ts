@@ -115,7 +115,7 @@ export class AccountReader {
 
   private async readNow(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     if (signal.aborted) return incomplete(givenUp);
-    const { clock, unrecovered, reads, intake, silencePace } = this.deps;
+    const { clock, unrecovered, reads, sink, intake, silencePace } = this.deps;
     const beganMs = clock.monotonicMs();
     const { mark } = unrecovered;
     const doubtMark = this.deps.doubts.mark;
@@ -124,6 +124,7 @@ export class AccountReader {
       const list = await reads.listOrders(request, (page) => this.page(page, progress), signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
+    await sink.settled();
     if (kind === 'audit' && progress.asksSilent) silencePace.asked(beganMs);
     const silent = await askAfterSilent(
       { ...this.deps, page: (page) => this.page(page, progress), taken: (item) => this.taken(item, progress) },
