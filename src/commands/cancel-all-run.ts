@@ -17,8 +17,9 @@ import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from './c
 import type { Pacing } from './send-attempts.ts';
 import { untilAnswered } from './until-answered.ts';
 
-/** Reasons that may be gone by the next try. */
+/** Reasons that may be gone by the next try. An account that is closed may be opened again, with its orders. */
 const passing: ReadonlySet<DeclineCode> = new Set([
+  'ACCOUNT_NOT_FOUND',
   'NOT_LEADER',
   'DRAINING',
   'STORE_UNAVAILABLE',
