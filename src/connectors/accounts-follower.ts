@@ -194,7 +194,13 @@ export class AccountsFollower {
       for (const source of this.sources) {
         if (signal.aborted) return;
         if (this.followed.get(account.accountId)?.has(source.stream) === true) continue;
-        this.follow(source, await this.recordOf(source.stream, account));
+        const record = await this.recordOf(source.stream, account);
+        // A review while the record was written: what the account's new process has not read would count as read.
+        if (!this.wanted(account.accountId)) {
+          this.claims.release(account.accountId, this);
+          break;
+        }
+        this.follow(source, record);
       }
     }
   }

@@ -26,7 +26,7 @@ it.each(['the list', 'the records'])(
       {
         reads: {
           listAccounts: async () => {
-            if (slow === 'the accounts') await clock.sleep(5_000);
+            if (slow === 'the list') await clock.sleep(5_000);
             return { complete: true, accounts: [{ accountId: 'A', isSim: true, isOpen: true }] } as unknown as List;
           },
         } as unknown as OrderReads,
