@@ -60,7 +60,11 @@ export class McpRig {
   async call(name: string, input: Readonly<Record<string, unknown>> = {}, timeoutMs = 60_000): Promise<ToolResult> {
     const result = await this.client.callTool({ name, arguments: { ...input } }, { timeout: timeoutMs });
     const text = result.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
-    return { isError: result.isError === true, text, data: result.structuredContent };
+    const isError = result.isError === true;
+    // The SDK's version 1 fails such a call.
+    if (isError && result.structuredContent !== undefined) throw new Error('an error has structured content');
+    const data = isError ? result._meta?.['tidemark/error'] : result.structuredContent;
+    return { isError, text, data: data as ToolResult['data'] };
   }
 
   stop(): Promise<void> {

@@ -74,6 +74,9 @@ const mostAtOnce = 32;
 /** No answer is larger. Pages are small enough for it; one order or command with very long texts may not be. */
 const mostCharacters = 100_000;
 
+/** Under this name a tool error has its code, its message and whether it is `retryable` in `_meta`. */
+const errorKey = 'tidemark/error';
+
 /** Registers the tools that the caller's rights allow. */
 export function addTools(server: McpServer, session: Session, offered: readonly Tool[]): void {
   let underWay = 0;
@@ -125,7 +128,8 @@ function failed(error: unknown) {
   const again = retryable ? '\nThe same call may succeed later.' : '';
   return {
     content: [{ type: 'text' as const, text: safeText(`${message} (${code})${again}`) }],
-    structuredContent: { code, message, retryable },
+    // Not as structured content: clients of the SDK's version 1 compare that with the tool's output schema also where it is an error, and fail the call.
+    _meta: { [errorKey]: { code, message, retryable } },
     isError: true,
   };
 }
