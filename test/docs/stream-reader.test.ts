@@ -38,3 +38,9 @@ it('the reader of docs/rest.md sends its token, and resumes after its last id', 
   rig.reads.addUpdate({ revision: 2 });
   expect(await nextUpdate(3, first.id)).toMatchObject({ revision: 2 });
 });
+
+it('the reader of docs/rest.md throws what the service answers to a token that it does not take', async () => {
+  const { updates } = await readerOfThePage();
+  const first = updates(`${rig.address}/v1/stream`, 'not-a-token').next();
+  await expect(first).rejects.toThrow(/^401: .*"code":"INVALID_TOKEN"/s);
+});

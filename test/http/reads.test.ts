@@ -124,6 +124,11 @@ describe('the filters of GET /v1/orders', () => {
     });
   });
 
+  it('take a symbol in any case, as commands do', async () => {
+    expect((await get('/v1/orders?symbol=fed-cut-dec26')).status).toBe(200);
+    expect(rig.reads.filters.at(-1)).toEqual({ symbol: 'FED-CUT-DEC26' });
+  });
+
   it.each([
     'sort=updatedAt',
     'side=SELL_SHORT',

@@ -39,7 +39,9 @@ export const listOrders = route({
     symbol: z
       .string()
       .regex(/^[!-~]{1,64}$/, 'must be 1 to 64 visible ASCII characters')
-      .exactOptional(),
+      .toUpperCase()
+      .exactOptional()
+      .describe('In any case'),
     status: z.enum(orderStatuses).exactOptional(),
     open: optionalFlag.describe('Only orders that may still change, or only those that are over'),
     side: z.enum(['buy', 'sell']).exactOptional().describe('The direction: a short sale sells, and a buy that covers one buys'),
