@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -103,20 +104,20 @@ public class Verify {
     long sinceMs = since == null ? System.currentTimeMillis() - 3_600_000 : Instant.parse(since).toEpochMilli();
     Map<String, Object> settings = Map.of("bootstrap.servers", System.getenv().getOrDefault("KAFKA_BROKERS", "127.0.0.1:9092"));
     Verifier verifier = new Verifier();
-    List<byte[]> marks = new ArrayList<>();
+    List<ConsumerRecord<byte[], byte[]>> marks = new ArrayList<>();
     try (var consumer = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
       Map<TopicPartition, Long> ends = start(consumer, sinceMs);
       while (ends.entrySet().stream().anyMatch(end -> consumer.position(end.getKey()) < end.getValue())) {
         for (var record : consumer.poll(Duration.ofSeconds(1))) {
           Long end = ends.get(new TopicPartition(record.topic(), record.partition()));
           if (record.value() == null || end == null || record.offset() >= end) continue;
-          if (record.topic().equals(MARKS)) marks.add(record.value());
-          else known(() -> verifier.update(record.value()));
+          if (record.topic().equals(MARKS)) marks.add(record);
+          else known(record, () -> verifier.update(record.value()));
         }
       }
     }
     List<String> holes = new ArrayList<>();
-    for (byte[] value : marks) known(() -> holes.addAll(verifier.mark(value)));
+    for (var mark : marks) known(mark, () -> holes.addAll(verifier.mark(mark.value())));
     List<String> complete = verifier.complete();
     holes.forEach(System.out::println);
     complete.forEach(System.out::println);
@@ -148,11 +149,11 @@ public class Verify {
   }
 
   /** A record of another program proves nothing, and hides nothing. */
-  private static void known(Work work) {
+  private static void known(ConsumerRecord<?, ?> record, Work work) {
     try {
       work.run();
     } catch (Exception foreign) {
-      System.err.println("passed over a record that is not from Tidemark");
+      System.err.printf("passed over a record that is not from Tidemark: %s, partition %d, offset %d%n", record.topic(), record.partition(), record.offset());
     }
   }
 }

@@ -99,12 +99,13 @@ def parts_of(consumer: Consumer, since_ms: int) -> tuple[list[TopicPartition], d
     return starts, ends
 
 
-def known(work, value: bytes) -> list[str]:
+def known(work, message) -> list[str]:
     """A record of another program proves nothing, and hides nothing."""
     try:
-        return work(value) or []
+        return work(message.value()) or []
     except (ValueError, KeyError, TypeError, AttributeError):
-        print("passed over a record that is not from Tidemark", file=sys.stderr)
+        where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
+        print(f"passed over a record that is not from Tidemark: {where}", file=sys.stderr)
         return []
 
 
@@ -126,13 +127,13 @@ def main() -> int:
         if part not in ends:
             continue
         if message.value() is not None and message.topic() == MARKS:
-            marks.append(message.value())
+            marks.append(message)
         elif message.value() is not None:
-            known(verifier.update, message.value())
+            known(verifier.update, message)
         if message.offset() >= ends[part] - 1:
             del ends[part]
     consumer.close()
-    holes = [hole for value in marks for hole in known(verifier.mark, value)]
+    holes = [hole for message in marks for hole in known(verifier.mark, message)]
     lines = holes + verifier.complete()
     if not lines:
         print("no proof since then: nothing was verified", file=sys.stderr)

@@ -117,7 +117,7 @@ async function partsOf(kafka: Kafka): Promise<Part[]> {
 async function verify(kafka: Kafka, verifier: Verifier): Promise<string[]> {
   const parts = await partsOf(kafka);
   const left = new Map(parts.map((part) => [`${part.topic} ${part.partition}`, part]));
-  const read: Buffer[] = [];
+  const read: { readonly where: string; readonly value: Buffer }[] = [];
   const consumer = kafka.consumer({ groupId: `verify-${crypto.randomUUID()}` });
   const over = Promise.withResolvers<void>();
   if (left.size === 0) over.resolve();
@@ -132,8 +132,9 @@ async function verify(kafka: Kafka, verifier: Verifier): Promise<string[]> {
     eachMessage: async ({ topic, partition, message: { offset, value } }) => {
       const part = left.get(`${topic} ${partition}`);
       if (part === undefined || BigInt(offset) < BigInt(part.offset)) return;
-      if (value !== null && topic === marks) read.push(value);
-      else if (value !== null) known(() => [verifier.update(value)]);
+      const where = `${topic}, partition ${partition}, offset ${offset}`;
+      if (value !== null && topic === marks) read.push({ where, value });
+      else if (value !== null) known(where, () => [verifier.update(value)]);
       if (BigInt(offset) < part.end - 1n) return;
       left.delete(`${topic} ${partition}`);
       if (left.size === 0) over.resolve();
@@ -141,15 +142,15 @@ async function verify(kafka: Kafka, verifier: Verifier): Promise<string[]> {
   });
   await over.promise;
   await consumer.disconnect();
-  return read.flatMap((value) => known(() => verifier.mark(value)));
+  return read.flatMap(({ where, value }) => known(where, () => verifier.mark(value)));
 }
 
 /** A record of another program proves nothing, and hides nothing. */
-function known<T>(work: () => T[]): T[] {
+function known<T>(where: string, work: () => T[]): T[] {
   try {
     return work();
   } catch {
-    process.stderr.write('passed over a record that is not from Tidemark\n');
+    process.stderr.write(`passed over a record that is not from Tidemark: ${where}\n`);
     return [];
   }
 }

@@ -175,7 +175,9 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
     child = start(program, topics, { SINCE: '2020-01-01T00:00:00Z' });
     expect(await once(child, 'close'), warned.join('\n')).toEqual([2, null]);
     expect(said).toEqual([...damaged.holes, `lane 0: complete from ${atOf(10_002)} to ${atOf(10_003)}: 2 updates`]);
-    expect(warned).toEqual(['passed over a record that is not from Tidemark']);
+    expect(warned).toEqual([
+      expect.stringMatching(/^passed over a record that is not from Tidemark: \S*tidemark\.\S+, partition \d+, offset \d+$/),
+    ]);
     // Of a time that is still to come there is no proof: that is no success.
     child = start(program, topics, { SINCE: '2099-01-01T00:00:00Z' });
     expect(await once(child, 'close'), warned.join('\n')).toEqual([1, null]);
