@@ -13,9 +13,15 @@ describe('the rule in docs/consuming.md', () => {
     const record = (revision: number) => ({
       topic: 'updates' as const,
       key: 'account:o-1',
-      payload: JSON.stringify({ revision, changed: ['cumQty'], order: { status: 'new', cumQty: String(revision) } }),
+      payload: JSON.stringify({
+        schema: 'tidemark.order-update.v1',
+        revision,
+        changed: ['cumQty'],
+        order: { status: 'new', cumQty: String(revision) },
+      }),
     });
-    await publisher.publish([1, 2, 1, 2, 3, 6].map(record));
+    const foreign = ['', 'x', '{}'].map((payload) => ({ ...record(9), payload }));
+    await publisher.publish([...foreign, ...[1, 2, 1, 2, 3, 6].map(record)]);
     await publisher.close();
     const env = { ...process.env, KAFKA_BROKERS: brokers.join(','), TOPIC: topics.updates, GROUP_ID: topics.updates };
     const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', code], { env });
@@ -31,6 +37,7 @@ describe('the rule in docs/consuming.md', () => {
       await eventually(() => expect(said).toContain('account:o-1 6'), { deadlineMs: 40_000 });
       expect(said.match(/account:o-1 \d+ new/g)).toEqual([1, 2, 3, 6].map((revision) => `account:o-1 ${revision} new`));
       expect(warned).toContain('account:o-1: lost 4 to 5');
+      expect(warned.match(/not from Tidemark/g)).toHaveLength(3);
     } finally {
       child.kill('SIGKILL');
     }

@@ -24,7 +24,8 @@ it('the sink of the recipe for Postgres keeps the newest state of each order, wh
   await database.pool.query(ordersTable);
   const updates = [...values(provenBatches(30), 'updates'), ...values(provenBatches(3, { generation: 2 }), 'updates')];
   // Newest first, then oldest first: each state comes late once, and twice within one call.
-  for (const call of [updates.slice(-20), updates.toReversed(), [...updates, ...updates]])
+  const foreign = ['[]', '7', '{}', '{"schema":"another.v1","stream":"account","orderId":"o"}'];
+  for (const call of [updates.slice(-20), updates.toReversed(), [...foreign, ...updates, ...updates]])
     await database.pool.query(ordersSink, [call]);
   const { rows } = await database.pool.query<{ order_id: string; version: string; cum_qty: string; record: unknown }>(
     `select order_id, generation || '.' || revision as version, cum_qty, record from tidemark_orders order by order_id collate "C"`,
@@ -49,7 +50,7 @@ it('the query of the recipe for Postgres names each update that is missing or ch
   await pool.query(updatesTables);
   const batches = provenBatches(20);
   const updates = values(batches, 'updates');
-  await pool.query(updatesSink, [[...updates, ...updates.toReversed()]]);
+  await pool.query(updatesSink, [['[]', '{}', ...updates, ...updates.toReversed()]]);
   await pool.query(proofsSink, [[...values(batches, 'continuity'), '{"event":"live"}']]);
   expect((await pool.query(judge)).rows).toEqual([]);
   await pool.query('delete from tidemark_updates where batch = 7 and order_id like $1', ['%-0']);
