@@ -1,19 +1,24 @@
 /**
  * Shows what the platform tells beside orders: which symbols match a word, their quotes just now, and a setting of the user.
  *
- *   npm install tidemark-0.1.0.tgz && PLATFORM_URL=… CLIENT_ID=… CLIENT_SECRET=… API_KEY=… node market-data.ts apple
+ *   npm install tidemark-0.1.0.tgz && PLATFORM_URL=… PLATFORM_CLIENT_ID=… PLATFORM_CLIENT_SECRET=… API_KEY=… node market-data.ts apple      # Node 24
  *
- * docs/platform-client.md explains it.
+ * `tidemark dev` prints all of these but the key: that of the sandbox is `sandbox-api-key`. docs/platform-client.md explains it.
  */
 import { createPlatformClient, type Fetched } from 'tidemark/platform';
 
-const { PLATFORM_URL = 'http://127.0.0.1:8700', CLIENT_ID = '', CLIENT_SECRET = '', API_KEY = '' } = process.env;
+const {
+  PLATFORM_URL = 'http://127.0.0.1:8700',
+  PLATFORM_CLIENT_ID = '',
+  PLATFORM_CLIENT_SECRET = '',
+  API_KEY = '',
+} = process.env;
 const [word = 'apple'] = process.argv.slice(2);
 
 const platform = createPlatformClient({
   baseUrl: PLATFORM_URL,
-  clientId: CLIENT_ID,
-  clientSecret: CLIENT_SECRET,
+  clientId: PLATFORM_CLIENT_ID,
+  clientSecret: PLATFORM_CLIENT_SECRET,
   apiKey: API_KEY,
 });
 

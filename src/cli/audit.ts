@@ -151,7 +151,7 @@ const hops: Readonly<Record<Hop, string>> = {
     'it was acknowledged and is not on the topic of updates: the broker lost it, or it was deleted; `tidemark replay` writes it again',
   state: 'the state topic lacks it: `tidemark audit --repair` writes it again',
   foreign:
-    'Tidemark did not write it: find the program that writes there and take its right to (docs/repair.md, "Foreign records")',
+    'Tidemark did not write it: find the program that writes there, and take away its right to write (docs/repair.md, "Foreign records")',
 };
 
 const shown = 20;

@@ -22,7 +22,8 @@ it('an account that is given away while its record is written is not followed', 
   const follower = new AccountsFollower(
     {
       reads: {
-        listAccounts: async () => ({ complete: true, accounts: [{ accountId: 'A', isSim: true, isOpen: true }] }) as unknown as List,
+        listAccounts: async () =>
+          ({ complete: true, accounts: [{ accountId: 'A', isSim: true, isOpen: true }] }) as unknown as List,
       } as unknown as OrderReads,
       registry: { load: async () => [], save: () => clock.sleep(5_000), openOrders: async () => [] },
       clock,

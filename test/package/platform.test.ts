@@ -39,7 +39,12 @@ describe('the packed package with its production dependencies', () => {
   async function run(...words: string[]) {
     const { description } = await runningSandbox();
     const { platform, clientId, clientSecret, apiKey } = description;
-    const settings = { PLATFORM_URL: platform, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, API_KEY: apiKey };
+    const settings = {
+      PLATFORM_URL: platform,
+      PLATFORM_CLIENT_ID: clientId,
+      PLATFORM_CLIENT_SECRET: clientSecret,
+      API_KEY: apiKey,
+    };
     const program = spawn(process.execPath, ['market-data.ts', ...words], {
       cwd: stranger,
       env: { ...process.env, ...settings, NODE_NO_WARNINGS: '1' },

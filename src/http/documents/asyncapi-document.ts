@@ -23,7 +23,8 @@ const channels: readonly Channel[] = [
     id: 'orderUpdates',
     server: 'kafka',
     address: 'tidemark.order-updates.v1',
-    description: 'Every accepted change of every order. Key `<stream>:<orderId>`; drop what has a revision that was seen.',
+    description:
+      'Every accepted change of every order. Key `<stream>:<orderId>`; keep the highest `(generation, revision)` of each key, and drop what is not above it.',
     messages: [{ name: 'OrderUpdate', description: 'One accepted change', shape: updateRecord }],
   },
   {
