@@ -115,7 +115,7 @@ export class AccountReader {
 
   private async readNow(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     if (signal.aborted) return incomplete(givenUp);
-    const { clock, unrecovered, reads, sink, intake, silencePace } = this.deps;
+    const { clock, unrecovered, reads, intake, silencePace } = this.deps;
     const beganMs = clock.monotonicMs();
     const { mark } = unrecovered;
     const doubtMark = this.deps.doubts.mark;
@@ -124,7 +124,8 @@ export class AccountReader {
       const list = await reads.listOrders(request, (page) => this.page(page, progress), signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
-    await sink.settled();
+    // Not from what follows: a list of the open orders shows newer changes than the lists before it, and no order that ended in between.
+    const { highest } = progress;
     if (kind === 'audit' && progress.asksSilent) silencePace.asked(beganMs);
     const silent = await askAfterSilent(
       { ...this.deps, page: (page) => this.page(page, progress), taken: (item) => this.taken(item, progress) },
@@ -139,7 +140,7 @@ export class AccountReader {
     if (signal.aborted) return incomplete(givenUp);
     if (progress.storeMark !== intake.mark) return incomplete(storeIsLost);
     if (kind === 'probe' && progress.unread.size > 0) return incomplete(unclear);
-    await this.remember(progress);
+    await this.remember({ ...progress, highest });
     this.deps.doubts.readComplete(doubtMark);
     if (progress.asksSilent) {
       unrecovered.readComplete(mark, progress.unread);

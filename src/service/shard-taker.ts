@@ -46,14 +46,13 @@ export class ShardTaker {
     const notHeld = seen.filter(({ shard }) => !held.has(shard));
     const taken = (await store.take(lease.lane, lease.epoch, notHeld)) ?? [];
     if (taken.length === 0) return [];
-    await lossCheck.begin();
+    // A database that comes back without the taking may have given them to another process. Where that was before the batch of the fence, the look shows it. Where it
+    // is after it, this batch is lost as well, and no later one is taken from us.
+    await Promise.all([lossCheck.begin(), unlessAborted(ingest.fence(), over)]);
     if (this.mustWait) {
       await this.putBack(seen, taken);
       return [];
     }
-    // A database that comes back without the taking may have given them to another process. Where that was before this batch, the look shows it. Where it is
-    // after it, this batch is lost as well, and no later one is taken from us.
-    await unlessAborted(ingest.fence(), over);
     const { seats } = await store.look(this.expireAfterMs);
     return taken.filter(({ shard, epoch }) =>
       seats.some((seat) => seat.shard === shard && seat.epoch === epoch && seat.lane === lease.lane),

@@ -174,6 +174,37 @@ describe('orders that we hold open and that a read does not show', () => {
     expect(rig.platform.lists.some(({ stream, state }) => stream === 'account' && state === 'open')).toBe(true);
   });
 
+  it.each([
+    [8, 'one by one'],
+    [9, 'by a list'],
+  ])('are asked for so that the read is short: %i %s', async (count, how) => {
+    const rig = await live();
+    const ids = Array.from({ length: count }, (_, i) => `ord-${i}`);
+    rig.platform.rows.set(
+      'account:acct-1',
+      ids.map((ordId) => ({ ...accountRow, ordId })),
+    );
+    rig.platform.shows = (_row, { state }) => state === 'open';
+    hold(rig, ids);
+    await rig.clock.advance(75_000);
+    expect(rig.platform.gets).toEqual(how === 'by a list' ? [] : ids);
+  });
+
+  it('do not move the mark of the read when a list of them is newer than its own', async () => {
+    const rig = await live();
+    const ids = Array.from({ length: 9 }, (_, i) => `ord-${i}`);
+    const read = '2026-01-05T14:10:00Z';
+    rig.platform.rows.set('account:acct-1', [
+      { ...accountRow, ordId: 'ord-read', updatedAt: read },
+      ...ids.map((ordId) => ({ ...accountRow, ordId, updatedAt: '2026-01-05T14:20:00Z' })),
+    ]);
+    rig.platform.shows = ({ ordId }, { state }) => (ordId === 'ord-read') === (state === 'all');
+    hold(rig, ids);
+    await rig.clock.advance(75_000);
+    expect(rig.platform.lists.some(({ stream, state }) => stream === 'account' && state === 'open')).toBe(true);
+    expect(rig.registry.get('account', 'acct-1')).toMatchObject({ readUpTo: read, auditedUpTo: read });
+  });
+
   it('are not asked for when the read showed them', async () => {
     const rig = await live();
     rig.platform.rows.set('account:acct-1', [accountRow]);

@@ -38,9 +38,9 @@ it('are read by the first audit, and then at growing intervals up to an hour', a
 });
 
 it('are not asked for one by one at each audit where they are few', async () => {
-  const { clock, platform } = await resting(20);
+  const { clock, platform } = await resting(8);
   await clock.advance(10 * minute);
-  expect(platform.gets).toHaveLength(60);
+  expect(platform.gets).toHaveLength(24);
 });
 
 it('are read by the next audit after a change that the stream has lost', async () => {
@@ -61,7 +61,7 @@ it('are read by the next audit after a change that the stream has lost', async (
 });
 
 it('count as lost changes, and are read again soon, where one of them ended and no list with changes shows it', async () => {
-  const { clock, platform, metrics, sink } = await resting(20);
+  const { clock, platform, metrics, sink } = await resting(8);
   sink.outcome = ({ view }) => (view.status === 'canceled' ? 'applied' : 'duplicate');
   const losses = async () => (await metrics.silentLosses.get()).values.reduce((sum, { value }) => sum + value, 0);
   platform.rows.set(
@@ -69,28 +69,28 @@ it('count as lost changes, and are read again soon, where one of them ended and 
     (platform.rows.get(key) ?? []).map((row) => (row['ordId'] === 'rests-00003' ? { ...row, ordStatus: 'CANCELED' } : row)),
   );
   await clock.advance(80_000);
-  expect(platform.gets).toHaveLength(20);
+  expect(platform.gets).toHaveLength(8);
   expect(await losses()).toBe(1);
   await clock.advance(70_000);
-  expect(platform.gets).toHaveLength(40);
+  expect(platform.gets).toHaveLength(16);
 });
 
 it('are read by each audit while a frame of no known order is missing', async () => {
-  const { clock, platform, socket } = await resting(20);
+  const { clock, platform, socket } = await resting(8);
   await clock.advance(20 * minute);
   platform.gets.length = 0;
   socket('account').deliver('{"type":"event"');
   await clock.advance(80_000);
-  expect(platform.gets.length).toBeGreaterThanOrEqual(20);
+  expect(platform.gets.length).toBeGreaterThanOrEqual(8);
 });
 
 it('are read by the first audit after each reconnect', async () => {
-  const { clock, platform, socket, until } = await resting(20);
+  const { clock, platform, socket, until } = await resting(8);
   await clock.advance(20 * minute);
   socket('account').end({ kind: 'closed', code: 1001, reason: 'restart' });
   await until('account', 'resyncing');
   await until('account', 'live');
   platform.gets.length = 0;
   await clock.advance(80_000);
-  expect(platform.gets).toHaveLength(20);
+  expect(platform.gets).toHaveLength(8);
 });

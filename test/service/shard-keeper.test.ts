@@ -152,7 +152,7 @@ describe('the keeper of the shards', () => {
     };
     fleet.leave(1);
     await clock.advance(600);
-    expect([fleet.of(0), held.shards, acts]).toEqual([[0, 1], [0, 1], []]);
+    expect([fleet.of(0), held.shards, acts]).toEqual([[0, 1], [0, 1], ['fence']]);
     state.onAsk = () => {};
     state.silentSinceMs = undefined;
     await clock.advance(600);
