@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseInstant } from '../domain/instant.ts';
+import { stream } from '../schema/words.ts';
 import { longestCursor } from './cursor.ts';
 
 /** Grammars of the ids in paths. A text that does not match names nothing that can exist, so the answer is "not found". */
@@ -48,7 +49,7 @@ export const limitField = z
 export const cursorField = z.string().min(1).max(longestCursor).exactOptional().describe('`next` of the page before');
 
 export const accountField = z.string().regex(idKinds.accountId, 'must be 1 to 50 visible ASCII characters');
-export const streamField = z.enum(['account', 'prediction']);
+export const streamField = stream;
 
 /** An id or a reference that a reader looks for. */
 export const searchField = z

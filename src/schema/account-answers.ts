@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { instant } from './normalised-order.ts';
-import { int64, stream } from './rest-answers.ts';
+import { int64 } from './rest-answers.ts';
+import { stream } from './words.ts';
 
 const followedAccount = z
   .object({

@@ -16,6 +16,7 @@ import {
   replacedPrice,
   symbolText,
 } from './body-fields.ts';
+import { stream } from './words.ts';
 
 // The bodies of the specification, as our callers send them: strict. Every rule that does not depend on an order's state is checked before anything is journaled.
 
@@ -24,15 +25,22 @@ const supersedes = z
   .optional()
   .describe('The presumed absent command that this one takes the place of (not sent to the platform)');
 
-const accountSides = ['BUY', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'] as const;
-const predictionTimesInForce = ['day', 'gtc', 'ioc', 'fok', 'gtd'] as const;
+const predictionTimeInForce = z
+  .enum(['day', 'gtc', 'ioc', 'fok', 'gtd'])
+  .meta({ id: 'PredictionTimeInForce', description: 'How long a prediction order stays' });
 
-const legBody = z.strictObject({
-  symbol: symbolText(20).describe('Compact OCC option symbol'),
-  side: z.enum(accountSides),
-  ratioQty: positiveDecimal,
-  positionEffect: z.enum(['OPEN', 'CLOSE']),
-});
+const accountSide = z
+  .enum(['BUY', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'])
+  .meta({ id: 'AccountSide', description: 'The side of an equity or option order' });
+
+const legBody = z
+  .strictObject({
+    symbol: symbolText(20).describe('Compact OCC option symbol'),
+    side: accountSide,
+    ratioQty: positiveDecimal,
+    positionEffect: z.enum(['OPEN', 'CLOSE']),
+  })
+  .meta({ id: 'OrderLeg', description: 'One leg of an option order, as it is placed' });
 
 /** `POST /v1/orders`: specification, "Equity or option order request" and the rules next to the endpoint; legs by docs/platform-assumptions.md. */
 export const placeAccountBody = z
@@ -40,7 +48,7 @@ export const placeAccountBody = z
     accountId: accountIdText.optional().describe('Required, unless tradingAccountId is given'),
     tradingAccountId: accountIdText.optional().describe('Another name of accountId'),
     symbol: symbolText(20),
-    side: z.enum(accountSides),
+    side: accountSide,
     type: z.enum(['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT']),
     qty: positiveDecimal,
     timeInForce: z.enum(['DAY', 'GTC', 'IOC', 'FOK']),
@@ -70,7 +78,7 @@ export const placePredictionBody = z
     outcome: z.enum(['YES', 'NO']),
     side: z.enum(['buy', 'sell']),
     orderType: z.enum(['market', 'limit', 'stop', 'stop_limit']),
-    timeInForce: z.enum(predictionTimesInForce),
+    timeInForce: predictionTimeInForce,
     quantity: positiveDecimal,
     price: probability.optional().describe('limit and stop_limit only, and required there'),
     stopPx: probability.optional().describe('stop and stop_limit only, and required there'),
@@ -98,7 +106,7 @@ export const replaceBody = z
     quantity: positiveDecimal.optional().describe('New total quantity'),
     price: replacedPrice.optional(),
     stopPx: replacedPrice.optional(),
-    timeInForce: z.enum(predictionTimesInForce).optional(),
+    timeInForce: predictionTimeInForce.optional(),
     expireTime: instantText.optional().describe('New expiry of a gtd order'),
   })
   .superRefine((body, context) => {
@@ -244,7 +252,7 @@ export const reasonBody = z
 
 /** `POST /v1/accounts/{id}/read`. */
 export const readAccountBody = z
-  .strictObject({ reason: reasonText, stream: z.enum(['account', 'prediction']).optional().describe('Only this stream') })
+  .strictObject({ reason: reasonText, stream: stream.optional().describe('Only this stream') })
   .meta({ id: 'ReadAccountRequest', description: 'Read the newest changes of an account' });
 
 /** `POST /v1/accounts/{id}/backfill`. */

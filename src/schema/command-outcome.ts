@@ -1,17 +1,14 @@
 import { z } from 'zod';
-import { attemptStates, type CommandOutcome, commandStates } from '../domain/command.ts';
 import { commandOutcomeSchema } from '../domain/encode-command-outcome.ts';
-import { orderStatuses } from '../domain/order.ts';
 import { instant } from './normalised-order.ts';
 import { reason } from './rest-answers.ts';
-
-const outcomes = commandStates.filter((state): state is CommandOutcome => state !== 'open');
+import { attemptState, commandKind, commandState, orderStatus, outcome, stream } from './words.ts';
 
 const attemptRecord = z
   .object({
     attemptId: z.string().describe('Our reference on the order: clientId, clientOrderRef'),
     number: z.int().positive(),
-    state: z.enum(attemptStates),
+    state: attemptState,
     preparedAt: instant,
     sendingAt: instant.optional().describe('Committed before the one write'),
     answeredAt: instant.optional(),
@@ -26,15 +23,15 @@ export const commandOutcomeRecord = z
     schema: z.literal(commandOutcomeSchema),
     commandId: z.string(),
     version: z.int().positive().describe('Per command 1, 2, 3 … without a hole'),
-    kind: z.enum(['place', 'replace', 'cancel']),
-    stream: z.enum(['account', 'prediction']),
+    kind: commandKind,
+    stream,
     accountId: z.string(),
     orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
-    orderStatus: z.enum(orderStatuses).optional().describe('Of that order, when this step was taken'),
+    orderStatus: orderStatus.optional().describe('Of that order, when this step was taken'),
     callerRef: z.string().optional(),
     supersedes: z.string().optional(),
-    outcome: z.enum(outcomes),
-    state: z.enum(commandStates).describe('As the outcome, but `open` while its attempt is not answered'),
+    outcome,
+    state: commandState,
     presumedAbsent: z.literal(true).optional().describe('Enough complete reads missed it; absent: no'),
     seenPendingAt: z
       .object({

@@ -7,7 +7,9 @@ const shards = z.array(count);
 const laneStates = ['live', 'draining', 'finished_by_another', 'without_process'] as const;
 
 /** Why a process is unfit, or about to be. */
-export const troubles = z.enum(['sockets_down', 'relay_stuck', 'loop_late']);
+export const troubles = z
+  .enum(['sockets_down', 'relay_stuck', 'loop_late'])
+  .meta({ id: 'Trouble', description: 'Why a process is not fit to hold accounts' });
 
 const lane = z
   .object({

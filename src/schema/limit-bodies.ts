@@ -28,7 +28,9 @@ const bound = {
   duplicateWindowMs: count(86_400_000).describe('A place of the same terms is refused for so long'),
 };
 
-const bounds = z.strictObject(bound).partial();
+const bounds = z
+  .looseObject(z.strictObject(bound).partial().shape)
+  .meta({ id: 'Bounds', description: 'A bound that is left out is not set' });
 
 /** `PATCH /v1/limits`. */
 export const limitsBody = z
@@ -50,14 +52,16 @@ export const limitsBody = z
 export const limitList = z
   .object({
     items: z.array(
-      z.object({
-        principal: z.string().optional(),
-        accountId: z.string().optional(),
-        bounds: z.looseObject(bounds.shape),
-        changedBy: z.string(),
-        reason: z.string(),
-        changedAt: instant,
-      }),
+      z
+        .object({
+          principal: z.string().optional(),
+          accountId: z.string().optional(),
+          bounds,
+          changedBy: z.string(),
+          reason: z.string(),
+          changedAt: instant,
+        })
+        .meta({ id: 'Limit', description: 'The bounds of one scope' }),
     ),
   })
   .meta({ id: 'LimitList', description: 'What places and replaces are held to: every row that matches a command holds' });

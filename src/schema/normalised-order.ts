@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
 import { isInstant } from '../domain/instant.ts';
-import { type Order, orderStatuses } from '../domain/order.ts';
+import type { Order } from '../domain/order.ts';
+import { orderStatus, stream } from './words.ts';
 
 /** A canonical decimal: equal values have equal text. The pattern is for JSON Schema, which cannot ask the parser; a fraction never ends in zero. */
 export const decimal = z
@@ -45,14 +46,14 @@ const working = z
  */
 export const normalisedOrder = z
   .object({
-    stream: z.enum(['account', 'prediction']),
+    stream,
     orderId: z.string(),
     accountId: z.string(),
     instrument,
     side: z.string().describe('buy, sell; on accounts also sell_short, buy_to_cover'),
     orderType: z.string(),
     timeInForce: z.string(),
-    status: z.enum(orderStatuses),
+    status: orderStatus,
     statusRaw: z.string().describe("The platform's own word"),
     certainty: z.string().describe('certain, unknown_unacked, unknown_gap, unknown_store_lost, or a word that we do not know'),
     certaintyReason: z.string().optional(),

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { accountIdText, type BodyResult, parseBody, plainText } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
+import { stream } from './words.ts';
 
-const stream = z.enum(['account', 'prediction']);
 const outcome = z.enum(['done', 'failed', 'withdrawn']);
 
 /** Rows that a job may name one by one. */

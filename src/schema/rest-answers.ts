@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { attemptStates, type CommandOutcome, commandStates, evidenceKinds } from '../domain/command.ts';
-import { orderStatuses } from '../domain/order.ts';
+import { evidenceKinds } from '../domain/command.ts';
 import { decimal, instant, normalisedOrder } from './normalised-order.ts';
 import { unanswered } from './status-answer.ts';
 import { updateRecord } from './update-record.ts';
+import { attemptState, commandKind, commandState, orderStatus, outcome, stream } from './words.ts';
 
 // The answers of REST. Objects are open: a field that a later minor version adds must not break a reader of this one.
 
-export const stream = z.enum(['account', 'prediction']);
 export const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 
 /** Why something is as it is. */
@@ -38,7 +37,11 @@ export const orderPage = z
 
 export const orderCounts = z
   .object({
-    items: z.array(z.object({ status: z.enum(orderStatuses), orders: z.int().positive() })),
+    items: z.array(
+      z
+        .object({ status: orderStatus, orders: z.int().positive() })
+        .meta({ id: 'StatusCount', description: 'How many orders have a status' }),
+    ),
     complete: z.boolean().describe('False: of closed orders only the newest were counted'),
   })
   .meta({ id: 'OrderCounts', description: 'Orders by status' });
@@ -55,7 +58,7 @@ const attempt = z
   .object({
     attemptId: z.string().describe('Our reference on the order: clientId, clientOrderRef'),
     number: z.int().positive(),
-    state: z.enum(attemptStates),
+    state: attemptState,
     epoch: int64.describe('Term of the shard under which it was prepared'),
     preparedAt: instant,
     sendingAt: instant.optional().describe('Committed before the one write'),
@@ -79,8 +82,6 @@ const evidence = z
     detail: evidenceDetail,
   })
   .meta({ id: 'Evidence', description: 'One fact that is known about a command' });
-
-const outcomes = commandStates.filter((state): state is CommandOutcome => state !== 'open');
 
 const position = {
   revision: z.int().nonnegative().describe('0: nothing of the order was known yet'),
@@ -106,13 +107,13 @@ const links = z
 
 const commandFields = z.object({
   commandId: z.string(),
-  kind: z.enum(['place', 'replace', 'cancel']),
+  kind: commandKind,
   stream,
   accountId: z.string(),
   orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
-  orderStatus: z.enum(orderStatuses).optional().describe('Of that order, as it is now'),
-  outcome: z.enum(outcomes),
-  state: z.enum(commandStates).describe('As the outcome, but `open` while its attempt is not answered'),
+  orderStatus: orderStatus.optional().describe('Of that order, as it is now'),
+  outcome,
+  state: commandState,
   unresolved: z.boolean().describe('Its outcome is not known, or a person has to settle it'),
   presumedAbsent: z.boolean().describe('Enough complete reads missed it: a new command may supersede it, nothing else follows'),
   reason: reason.optional(),
@@ -143,16 +144,24 @@ const ofAttempt = { at: instant, attemptId: z.string(), number: z.int().positive
 
 const timelineEntry = z
   .discriminatedUnion('what', [
-    z.object({ what: z.literal('prepared'), ...ofAttempt }),
-    z.object({ what: z.literal('sending'), ...ofAttempt }),
-    z.object({ what: z.literal('answered'), ...ofAttempt, state: z.enum(attemptStates), reason: reason.optional() }),
-    z.object({ what: z.literal('evidence'), ...evidence.shape }),
+    z
+      .object({ what: z.literal('prepared'), ...ofAttempt })
+      .meta({ id: 'AttemptPrepared', description: 'An attempt was journaled' }),
+    z
+      .object({ what: z.literal('sending'), ...ofAttempt })
+      .meta({ id: 'AttemptSending', description: 'The one write of an attempt begins' }),
+    z
+      .object({ what: z.literal('answered'), ...ofAttempt, state: attemptState, reason: reason.optional() })
+      .meta({ id: 'AttemptAnswered', description: 'An attempt was answered, or will not be' }),
+    z
+      .object({ what: z.literal('evidence'), ...evidence.shape })
+      .meta({ id: 'TimelineEvidence', description: 'A piece of evidence, with its place in time' }),
   ])
   .meta({ id: 'TimelineEntry', description: 'A step of an attempt, or a piece of evidence' });
 
 const recomputed = z
   .object({
-    state: z.enum(commandStates),
+    state: commandState,
     because: z.string().describe('Short and stable: the rule of settling, `person`, `answer` or `refused_here`'),
     rule: z.string().describe('The same for people'),
     agrees: z
@@ -216,8 +225,8 @@ export type ExposureLine = z.infer<typeof exposureRow>;
 
 const haltScope = z
   .discriminatedUnion('kind', [
-    z.object({ kind: z.literal('service') }),
-    z.object({ kind: z.literal('account'), accountId: z.string() }),
+    z.object({ kind: z.literal('service') }).meta({ id: 'HaltOfService', description: 'Of every account' }),
+    z.object({ kind: z.literal('account'), accountId: z.string() }).meta({ id: 'HaltOfAccount', description: 'Of one account' }),
   ])
   .meta({ id: 'HaltScope', description: 'The service, or one account' });
 
@@ -255,8 +264,8 @@ export type HaltDocument = z.infer<typeof halt>;
 
 const sweptCancel = {
   commandId: z.string().optional(),
-  outcome: z.enum(outcomes).optional(),
-  state: z.enum(commandStates).optional(),
+  outcome: outcome.optional(),
+  state: commandState.optional(),
   attempts: z.array(attempt).optional(),
   links: links.optional(),
   code: z.string().optional().describe('Why there is no command; UNDER_WAY: its cancel has not come to an answer yet'),
@@ -296,8 +305,8 @@ const sweptPlace = z
     accountId: z.string(),
     stream,
     commandId: z.string(),
-    outcome: z.enum(outcomes),
-    state: z.enum(commandStates).optional().describe('Left out where the journal did not say'),
+    outcome,
+    state: commandState.optional().describe('Left out where the journal did not say'),
     orderId: z.string().optional().describe('The order that it placed, once that is known'),
     cancel: z.object(sweptCancel).optional().describe('The cancel of that order'),
   })
@@ -319,10 +328,18 @@ export const cancelAllAnswer = z
     orders: z.array(sweptOrder),
     places: z.array(sweptPlace).describe('Places that were unresolved, whose orders had not been seen'),
     unread: z
-      .array(z.object({ accountId: z.string(), stream, code: z.enum(['NOT_LIVE', 'NOT_READ', 'UNCERTAIN']), detail: z.string() }))
+      .array(
+        z
+          .object({ accountId: z.string(), stream, code: z.enum(['NOT_LIVE', 'NOT_READ', 'UNCERTAIN']), detail: z.string() })
+          .meta({ id: 'UnreadAccount', description: 'An account of which orders may be open that are not known' }),
+      )
       .describe('Accounts of which orders may be open that are not known'),
     declined: z
-      .array(z.object({ accountId: z.string(), code: z.string(), detail: z.string() }))
+      .array(
+        z
+          .object({ accountId: z.string(), code: z.string(), detail: z.string() })
+          .meta({ id: 'DeclinedAccount', description: 'An account of which nothing was cancelled' }),
+      )
       .describe('Accounts of which nothing was cancelled'),
     unanswered: unanswered.optional(),
   })
@@ -333,7 +350,11 @@ export const reconcileAnswer = z
   .object({
     unresolved: z.int(),
     probes: z.int(),
-    settled: z.array(z.object({ commandId: z.string(), outcome: z.enum(outcomes) })),
+    settled: z.array(
+      z
+        .object({ commandId: z.string(), outcome })
+        .meta({ id: 'SettledCommand', description: 'A command that this look settled' }),
+    ),
     plan: z
       .array(z.object({ accountId: z.string(), stream: z.string(), read: z.string(), commands: z.array(z.string()) }))
       .describe('What would be read, or was'),

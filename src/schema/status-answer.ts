@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { troubles } from './fleet-answer.ts';
 import { instant } from './normalised-order.ts';
+import { stream } from './words.ts';
 
 // The state of the service, as REST and the admin port show it. Objects are open, as all answers are.
 
-const stream = z.enum(['account', 'prediction']);
 const at = instant.nullable();
 const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 const count = z.int().nonnegative();
@@ -56,6 +56,7 @@ const lane = z
     takeovers: count,
     takeover: z
       .object({ cause: z.string(), from: z.string().nullable(), idleMs: z.number(), at: instant, epoch: int64 })
+      .meta({ id: 'Takeover', description: 'How a process came to hold its lane' })
       .nullable()
       .describe('How this process last came to hold the lane'),
     fenced: z.object({ postgres: count, kafka: count }),
@@ -125,7 +126,11 @@ const absentOrders = z
   .meta({ id: 'AbsentOrders', description: 'Orders that the platform no longer shows' });
 
 export const unanswered = z
-  .array(z.object({ instance: z.string(), code: z.string() }))
+  .array(
+    z
+      .object({ instance: z.string(), code: z.string() })
+      .meta({ id: 'UnansweredInstance', description: 'An instance that gave no answer' }),
+  )
   .describe('Other instances that gave no answer of theirs: what they hold is not in this one. Left out: none');
 
 const instanceStatus = z
@@ -151,7 +156,11 @@ export const statusAnswer = z
     newestHeartbeat: at.describe('When a heartbeat last came back from Kafka'),
     silentLossesLastHour: count,
     quarantine: z
-      .array(z.object({ stream: z.string(), reason: z.string(), rows: count }))
+      .array(
+        z
+          .object({ stream: z.string(), reason: z.string(), rows: count })
+          .meta({ id: 'QuarantineCount', description: 'Rows in quarantine, by stream and reason' }),
+      )
       .nullable()
       .describe('Rows that wait for a person, as last counted; null: not counted yet'),
     lag: z
@@ -166,7 +175,10 @@ export const statusAnswer = z
       .describe('Rows that wait on the way: to be committed, and then for Kafka, by topic'),
     lane,
     ingest: z.object({ queued: count, paused: z.boolean() }),
-    relay: z.object({ source: z.enum(['log', 'memory']), acknowledgedSeq: int64, heldRows: count }).nullable(),
+    relay: z
+      .object({ source: z.enum(['log', 'memory']), acknowledgedSeq: int64, heldRows: count })
+      .meta({ id: 'RelayStatus', description: 'Where what is sent to Kafka comes from' })
+      .nullable(),
     commands: z.object({
       commands: z.enum(['on', 'off']),
       unresolved: count.nullable().describe('Null: only the holder of the lane knows'),

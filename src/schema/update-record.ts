@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { continuitySchema, updateSchema } from '../domain/encode-update.ts';
 import { decimal, instant, normalisedOrder } from './normalised-order.ts';
+import { stream } from './words.ts';
 
 const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 
@@ -15,7 +16,7 @@ export const updateRecord = z
     eventId: z.string().describe('<stream>:<orderId>:<revision>'),
     schema: z.literal(updateSchema),
     generation: z.int().nonnegative().describe('Rises only after a restore from backup; keep the highest (generation, revision)'),
-    stream: z.enum(['account', 'prediction']),
+    stream,
     orderId: z.string(),
     accountId: z.string(),
     revision: z.int().positive().describe('Per order 1, 2, 3 … without a hole'),
@@ -51,7 +52,7 @@ export const continuityRecord = z
   .object({
     eventId: z.string(),
     schema: z.literal(continuitySchema),
-    stream: z.enum(['account', 'prediction']),
+    stream,
     accountIds: z
       .array(z.string())
       .min(1)

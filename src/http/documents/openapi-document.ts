@@ -121,7 +121,10 @@ function pathParameters({ params = {} }: Route): Parameter[] {
 
 function queryParameters({ query }: Route): Parameter[] {
   if (query === undefined) return [];
-  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' });
+  // Named shapes in it are those of the answers.
+  const { properties = {}, required = [] } = JSON.parse(
+    JSON.stringify(z.toJSONSchema(query, { io: 'input' })).replaceAll('#/$defs/', root),
+  ) as Pick<z.core.JSONSchema.BaseSchema, 'properties' | 'required'>;
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = typeof property === 'boolean' ? {} : property;
     return {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { type Command, type CommandWithEvidence, commandStates, isUnresolved } from '../../domain/command.ts';
+import { type Command, type CommandWithEvidence, isUnresolved } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { Order } from '../../domain/order.ts';
 import { resembles } from '../../domain/presumed-absent.ts';
 import { plainText } from '../../schema/body-fields.ts';
 import { parseSettlement, settlementBody } from '../../schema/command-bodies.ts';
 import { commandHistory, commandPage, commandAnswer as commandShape, reconcileAnswer } from '../../schema/rest-answers.ts';
+import { commandKind, commandState } from '../../schema/words.ts';
 import type { AccountScope, OrderReads } from '../../store/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
@@ -41,8 +42,8 @@ export const listCommands = route({
   scopes: ['orders:read', 'ops:read'],
   query: z.strictObject({
     accountId: accountField.exactOptional(),
-    kind: z.enum(['place', 'replace', 'cancel']).exactOptional(),
-    state: z.enum(commandStates).exactOptional(),
+    kind: commandKind.exactOptional(),
+    state: commandState.exactOptional(),
     unresolved: optionalFlag.describe('Only commands whose outcome is not known, or has to be settled by a person'),
     idempotencyKey: z
       .string()

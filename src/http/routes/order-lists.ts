@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { orderStatuses } from '../../domain/order.ts';
 import { orderCounts, orderPage } from '../../schema/rest-answers.ts';
+import { orderStatus } from '../../schema/words.ts';
 import type { StoredOrder } from '../../store/order-reads.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
@@ -42,7 +42,7 @@ export const listOrders = route({
       .toUpperCase()
       .exactOptional()
       .describe('In any case'),
-    status: z.enum(orderStatuses).exactOptional(),
+    status: orderStatus.exactOptional(),
     open: optionalFlag.describe('Only orders that may still change, or only those that are over'),
     side: z.enum(['buy', 'sell']).exactOptional().describe('The direction: a short sale sells, and a buy that covers one buys'),
     origin: z.enum(['tidemark', 'external']).exactOptional().describe('Placed here, or elsewhere'),

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { attemptStates, type CommandOutcome, commandStates } from '../domain/command.ts';
+import { orderStatuses } from '../domain/order.ts';
+
+// Words that many shapes have: each is one named schema, so a generated client has one type for it.
+
+export const stream = z
+  .enum(['account', 'prediction'])
+  .meta({ id: 'Stream', description: 'Equities and options of an account, or its prediction orders' });
+export const orderStatus = z.enum(orderStatuses).meta({ id: 'OrderStatus', description: 'One list for both streams' });
+export const commandKind = z.enum(['place', 'replace', 'cancel']).meta({ id: 'CommandKind', description: 'What a command does' });
+export const commandState = z
+  .enum(commandStates)
+  .meta({ id: 'CommandState', description: 'As the outcome, but `open` while its attempt is not answered' });
+export const attemptState = z
+  .enum(attemptStates)
+  .meta({ id: 'AttemptState', description: 'How far one write to the platform has come' });
+export const outcome = z
+  .enum(commandStates.filter((state): state is CommandOutcome => state !== 'open'))
+  .meta({ id: 'Outcome', description: 'What is known about a command' });
