@@ -160,16 +160,22 @@ function configEntries(settings: Readonly<Record<string, string>>): { name: stri
   return Object.entries(settings).map(([name, value]) => ({ name, value }));
 }
 
-/** Readiness: every topic is as planned. Never rejects: brokers that don't answer are a fault like any other (Kafka may be down at start). */
+/** What Kafka says of the topics, or why it says nothing. */
+export type TopicsState =
+  | { readonly kind: 'planned' }
+  | { readonly kind: 'faulty'; readonly faults: readonly string[] }
+  | { readonly kind: 'silent'; readonly why: string };
+
+/** Whether every topic is as planned. Never rejects. */
 export async function checkTopics(
   deps: AdminDeps,
   options: KafkaOptions,
   names: TopicNames,
-): Promise<{ readonly ok: true } | { readonly ok: false; readonly faults: readonly string[] }> {
+): Promise<TopicsState> {
   try {
     const faults = await withAdmin(deps, options, async (admin) => topicFaults(await planTopics(admin, topicSpecs(names))));
-    return faults.length === 0 ? { ok: true } : { ok: false, faults };
+    return faults.length === 0 ? { kind: 'planned' } : { kind: 'faulty', faults };
   } catch (err) {
-    return { ok: false, faults: [`Kafka does not answer: ${err instanceof Error ? err.message : String(err)}`] };
+    return { kind: 'silent', why: err instanceof Error ? err.message : String(err) };
   }
 }

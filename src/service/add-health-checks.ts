@@ -3,11 +3,13 @@ import type { ShardDesks } from '../commands/shard-desks.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { LaneKeeper } from '../ingest/lane-keeper.ts';
 import type { CheckResult, HealthRegistry } from '../observability/health.ts';
+import type { TopicsState } from '../publish/plan-topics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import { plural } from '../runtime/plural.ts';
 import type { CredentialSources } from './credential-sources.ts';
 import type { SchemaGate } from './schema-gate.ts';
+import { TopicsCheck } from './topics-check.ts';
 
 export interface HealthParts {
   readonly clock: Clock;
@@ -20,12 +22,9 @@ export interface HealthParts {
   /** See `FleetDirectory`. */
   readonly fleet: () => { readonly others: number };
   readonly desk: ShardDesks;
-  readonly checkTopics: () => Promise<CheckResult>;
+  readonly checkTopics: () => Promise<TopicsState>;
   readonly draining: () => boolean;
 }
-
-/** Topics are checked at most once in this time: a probe every second must not make an admin connection every second. */
-const topicsMaxAgeMs = 15_000;
 
 /** Registers the checks of `/readyz`. A source that is down only degrades it, since reads still work. */
 export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
@@ -44,7 +43,7 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
     },
   });
   health.add({ name: 'schema', effect: 'unready', check: () => schema.check() });
-  health.add({ name: 'topics', effect: 'unready', check: agedCheck(parts.clock, parts.checkTopics) });
+  new TopicsCheck({ clock: parts.clock, ask: parts.checkTopics }).addTo(health);
   health.add({
     name: 'lane',
     effect: 'leader',
@@ -114,16 +113,5 @@ function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources, others: nu
   return {
     ok: false,
     detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,
-  };
-}
-
-/** Good answers are kept for `topicsMaxAgeMs`; after a bad one each report checks again, so that a fixed topic shows at once. */
-function agedCheck(clock: Clock, check: () => Promise<CheckResult>): () => Promise<CheckResult> {
-  let last: { readonly atMs: number; readonly result: CheckResult } | undefined;
-  return async () => {
-    if (last?.result.ok && clock.monotonicMs() - last.atMs < topicsMaxAgeMs) return last.result;
-    const result = await check();
-    last = { atMs: clock.monotonicMs(), result };
-    return result;
   };
 }
