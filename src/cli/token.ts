@@ -134,8 +134,10 @@ async function revoke(io: CliIo, store: PostgresPrincipalStore, { name, number, 
       code: 'NO_TOKEN',
       fix: '`tidemark token ls` shows them.',
     });
-  const when = inMs === 0 ? '' : `, as of ${new Date(io.clock.nowMs() + inMs).toISOString()}`;
-  io.stdout.write(ended.map((each) => `Revoked token ${each} of ${name}${when}.\n`).join(''));
+  const at = new Date(io.clock.nowMs() + inMs).toISOString();
+  const line = (each: number) =>
+    inMs === 0 ? `Revoked token ${each} of ${name}.\n` : `Token ${each} of ${name} ends at ${at}. Until then it is valid.\n`;
+  io.stdout.write(ended.map(line).join(''));
 }
 
 function json(flags: AddFlags): boolean {

@@ -36,6 +36,8 @@ interface Doubt {
   readonly name: DoubtName;
   readonly detail: string;
   readonly sinceMs?: number | undefined;
+  /** Its page, where that is not the one of its name. */
+  readonly runbook?: string;
 }
 
 /** The same bounds as those of the alerts CanaryStale and RelayStuck, and of the check `ingest` of readiness. */
@@ -88,11 +90,11 @@ export function judgeTrust(facts: TrustFacts): Trust {
   ].filter((doubt) => doubt !== undefined);
   return {
     trusted: doubts.length === 0,
-    doubts: doubts.map(({ name, detail, sinceMs }) => ({
+    doubts: doubts.map(({ name, detail, sinceMs, runbook = runbooks[name] }) => ({
       name,
       detail,
       since: sinceMs === undefined ? null : formatInstant(sinceMs),
-      runbook: runbooks[name],
+      runbook,
       link: links[name],
     })),
   };
@@ -166,7 +168,10 @@ function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustF
   if (halts.length > 0) {
     const causes = [...new Set(halts.map(({ cause }) => cause))].join(', ');
     const sinceMs = Math.min(...halts.map((halt) => halt.sinceMs));
-    doubts.push({ name: 'halted', detail: `placing is halted by ${plural(halts.length, 'halt')} (${causes})`, sinceMs });
+    const detail = `placing is halted by ${plural(halts.length, 'halt')} (${causes})`;
+    // What has to be done before a resume is on the page of the loss.
+    const lost = halts.some(({ cause }) => cause === 'commits_lost');
+    doubts.push({ name: 'halted', detail, sinceMs, ...(lost && { runbook: 'CommitsLost' }) });
   }
   if (silentLosses.events > 0) {
     const detail = `the stream lost ${plural(silentLosses.events, 'change')} in the last hour, found by audits`;

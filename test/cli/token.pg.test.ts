@@ -65,7 +65,7 @@ describe('token', () => {
 
     expect(await run('revoke', 'desk', '1', '--in', '1h')).toMatchObject({
       code: 0,
-      out: expect.stringContaining('token 1 of desk, as of '),
+      out: expect.stringMatching(/^Token 1 of desk ends at \S+Z\. Until then it is valid\.$/m),
     });
     expect(await run('revoke', 'desk', '1', '--in', '2h'), 'never later').toMatchObject({ code: 1 });
     expect(await run('revoke', 'desk')).toMatchObject({

@@ -112,6 +112,11 @@ it('does not take the gauges of an earlier term for those of now', () => {
   expect(doubts.map(({ name }) => name)).toEqual(['standby']);
 });
 
+it('leads from a halt for lost commits to the page of the loss, which says what comes before a resume', () => {
+  const { doubts } = judgeTrust({ ...well, halts: [{ cause: 'commits_lost', sinceMs: nowMs }] });
+  expect(doubts.map(({ name, runbook }) => [name, runbook])).toEqual([['halted', 'CommitsLost']]);
+});
+
 describe.each(doubtNames)('%s', (name) => {
   it.each(cases[name].map(({ detail, ...rest }) => [detail.source, detail, rest] as const))(
     'is the one doubt: %s',
