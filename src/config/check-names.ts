@@ -9,11 +9,13 @@ interface NameFindings {
 }
 
 const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
+/** The exporter of traces reads these by itself. */
+const readByExporter = /^OTEL_EXPORTER_OTLP_(TRACES_)?(CERTIFICATE|CLIENT_CERTIFICATE|CLIENT_KEY|COMPRESSION)$/;
 
 /**
  * Finds names that belong to no option. A name that is one or two letters away from an option which is not set is a typing error, and so a fault: the program
  * would run without the intended setting (`PLATFORM_ACOUNTS` would follow every account). Any other unknown `TIDEMARK_*` only causes a warning,
- * since it may belong to a newer version that was rolled back; unknown names with the other prefixes belong to other programs.
+ * since it may belong to a newer version that was rolled back, and so does an `OTEL_*` that is not read here; unknown names with the other prefixes belong to other programs.
  */
 export function checkNames(env: Environment, known: readonly string[]): NameFindings {
   const faults: ConfigFault[] = [];
@@ -28,6 +30,10 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
         near !== undefined && near.distance <= name.replace(ourPrefixes, '').length / 2 ? `; did you mean ${near.name}?` : '';
       warnings.push(`${name} is not an option and has no effect${hint}`);
     }
+  }
+  for (const name of Object.keys(env).sort()) {
+    if (env[name] === undefined || !name.startsWith('OTEL_') || known.includes(name) || readByExporter.test(name)) continue;
+    warnings.push(`${name} is not read here and has no effect: docs/tracing.md has the settings of traces`);
   }
   return { faults, warnings };
 }

@@ -197,6 +197,20 @@ describe('the configuration', () => {
       'TIDEMARK_FROM_A_LATER_VERSION is not an option and has no effect',
     ]);
   });
+
+  it('warns about names of OpenTelemetry that are not read, and not about those that the exporter reads', () => {
+    const { warnings } = configOf({
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://localhost:4318/v1/traces',
+      OTEL_EXPORTER_OTLP_CERTIFICATE: '/etc/ca.pem',
+      OTEL_SERVICE_NAME: 'desk',
+      OTEL_TRACES_EXPORTER: 'otlp',
+    });
+    expect(warnings).toEqual(
+      ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_TRACES_EXPORTER'].map(
+        (name) => `${name} is not read here and has no effect: docs/tracing.md has the settings of traces`,
+      ),
+    );
+  });
 });
 
 describe('in production', () => {
