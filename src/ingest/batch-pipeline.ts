@@ -379,7 +379,8 @@ export class BatchPipeline {
 
   /** One line when the store begins to fail; the rest is counted by the metrics. */
   private report(result: ApplyResult): void {
-    if (this.failing) return;
+    // The store has said so, and has made the partition, or has said that it could not.
+    if (this.failing || (result.kind === 'retry' && result.code === 'NO_PARTITION')) return;
     this.failing = true;
     this.deps.log.warn({ result }, 'a batch failed; its observations are kept and tried again');
   }

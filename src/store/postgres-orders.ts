@@ -81,7 +81,7 @@ export class PostgresOrderStore implements OrderStore {
     const { pool, log } = this.deps;
     try {
       await pool.query('select public.ensure_log_partitions($1)', [this.options.partitionRows]);
-      log.warn({}, 'the log had no partition for the next row; it was made now');
+      log.info({}, 'the log had no partition for the next row, as after a jump of its numbers; it was made now');
     } catch (err) {
       log.error({ err }, 'the log has no partition for the next row, and none can be made');
     }

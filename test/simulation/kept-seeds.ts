@@ -51,6 +51,8 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
     'a wall clock was set back: an instant of that hour was compared with one of the hour before (a fault of the simulator)',
   ],
   [4869, 'a fill was taken back long after the order of a cancel-all had ended (a fault of the simulator)'],
+  [1214, 'a cancel-all ended because an account was closed, and its order was open again with it'],
+  [10466, 'an account was given away while its first record was written, and marked as read by the process that had given it'],
   [11147, 'the relay saved a position that the database had lost: the rows that got its numbers again were never sent'],
   [14219, 'an account was marked as read after its rows were lost'],
   [
