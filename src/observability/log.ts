@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import pino, { type DestinationStream, type Logger } from 'pino';
-import { ProgramError } from '../runtime/program-error.ts';
+import { isKnownByCode, ProgramError } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 
 /** Structured logging: one line per state change, not per event. Field names: `stream`, `orderId`, `accountId`, `commandId`, `err`. */
@@ -88,9 +88,9 @@ const deepest = 5;
 
 /**
  * An error as it is logged: type, message, code, stack and causes. Every other property stays out, since errors of clients carry
- * requests, headers and parameters with them. An error that names its remedy has that instead of a stack, and so have its causes: a person can act on it.
+ * requests, headers and parameters with them. An error that names its remedy has that instead of a stack, and so have its causes: a person can act on it. A fault of the network or of a server has no stack either: eight parts meet a database that is away within the same instant, and where each met it says nothing.
  */
-function describeError(error: unknown, depth = 0, withStack = true): ErrorDescription {
+function describeError(error: unknown, depth = 0, withStack = !isKnownByCode(error)): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const code =
     'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? String(error.code) : undefined;

@@ -81,6 +81,11 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
+/** A fault of the network, of a server or of a file, that its code says all about. */
+export function isKnownByCode(error: unknown): boolean {
+  return sentences[codeOf(error) ?? ''] !== undefined;
+}
+
 /** No connection came about, so not a byte of a request was sent. */
 export function isUnconnected(error: unknown): boolean {
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(codeOf(error) ?? '');

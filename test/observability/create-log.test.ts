@@ -56,6 +56,16 @@ describe('the log', () => {
     expect(lines[0]).not.toContain('"stack"');
   });
 
+  it('shows no stack of a fault of the network, wherever in the causes it is, and that of any other fault', () => {
+    const { log, lines } = logTo();
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    for (const err of [refused, new AggregateError([refused]), new Error('Failed query', { cause: refused })])
+      log.warn({ err }, 'the database could not be asked');
+    log.warn({ err: new Error('ours') }, 'a fault');
+    expect(lines.map((line) => line.includes('"stack"'))).toEqual([false, false, false, true]);
+    expect(lines[2]).toContain('"code":"ECONNREFUSED"');
+  });
+
   it('survives an error that is its own cause', () => {
     const { log, lines } = logTo();
     const error = new Error('round');
