@@ -47,13 +47,13 @@ export function tokenCommand(io: CliIo): Command {
     .action((name: string, flags: AddFlags) => withPrincipals(io, (store) => add(io, store, name, flags)));
   command
     .command('ls')
-    .description('Lists those that are in force.')
+    .description('Lists the tokens that are in force.')
     .option('--json', 'print a JSON array; hashes are left out')
     .action((flags: { json?: true }) => withPrincipals(io, (store) => list(io, store, flags.json === true)));
   command
     .command('revoke')
     .description('Ends a token of a principal for good, or all of them.')
-    .argument('<principal>', 'whose', principalName)
+    .argument('<principal>', 'their owner', principalName)
     .argument('[number]', 'of the token, as `token ls` shows it; without it, all', tokenNumber)
     .option('--in <time>', 'not now but after this time, as 30m or 12h', duration, 0)
     .action((name: string, number: number | undefined, flags: { in: number }) =>
