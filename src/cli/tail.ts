@@ -40,7 +40,7 @@ export function tailCommand(io: CliIo): Command {
     .option('--order <ids...>', 'only these orders')
     .option('--account <id>', 'only this account')
     .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
-    .option('--symbol <symbol>', 'only this symbol')
+    .option('--symbol <symbol>', 'only this symbol', (text) => text.toUpperCase())
     .addOption(new Option('--status <word>', 'only changes to this status').choices([...orderStatuses]))
     .option('--from-beginning', 'print the updates that are already on the topic first')
     .option('--count <n>', 'end after so many', positive)

@@ -89,8 +89,8 @@ describe('tail', () => {
     expect(out).toBe(`${payloads[0]}\n${payloads[2]}\n${payloads[4]}\n`);
   });
 
-  it('prints one account only, a line for people each', async () => {
-    const { out } = await run(['tail', '--from-beginning', '--account', 'A-2', '--count', '1']);
+  it('prints one account and one symbol only, in any case, a line for people each', async () => {
+    const { out } = await run(['tail', '--from-beginning', '--account', 'A-2', '--symbol', 'aapl', '--count', '1']);
     expect(out).toMatch(/^14:30:01\.250 {2}A-2 {2}account:o-2 {2}r1 .*buy {2}40\/100 AAPL.*\n$/);
   });
 
