@@ -95,6 +95,10 @@ export class AccountRoster {
     return upToMs;
   }
 
+  get size(): number {
+    return this.sessions.size;
+  }
+
   readings(): AccountReading[] {
     return [...this.sessions.values()].map((session) => session.reading());
   }

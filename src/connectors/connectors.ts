@@ -4,7 +4,7 @@ import type { Service } from '../runtime/supervisor.ts';
 import type { AccountAccess } from './account-access.ts';
 import { AccountsFollower, type AccountsFollowerOptions } from './accounts-follower.ts';
 import { Source, type SourceDeps } from './source.ts';
-import type { SourceStatus } from './source-status.ts';
+import type { ConnectionReading, SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
 import { Pace, Window } from './window.ts';
 
@@ -106,6 +106,11 @@ export class Connectors implements Service {
   /** The account as other rooms may use it; undefined when it is not followed on that stream, and while the lane is not held. */
   account(stream: Stream, accountId: string): AccountAccess | undefined {
     return this.term?.sources.find((source) => source.stream === stream)?.account(accountId);
+  }
+
+  /** One entry a stream; empty while the lane is not held. */
+  connections(): readonly ConnectionReading[] {
+    return this.term?.sources.map((source) => source.connection()) ?? [];
   }
 
   /** One entry a stream; empty while the lane is not held. */

@@ -59,6 +59,13 @@ export interface AccountReading extends Pick<AccountStatus, 'state' | 'unrecover
   readonly lastAuditMs?: number | undefined;
 }
 
+/** What fitness asks for twice a second: the whole status of 1,000 accounts would be the dearest part of a service at rest. */
+export interface ConnectionReading {
+  readonly connected: boolean;
+  /** How many accounts it follows. */
+  readonly accounts: number;
+}
+
 export interface SourceStatus {
   readonly stream: Stream;
   readonly connected: boolean;

@@ -10,7 +10,7 @@ import { Connection, type ConnectionHandlers, type EventFrame, type UnreadableFr
 import { heartbeats } from './continuity.ts';
 import { cutRaw } from './decode-order.ts';
 import type { ConnectionEnd, SocketFactory } from './socket.ts';
-import type { SourceGauges, SourceStatus } from './source-status.ts';
+import type { ConnectionReading, SourceGauges, SourceStatus } from './source-status.ts';
 import { SourceMeter } from './source-status.ts';
 import { TimerSet } from './timer-set.ts';
 
@@ -118,6 +118,10 @@ export class Source {
   /** The account as other rooms may use it; undefined when it is not followed. */
   account(accountId: string): AccountAccess | undefined {
     return this.roster.get(accountId)?.access;
+  }
+
+  connection(): ConnectionReading {
+    return { connected: this.current?.isOpen ?? false, accounts: this.roster.size };
   }
 
   status(): SourceStatus {

@@ -1,6 +1,6 @@
 import type { AccountAccess } from '../connectors/account-access.ts';
 import type { Connectors } from '../connectors/connectors.ts';
-import type { SourceStatus } from '../connectors/source-status.ts';
+import type { ConnectionReading, SourceStatus } from '../connectors/source-status.ts';
 import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -113,6 +113,11 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
       if (account !== undefined) return account;
     }
     return undefined;
+  }
+
+  /** One entry for each credential and stream; empty while the lane is not held. */
+  connections(): readonly ConnectionReading[] {
+    return [...this.entries.values()].flatMap(({ connectors }) => connectors.connections());
   }
 
   /** One entry for each credential and stream; empty while the lane is not held. */

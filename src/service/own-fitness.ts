@@ -1,3 +1,4 @@
+import type { ConnectionReading } from '../connectors/source-status.ts';
 import { type Fitness, type FitnessRules, fitAtFirst, judgeFitness, type Trouble } from '../domain/judge-fitness.ts';
 import { isWell } from '../domain/plan-shards.ts';
 import type { EventLoopWatch } from '../observability/event-loop-watch.ts';
@@ -8,7 +9,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { LaneMember, Unwell } from '../store/shard-store.ts';
 
 interface OwnFitnessDeps {
-  readonly sources: { status(): readonly { readonly connected: boolean; readonly accounts: readonly unknown[] }[] };
+  readonly sources: { connections(): readonly ConnectionReading[] };
   readonly loop?: Pick<EventLoopWatch, 'isLate'>;
   /** The question to Kafka before accounts are followed. */
   readonly lossCheck?: { readonly failingForMs: number | undefined };
@@ -61,7 +62,7 @@ export class OwnFitness {
   private async trouble(): Promise<Trouble | undefined> {
     const { sources, loop, lossCheck, metrics, clock } = this.deps;
     if (loop?.isLate === true) return 'loop_late';
-    const used = sources.status().filter(({ accounts }) => accounts.length > 0);
+    const used = sources.connections().filter(({ accounts }) => accounts > 0);
     if (used.length > 0 && used.every(({ connected }) => !connected)) return 'sockets_down';
     if (lossCheck?.failingForMs !== undefined) return 'relay_stuck';
     const oldestMs = 1000 * (await sumOfSeries(metrics.relay.oldestPending, { topic: 'updates' }));

@@ -15,14 +15,14 @@ function rig() {
   const clock = new VirtualClock();
   const metrics = createMetrics();
   const lossCheck: { failingForMs: number | undefined } = { failingForMs: undefined };
-  const state = { streams: [{ connected: true, accounts: ['A'] }], isLate: false, lossCheck };
+  const state = { streams: [{ connected: true, accounts: 1 }], isLate: false, lossCheck };
   const loop = {
     get isLate() {
       return state.isLate;
     },
   };
   const fitness = new OwnFitness(
-    { sources: { status: () => state.streams }, loop, lossCheck, metrics, clock, log: silentLog },
+    { sources: { connections: () => state.streams }, loop, lossCheck, metrics, clock, log: silentLog },
     fitnessRules,
   );
   /** As it is shown after this time, looked at every half second. */
@@ -41,8 +41,8 @@ describe('the fitness of this process', () => {
   it('is troubled while none of the sockets with accounts is open, and unfit after 20 s', async () => {
     const { state, shownAfter, metrics } = rig();
     state.streams = [
-      { connected: false, accounts: ['A'] },
-      { connected: true, accounts: [] },
+      { connected: false, accounts: 1 },
+      { connected: true, accounts: 0 },
     ];
     expect(await shownAfter(1)).toEqual({ trouble: 'sockets_down', unfit: false });
     expect(await shownAfter(20)).toEqual({ trouble: 'sockets_down', unfit: true });
@@ -55,9 +55,9 @@ describe('the fitness of this process', () => {
 
   it('is well while one of its sockets is open, and while it has no account', async () => {
     const { state, shownAfter } = rig();
-    state.streams.push({ connected: false, accounts: ['B'] });
+    state.streams.push({ connected: false, accounts: 1 });
     expect(await shownAfter(30)).toBeUndefined();
-    state.streams = [{ connected: false, accounts: [] }];
+    state.streams = [{ connected: false, accounts: 0 }];
     expect(await shownAfter(30)).toBeUndefined();
   });
 
@@ -81,7 +81,7 @@ describe('the fitness of this process', () => {
     ['the others have a trouble too', [{ ...other, unwell: { trouble: 'sockets_down', unfit: false } as const }]],
   ])('is not unfit where %s', async (_, others) => {
     const { state, shownAfter } = rig();
-    state.streams = [{ connected: false, accounts: ['A'] }];
+    state.streams = [{ connected: false, accounts: 1 }];
     expect(await shownAfter(120, others)).toEqual({ trouble: 'sockets_down', unfit: false });
   });
 });

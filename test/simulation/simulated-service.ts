@@ -187,7 +187,7 @@ export class SimulatedService {
   }
 
   private sockets() {
-    return this.sick ? [{ connected: false, accounts: ['any'] }] : this.connectors.status();
+    return this.sick ? [{ connected: false, accounts: 1 }] : this.connectors.connections();
   }
 
   private termBegins(): void {
@@ -231,7 +231,7 @@ export class SimulatedService {
         lossCheck,
         changeLane: () => this.keeper.change(),
         fitness: new OwnFitness(
-          { clock, log, sources: { status: () => this.sockets() }, metrics: this.metrics },
+          { clock, log, sources: { connections: () => this.sockets() }, metrics: this.metrics },
           settings.fitness,
         ),
         card: () => ({ weight, address: undefined, version: '1' }),
