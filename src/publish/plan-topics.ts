@@ -167,11 +167,7 @@ export type TopicsState =
   | { readonly kind: 'silent'; readonly why: string };
 
 /** Whether every topic is as planned. Never rejects. */
-export async function checkTopics(
-  deps: AdminDeps,
-  options: KafkaOptions,
-  names: TopicNames,
-): Promise<TopicsState> {
+export async function checkTopics(deps: AdminDeps, options: KafkaOptions, names: TopicNames): Promise<TopicsState> {
   try {
     const faults = await withAdmin(deps, options, async (admin) => topicFaults(await planTopics(admin, topicSpecs(names))));
     return faults.length === 0 ? { kind: 'planned' } : { kind: 'faulty', faults };

@@ -37,7 +37,10 @@ export class TopicsCheck {
     const { kind } = await this.look();
     if (this.known === undefined) return { ok: false, detail: 'Kafka has not answered since the start' };
     if (this.known.kind === 'faulty') return { ok: false, detail: this.known.faults.join('; ') };
-    return { ok: true, detail: kind === 'silent' ? 'every topic was as planned when Kafka last answered' : 'every topic is as planned' };
+    return {
+      ok: true,
+      detail: kind === 'silent' ? 'every topic was as planned when Kafka last answered' : 'every topic is as planned',
+    };
   }
 
   private async kafka(): Promise<CheckResult> {

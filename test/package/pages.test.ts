@@ -6,7 +6,9 @@ import { unpackPackage } from '../support/unpack-package.ts';
 it('the packed package has each page that a message of the program names', () => {
   const { folder, home } = unpackPackage();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const named = globSync('src/**/*.ts').flatMap((file) => readFileSync(file, 'utf8').match(/docs\/[\w/-]+\.(md|ts|py|java)/g) ?? []);
+  const named = globSync('src/**/*.ts').flatMap(
+    (file) => readFileSync(file, 'utf8').match(/docs\/[\w/-]+\.(md|ts|py|java)/g) ?? [],
+  );
   const missing = [...new Set(named)].filter((page) => !existsSync(join(home, page)));
   expect(missing).toEqual([]);
   expect(named).toContain('docs/repair.md');
