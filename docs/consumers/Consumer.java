@@ -49,6 +49,12 @@ public class Consumer {
     database.setAutoCommit(false);
   }
 
+  private boolean isEmpty() throws SQLException {
+    try (var statement = database.createStatement(); var rows = statement.executeQuery("select 1 from orders limit 1")) {
+      return !rows.next();
+    }
+  }
+
   private record Version(int generation, long revision) {
     boolean isAbove(Version other) {
       return generation > other.generation || (generation == other.generation && revision > other.revision);
@@ -59,7 +65,7 @@ public class Consumer {
   private static JsonNode updateOf(ConsumerRecord<byte[], byte[]> record) {
     try {
       JsonNode update = JSON.readTree(record.value() == null ? new byte[0] : record.value());
-      if (List.of("stream", "orderId", "generation", "revision", "observedAt", "order").stream().allMatch(update::has)) return update;
+      if (update.path("schema").asText().equals("tidemark.order-update.v1") && update.path("order").path("status").isTextual()) return update;
     } catch (IOException notJson) {
       // As any other foreign record.
     }
@@ -165,8 +171,8 @@ public class Consumer {
     Consumer kept = new Consumer();
     var consumer = client(GROUP, "read_uncommitted");
     Set<TopicPartition> parts = partitionsOf(consumer, UPDATES);
-    // Never started, or away for so long that the broker forgot the group's offsets: what was missed may be gone from the updates topic, and the state is there.
-    if (consumer.committed(parts).values().stream().anyMatch(committed -> committed == null)) {
+    // Nothing is kept, or away for so long that the broker forgot the group's offsets: what is missing may be gone from the updates topic, and the state is there.
+    if (kept.isEmpty() || consumer.committed(parts).values().stream().anyMatch(committed -> committed == null)) {
       Map<TopicPartition, OffsetAndMetadata> starts = startOf(consumer, parts, kept.readState());
       consumer.assign(parts);
       consumer.commitSync(starts);

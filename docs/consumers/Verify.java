@@ -33,9 +33,10 @@ public class Verify {
     private final Map<Lane, TreeMap<Long, Map<String, Long>>> open = new HashMap<>();
     private final Map<Integer, Reached> reached = new TreeMap<>();
 
-    /** Each value of the updates topic. */
+    /** Each value of the updates topic. Throws at one that is not from Tidemark, as `mark` does. */
     public void update(byte[] value) throws Exception {
       JsonNode update = json.readTree(value);
+      if (!update.path("schema").asText().equals("tidemark.order-update.v1")) throw new IllegalArgumentException("no update");
       if (!update.hasNonNull("batch")) return;
       int lane = update.required("lane").asInt();
       int generation = update.required("generation").asInt();
@@ -48,6 +49,7 @@ public class Verify {
     /** Each value of the continuity topic, after all updates that were sent before it. Returns the holes that it shows. */
     public List<String> mark(byte[] value) throws Exception {
       JsonNode mark = json.readTree(value);
+      if (!mark.path("schema").asText().equals("tidemark.continuity.v1")) throw new IllegalArgumentException("no mark");
       if (!mark.hasNonNull("proof")) return List.of();
       JsonNode proof = mark.get("proof");
       String at = mark.required("at").asText();
@@ -110,14 +112,14 @@ public class Verify {
       while (ends.entrySet().stream().anyMatch(end -> consumer.position(end.getKey()) < end.getValue())) {
         for (var record : consumer.poll(Duration.ofSeconds(1))) {
           Long end = ends.get(new TopicPartition(record.topic(), record.partition()));
-          if (record.value() == null || end == null || record.offset() >= end) continue;
+          if (end == null || record.offset() >= end) continue;
           if (record.topic().equals(MARKS)) marks.add(record);
-          else known(record, () -> verifier.update(record.value()));
+          else known(record, () -> verifier.update(valueOf(record)));
         }
       }
     }
     List<String> holes = new ArrayList<>();
-    for (var mark : marks) known(mark, () -> holes.addAll(verifier.mark(mark.value())));
+    for (var mark : marks) known(mark, () -> holes.addAll(verifier.mark(valueOf(mark))));
     List<String> complete = verifier.complete();
     holes.forEach(System.out::println);
     complete.forEach(System.out::println);
@@ -142,6 +144,11 @@ public class Verify {
     consumer.assign(starts.keySet());
     starts.forEach(consumer::seek);
     return ends;
+  }
+
+  /** A tombstone is foreign too. */
+  private static byte[] valueOf(ConsumerRecord<byte[], byte[]> record) {
+    return record.value() == null ? new byte[0] : record.value();
   }
 
   private interface Work {

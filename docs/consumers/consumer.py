@@ -37,9 +37,9 @@ def update_of(message: Message) -> dict | None:
     """None for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark audit` finds such records."""
     try:
         update = json.loads(message.value() or b"")
-        if {"stream", "orderId", "generation", "revision", "observedAt", "order"} <= update.keys():
+        if update["schema"] == "tidemark.order-update.v1" and isinstance(update["order"]["status"], str):
             return update
-    except (ValueError, AttributeError):
+    except (ValueError, KeyError, TypeError):
         pass
     where = f"{message.topic()} {message.partition()} {message.offset()}"
     print(f"{where}: passed over a record that is no update", file=sys.stderr, flush=True)
@@ -158,8 +158,9 @@ def start_of(consumer: Consumer, came_to: float | None) -> list[TopicPartition]:
 def main() -> None:
     consumer = client(GROUP, "read_uncommitted")
     everything = [TopicPartition(UPDATES, partition) for partition in partitions_of(consumer, UPDATES)]
-    # Never started, or away for so long that the broker forgot the group's offsets: what was missed may be gone from the updates topic, and the state is there.
-    if any(p.offset < 0 for p in consumer.committed(everything, timeout=PATIENCE_S)):
+    # Nothing is kept, or away for so long that the broker forgot the group's offsets: what is missing may be gone from the updates topic, and the state is there.
+    is_empty = database.execute("select 1 from orders limit 1").fetchone() is None
+    if is_empty or any(p.offset < 0 for p in consumer.committed(everything, timeout=PATIENCE_S)):
         consumer.commit(offsets=start_of(consumer, read_state()), asynchronous=False)
     consumer.subscribe([UPDATES])
     running = True

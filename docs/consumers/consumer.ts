@@ -40,9 +40,8 @@ interface Received {
 /** Undefined for what Tidemark never writes: a tombstone, or a record of another program. What is kept of the order stays; `tidemark audit` finds such records. */
 function updateOf({ topic, partition, message }: Received): OrderUpdate | undefined {
   try {
-    const update: OrderUpdate = JSON.parse(message.value?.toString() ?? '');
-    const { stream, orderId, generation, revision, observedAt, order } = update;
-    if (![stream, orderId, generation, revision, observedAt, order].includes(undefined as never)) return update;
+    const update: OrderUpdate | null = JSON.parse(message.value?.toString() ?? '');
+    if (update?.schema === 'tidemark.order-update.v1' && typeof update.order?.status === 'string') return update;
   } catch {}
   process.stderr.write(`${topic} ${partition} ${message.offset}: passed over a record that is no update\n`);
   return undefined;
@@ -139,8 +138,9 @@ async function patiently<T>(ask: () => Promise<T>, tries = 20): Promise<T> {
 const admin = kafka.admin();
 await admin.connect();
 const [committed] = await patiently(() => admin.fetchOffsets({ groupId: GROUP_ID, topics: [updates] }));
-// Never started, or away for so long that the broker forgot the group's offsets: what was missed may be gone from the updates topic, and the state is there.
-if (committed === undefined || committed.partitions.some(({ offset }) => offset === '-1')) {
+// Nothing is kept, or away for so long that the broker forgot the group's offsets: what is missing may be gone from the updates topic, and the state is there.
+const isEmpty = database.prepare('select 1 from orders limit 1').get() === undefined;
+if (isEmpty || committed === undefined || committed.partitions.some(({ offset }) => offset === '-1')) {
   const partitions = await startOf(admin, await readState(admin));
   await patiently(() => admin.setOffsets({ groupId: GROUP_ID, topic: updates, partitions }));
 }

@@ -23,8 +23,10 @@ class Verifier:
         self.reached: dict[int, dict] = {}
 
     def update(self, value: bytes) -> None:
-        """Each value of the updates topic."""
+        """Each value of the updates topic. Raises at one that is not from Tidemark, as `mark` does."""
         update = json.loads(value)
+        if update["schema"] != "tidemark.order-update.v1":
+            raise ValueError("no update")
         if "batch" not in update:
             return
         lane, generation, batch = update["lane"], update["generation"], int(update["batch"])
@@ -37,6 +39,8 @@ class Verifier:
     def mark(self, value: bytes) -> list[str]:
         """Each value of the continuity topic, after all updates that were sent before it. Returns the holes that it shows."""
         mark = json.loads(value)
+        if mark["schema"] != "tidemark.continuity.v1":
+            raise ValueError("no mark")
         proof, at = mark.get("proof"), mark.get("at")
         if proof is None:
             return []
@@ -102,7 +106,7 @@ def parts_of(consumer: Consumer, since_ms: int) -> tuple[list[TopicPartition], d
 def known(work, message) -> list[str]:
     """A record of another program proves nothing, and hides nothing."""
     try:
-        return work(message.value()) or []
+        return work(message.value() or b"") or []
     except (ValueError, KeyError, TypeError, AttributeError):
         where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
         print(f"passed over a record that is not from Tidemark: {where}", file=sys.stderr)
@@ -126,9 +130,9 @@ def main() -> int:
         part = (message.topic(), message.partition())
         if part not in ends:
             continue
-        if message.value() is not None and message.topic() == MARKS:
+        if message.topic() == MARKS:
             marks.append(message)
-        elif message.value() is not None:
+        else:
             known(verifier.update, message)
         if message.offset() >= ends[part] - 1:
             del ends[part]

@@ -23,9 +23,10 @@ export class Verifier {
   private readonly open = new Map<string, Map<bigint, Map<string, number>>>();
   private readonly reached = new Map<number, Reached>();
 
-  /** Each value of the updates topic. */
+  /** Each value of the updates topic. Throws at one that is not from Tidemark, as `mark` does. */
   update(value: string | Buffer): void {
-    const { stream, orderId, revision, generation, lane, batch } = JSON.parse(String(value)) as OrderUpdate;
+    const { schema, stream, orderId, revision, generation, lane, batch } = JSON.parse(String(value)) as OrderUpdate;
+    if (schema !== 'tidemark.order-update.v1') throw new Error('no update');
     if (lane === undefined || batch === undefined || this.isProven(lane, generation, BigInt(batch))) return;
     const batches = entry(this.open, `${lane} ${generation}`);
     const updates = entry(batches, BigInt(batch));
@@ -35,7 +36,8 @@ export class Verifier {
 
   /** Each value of the continuity topic, after all updates that were sent before it. Returns the holes that it shows. */
   mark(value: string | Buffer): string[] {
-    const { proof, at } = JSON.parse(String(value)) as ContinuityMark;
+    const { schema, proof, at } = JSON.parse(String(value)) as ContinuityMark;
+    if (schema !== 'tidemark.continuity.v1') throw new Error('no mark');
     if (proof === undefined || this.isProven(proof.lane, proof.generation, BigInt(proof.upTo))) return [];
     const { lane, generation, count, hash: wanted } = proof;
     const [after, upTo] = [BigInt(proof.after), BigInt(proof.upTo)];
@@ -117,7 +119,7 @@ async function partsOf(kafka: Kafka): Promise<Part[]> {
 async function verify(kafka: Kafka, verifier: Verifier): Promise<string[]> {
   const parts = await partsOf(kafka);
   const left = new Map(parts.map((part) => [`${part.topic} ${part.partition}`, part]));
-  const read: { readonly where: string; readonly value: Buffer }[] = [];
+  const read: { readonly where: string; readonly value: Buffer | null }[] = [];
   const consumer = kafka.consumer({ groupId: `verify-${crypto.randomUUID()}` });
   const over = Promise.withResolvers<void>();
   if (left.size === 0) over.resolve();
@@ -133,8 +135,8 @@ async function verify(kafka: Kafka, verifier: Verifier): Promise<string[]> {
       const part = left.get(`${topic} ${partition}`);
       if (part === undefined || BigInt(offset) < BigInt(part.offset)) return;
       const where = `${topic}, partition ${partition}, offset ${offset}`;
-      if (value !== null && topic === marks) read.push({ where, value });
-      else if (value !== null) known(where, () => [verifier.update(value)]);
+      if (topic === marks) read.push({ where, value });
+      else known(where, () => [verifier.update(value ?? '')]);
       if (BigInt(offset) < part.end - 1n) return;
       left.delete(`${topic} ${partition}`);
       if (left.size === 0) over.resolve();
@@ -142,7 +144,7 @@ async function verify(kafka: Kafka, verifier: Verifier): Promise<string[]> {
   });
   await over.promise;
   await consumer.disconnect();
-  return read.flatMap(({ where, value }) => known(where, () => verifier.mark(value)));
+  return read.flatMap(({ where, value }) => known(where, () => verifier.mark(value ?? '')));
 }
 
 /** A record of another program proves nothing, and hides nothing. */

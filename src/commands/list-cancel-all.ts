@@ -96,6 +96,8 @@ async function readAccount(
   const { live } = account;
   const read = (signal: AbortSignal) => account.lookAtAll(undefined, signal);
   const look = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stops: [stop] });
+  // Known as such, and the platform has said so once more just now.
+  if (!look.complete && account.notEnrolled && look.error.status === 403) return undefined;
   if (!look.complete) return { code: 'NOT_READ', message: look.error.message.slice(0, 500).toWellFormed() };
   if (!look.certain) return { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' };
   return live

@@ -25,10 +25,12 @@ export async function showCommand(io: CliIo, id: string, flags: RestFlags): Prom
 
 function describeCommand(command: RestCommand, timeline: unknown, recomputed: RecomputedVerdict, nowMs: number): string {
   const { commandId, outcome, state, presumedAbsent, kind, accountId, stream, orderId, orderStatus, principal, reason } = command;
+  // The reason is that of the last doubt, refusal or settlement; an order that lands after a person's word has none of its own.
+  const overruled = reason?.code === 'SETTLED_BY_PERSON' && recomputed.because !== 'person';
   const facts: [string, string | undefined][] = [
     ['command', commandId],
     ['outcome', `${outcome}${state === outcome ? '' : ` (${state})`}${presumedAbsent ? ', presumed absent' : ''}`],
-    ['reason', reason === undefined ? undefined : `${reason.message} (${reason.code})`],
+    ['reason', reason && `${reason.message} (${reason.code})${overruled ? '; the evidence came later, and says otherwise' : ''}`],
     ['what', `${kind}: ${describeTerms(kind, command.terms ?? {})}`],
     ['account', `${accountId}, ${stream}`],
     ['order', orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`],
@@ -37,7 +39,7 @@ function describeCommand(command: RestCommand, timeline: unknown, recomputed: Re
       'asked',
       `${command.createdAt}, ${ageOf(command.createdAt, nowMs)} ago${principal === undefined ? '' : `, by ${principal}`}`,
     ],
-    ['settled', command.settledAt],
+    [overruled ? 'first settled' : 'settled', command.settledAt],
     ['evidence', verdictLine(recomputed)],
   ];
   const known = facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
