@@ -30,7 +30,7 @@ export function showStatus({ health, status }: StatusAnswers, nowMs: number): Sh
   const parsed = statusAnswer.safeParse(status);
   const checkBlock = block('checks that fail', [
     ...failing.map(({ name, effect, detail }) => [name, effect === 'unready' ? 'not ready' : effect, detail]),
-  ]);
+  ]).flatMap(wrap);
   if (!parsed.success) {
     const first = `${String(readiness ?? 'unknown')}; its state is that of another version of Tidemark: --json shows it`;
     return { text: joined([first, ...checkBlock]), isWell: false };
@@ -43,6 +43,15 @@ export function showStatus({ health, status }: StatusAnswers, nowMs: number): Sh
 
 function joined(lines: readonly string[]): string {
   return `${lines.map((line) => clip(printable(line), width)).join('\n')}\n`;
+}
+
+/** A doubt or a failed check is whole: its end names the fix. */
+function wrap(line: string): string[] {
+  const text = printable(line);
+  if (text.length <= width) return [text];
+  const end = text.lastIndexOf(' ', width);
+  if (end <= 6) return [text.slice(0, width), ...wrap(`      ${text.slice(width)}`)];
+  return [text.slice(0, end), ...wrap(`      ${text.slice(end + 1)}`)];
 }
 
 function verdict({ trust, lane }: StatusDocument, failing: readonly { name: string; effect: string }[], isWell: boolean): string {
@@ -65,7 +74,7 @@ function facts({ version, updatesPerSecond, latency, newestHeartbeat, commands }
 function doubts({ trust }: StatusDocument, nowMs: number): string[] {
   return trust.doubts.flatMap(({ name, detail, since, runbook }, at) => [
     ...(at === 0 ? ['', 'doubts'] : []),
-    `  ${name.replaceAll('_', ' ')}${since === null ? '' : `, for ${ageOf(since, nowMs)}`}: ${detail}`,
+    ...wrap(`  ${name.replaceAll('_', ' ')}${since === null ? '' : `, for ${ageOf(since, nowMs)}`}: ${detail}`),
     `    docs/runbooks/${runbook}.md`,
   ]);
 }
@@ -139,7 +148,7 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       'connections',
       [
         ...data.sources.map(({ credential, stream, connected, lastFrame, lastEvent, lastEnd, lastEndAt }) => [
-          ...[credential, stream, connected ? 'open' : 'cut', old(lastFrame), old(lastEvent)],
+          ...[credential, stream, connected ? 'open' : lastEnd === null ? 'none' : 'cut', old(lastFrame), old(lastEvent)],
           lastEnd === null ? '-' : `${old(lastEndAt)} ago: ${lastEnd}`,
         ]),
       ],

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
-import { type BoundsChange, instrumentKinds, type LimitScope } from '../domain/limits.ts';
+import type { BoundsChange, LimitScope } from '../domain/limits.ts';
 import { accountIdText, type BodyResult, parseBody, plainText, positiveDecimal, symbolText } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
+import { instrumentKind } from './words.ts';
 
 const decimal = positiveDecimal.transform((text) => parseDecimal(text) ?? text);
 const count = (most: number) => z.int('must be a whole number').min(0).max(most);
@@ -16,7 +17,7 @@ const bound = {
   maxQuoteAgeMs: count(86_400_000).describe('How old a quote may be; 10000 where no row says so'),
   allowedSymbols: symbols.describe('No others may be traded. An option is named by its underlying'),
   forbiddenSymbols: symbols,
-  instruments: z.array(z.enum(instrumentKinds)).describe('No others may be traded'),
+  instruments: z.array(instrumentKind).describe('No others may be traded'),
   maxOpenOrders: count(1_000_000).describe('Open orders of the account, those included that may have been placed'),
   maxSymbolExposure: decimal.describe(
     'Money at work in one symbol of the account: open orders and what may have been placed, both sides added up',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
 import { isInstant } from '../domain/instant.ts';
 import type { Order } from '../domain/order.ts';
-import { orderStatus, stream } from './words.ts';
+import { instrumentKind, orderStatus, stream } from './words.ts';
 
 /** A canonical decimal: equal values have equal text. The pattern is for JSON Schema, which cannot ask the parser; a fraction never ends in zero. */
 export const decimal = z
@@ -29,7 +29,7 @@ const leg = z
 
 const instrument = z
   .object({
-    kind: z.enum(['equity', 'option', 'prediction']),
+    kind: instrumentKind,
     symbol: z.string(),
     outcome: z.string().optional().describe('Prediction markets: YES or NO'),
     legs: z.array(leg).optional().describe('Options: one leg, or two to four'),

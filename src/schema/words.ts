@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { attemptStates, type CommandOutcome, commandStates } from '../domain/command.ts';
+import { instrumentKinds } from '../domain/limits.ts';
 import { orderStatuses } from '../domain/order.ts';
 
 // Words that many shapes have: each is one named schema, so a generated client has one type for it.
@@ -8,6 +9,7 @@ export const stream = z
   .enum(['account', 'prediction'])
   .meta({ id: 'Stream', description: 'Equities and options of an account, or its prediction orders' });
 export const orderStatus = z.enum(orderStatuses).meta({ id: 'OrderStatus', description: 'One list for both streams' });
+export const instrumentKind = z.enum(instrumentKinds).meta({ id: 'InstrumentKind', description: 'What is traded' });
 export const commandKind = z.enum(['place', 'replace', 'cancel']).meta({ id: 'CommandKind', description: 'What a command does' });
 export const commandState = z
   .enum(commandStates)

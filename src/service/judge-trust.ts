@@ -138,7 +138,8 @@ function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
 }
 
 function doubtOfHeartbeat({ nowMs, heartbeatMs }: TrustFacts): Doubt | undefined {
-  if (heartbeatMs === undefined) return { name: 'canary_late', detail: 'no heartbeat has come back from Kafka yet' };
+  if (heartbeatMs === undefined)
+    return { name: 'canary_late', detail: 'no heartbeat has come back from Kafka yet; after a start the first takes some 20 s' };
   if (nowMs - heartbeatMs <= heartbeatLateMs) return undefined;
   const seconds = Math.round((nowMs - heartbeatMs) / 1000);
   return { name: 'canary_late', detail: `the last heartbeat came back from Kafka ${seconds} s ago`, sinceMs: heartbeatMs };

@@ -164,3 +164,13 @@ it('shows every trouble in at most 100 columns, and nothing that a terminal obey
   `);
   for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });
+
+it('shows the detail of a failed check whole, in lines of at most 100 columns', async () => {
+  const detail = `placing is halted on SIM-1001 (late_landing): ${'and more, '.repeat(9)}\`tidemark resume --account SIM-1001 --reason "…"\` ends it ${'x'.repeat(250)}`;
+  const checks = [{ name: 'commands', ok: false, effect: 'degraded', detail }];
+  const { text } = await shown({}, { status: 'degraded', checks });
+  const lines = text.split('\n');
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+  expect(text.replaceAll(/\n {6}/g, ' ')).toContain('`tidemark resume --account SIM-1001 --reason "…"` ends it');
+  expect(text.replaceAll(/\s/g, '')).toContain(detail.replaceAll(/\s/g, ''));
+});
