@@ -50,6 +50,7 @@ async function introduce({ postgres, kafka, startSandbox }: Parts, market: Marke
     ...(given ? ['# DATABASE_URL: yours, as it is set here'] : [`export DATABASE_URL='${postgres.url}'`]),
     `export KAFKA_BROKERS=${kafka.brokers.join(',')}`,
     ...Object.entries(platformSettings(sandbox)).map(([name, value]) => `export ${name}=${value}`),
+    '# export TIDEMARK_COMMANDS=on        to place orders too',
     '',
     'Then, there:',
     '',

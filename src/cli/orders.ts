@@ -110,7 +110,7 @@ async function findOrder(client: RestClient, id: string, stream: string | undefi
   if (found === undefined)
     throw new ProgramError(`there is no order ${id}, or this token may not see it`, {
       code: 'ORDER_NOT_FOUND',
-      fix: 'Check the id: `tidemark orders ls --all --find TEXT` takes a part of it.',
+      fix: 'Give the whole id, or its end as tail shows it. `tidemark orders ls --all --find TEXT` takes any part of it.',
     });
   if (other === undefined) return found;
   const isOneStream = found.stream === other.stream;

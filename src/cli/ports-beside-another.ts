@@ -31,9 +31,10 @@ export async function portsBesideAnother(
   const address = `http://${ports.adminHost}:${ports.adminPort}`;
   const answer = await fetchWithin(io, `${address}/livez`, answerWithinMs).catch(() => undefined);
   if (answer === undefined || verdictOf(answer.text) === undefined) return {};
+  const moves = (['adminPort', 'httpPort'] as const).filter((name) => name === 'adminPort' || isFree(name, ports.httpHost));
   log.warn(
-    { address, settings: [optionTable.adminPort.env, optionTable.httpPort.env] },
-    'another Tidemark has this port: this one takes free ports, which follow; set them to have others',
+    { address, settings: moves.map((name) => optionTable[name].env) },
+    'another Tidemark has this port: this one takes free ports in place of those that these settings name, which follow',
   );
-  return { adminPort: 0, ...(isFree('httpPort', ports.httpHost) && { httpPort: 0 }) };
+  return Object.fromEntries(moves.map((name) => [name, 0]));
 }

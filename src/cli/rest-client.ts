@@ -198,7 +198,7 @@ function noAnswer(url: string, cause: unknown): ProgramError {
   return new ProgramError(`no answer from ${url}: ${sentenceOf(cause)}`, {
     code: 'NO_ANSWER',
     exitCode: exitCodes.unavailable,
-    fix: 'Start the service with `tidemark serve`, or name its address with --url or TIDEMARK_URL.',
+    fix: 'Start the service with `tidemark serve`, or name its address with --url or TIDEMARK_URL; `tidemark fleet` shows those that run.',
     cause,
   });
 }

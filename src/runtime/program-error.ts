@@ -45,7 +45,7 @@ export function portFault(
   { host, port, setting }: { readonly host: string; readonly port: number; readonly setting: string },
 ) {
   if (codeOf(error) !== 'EADDRINUSE') return error;
-  return new ProgramError(`port ${port} of ${host} is in use by another program`, {
+  return new ProgramError(`port ${port} of ${host} is in use by another program, or another Tidemark`, {
     code: 'PORT_TAKEN',
     // Not a wrong setting: the port may be free in a moment, so systemd starts the service again.
     exitCode: exitCodes.unavailable,

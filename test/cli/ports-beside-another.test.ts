@@ -52,12 +52,14 @@ describe('a second service with the settings of the first', () => {
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
     await portsBeside(live, { log });
+    await portsBeside(live, { log, http: 'environment' });
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({
         address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
         settings: ['TIDEMARK_ADMIN_PORT', 'TIDEMARK_HTTP_PORT'],
-        msg: 'another Tidemark has this port: this one takes free ports, which follow; set them to have others',
+        msg: 'another Tidemark has this port: this one takes free ports in place of those that these settings name, which follow',
       }),
+      expect.objectContaining({ settings: ['TIDEMARK_ADMIN_PORT'] }),
     ]);
   });
 });
