@@ -193,7 +193,14 @@ function readQuery({ query: shape }: Route, request: FastifyRequest): Query {
     faults: parsed.error.issues.flatMap((issue) =>
       issue.code === 'unrecognized_keys'
         ? unknownParameters(issue.keys)
-        : [{ path: issue.path.join('.'), message: wordsOf(issue, given) }],
+        : [
+            {
+              path: issue.path.join('.'),
+              message: Array.isArray(given[String(issue.path[0])])
+                ? 'is given twice, and takes one value'
+                : wordsOf(issue, given),
+            },
+          ],
     ),
   };
 }

@@ -306,7 +306,7 @@ describe('a parameter', () => {
     expect(text).not.toMatch(/select|price|function/);
   });
 
-  it('is named where the route does not know it, cut and safe to print', async () => {
+  it('is named where the route does not know it or it is there twice, cut and safe to print', async () => {
     const faultsOf = async (query: string) => (await ask(`${rig.address}/v1/orders?${query}`)).body['faults'];
     const message = 'is not a parameter of this route';
     expect(await faultsOf('foo=secret&constructor=1')).toEqual([
@@ -314,6 +314,7 @@ describe('a parameter', () => {
       { path: 'constructor', message },
     ]);
     expect(await faultsOf(`${'%1b'.repeat(60)}=1`)).toEqual([{ path: '\\u001b'.repeat(50), message }]);
+    expect(await faultsOf('symbol=aapl&symbol=ko')).toEqual([{ path: 'symbol', message: 'is given twice, and takes one value' }]);
     const many = Array.from({ length: 40 }, (_none, at) => `p${at}=1`).join('&');
     expect(await faultsOf(many)).toHaveLength(20);
   });
