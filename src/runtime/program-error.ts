@@ -104,6 +104,8 @@ const sentences: Readonly<Record<string, string>> = {
   '28000': 'the database refuses the user',
   '3D000': 'the database does not exist',
   '42501': 'the database user may not do that',
+  '42P01': 'the database lacks a table of this build',
+  '42883': 'the database lacks a function of this build',
 };
 
 /** One line about an error that we did not make ourselves. Never empty: an AggregateError has no message of its own. */
