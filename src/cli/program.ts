@@ -39,6 +39,7 @@ export async function buildProgram(
     program.addCommand(command.summary(summary));
   }
   for (const command of [program, ...descendants(program)]) {
+    missFlagsLast(command);
     command.showHelpAfterError(`  \`${pathOf(command)} --help\` shows how it is called.`);
     command.exitOverride().configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -47,6 +48,19 @@ export async function buildProgram(
     });
   }
   return program;
+}
+
+/** Commander misses a flag before it finds a mistyped one, which is mostly the same flag; and it names one of several. */
+function missFlagsLast(command: Command): void {
+  const needed = command.options.filter(({ mandatory }) => mandatory);
+  if (needed.length === 0) return;
+  for (const option of needed) option.makeOptionMandatory(false);
+  command.hook('preAction', () => {
+    const missing = needed.filter((option) => command.getOptionValue(option.attributeName()) === undefined);
+    if (missing.length === 0) return;
+    const flags = missing.map(({ flags: text }) => `'${text}'`).join(', ');
+    command.error(`error: required option${missing.length === 1 ? '' : 's'} ${flags} not specified`);
+  });
 }
 
 function errorName(io: CliIo): string {

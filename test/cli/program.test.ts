@@ -24,6 +24,16 @@ describe('the program', () => {
     expect(await run(['refuse'], entries)).toEqual({ code: 3, out: '', err: '' });
   });
 
+  it('names a mistyped flag before the one that it should have been, and all that are missing', async () => {
+    const place = ['place', '--symbol', 'AAPL', '--side', 'buy', '--type', 'market', '--qty', '1'];
+    expect((await run([...place, '--acount', 'A'])).err).toContain("unknown option '--acount'\n(Did you mean --account?)");
+    expect(await run(['place', '--account', 'A', '--symbol', 'AAPL', '--side', 'buy'])).toMatchObject({
+      code: 64,
+      err: expect.stringContaining("required options '--type <type>', '--qty <decimal>' not specified"),
+    });
+    expect((await run(place)).err).toContain("required option '--account <id>' not specified");
+  });
+
   it('loads no command but the one that is named', async () => {
     const loaded: string[] = [];
     const watched = ['work', 'rest'].map((name) => {
