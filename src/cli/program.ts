@@ -44,7 +44,7 @@ export async function buildProgram(
     command.exitOverride().configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error:/, errorName(io))),
+      outputError: (text, write) => write(plainWords(text).replace(/^error:/, errorName(io))),
     });
   }
   return program;
@@ -61,6 +61,11 @@ function missFlagsLast(command: Command): void {
     const flags = missing.map(({ flags: text }) => `'${text}'`).join(', ');
     command.error(`error: required option${missing.length === 1 ? '' : 's'} ${flags} not specified`);
   });
+}
+
+/** In place of "command-argument value 'x' is invalid for argument 'command'". */
+function plainWords(text: string): string {
+  return text.replace(/command-argument value '(.*)' is invalid for argument '([\w-]+)'\./, "'$1' is wrong for <$2>.");
 }
 
 function errorName(io: CliIo): string {

@@ -34,6 +34,12 @@ describe('the program', () => {
     expect((await run(place)).err).toContain("required option '--account <id>' not specified");
   });
 
+  it('says what is wrong with an argument in plain words', async () => {
+    expect((await run(['command', 'show', 'nosuch'])).err).toContain(
+      "tidemark: 'nosuch' is wrong for <command>. It must be the whole id",
+    );
+  });
+
   it('loads no command but the one that is named', async () => {
     const loaded: string[] = [];
     const watched = ['work', 'rest'].map((name) => {
