@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { optionTable } from '../config/option-table.ts';
 import { idKinds } from '../http/request-fields.ts';
 import { exitCodes, isUnconnected, ProgramError } from '../runtime/program-error.ts';
 import { Secret } from '../runtime/secret.ts';
@@ -24,7 +25,7 @@ export function addRestFlags(command: Command): Command {
 /** Where the service is, and who asks. */
 export function addSignInFlags(command: Command): Command {
   return command
-    .option('--url <address>', 'REST of the service; without it TIDEMARK_URL, which is http://127.0.0.1:8080 when left out')
+    .option('--url <address>', 'REST of the service; without it TIDEMARK_URL, or this machine at TIDEMARK_HTTP_PORT (8080)')
     .option(
       '--token <token>',
       'bearer token; others on this machine can see it here, so rather set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE',
@@ -34,7 +35,9 @@ export function addSignInFlags(command: Command): Command {
 export function restClient(io: CliIo, flags: RestFlags): RestClient {
   const config = readConfig(io);
   const token = flags.token === undefined ? config.token : new Secret(flags.token);
-  const url = flags.url === undefined ? config.restUrl : checkedAddress(flags.url);
+  // 0 is any free port, which only the log names.
+  const here = `http://127.0.0.1:${config.httpPort || optionTable.httpPort.fallback}`;
+  const url = flags.url === undefined ? (config.restUrl ?? here) : checkedAddress(flags.url);
   return new RestClient(io, { url, ...(token !== undefined && { token }) });
 }
 

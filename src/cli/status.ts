@@ -30,7 +30,7 @@ export function statusCommand(io: CliIo): Command {
     .description('Shows whether the data of a running service can be trusted, and its state, read from its admin port.')
     .option(
       '--url <address>',
-      'the admin port; without it TIDEMARK_ADMIN_HOST and TIDEMARK_ADMIN_PORT. With --fleet: REST; without it TIDEMARK_URL',
+      'the admin port; without it TIDEMARK_ADMIN_HOST and TIDEMARK_ADMIN_PORT. With --fleet: REST; without it TIDEMARK_URL, or TIDEMARK_HTTP_PORT of this machine',
     )
     .option('--fleet', 'of all instances: any one is asked by REST, and asks the others; its token needs ops:read')
     .option('--token <token>', 'bearer token for --fleet; without it TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE')

@@ -130,10 +130,13 @@ interface Ending {
 async function revoke(io: CliIo, store: PostgresPrincipalStore, { name, number, inMs }: Ending): Promise<void> {
   const ended = await store.end(name, number, inMs);
   if (ended.length === 0)
-    throw new ProgramError(`there is no token${number === undefined ? '' : ` ${number}`} of ${name} that would last longer`, {
-      code: 'NO_TOKEN',
-      fix: '`tidemark token ls` shows them.',
-    });
+    throw new ProgramError(
+      `${name} has no valid token${number === undefined ? '' : ` ${number}`}${inMs === 0 ? '' : ' that would last longer'}`,
+      {
+        code: 'NO_TOKEN',
+        fix: '`tidemark token ls` shows them.',
+      },
+    );
   const at = new Date(io.clock.nowMs() + inMs).toISOString();
   const line = (each: number) =>
     inMs === 0 ? `Revoked token ${each} of ${name}.\n` : `Token ${each} of ${name} ends at ${at}. Until then it is valid.\n`;

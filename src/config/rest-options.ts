@@ -130,8 +130,8 @@ export const restOptions = {
     env: 'TIDEMARK_URL',
     group: 'Command line',
     schemes: ['https', 'http'],
-    fallback: 'http://127.0.0.1:8080',
-    describe: 'Where `place`, `command ls` and the others find REST of a running service.',
+    describe:
+      'Where `place`, `command ls` and the others find REST of a running service. Without it: this machine, at `TIDEMARK_HTTP_PORT`.',
   }),
   token: secret({
     env: 'TIDEMARK_TOKEN',

@@ -40,7 +40,7 @@ export class SchemaGate implements Service {
   /** Rejects with a sentence unless this build may work on the schema. It is read each time: a standby may have waited since before the last migration. */
   async assertFits(): Promise<void> {
     const version = await this.version();
-    if (!fits(version)) throw new Error(sentenceOf(version));
+    if (!fits(version)) throw new ProgramError(sentenceOf(version), { code: 'SCHEMA' });
   }
 
   async check(): Promise<CheckResult> {

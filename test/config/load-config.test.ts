@@ -32,7 +32,6 @@ describe('the configuration', () => {
       topicPrefix: '',
       commands: 'off',
       httpHost: '127.0.0.1',
-      restUrl: 'http://127.0.0.1:8080',
     });
     expect('platformUrl' in config).toBe(false);
     expect(Object.isFrozen(config)).toBe(true);

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
 import { plural } from '../../runtime/plural.ts';
-import { sentenceOf } from '../../runtime/program-error.ts';
+import { isUnconnected, sentenceOf } from '../../runtime/program-error.ts';
 import { type AppGrant, missingAppGrants } from '../../store/app-grants.ts';
 import { measureStorage } from '../../store/maintenance.ts';
 import { readSchemaVersion } from '../../store/migrations.ts';
@@ -34,7 +34,7 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
     return [
       fail(
         'database',
-        `does not answer: ${sentenceOf(error)}`,
+        `${isUnconnected(error) ? 'does not answer' : "can't be used"}: ${sentenceOf(error)}`,
         'Check DATABASE_URL, and that the server runs and accepts this machine.',
       ),
     ];
