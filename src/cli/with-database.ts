@@ -29,10 +29,14 @@ export async function withDatabase<T>(
   }
 }
 
+/** Whether the database can't be reached or does not let us in, and why. */
+export function databaseTrouble(error: unknown): string {
+  return `${sqlstateOf(error) === undefined ? 'does not answer' : "can't be used"}: ${sentenceOf(error)}`;
+}
+
 /** The database can't be reached, or does not let us in. */
 export function unreachable(url: Secret, error: unknown): ProgramError {
-  const verdict = sqlstateOf(error) === undefined ? 'does not answer' : "can't be used";
-  return new ProgramError(`the database at ${placeOf(url)} ${verdict}: ${sentenceOf(error)}`, {
+  return new ProgramError(`the database at ${placeOf(url)} ${databaseTrouble(error)}`, {
     code: 'DATABASE',
     exitCode: exitCodes.unavailable,
     fix: 'Check DATABASE_URL, and that the server runs and accepts this machine; `tidemark doctor` checks more.',

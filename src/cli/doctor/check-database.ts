@@ -2,11 +2,12 @@ import type { Pool } from 'pg';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
 import { plural } from '../../runtime/plural.ts';
-import { isUnconnected, sentenceOf } from '../../runtime/program-error.ts';
+import { sentenceOf } from '../../runtime/program-error.ts';
 import { type AppGrant, missingAppGrants } from '../../store/app-grants.ts';
 import { measureStorage } from '../../store/maintenance.ts';
 import { readSchemaVersion } from '../../store/migrations.ts';
 import { createPool } from '../../store/pool.ts';
+import { databaseTrouble } from '../with-database.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** On older ones every role may create tables in schema `public`, so the roles of the migrations would not protect it. The tests run on 18. */
@@ -31,13 +32,7 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
       found.push(...(await look(pool).catch((error: unknown) => [unreadable(part, error)])));
     return found;
   } catch (error) {
-    return [
-      fail(
-        'database',
-        `${isUnconnected(error) ? 'does not answer' : "can't be used"}: ${sentenceOf(error)}`,
-        'Check DATABASE_URL, and that the server runs and accepts this machine.',
-      ),
-    ];
+    return [fail('database', databaseTrouble(error), 'Check DATABASE_URL, and that the server runs and accepts this machine.')];
   } finally {
     await pool.end().catch(() => {});
   }
