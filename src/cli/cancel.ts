@@ -107,10 +107,12 @@ async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlag
   const [orders, declined] = [rows(body['orders']), rows(body['declined'])];
   const [places, unread] = [rows(body['places']), rows(body['unread'])];
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, idempotencyKey: key })}\n`);
-  else io.stdout.write(tableOf([...orders, ...places, ...unread, ...declined], isSelective));
-  if (body['open'] === true && !flags.json)
-    io.stderr.write(`something may still be open; run the same line with --idempotency-key ${key} to see more\n`);
-  if (!flags.json) for (const { accountId, stream, detail } of unread) io.stderr.write(`${accountId} ${stream}: ${detail}\n`);
+  else {
+    io.stdout.write(tableOf([...orders, ...places, ...unread, ...declined], isSelective));
+    if (body['open'] === true)
+      io.stderr.write(`something may still be open; run the same line with --idempotency-key ${key} to see more\n`);
+    for (const { accountId, stream, detail } of unread) io.stderr.write(`${accountId} ${stream}: ${detail}\n`);
+  }
   const unanswered = tellUnanswered(io, body);
   const outcomes = [...orders, ...declined].map(({ outcome }) => outcome);
   const isUnresolved =

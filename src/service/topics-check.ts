@@ -19,7 +19,7 @@ const askWithinMs = 2_500;
  */
 export class TopicsCheck {
   private readonly flight = new SingleFlight<TopicsState>();
-  private last: { readonly atMs: number; readonly state: TopicsState } | undefined;
+  private goodUntilMs = Number.NEGATIVE_INFINITY;
   /** What Kafka last said of the topics. */
   private known: Exclude<TopicsState, { kind: 'silent' }> | undefined;
   private readonly deps: TopicsCheckDeps;
@@ -51,9 +51,9 @@ export class TopicsCheck {
 
   private async look(): Promise<TopicsState> {
     const { clock } = this.deps;
-    if (this.last?.state.kind === 'planned' && clock.monotonicMs() - this.last.atMs < maxAgeMs) return this.last.state;
+    if (clock.monotonicMs() < this.goodUntilMs) return { kind: 'planned' };
     const state = await this.ask();
-    this.last = { atMs: clock.monotonicMs(), state };
+    if (state.kind === 'planned') this.goodUntilMs = clock.monotonicMs() + maxAgeMs;
     if (state.kind !== 'silent') this.known = state;
     return state;
   }

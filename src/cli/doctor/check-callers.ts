@@ -22,11 +22,8 @@ export async function checkCallers(config: Config, deps: CallerCheckDeps): Promi
 async function signIn(config: Config, deps: CallerCheckDeps): Promise<Finding> {
   const { authJwksUrl, authTokens, authPrincipals, httpHost } = config;
   if (authJwksUrl !== undefined) return keys(authJwksUrl, deps);
-  if (authTokens !== undefined || authPrincipals === 'on')
-    return ok(
-      'callers',
-      authPrincipals === 'on' ? 'sign in to REST by tokens of the database' : 'sign in to REST by static tokens',
-    );
+  if (authPrincipals === 'on') return ok('callers', 'sign in to REST by tokens of the database');
+  if (authTokens !== undefined) return ok('callers', 'sign in to REST by static tokens');
   const fix = 'Set TIDEMARK_AUTH_PRINCIPALS=on and make tokens with `tidemark token add`, unless this machine is yours alone.';
   return warn('callers', `there is no sign-in: every caller that reaches ${httpHost} may do everything`, fix);
 }
