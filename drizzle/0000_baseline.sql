@@ -744,7 +744,9 @@ BEGIN
   END IF;
   SELECT count(*) AS rows,
     min((l.bounds ->> 'maxQuantity')::numeric) AS quantity, min((l.bounds ->> 'maxNotional')::numeric) AS notional,
-    min((l.bounds ->> 'collarPercent')::numeric) AS collar, coalesce(min((l.bounds ->> 'maxQuoteAgeMs')::bigint), 10000) AS quote_age,
+    min((l.bounds ->> 'collarPercent')::numeric) AS collar, -- The row of everyone has one even where it does not say so; each other row can only lower it.
+    least(coalesce(min((l.bounds ->> 'maxQuoteAgeMs')::bigint) FILTER (WHERE l.principal IS NULL AND l.account_id IS NULL), 10000),
+      min((l.bounds ->> 'maxQuoteAgeMs')::bigint) FILTER (WHERE l.principal IS NOT NULL OR l.account_id IS NOT NULL)) AS quote_age,
     min((l.bounds ->> 'maxOpenOrders')::bigint) AS open_orders,
     min((l.bounds ->> 'maxSymbolExposure')::numeric) AS symbol_exposure, min((l.bounds ->> 'maxAccountExposure')::numeric) AS account_exposure,
     -- A row that names a principal counts the commands of that principal; any other row counts those of all.
@@ -896,6 +898,36 @@ BEGIN
   VALUES (v_at, p ->> 'by', 'change_limits', p ->> 'accountId', p ->> 'requestId', p ->> 'reason',
     json_strip_nulls(json_build_object('of', p ->> 'principal', 'approvedBy', p ->> 'approvedBy', 'before', v_before, 'after', v_bounds)));
   RETURN true;
+END
+$$;
+
+-- Writes down an act that waits for a second principal, with its line of the audit trail. `p` is an Approval (store/command-journal.ts). The answer is the
+-- request that waits: another one, where this principal waits for the same act already. No row: `p_most` of this principal wait already.
+CREATE FUNCTION public.request_approval(p json, p_most integer) RETURNS SETOF public.approvals
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.approvals;
+  v_by text := p ->> 'by';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+BEGIN
+  -- One of a principal after the other: two at once would not see each other.
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark approvals'), hashtext(v_by));
+  SELECT * INTO v FROM public.approvals
+  WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by AND deed::jsonb = (p -> 'deed')::jsonb ORDER BY requested_at LIMIT 1;
+  IF FOUND THEN
+    RETURN NEXT v;
+    RETURN;
+  END IF;
+  IF (SELECT count(*) FROM public.approvals WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by) >= p_most THEN
+    RETURN;
+  END IF;
+  INSERT INTO public.approvals (approval_id, deed, account_id, requested_by, reason, request_id, requested_at, expires_at)
+  VALUES ((p ->> 'approvalId')::uuid, p -> 'deed', p ->> 'accountId', v_by, p ->> 'reason', p ->> 'requestId', v_at,
+    public.ms_to_time((p ->> 'expiresAtMs')::double precision))
+  RETURNING * INTO v;
+  INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
+  VALUES (v_at, v_by, 'request_approval', v.account_id, v.request_id, v.reason, json_build_object('approvalId', v.approval_id, 'deed', v.deed));
+  RETURN NEXT v;
 END
 $$;
 
@@ -1719,4 +1751,4 @@ GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_j
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
-GRANT EXECUTE ON FUNCTION public.limit_breach, public.exposure_of, public.judge_limits, public.change_limits TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.limit_breach, public.exposure_of, public.judge_limits, public.change_limits, public.request_approval TO tidemark_app;

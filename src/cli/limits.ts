@@ -39,7 +39,11 @@ const boundFlags: Readonly<
   maxQuantity: { value: '<n>', read: String, help: 'shares or contracts of one order' },
   maxNotional: { value: '<money>', read: String, help: 'money of one order' },
   collarPercent: { value: '<n>', read: String, help: 'how far from the last quote a price may lie, in percent' },
-  maxQuoteAgeMs: { value: '<ms>', read: wholeNumber, help: 'how old a quote may be' },
+  maxQuoteAgeMs: {
+    value: '<ms>',
+    read: wholeNumber,
+    help: 'how old a quote may be; only the row of everyone raises it above 10 s',
+  },
   allowedSymbols: { value: '<list>', read: words, help: 'symbols that may be traded, separated by commas, and no others' },
   forbiddenSymbols: { value: '<list>', read: words, help: 'symbols that may not be traded' },
   instruments: { value: '<list>', read: words, help: 'instruments that may be traded: equity, option, prediction' },

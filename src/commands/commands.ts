@@ -84,7 +84,7 @@ export type SettleResult =
   | { readonly kind: 'settled'; readonly command: Command }
   | {
       readonly kind: 'declined';
-      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'COMMAND_NOT_FOUND' | 'ALREADY_SETTLED';
+      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'COMMAND_NOT_FOUND' | 'ALREADY_SETTLED' | 'TOO_MANY_APPROVALS';
       readonly message: string;
     };
 
@@ -94,14 +94,14 @@ export type HaltResult =
   | { readonly kind: 'done'; readonly halts: readonly Halt[] }
   | {
       readonly kind: 'declined';
-      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'EVERY_ACCOUNT_NEEDED';
+      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'EVERY_ACCOUNT_NEEDED' | 'TOO_MANY_APPROVALS';
       readonly message: string;
     };
 
 /** `limits`: every row, afterwards. */
 export type LimitsResult =
   | { readonly kind: 'done'; readonly limits: readonly LimitRow[] }
-  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE'; readonly message: string };
+  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE' | 'TOO_MANY_APPROVALS'; readonly message: string };
 
 /** Those that wait for a second principal, oldest first. */
 export type ApprovalsResult =
@@ -120,7 +120,8 @@ export type ApproveResult =
         | 'STORE_UNAVAILABLE'
         | 'EVERY_ACCOUNT_NEEDED'
         | 'COMMAND_NOT_FOUND'
-        | 'ALREADY_SETTLED';
+        | 'ALREADY_SETTLED'
+        | 'TOO_MANY_APPROVALS';
       readonly message: string;
     };
 
@@ -216,7 +217,10 @@ export interface OperatorActs {
   /** The limits that places and replaces must keep. Any process may read and change them: only the journal has them. */
   limits(): Promise<LimitsResult>;
   changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested>;
-  approvals(): Promise<ApprovalsResult>;
+  /** `accounts`: of these alone; left out: of every account. */
+  approvals(accounts?: readonly string[]): Promise<ApprovalsResult>;
+  /** The one with this id, or none. */
+  findApproval(approvalId: string): Promise<ApprovalsResult>;
   /** Approves a request of another principal, and carries it out. */
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult>;
 }

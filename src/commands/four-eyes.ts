@@ -1,12 +1,12 @@
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Approval, CommandJournal, Deed } from '../store/command-journal.ts';
+import { type Approval, type CommandJournal, type Deed, mostWaiting } from '../store/command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { ApprovalsResult, ApproveResult, OperatorWord, Requested } from './commands.ts';
 
 interface FourEyesDeps {
-  readonly journal: Pick<CommandJournal, 'requestApproval' | 'approvals' | 'takeApproval'>;
+  readonly journal: Pick<CommandJournal, 'requestApproval' | 'approvals' | 'findApproval' | 'takeApproval'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -31,12 +31,15 @@ export class FourEyes {
     this.options = options;
   }
 
-  /** Undefined: no second principal is needed. Never rejects. */
+  /**
+   * Undefined: no second principal is needed. The same principal that asks for the same act again gets the request that waits: it holds the lines of the list
+   * once, and ends an hour after it was first asked for. Never rejects.
+   */
   async request(
     deed: Deed,
     accountId: string | undefined,
     word: OperatorWord,
-  ): Promise<Requested | typeof unreachable | undefined> {
+  ): Promise<Requested | typeof unreachable | typeof tooMany | undefined> {
     const { fourEyes, approvalMs } = this.options;
     if (!fourEyes) return undefined;
     const { journal, clock, random, log } = this.deps;
@@ -47,7 +50,9 @@ export class FourEyes {
       ...(accountId !== undefined && { accountId }),
     };
     try {
-      await journal.requestApproval(approval);
+      const waiting = await journal.requestApproval(approval);
+      if (waiting === undefined) return tooMany;
+      if (waiting.approvalId !== approval.approvalId) return { kind: 'requested', approval: waiting };
     } catch (err) {
       log.warn({ err, deed }, 'a request for a second principal could not be written');
       return unreachable;
@@ -57,12 +62,25 @@ export class FourEyes {
   }
 
   /** The requests that wait, oldest first. Never rejects. */
-  async list(): Promise<ApprovalsResult> {
-    const { journal, clock } = this.deps;
-    return journal.approvals(clock.nowMs()).then(
-      (approvals) => ({ kind: 'done', approvals }),
-      () => unreachable,
-    );
+  list(accounts?: readonly string[]): Promise<ApprovalsResult> {
+    return this.read(() => this.deps.journal.approvals(this.deps.clock.nowMs(), accounts));
+  }
+
+  /** The one with this id, or none: it must not depend on how many wait. Never rejects. */
+  find(approvalId: string): Promise<ApprovalsResult> {
+    return this.read(async () => {
+      const found = await this.deps.journal.findApproval(approvalId, this.deps.clock.nowMs());
+      return found === undefined ? [] : [found];
+    });
+  }
+
+  private async read(look: () => Promise<readonly Approval[]>): Promise<ApprovalsResult> {
+    try {
+      return { kind: 'done', approvals: await look() };
+    } catch (err) {
+      this.deps.log.warn({ err }, 'what waits for a second principal could not be read');
+      return unreachable;
+    }
   }
 
   /** `run` carries out the act, in the words of the principal that asked for it. Never rejects. */
@@ -73,7 +91,7 @@ export class FourEyes {
   ): Promise<ApproveResult> {
     const { journal, clock, log } = this.deps;
     try {
-      const waiting = (await journal.approvals(clock.nowMs())).find((each) => each.approvalId === approvalId);
+      const waiting = await journal.findApproval(approvalId, clock.nowMs());
       if (waiting === undefined) return notFound;
       if (waiting.by === word.by) return samePrincipal;
       const { by, reason, requestId } = word;
@@ -98,6 +116,11 @@ const notFound = {
   kind: 'declined',
   code: 'APPROVAL_NOT_FOUND',
   message: 'there is no such request, or it has been approved or has expired',
+} as const;
+const tooMany = {
+  kind: 'declined',
+  code: 'TOO_MANY_APPROVALS',
+  message: `${mostWaiting} requests of this principal wait for a second one already: each has to be approved, or ends an hour after it was made`,
 } as const;
 const samePrincipal = {
   kind: 'declined',

@@ -1,6 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { Command } from '../domain/command.ts';
-import { type Bounds, type BoundsChange, changedBounds, type LimitRow, type LimitScope, loosens } from '../domain/limits.ts';
+import {
+  type Bounds,
+  type BoundsChange,
+  changedBounds,
+  type LimitRow,
+  type LimitScope,
+  loosens,
+  opens,
+} from '../domain/limits.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -24,6 +33,7 @@ import type { RateBreaker } from './rate-breaker.ts';
 
 interface ChangeLimitsDeps {
   readonly journal: Pick<CommandJournal, 'limits' | 'changeLimits'>;
+  readonly accounts: Pick<FollowedAccounts, 'account'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -48,19 +58,21 @@ async function readLimits({ journal, log }: Pick<ChangeLimitsDeps, 'journal' | '
  * Never rejects.
  */
 async function changeLimits(
-  { journal, clock, log }: ChangeLimitsDeps,
+  deps: ChangeLimitsDeps,
   scope: LimitScope,
   change: BoundsChange,
   word: OperatorWord,
   secondOf: () => Promise<Requested | Extract<LimitsResult, { kind: 'declined' }> | undefined>,
 ): Promise<LimitsResult | Requested> {
+  const { journal, clock, log } = deps;
   try {
     for (let left = mostTries; left > 0; left -= 1) {
       const rows = await journal.limits();
       const before = boundsOf(rows, scope);
       const bounds = changedBounds(before, change);
       if (isDeepStrictEqual(before, bounds)) return { kind: 'done', limits: rows };
-      const waits = loosens(before, bounds) ? await secondOf() : undefined;
+      const widens = loosens(before, bounds, scope) || (opens(rows, scope, before, bounds) && mayBeReal(deps, scope));
+      const waits = widens ? await secondOf() : undefined;
       if (waits !== undefined) return waits;
       const { ofSomeAccounts: _of, ...said } = word;
       if (await journal.changeLimits({ ...scope, before, bounds, ...said, atMs: clock.nowMs() })) {
@@ -72,6 +84,13 @@ async function changeLimits(
     log.warn({ err, ...scope }, 'limits could not be changed');
   }
   return unreachable;
+}
+
+/** Only an account that is known to be simulated, on every stream that has it, is not: so it is judged where its limits are required (`SubmitCommand`), too. */
+function mayBeReal({ accounts }: Pick<ChangeLimitsDeps, 'accounts'>, { accountId }: LimitScope): boolean {
+  if (accountId === undefined) return true;
+  const known = (['account', 'prediction'] as const).flatMap((stream) => accounts.account(stream, accountId) ?? []);
+  return known.length === 0 || known.some(({ isSim }) => isSim !== true);
 }
 
 function boundsOf(rows: readonly LimitRow[], { principal, accountId }: LimitScope): Bounds {
@@ -102,7 +121,7 @@ async function settleByPerson(
 ): Promise<SettleResult> {
   try {
     const command = await journal.find(commandId);
-    if (command === undefined) return declined('COMMAND_NOT_FOUND', 'no such command');
+    if (command === undefined) return noSuchCommand;
     const { shard } = command;
     const holding = holdingOf(shard);
     if (holding === undefined) return declined('NOT_LEADER', `the command is of shard ${shard}: ask its holder`);
@@ -113,9 +132,16 @@ async function settleByPerson(
     if (result.kind === 'stepped') return { kind: 'settled', command: result.command };
     return settledAlready(result.command);
   } catch {
-    return declined('STORE_UNAVAILABLE', 'the database could not be reached; ask again to learn whether it was settled');
+    return unsettled;
   }
 }
+
+const noSuchCommand = { kind: 'declined', code: 'COMMAND_NOT_FOUND', message: 'no such command' } as const;
+const unsettled = {
+  kind: 'declined',
+  code: 'STORE_UNAVAILABLE',
+  message: 'the database could not be reached; ask again to learn whether it was settled',
+} as const;
 
 function settledAlready({ state }: Command): SettleResult {
   const message = state === 'open' ? 'its attempt is still under way' : `the command is ${state} already`;
@@ -128,6 +154,7 @@ function declined(code: Extract<SettleResult, { kind: 'declined' }>['code'], mes
 
 interface OperatorDeskDeps {
   readonly journal: CommandJournal;
+  readonly accounts: Pick<FollowedAccounts, 'account'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -156,10 +183,18 @@ export class OperatorDesk implements OperatorActs {
   }
 
   async settle(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
-    const command = this.options.fourEyes ? await this.deps.journal.find(commandId).catch(() => undefined) : undefined;
+    if (!this.options.fourEyes) return this.settleNow(commandId, outcome, word);
+    let command: Command | undefined;
+    try {
+      command = await this.deps.journal.find(commandId);
+    } catch (err) {
+      // Without the command nobody can be asked for it, and without the second principal it is not done.
+      this.deps.log.warn({ err, commandId }, 'a command that is to be settled could not be read');
+      return unsettled;
+    }
+    if (command === undefined) return noSuchCommand;
     const deed = { kind: 'settle', commandId, outcome } as const;
-    // Where it is not found, or can't be read, the settlement itself says so.
-    const waits = command && (await this.fourEyes.request(deed, command.request.accountId, word));
+    const waits = await this.fourEyes.request(deed, command.request.accountId, word);
     return waits ?? this.settleNow(commandId, outcome, word);
   }
 
@@ -173,7 +208,9 @@ export class OperatorDesk implements OperatorActs {
 
   async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
     const accountId = scope.kind === 'account' ? scope.accountId : undefined;
-    return (await this.fourEyes.request({ kind: 'resume', scope }, accountId, word)) ?? this.resumeNow(scope, word);
+    const { ofSomeAccounts } = word;
+    const deed = { kind: 'resume', scope, ...(ofSomeAccounts && { ofSomeAccounts }) } as const;
+    return (await this.fourEyes.request(deed, accountId, word)) ?? this.resumeNow(scope, word);
   }
 
   halts(): readonly Halt[] {
@@ -189,13 +226,19 @@ export class OperatorDesk implements OperatorActs {
     return changeLimits(this.deps, scope, change, word, () => this.fourEyes.request(deed, scope.accountId, word));
   }
 
-  approvals(): Promise<ApprovalsResult> {
-    return this.fourEyes.list();
+  approvals(accounts?: readonly string[]): Promise<ApprovalsResult> {
+    return this.fourEyes.list(accounts);
+  }
+
+  findApproval(approvalId: string): Promise<ApprovalsResult> {
+    return this.fourEyes.find(approvalId);
   }
 
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult> {
     return this.fourEyes.approve(approvalId, word, (deed, asked) => {
-      const both = { ...asked, ...(word.ofSomeAccounts && { ofSomeAccounts: word.ofSomeAccounts }) };
+      // It lifts what both may lift: the right of one must not become that of the other.
+      const ofSomeAccounts = word.ofSomeAccounts ?? (deed.kind === 'resume' ? deed.ofSomeAccounts : undefined);
+      const both = { ...asked, ...(ofSomeAccounts && { ofSomeAccounts }) };
       if (deed.kind === 'resume') return this.resumeNow(deed.scope, both);
       if (deed.kind === 'settle') return this.settleNow(deed.commandId, deed.outcome, both);
       return changeLimits(this.deps, deed.scope, deed.change, both, async () => undefined);

@@ -16,7 +16,7 @@ export interface Bounds {
   readonly maxNotional?: Decimal;
   /** How far from the last quote each price of an order may lie, in percent of the quote. If it is set, every order needs a quote, even one without a price. */
   readonly collarPercent?: Decimal;
-  /** How old a quote may be (10 s where it is absent). */
+  /** How old a quote may be. Where the row of everyone has none it is 10 s there, and a narrower row can only lower it. */
   readonly maxQuoteAgeMs?: number;
   readonly allowedSymbols?: readonly string[];
   readonly forbiddenSymbols?: readonly string[];
@@ -52,7 +52,7 @@ const directions = {
 
 export const limitNames = Object.keys(directions) as [LimitName, ...LimitName[]];
 
-/** A quote that is older is stale, unless a row says otherwise. */
+/** A quote that is older is stale, unless the row of everyone says otherwise. */
 export const usualQuoteAgeMs = 10_000;
 
 /** The commands to which a row applies. Every row that matches applies: a narrower row adds bounds and lifts none. */
@@ -104,13 +104,37 @@ export function changedBounds(before: Bounds, change: BoundsChange): Bounds {
   return Object.fromEntries(Object.entries(next).filter(([, bound]) => bound !== null && bound !== undefined));
 }
 
-/** Whether a change of a row lets through anything that the row held back before. A row only ever adds to the others, so a new row never does. */
-export function loosens(before: Bounds, after: Bounds): boolean {
-  return limitNames.some((name) => isLooser(name, before[name], after[name]));
+/** Whether a change of the row of `scope` lets through anything that the row held back before. See `opens` for the other way in which a change lets more through. */
+export function loosens(before: Bounds, after: Bounds, scope: LimitScope = {}): boolean {
+  return limitNames.some((name) => {
+    // The row of everyone has this bound even where it does not say so.
+    const usual = name === 'maxQuoteAgeMs' && isOfEveryone(scope) ? usualQuoteAgeMs : undefined;
+    return isLooser(name, before[name] ?? usual, after[name] ?? usual);
+  });
+}
+
+/**
+ * Whether a change of the row of `scope` gives a bound that a real account must have (`requiredLimits`) to anyone who had none. Each such bound is a part of what
+ * opens the account, so each counts, and not only the last: the first ones could be set without a limit worth the name. `rows`: every row as it is now.
+ */
+export function opens(rows: readonly LimitRow[], scope: LimitScope, before: Bounds, after: Bounds): boolean {
+  const wider = rows.filter((row) => isWider(row, scope));
+  return requiredLimits.some(
+    (name) => before[name] === undefined && after[name] !== undefined && wider.every(({ bounds }) => bounds[name] === undefined),
+  );
+}
+
+/** Every command of `scope` is one of `row` as well. */
+function isWider(row: LimitScope, { principal, accountId }: LimitScope): boolean {
+  if (row.principal === principal && row.accountId === accountId) return false;
+  return (row.principal ?? principal) === principal && (row.accountId ?? accountId) === accountId;
+}
+
+function isOfEveryone({ principal, accountId }: LimitScope): boolean {
+  return principal === undefined && accountId === undefined;
 }
 
 function isLooser(name: LimitName, before: Bounds[LimitName], after: Bounds[LimitName]): boolean {
-  if (name === 'maxQuoteAgeMs') return Number(after ?? usualQuoteAgeMs) > Number(before ?? usualQuoteAgeMs);
   if (before === undefined) return false;
   if (after === undefined) return true;
   const direction = directions[name];

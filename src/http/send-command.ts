@@ -113,6 +113,7 @@ const operatorDeclines = {
   EVERY_ACCOUNT_NEEDED: 403,
   APPROVAL_NOT_FOUND: 404,
   SECOND_PRINCIPAL_NEEDED: 403,
+  TOO_MANY_APPROVALS: 429,
 } as const;
 
 /** Answers why nothing was journaled. "Not found" has our own text, the same for things that do not belong to the caller. */

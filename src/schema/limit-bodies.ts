@@ -14,7 +14,9 @@ const bound = {
   maxQuantity: decimal.describe('Shares or contracts of one order'),
   maxNotional: decimal.describe('Money of one order'),
   collarPercent: decimal.describe('How far from the last quote each price of an order may lie, in percent of the quote'),
-  maxQuoteAgeMs: count(86_400_000).describe('How old a quote may be; 10000 where no row says so'),
+  maxQuoteAgeMs: count(86_400_000).describe(
+    'How old a quote may be; 10000 where the row of everyone does not say so, and a narrower row can only lower it',
+  ),
   allowedSymbols: symbols.describe('No others may be traded. An option is named by its underlying'),
   forbiddenSymbols: symbols,
   instruments: z.array(instrumentKind).describe('No others may be traded'),

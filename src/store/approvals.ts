@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Approval, ClearingWord, Deed } from './command-journal.ts';
+import { type Approval, type ClearingWord, type Deed, mostWaiting } from './command-journal.ts';
 import type { RetryDeps } from './retry-transaction.ts';
 import { storableJson, storableText, writeOnce } from './write-once.ts';
 
@@ -20,35 +20,33 @@ interface Row {
 const columns = `approval_id, deed, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
   public.time_to_ms(expires_at) as expires_ms`;
 
-/** Writes the request, with its line of the audit trail. */
-export async function requestApproval(deps: Deps, approval: Approval): Promise<void> {
-  const { approvalId, deed, accountId, by, reason, requestId, atMs, expiresAtMs } = approval;
-  await writeOnce(deps, {
-    text: `with asked as (
-        insert into public.approvals (approval_id, deed, account_id, requested_by, reason, request_id, requested_at, expires_at)
-        values ($1, $2, $3, $4, $5, $6, public.ms_to_time($7), public.ms_to_time($8)) returning *)
-      insert into public.audit_log (at, principal, action, account_id, request_id, reason, detail)
-      select requested_at, requested_by, 'request_approval', account_id, request_id, reason, json_build_object('approvalId', approval_id, 'deed', deed) from asked`,
-    values: [
-      approvalId,
-      storableJson(deed),
-      accountId ?? null,
-      storableText(by),
-      storableText(reason),
-      requestId,
-      atMs,
-      expiresAtMs,
-    ],
+/** Writes the request, with its line of the audit trail, unless an equal one waits (`request_approval`). */
+export async function requestApproval(deps: Deps, approval: Approval): Promise<Approval | undefined> {
+  const { by, reason, ...rest } = approval;
+  const [row] = await writeOnce<Row>(deps, {
+    text: `select ${columns} from public.request_approval($1, $2)`,
+    values: [storableJson({ ...rest, by: storableText(by), reason: storableText(reason) }), mostWaiting],
   });
+  return row && toApproval(row);
 }
 
 /** The requests that are not approved and have not expired, oldest first. */
-export async function readApprovals(pool: Pool, atMs: number): Promise<Approval[]> {
+export async function readApprovals(pool: Pool, atMs: number, accounts?: readonly string[]): Promise<Approval[]> {
   const { rows } = await pool.query<Row>(
-    `select ${columns} from public.approvals where approved_at is null and expires_at > public.ms_to_time($1) order by requested_at, approval_id limit 1000`,
-    [atMs],
+    `select ${columns} from public.approvals
+    where approved_at is null and expires_at > public.ms_to_time($1) and ($2::text[] is null or account_id = any($2))
+    order by requested_at, approval_id limit 1000`,
+    [atMs, accounts ?? null],
   );
   return rows.map(toApproval);
+}
+
+export async function findApproval(pool: Pool, approvalId: string, atMs: number): Promise<Approval | undefined> {
+  const { rows } = await pool.query<Row>(
+    `select ${columns} from public.approvals where approval_id = $1 and approved_at is null and expires_at > public.ms_to_time($2)`,
+    [approvalId, atMs],
+  );
+  return rows[0] && toApproval(rows[0]);
 }
 
 /** Approves once, with its line of the audit trail; undefined: no request with this id waits for this principal. */

@@ -222,9 +222,13 @@ export interface Halt {
 
 /** The acts that may need a second principal. */
 export type Deed =
-  | { readonly kind: 'resume'; readonly scope: Halt['scope'] }
+  /** `ofSomeAccounts`: the token that asked for it names only some accounts. */
+  | { readonly kind: 'resume'; readonly scope: Halt['scope']; readonly ofSomeAccounts?: true }
   | { readonly kind: 'settle'; readonly commandId: string; readonly outcome: 'applied' | 'rejected' | 'not_sent' | 'moot' }
   | { readonly kind: 'change_limits'; readonly scope: LimitScope; readonly change: BoundsChange };
+
+/** Requests of one principal that may wait at a time: one that asks without end takes no room from the others. */
+export const mostWaiting = 50;
 
 /** An act that waits for a second principal. */
 export interface Approval {
@@ -339,10 +343,15 @@ export interface CommandJournal {
    * equal `before`.
    */
   changeLimits(change: LimitsChange): Promise<boolean>;
-  /** Writes the request down, with its line of the audit trail, in one transaction, under no fence. */
-  requestApproval(approval: Approval): Promise<void>;
-  /** The requests that wait: neither approved nor expired. Oldest first, at most 1,000. */
-  approvals(atMs: number): Promise<Approval[]>;
+  /**
+   * Writes the request down, with its line of the audit trail, in one transaction, under no fence. Where the same principal waits for the same act already, that
+   * request is the answer, and nothing is written. Undefined: it has `mostWaiting` that wait already.
+   */
+  requestApproval(approval: Approval): Promise<Approval | undefined>;
+  /** The requests that wait: neither approved nor expired. Oldest first, at most 1,000. `accounts`: of these alone; left out: of every account. */
+  approvals(atMs: number, accounts?: readonly string[]): Promise<Approval[]>;
+  /** The one with this id, however many wait; undefined: it does not wait. */
+  findApproval(approvalId: string, atMs: number): Promise<Approval | undefined>;
   /** Approves the request once, with its line of the audit trail. Undefined: it does not wait, or `by` is the principal that asked for it. */
   takeApproval(approvalId: string, word: ClearingWord & { readonly requestId: string }): Promise<Approval | undefined>;
   /** Records each act on the command side with its principal: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. */

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { CommitWitness } from '../runtime/lease.ts';
-import { readApprovals, requestApproval, takeApproval } from './approvals.ts';
+import { findApproval, readApprovals, requestApproval, takeApproval } from './approvals.ts';
 import type { CommandJournal, OpenResult, StepResult } from './command-journal.ts';
 import {
   readBoundOrders,
@@ -123,6 +123,7 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     changeLimits: write(changeLimits),
     requestApproval: write(requestApproval),
     approvals: read(readApprovals),
+    findApproval: read(findApproval),
     takeApproval: write(takeApproval),
     audit: write(addAuditEntries),
   };

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { type Bounds, changedBounds, describeBreach, loosens } from '../../src/domain/limits.ts';
+import {
+  type Bounds,
+  changedBounds,
+  describeBreach,
+  type LimitRow,
+  type LimitScope,
+  limitNames,
+  loosens,
+  opens,
+  requiredLimits,
+} from '../../src/domain/limits.ts';
 
 describe('a change of bounds', () => {
   it('keeps what it does not name, and takes away what is null', () => {
@@ -40,6 +50,48 @@ describe('a change of bounds', () => {
     ['a younger quote than the usual', {}, { maxQuoteAgeMs: 9_999 }],
   ])('lets no more through with %s', (_what, before, after) => {
     expect(loosens(before, after)).toBe(false);
+  });
+});
+
+describe('the age of a quote', () => {
+  const ofAccount = { accountId: 'a' };
+  it('of a narrower row lets more through only where that row held it back', () => {
+    expect(loosens({}, { maxQuoteAgeMs: 60_000 }, ofAccount)).toBe(false);
+    expect(loosens({ maxQuoteAgeMs: 500 }, {}, ofAccount)).toBe(true);
+    expect(loosens({ maxQuoteAgeMs: 500 }, { maxQuoteAgeMs: 501 }, ofAccount)).toBe(true);
+    expect(loosens({ maxQuoteAgeMs: 501 }, { maxQuoteAgeMs: 500 }, ofAccount)).toBe(false);
+  });
+});
+
+describe('a first bound that a real account must have', () => {
+  const row = (scope: LimitScope, bounds: Bounds): LimitRow => ({
+    ...scope,
+    bounds,
+    changedBy: 'o',
+    reason: 'r',
+    changedAtMs: 0,
+  });
+  const of = { principal: 'p', accountId: 'a' };
+  const wider = [{}, { principal: 'p' }, { accountId: 'a' }];
+  const others = [{ principal: 'q' }, { accountId: 'b' }, { principal: 'q', accountId: 'a' }, { principal: 'p', accountId: 'b' }];
+
+  it.each(requiredLimits)('opens by %s, unless a wider row has it', (name) => {
+    const bound: Bounds = { [name]: name === 'ordersPerMinute' ? 5 : '5' };
+    expect(opens([], of, {}, bound)).toBe(true);
+    for (const scope of others) expect(opens([row(scope, bound)], of, {}, bound), JSON.stringify(scope)).toBe(true);
+    for (const scope of wider) {
+      expect(opens([row(scope, bound)], of, {}, bound), JSON.stringify(scope)).toBe(false);
+      expect(opens([row(of, bound)], scope, {}, bound), JSON.stringify(scope)).toBe(true);
+    }
+    expect(opens([row(of, bound)], of, bound, bound)).toBe(false);
+    expect(opens([], of, bound, {})).toBe(false);
+  });
+
+  it('is no other bound', () => {
+    const required: readonly string[] = requiredLimits;
+    const others = limitNames.filter((name) => !required.includes(name));
+    expect(others.length).toBeGreaterThan(0);
+    for (const name of others) expect(opens([], of, {}, { [name]: 5 } as Bounds), name).toBe(false);
   });
 });
 

@@ -119,6 +119,23 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       expect(await breachOf(rig.journal, place({ qty: '5' }, { principal: 'bot' }))).toMatchObject({ bound: '1' });
     });
 
+    it.each<[string, Bounds, number]>([
+      ['10 s where the row of everyone does not say so', {}, 10_000],
+      ['what the row of everyone says, where that is more', { maxQuoteAgeMs: 60_000 }, 60_000],
+      ['what the row of everyone says, where that is less', { maxQuoteAgeMs: 2_000 }, 2_000],
+    ])('take a quote of at most %s, and a narrower row can only lower it', async (_what, everyone, most) => {
+      await using rig = await make();
+      const sized = (ageMs: number) => market('1', { price: '1', ageMs });
+      const refusal = (bound: number) => ({ why: `the quote is ${bound + 1} ms old, and may be ${bound}` });
+      await limit(rig.journal, { maxNotional: '1000', ...everyone }, {});
+      await limit(rig.journal, { maxQuoteAgeMs: 86_400_000 });
+      await limit(rig.journal, { maxQuoteAgeMs: 86_400_000 }, { principal: 'desk' });
+      expect(await breachOf(rig.journal, sized(most))).toBe('passes');
+      expect(await breachOf(rig.journal, sized(most + 1))).toMatchObject(refusal(most));
+      await limit(rig.journal, { maxQuoteAgeMs: 1_000 });
+      expect(await breachOf(rig.journal, sized(1_001))).toMatchObject(refusal(1_000));
+    });
+
     it('are required where the account is a real one', async () => {
       await using rig = await make();
       const real = () => place({ qty: '1' }, { limitsRequired: true });

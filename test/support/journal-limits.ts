@@ -266,7 +266,10 @@ function orderValue(order: Order, account: JournaledAccount): Decimal | null {
 }
 
 function noQuote({ quoteAgeMs }: Measure, rows: readonly LimitRow[]): string | undefined {
-  const oldest = Number(tightest(rows, 'maxQuoteAgeMs') ?? usualQuoteAgeMs);
+  const everyone = rows.find((row) => row.principal === undefined && row.accountId === undefined);
+  const narrower = rows.filter((row) => row !== everyone);
+  const ofEveryone = everyone?.bounds.maxQuoteAgeMs ?? usualQuoteAgeMs;
+  const oldest = Math.min(ofEveryone, Number(tightest(narrower, 'maxQuoteAgeMs') ?? ofEveryone));
   if (quoteAgeMs === undefined) return 'there is no quote';
   return quoteAgeMs > oldest ? `the quote is ${quoteAgeMs} ms old, and may be ${oldest}` : undefined;
 }

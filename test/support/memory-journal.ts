@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Attempt, type Command, type Evidence, isFinal } from '../../src/domain/command.ts';
 import type { LimitRow } from '../../src/domain/limits.ts';
 import type { Stream } from '../../src/domain/order.ts';
@@ -19,6 +20,7 @@ import {
   type LimitsChange,
   type Miss,
   type MissResult,
+  mostWaiting,
   type NewCancelAll,
   type NewCommand,
   type NewEvidence,
@@ -329,9 +331,12 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  requestApproval(approval: Approval): Promise<void> {
+  requestApproval(approval: Approval): Promise<Approval | undefined> {
     return this.hook('requestApproval', () => {
       const { by: principal, atMs, reason, requestId, accountId, deed, approvalId } = approval;
+      const own = this.waitingAt(atMs).filter((each) => each.by === principal);
+      const same = own.find((each) => isDeepStrictEqual(each.deed, deed));
+      if (same !== undefined || own.length >= mostWaiting) return same;
       this.waiting.set(approvalId, approval);
       const account = accountId === undefined ? {} : { accountId };
       this.audits.push({
@@ -343,11 +348,22 @@ export class MemoryJournal implements CommandJournal {
         ...account,
         detail: { approvalId, deed },
       });
+      return approval;
     });
   }
 
-  approvals(atMs: number): Promise<Approval[]> {
-    return this.hook('approvals', () => [...this.waiting.values()].filter(({ expiresAtMs }) => expiresAtMs > atMs));
+  approvals(atMs: number, accounts?: readonly string[]): Promise<Approval[]> {
+    return this.hook('approvals', () =>
+      this.waitingAt(atMs).filter(({ accountId }) => accounts === undefined || accounts.includes(accountId ?? '')),
+    );
+  }
+
+  findApproval(approvalId: string, atMs: number): Promise<Approval | undefined> {
+    return this.hook('findApproval', () => this.waitingAt(atMs).find((each) => each.approvalId === approvalId));
+  }
+
+  private waitingAt(atMs: number): Approval[] {
+    return [...this.waiting.values()].filter(({ expiresAtMs }) => expiresAtMs > atMs);
   }
 
   takeApproval(

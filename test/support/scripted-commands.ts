@@ -116,6 +116,10 @@ export class ScriptedCommands implements Commands, OperatorActs {
     return { kind: 'done', approvals: this.waiting };
   }
 
+  async findApproval(id: string): Promise<ApprovalsResult> {
+    return { kind: 'done', approvals: this.waiting.filter((each) => each.approvalId === id) };
+  }
+
   async approve(on: string, word: OperatorWord): Promise<ApproveResult> {
     this.words.push({ what: 'approve', on, word });
     return this.approveAnswer;

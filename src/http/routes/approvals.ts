@@ -21,7 +21,7 @@ export const listApprovals: Route = {
   answers: { 200: { describe: 'What the token may approve, or has asked for, oldest first', schema: approvalList } },
   problems: { 503: ['STORE_UNAVAILABLE'] },
   handle: async ({ commands }, { reply, principal }) => {
-    const result = await commands.operator.approvals();
+    const result = await commands.operator.approvals(accountsOf(principal.accounts));
     if (result.kind === 'declined') return sendDecline(reply, result);
     return sendJson(reply, 200, {
       items: result.approvals.filter((each) => concerns(each, principal.accounts)).map(approvalBody),
@@ -51,9 +51,9 @@ export const approve: Route = {
     const { approvalId = '' } = params;
     const body = parseReason(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-    const waiting = await commands.operator.approvals();
+    const waiting = await commands.operator.findApproval(approvalId);
     if (waiting.kind === 'declined') return sendDecline(reply, waiting);
-    const asked = waiting.approvals.find((each) => each.approvalId === approvalId);
+    const [asked] = waiting.approvals;
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
     // First, because an approval is used up by the process that takes it, also where that process may not do the act.
     if (forwarding.isElsewhere(call, asked.accountId))
@@ -76,6 +76,10 @@ export function sendRequested(reply: FastifyReply, approval: Approval): FastifyR
 
 function approvalBody({ atMs, expiresAtMs, requestId: _id, ...approval }: Approval) {
   return { ...approval, requestedAt: formatInstant(atMs), expiresAt: formatInstant(expiresAtMs) };
+}
+
+function accountsOf(accounts: AccountScope): readonly string[] | undefined {
+  return accounts.kind === 'all' ? undefined : accounts.accountIds;
 }
 
 function concerns({ accountId }: Approval, accounts: AccountScope): boolean {

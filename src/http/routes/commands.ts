@@ -153,6 +153,7 @@ export const settleCommand: Route = {
     400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
     404: ['COMMAND_NOT_FOUND'],
     409: ['ALREADY_SETTLED'],
+    429: ['TOO_MANY_APPROVALS'],
     503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
   },
   handle: async ({ commands, reads, forwarding }, call) => {

@@ -61,6 +61,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
       ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
       ...(ofAccount && verb === 'halt' ? {} : { 403: ['EVERY_ACCOUNT_NEEDED'] }),
+      ...(verb === 'resume' && { 429: ['TOO_MANY_APPROVALS'] }),
       503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
     },
     handle: async ({ commands, forwarding }, call) => {

@@ -40,6 +40,7 @@ export const changeLimits: Route = {
     400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
     403: ['EVERY_ACCOUNT_NEEDED'],
     404: ['ACCOUNT_NOT_FOUND'],
+    429: ['TOO_MANY_APPROVALS'],
     503: ['STORE_UNAVAILABLE'],
   },
   handle: async (parts, { request, reply, principal }) => {

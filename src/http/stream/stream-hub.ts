@@ -141,7 +141,7 @@ export class StreamHub {
         continue;
       }
       if (page.oldestSeq > client.position + 1n && page.lastSeq > client.position) {
-        const newest = await this.deps.reads.newestSeq().catch(() => undefined);
+        const newest = await this.newest();
         if (newest !== undefined && client.state === 'behind') this.skip(client, newest, 'too_old');
         continue;
       }
@@ -166,8 +166,18 @@ export class StreamHub {
    */
   private async isNearEnd(page: { readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint }): Promise<boolean> {
     if (this.tailPosition !== undefined || page.updates.length === pageSize) return false;
-    const newest = await this.deps.reads.newestSeq().catch(() => undefined);
+    const newest = await this.newest();
     return newest !== undefined && newest - page.lastSeq < BigInt(pageSize);
+  }
+
+  /** Undefined: it could not be read. Its callers look again at once, so the wait is here. */
+  private async newest(): Promise<bigint | undefined> {
+    try {
+      return await this.deps.reads.newestSeq();
+    } catch {
+      await this.deps.clock.sleep(this.options.pollEveryMs);
+      return undefined;
+    }
   }
 
   private join(client: StreamClient, lookedUpTo: bigint, nearEnd: boolean): void {

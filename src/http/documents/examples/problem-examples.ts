@@ -79,6 +79,8 @@ const told: Readonly<Record<string, string | Told>> = {
   STORE_UNAVAILABLE: 'the database does not answer; try again',
   SUPERSEDED_NOT_ABSENT: 'the command to be superseded is not presumed absent, or was superseded already',
   TOO_LARGE: 'the request has a larger body than is read here',
+  TOO_MANY_APPROVALS:
+    '50 requests of this principal wait for a second one already: each has to be approved, or ends an hour after it was made',
   TOO_MANY_JOBS: '10 jobs have not ended: wait for one, or cancel one',
   TOO_MANY_READS:
     'as many reads as this principal may have at once are under way or not taken: ask for fewer at a time, for smaller pages, or later',
