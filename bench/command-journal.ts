@@ -102,7 +102,7 @@ async function oneLimited(
   const [commandId, attemptId] = [systemRandom.uuid(), `tm-${systemRandom.uuid()}`];
   const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' };
   const request = { kind: 'place', stream: 'account', accountId, terms } as const;
-  const measure = measurePlace(request, { price: '190', ageMs: 0 });
+  const measure = measurePlace(request, [{ price: '190', ageMs: 0 }]);
   const asked = {
     commandId,
     principal: 'bench',

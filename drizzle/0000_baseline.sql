@@ -685,6 +685,16 @@ BEGIN
 END
 $$;
 
+-- The one form of a symbol, as `canonicalSymbol` makes it (domain/symbol.ts): upper case, no blanks around it, an option compact.
+CREATE FUNCTION public.canonical_symbol(p_symbol text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{6}[CP][0-9]{8})$', E'\\1\\2');
+
+-- What limits know a symbol by: an option by its root.
+CREATE FUNCTION public.underlying_symbol(p_symbol text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *[0-9]{6}[CP][0-9]{8}$', E'\\1');
+
 -- Money at work in an account, or in one symbol of it: open orders and commands that may have placed one, both sides added up. One statement, so one snapshot: an order
 -- and the command that placed it, which ingest binds in one transaction, are counted once. `unvalued` names one whose value is not known.
 CREATE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT amount numeric, OUT unvalued text)
@@ -696,6 +706,8 @@ BEGIN
       WHEN s."leavesQty" = 0 THEN 0
       -- As `measureCommand` values them: a buy of a prediction at its price, anything else at the most a contract can be worth.
       WHEN o.stream = 'prediction' THEN s."leavesQty" * CASE WHEN lower(s.side) = 'buy' THEN coalesce((s.working ->> 'price')::numeric, s.price, 1) ELSE 1 END
+      -- The net price of several legs bounds a purchase alone, and only above zero (as `isCapped` of domain/measure-command.ts says).
+      WHEN u.legs > 1 AND c.exposure IS NULL AND (lower(s.side) LIKE 'buy%' AND coalesce((s.working ->> 'price')::numeric, s.price) > 0) IS NOT TRUE THEN NULL
       -- A price of its own, or what it was valued at when it was placed here.
       ELSE s."leavesQty" * greatest(
         abs(coalesce((s.working ->> 'price')::numeric, s.price)) * u.shares, abs(s."stopPrice") * u.shares,
@@ -704,19 +716,19 @@ BEGIN
     FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
     JOIN public.orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
     CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
-    CROSS JOIN LATERAL (SELECT CASE
+    CROSS JOIN LATERAL (SELECT json_array_length(coalesce(s.instrument -> 'legs', '[]')), CASE
       WHEN s.instrument ->> 'kind' <> 'option' THEN 1
-      WHEN json_array_length(coalesce(s.instrument -> 'legs', '[]')) = 1 THEN 100 * (s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric
-      ELSE 100 END) AS u(shares)
+      WHEN json_array_length(coalesce(s.instrument -> 'legs', '[]')) = 1 THEN 100 * ceil((s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric)
+      ELSE 100 END) AS u(legs, shares)
     LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
     LEFT JOIN public.commands c ON c.command_id = b.command_id
-    WHERE p_symbol IS NULL OR upper(o.symbol) = p_symbol
+    WHERE p_symbol IS NULL OR public.underlying_symbol(o.symbol) = p_symbol
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
     FROM public.commands c
     WHERE c.account_id = p_account AND c.settled_at IS NULL AND c.kind <> 'cancel'
       AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id))
-      AND (p_symbol IS NULL OR p_symbol = upper(coalesce(c.symbol,
+      AND (p_symbol IS NULL OR p_symbol = public.underlying_symbol(coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id))))
   ) AS e;
 END
@@ -733,7 +745,7 @@ DECLARE
   v_account text := p -> 'request' ->> 'accountId';
   v_principal text := p ->> 'principal';
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
-  v_symbol text := m -> 'symbols' ->> 0;
+  v_symbol text := m -> 'underlyings' ->> 0;
   v_no_quote text;
   v_count bigint;
   v_same uuid;
@@ -754,8 +766,11 @@ BEGIN
     min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
     max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
     max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_same_within,
-    min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ? v_symbol) AS allowed,
-    min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE l.bounds -> 'forbiddenSymbols' ?| ARRAY(SELECT jsonb_array_elements_text(m -> 'symbols'))) AS forbidden,
+    min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ?& ARRAY(SELECT jsonb_array_elements_text(m -> 'underlyings'))) AS allowed,
+    -- Letters and digits alone are compared: what is forbidden as BRK.B is forbidden as BRK/B, and as the root BRKB of a contract.
+    min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE EXISTS (
+      SELECT FROM jsonb_array_elements_text(l.bounds -> 'forbiddenSymbols') AS f(symbol), jsonb_array_elements_text(m -> 'symbols') AS t(symbol)
+      WHERE regexp_replace(f.symbol, '[^A-Z0-9]', '', 'g') = regexp_replace(t.symbol, '[^A-Z0-9]', '', 'g'))) AS forbidden,
     min((l.bounds -> 'instruments')::text) FILTER (WHERE NOT l.bounds -> 'instruments' ? (m ->> 'instrument')) AS instruments
   INTO b FROM public.limits l
   WHERE (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', v_account), (v_principal, ''), (v_principal, v_account));
@@ -767,12 +782,13 @@ BEGIN
   IF b.rows = 0 THEN
     RETURN NULL;
   END IF;
-  IF m IS NULL THEN
+  IF m IS NULL OR NOT m ?& ARRAY['symbols', 'underlyings', 'exposure'] THEN
     RAISE EXCEPTION 'command % comes without what its limits are held against', p ->> 'commandId' USING ERRCODE = 'TM010';
   END IF;
 
   IF b.allowed IS NOT NULL THEN
-    RETURN public.limit_breach('allowedSymbols', b.allowed, v_symbol);
+    RETURN public.limit_breach('allowedSymbols', b.allowed,
+      (SELECT u.symbol FROM jsonb_array_elements_text(m -> 'underlyings') AS u(symbol) WHERE NOT b.allowed::jsonb ? u.symbol LIMIT 1));
   END IF;
   IF b.forbidden IS NOT NULL THEN
     RETURN public.limit_breach('forbiddenSymbols', b.forbidden, m ->> 'symbols');
@@ -788,13 +804,15 @@ BEGIN
     THEN format('the quote is %s ms old, and may be %s', m ->> 'quoteAgeMs', b.quote_age) END;
   IF b.collar IS NOT NULL AND m ? 'deviationPercent' THEN
     IF v_no_quote IS NOT NULL OR m ->> 'deviationPercent' IS NULL THEN
-      RETURN public.limit_breach('collarPercent', b.collar::text, NULL, coalesce(v_no_quote, 'there is no quote'), true);
+      RETURN public.limit_breach('collarPercent', b.collar::text, NULL, coalesce(m ->> 'notCompared', v_no_quote, 'there is no quote'), NOT m ? 'notCompared');
     END IF;
     IF (m ->> 'deviationPercent')::numeric > b.collar THEN
       RETURN public.limit_breach('collarPercent', b.collar::text, m ->> 'deviationPercent');
     END IF;
   END IF;
-  v_no_quote := CASE WHEN (m ->> 'valuedByQuote')::boolean THEN v_no_quote WHEN m ->> 'exposure' IS NULL THEN 'the order has no price' END;
+  -- Without a value nothing is compared: SQL would let a NULL pass.
+  v_no_quote := CASE WHEN (m ->> 'valuedByQuote')::boolean THEN coalesce(v_no_quote, CASE WHEN m ->> 'exposure' IS NULL THEN 'a side of the quote is missing' END)
+    WHEN m ->> 'exposure' IS NULL THEN coalesce(m ->> 'notValued', 'the order has no price') END;
   IF b.notional IS NOT NULL AND m ? 'notional' THEN
     IF v_no_quote IS NOT NULL THEN
       RETURN public.limit_breach('maxNotional', b.notional::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
@@ -853,6 +871,9 @@ BEGIN
     CROSS JOIN LATERAL public.exposure_of(v_account, of.symbol) AS x
     WHERE of.bound IS NOT NULL
   LOOP
+    IF v_exposure.name = 'maxSymbolExposure' AND jsonb_array_length(m -> 'underlyings') > 1 THEN
+      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, 'its legs are of several underlyings: ' || (m ->> 'underlyings'));
+    END IF;
     IF v_no_quote IS NOT NULL THEN
       RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
     END IF;
@@ -1751,4 +1772,5 @@ GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_j
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
-GRANT EXECUTE ON FUNCTION public.limit_breach, public.exposure_of, public.judge_limits, public.change_limits, public.request_approval TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.underlying_symbol, public.limit_breach, public.exposure_of, public.judge_limits, public.change_limits, public.request_approval TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.canonical_symbol TO tidemark_reader;

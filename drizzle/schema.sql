@@ -698,6 +698,13 @@ BEGIN
 END
 $function$
 
+CREATE OR REPLACE FUNCTION public.canonical_symbol(p_symbol text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{6}[CP][0-9]{8})$'::text, '\1\2'::text)
+grant execute to tidemark_app, tidemark_reader
+
 CREATE OR REPLACE FUNCTION public.change_limits(p json)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1055,6 +1062,8 @@ BEGIN
       WHEN s."leavesQty" = 0 THEN 0
       -- As `measureCommand` values them: a buy of a prediction at its price, anything else at the most a contract can be worth.
       WHEN o.stream = 'prediction' THEN s."leavesQty" * CASE WHEN lower(s.side) = 'buy' THEN coalesce((s.working ->> 'price')::numeric, s.price, 1) ELSE 1 END
+      -- The net price of several legs bounds a purchase alone, and only above zero (as `isCapped` of domain/measure-command.ts says).
+      WHEN u.legs > 1 AND c.exposure IS NULL AND (lower(s.side) LIKE 'buy%' AND coalesce((s.working ->> 'price')::numeric, s.price) > 0) IS NOT TRUE THEN NULL
       -- A price of its own, or what it was valued at when it was placed here.
       ELSE s."leavesQty" * greatest(
         abs(coalesce((s.working ->> 'price')::numeric, s.price)) * u.shares, abs(s."stopPrice") * u.shares,
@@ -1063,19 +1072,19 @@ BEGIN
     FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
     JOIN public.orders o ON o.account_id = p_account AND o.stream = k.stream AND o.is_open
     CROSS JOIN LATERAL json_to_record(o.state) AS s(instrument json, side text, price numeric, "stopPrice" numeric, working json, "leavesQty" numeric)
-    CROSS JOIN LATERAL (SELECT CASE
+    CROSS JOIN LATERAL (SELECT json_array_length(coalesce(s.instrument -> 'legs', '[]')), CASE
       WHEN s.instrument ->> 'kind' <> 'option' THEN 1
-      WHEN json_array_length(coalesce(s.instrument -> 'legs', '[]')) = 1 THEN 100 * (s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric
-      ELSE 100 END) AS u(shares)
+      WHEN json_array_length(coalesce(s.instrument -> 'legs', '[]')) = 1 THEN 100 * ceil((s.instrument -> 'legs' -> 0 ->> 'ratioQty')::numeric)
+      ELSE 100 END) AS u(legs, shares)
     LEFT JOIN public.order_bindings b ON b.stream = o.stream AND b.order_id = o.order_id
     LEFT JOIN public.commands c ON c.command_id = b.command_id
-    WHERE p_symbol IS NULL OR upper(o.symbol) = p_symbol
+    WHERE p_symbol IS NULL OR public.underlying_symbol(o.symbol) = p_symbol
     UNION ALL
     SELECT 'command ' || c.command_id, c.exposure
     FROM public.commands c
     WHERE c.account_id = p_account AND c.settled_at IS NULL AND c.kind <> 'cancel'
       AND (c.kind = 'replace' OR NOT EXISTS (SELECT FROM public.order_bindings b WHERE b.command_id = c.command_id))
-      AND (p_symbol IS NULL OR p_symbol = upper(coalesce(c.symbol,
+      AND (p_symbol IS NULL OR p_symbol = public.underlying_symbol(coalesce(c.symbol,
         (SELECT o.symbol FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id))))
   ) AS e;
 END
@@ -1131,7 +1140,7 @@ DECLARE
   v_account text := p -> 'request' ->> 'accountId';
   v_principal text := p ->> 'principal';
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
-  v_symbol text := m -> 'symbols' ->> 0;
+  v_symbol text := m -> 'underlyings' ->> 0;
   v_no_quote text;
   v_count bigint;
   v_same uuid;
@@ -1152,8 +1161,11 @@ BEGIN
     min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
     max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
     max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_same_within,
-    min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ? v_symbol) AS allowed,
-    min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE l.bounds -> 'forbiddenSymbols' ?| ARRAY(SELECT jsonb_array_elements_text(m -> 'symbols'))) AS forbidden,
+    min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ?& ARRAY(SELECT jsonb_array_elements_text(m -> 'underlyings'))) AS allowed,
+    -- Letters and digits alone are compared: what is forbidden as BRK.B is forbidden as BRK/B, and as the root BRKB of a contract.
+    min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE EXISTS (
+      SELECT FROM jsonb_array_elements_text(l.bounds -> 'forbiddenSymbols') AS f(symbol), jsonb_array_elements_text(m -> 'symbols') AS t(symbol)
+      WHERE regexp_replace(f.symbol, '[^A-Z0-9]', '', 'g') = regexp_replace(t.symbol, '[^A-Z0-9]', '', 'g'))) AS forbidden,
     min((l.bounds -> 'instruments')::text) FILTER (WHERE NOT l.bounds -> 'instruments' ? (m ->> 'instrument')) AS instruments
   INTO b FROM public.limits l
   WHERE (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', v_account), (v_principal, ''), (v_principal, v_account));
@@ -1165,12 +1177,13 @@ BEGIN
   IF b.rows = 0 THEN
     RETURN NULL;
   END IF;
-  IF m IS NULL THEN
+  IF m IS NULL OR NOT m ?& ARRAY['symbols', 'underlyings', 'exposure'] THEN
     RAISE EXCEPTION 'command % comes without what its limits are held against', p ->> 'commandId' USING ERRCODE = 'TM010';
   END IF;
 
   IF b.allowed IS NOT NULL THEN
-    RETURN public.limit_breach('allowedSymbols', b.allowed, v_symbol);
+    RETURN public.limit_breach('allowedSymbols', b.allowed,
+      (SELECT u.symbol FROM jsonb_array_elements_text(m -> 'underlyings') AS u(symbol) WHERE NOT b.allowed::jsonb ? u.symbol LIMIT 1));
   END IF;
   IF b.forbidden IS NOT NULL THEN
     RETURN public.limit_breach('forbiddenSymbols', b.forbidden, m ->> 'symbols');
@@ -1186,13 +1199,15 @@ BEGIN
     THEN format('the quote is %s ms old, and may be %s', m ->> 'quoteAgeMs', b.quote_age) END;
   IF b.collar IS NOT NULL AND m ? 'deviationPercent' THEN
     IF v_no_quote IS NOT NULL OR m ->> 'deviationPercent' IS NULL THEN
-      RETURN public.limit_breach('collarPercent', b.collar::text, NULL, coalesce(v_no_quote, 'there is no quote'), true);
+      RETURN public.limit_breach('collarPercent', b.collar::text, NULL, coalesce(m ->> 'notCompared', v_no_quote, 'there is no quote'), NOT m ? 'notCompared');
     END IF;
     IF (m ->> 'deviationPercent')::numeric > b.collar THEN
       RETURN public.limit_breach('collarPercent', b.collar::text, m ->> 'deviationPercent');
     END IF;
   END IF;
-  v_no_quote := CASE WHEN (m ->> 'valuedByQuote')::boolean THEN v_no_quote WHEN m ->> 'exposure' IS NULL THEN 'the order has no price' END;
+  -- Without a value nothing is compared: SQL would let a NULL pass.
+  v_no_quote := CASE WHEN (m ->> 'valuedByQuote')::boolean THEN coalesce(v_no_quote, CASE WHEN m ->> 'exposure' IS NULL THEN 'a side of the quote is missing' END)
+    WHEN m ->> 'exposure' IS NULL THEN coalesce(m ->> 'notValued', 'the order has no price') END;
   IF b.notional IS NOT NULL AND m ? 'notional' THEN
     IF v_no_quote IS NOT NULL THEN
       RETURN public.limit_breach('maxNotional', b.notional::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
@@ -1251,6 +1266,9 @@ BEGIN
     CROSS JOIN LATERAL public.exposure_of(v_account, of.symbol) AS x
     WHERE of.bound IS NOT NULL
   LOOP
+    IF v_exposure.name = 'maxSymbolExposure' AND jsonb_array_length(m -> 'underlyings') > 1 THEN
+      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, 'its legs are of several underlyings: ' || (m ->> 'underlyings'));
+    END IF;
     IF v_no_quote IS NOT NULL THEN
       RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
     END IF;
@@ -1781,6 +1799,13 @@ CREATE OR REPLACE FUNCTION public.time_to_ms(p_at timestamp with time zone)
  STABLE
 AS $function$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $function$
 grant execute to tidemark_app, tidemark_reader
+
+CREATE OR REPLACE FUNCTION public.underlying_symbol(p_symbol text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *[0-9]{6}[CP][0-9]{8}$'::text, '\1'::text)
+grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.unpublished_lanes(p_lanes integer[])
  RETURNS SETOF integer

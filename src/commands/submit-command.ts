@@ -320,9 +320,10 @@ export class SubmitCommand {
     const { request } = command;
     const first = await this.write(command, term);
     const of = quotedBy(request);
-    if (first.kind !== 'limited' || first.breach.needsQuote !== true || of === undefined) return first;
-    const quote = await this.deps.quotes.lastQuote(request.accountId, of);
-    const measure = quote && measureOf(request, undefined, quote);
+    if (first.kind !== 'limited' || first.breach.needsQuote !== true || of.length === 0) return first;
+    const quotes = await Promise.all(of.map((each) => this.deps.quotes.lastQuote(request.accountId, each)));
+    const found = quotes.filter((quote) => quote !== undefined);
+    const measure = found.length === of.length ? measureOf(request, undefined, found) : undefined;
     return measure === undefined ? first : this.write({ ...command, measure }, term);
   }
 
@@ -359,8 +360,8 @@ export class SubmitCommand {
 
 type Passed = Extract<CheckResult, { kind: 'passed' }>;
 
-function measureOf(request: CommandRequest, order: Order | undefined, quote?: Quote): Measure | undefined {
-  if (request.kind === 'place') return measurePlace(request, quote);
+function measureOf(request: CommandRequest, order: Order | undefined, quotes?: readonly Quote[]): Measure | undefined {
+  if (request.kind === 'place') return measurePlace(request, quotes);
   return request.kind === 'replace' && order !== undefined ? measureReplace(request, order) : undefined;
 }
 

@@ -3,6 +3,12 @@ import type { Leg, OrderStatus, Stream, WorkingTerms } from './order.ts';
 
 export type CommandKind = 'place' | 'replace' | 'cancel';
 
+/**
+ * The currency of an order that names none. Assumption: the specification has the field and no default; the instruments that it names are those of US markets.
+ * Money in limits is in it.
+ */
+export const platformCurrency = 'USD';
+
 /** Body of `POST /v1/orders` (specification, "Equity or option order request") without `clientId`: our attempt's id takes its place. Decimals canonical. */
 export interface AccountPlaceTerms {
   readonly symbol: string;

@@ -63,6 +63,17 @@ export function divideDecimals(a: Decimal, b: Decimal): Decimal | undefined {
   return cut(new Wide(a).dividedBy(b));
 }
 
+/** a / b, rounded up after 12 fraction digits: for a value that must never be shown below what it is. Undefined when b is zero. */
+export function divideRoundingUp(a: Decimal, b: Decimal): Decimal | undefined {
+  if (b === '0') return undefined;
+  return unsignedZero(new Wide(a).dividedBy(b).toDecimalPlaces(maxFractionDigits, Exact.ROUND_CEIL).toFixed());
+}
+
+/** The next whole number that is not below it. */
+export function wholeRoundedUp(a: Decimal): Decimal {
+  return isSmallInteger(a) ? a : unsignedZero(new Wide(a).ceil().toFixed());
+}
+
 /** An amount at an average price. */
 interface Averaged {
   readonly quantity: Decimal;

@@ -8,8 +8,8 @@ export const instrumentKinds = ['equity', 'option', 'prediction'] as const;
 export type InstrumentKind = (typeof instrumentKinds)[number];
 
 /**
- * The bounds of one row of limits. A bound that is absent limits nothing. Quantities are shares or contracts; money is in the currency of the account
- * (`measureCommand` defines how an order is valued). Symbols are upper case.
+ * The bounds of one row of limits. A bound that is absent limits nothing. Quantities are shares or contracts; money is in `platformCurrency`
+ * (`measure-command.ts` defines how an order is valued). Symbols are upper case.
  */
 export interface Bounds {
   readonly maxQuantity?: Decimal;

@@ -1,11 +1,23 @@
-import type { AccountPlaceTerms, CommandRequest, PredictionPlaceTerms } from './command.ts';
-import { addDecimals, compareDecimals, type Decimal, divideDecimals, multiplyDecimals, subtractDecimals } from './decimal.ts';
+import { type AccountPlaceTerms, type CommandRequest, type PredictionPlaceTerms, platformCurrency } from './command.ts';
+import {
+  addDecimals,
+  compareDecimals,
+  type Decimal,
+  divideRoundingUp,
+  multiplyDecimals,
+  subtractDecimals,
+  wholeRoundedUp,
+} from './decimal.ts';
 import type { InstrumentKind } from './limits.ts';
 import type { Leg, Order } from './order.ts';
+import { canonicalSymbol, optionRoot, underlyingOf } from './symbol.ts';
 
-/** The platform's last quote of the instrument that a command would trade. */
+/** The platform's last quote of one instrument that a command would trade. */
 export interface Quote {
-  readonly price: Decimal;
+  /** The last price, or the middle of bid and ask: what a price is compared with. Absent: it can't be said, since a side is missing. */
+  readonly price?: Decimal;
+  /** What it is offered at; absent where the platform shows only a last price. */
+  readonly ask?: Decimal;
   /** Its age since it was made, or since it was read where the platform does not give that time. */
   readonly ageMs: number;
 }
@@ -21,19 +33,26 @@ export interface Quoted {
  * it raises the number. `null`: it can't be computed, and a limit that needs it refuses.
  */
 export interface Measure {
-  /** The order's own symbol, then those of its legs; upper case. */
+  /** Everything that a list may forbid it by, canonical: the order's own symbol, those of its legs, and the roots of these. */
   readonly symbols: readonly string[];
+  /** What it trades, as lists of symbols name it: the order's own symbol, then each leg's underlying that is another one. */
+  readonly underlyings: readonly string[];
   readonly instrument: InstrumentKind;
-  /** Shares, or contracts of all legs. */
+  /** Shares, or whole contracts of all legs. */
   readonly quantity?: Decimal;
   readonly notional?: Decimal | null;
   /** The amount that it adds to the money at work in the account; zero for a replace that adds nothing. */
   readonly exposure: Decimal | null;
   /** How far the price that is furthest from the quote lies from it, in percent. */
   readonly deviationPercent?: Decimal | null;
+  /** Of the oldest quote. */
   readonly quoteAgeMs?: number;
-  /** `notional` and `exposure` rest on the quote. */
+  /** `notional` and `exposure` rest on quotes. */
   readonly valuedByQuote: boolean;
+  /** Why no quote could give it a value. */
+  readonly notValued?: string;
+  /** Why no quote can be compared with its prices. */
+  readonly notCompared?: string;
 }
 
 type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
@@ -44,37 +63,42 @@ const contractShares = '100';
 /** The most that a prediction contract can be worth: prices lie in (0, 1). */
 const wholeContract = '1';
 
-/** The instrument whose quote helps to measure the command. Undefined: prediction markets, orders of several legs and replaces have none. */
-export function quotedBy(request: CommandRequest): Quoted | undefined {
-  if (request.kind !== 'place' || request.stream !== 'account') return undefined;
+/** The instruments whose quotes help to measure the command: the equity, or each contract. Prediction markets and replaces have none. */
+export function quotedBy(request: CommandRequest): readonly Quoted[] {
+  if (request.kind !== 'place' || request.stream !== 'account') return [];
   const { symbol, legs = [] } = request.terms;
-  if (legs.length > 1) return undefined;
-  const [leg] = legs;
-  return leg === undefined ? { kind: 'equity', symbol } : { kind: 'option', symbol: leg.symbol };
+  if (legs.length > 0) return legs.map((leg) => ({ kind: 'option', symbol: leg.symbol }));
+  return [{ kind: isOption(request.terms) ? 'option' : 'equity', symbol }];
 }
 
 /**
- * The value of one unit is the highest price at which it can trade. For a buy with a price that is the price. Every other order can trade beyond its own
- * prices: then it is the highest of them and the quote, which has to be there; for a prediction contract 1. An option counts its premium times 100, several
- * legs their net price times 100.
+ * The value of an order is the most that the exchange can make of it. A buy with a price above zero pays at most that. Every other order can trade beyond its
+ * own prices: then it is the highest of them and the quote, which has to be there; for a prediction contract 1. An option counts its premium times 100. Several
+ * legs without such a price count their contracts one by one, since nothing says what the legs make of each other. A share of a contract is a whole one.
+ *
+ * `quotes`: those of `quotedBy`, all of them or none.
  */
-export function measurePlace(request: PlaceRequest, quote?: Quote): Measure {
-  return request.stream === 'account' ? measureAccountPlace(request.terms, quote) : measurePrediction(request.terms);
+export function measurePlace(request: PlaceRequest, quotes: readonly Quote[] = []): Measure {
+  return request.stream === 'account' ? measureAccountPlace(request.terms, quotes) : measurePrediction(request.terms);
 }
 
 /** `order`: the order as it is now. */
 export function measureReplace({ terms }: ReplaceRequest, order: Order): Measure {
   const { working, cumQty, side, instrument } = order;
   const price = working.price ?? order.price;
-  const [before, after] = [predictionUnit(side, price), predictionUnit(side, terms.price ?? price)];
+  const after = predictionUnit(side, terms.price ?? price);
+  // Where its price is not known, a new one counts as a rise.
+  const before = terms.price !== undefined && price === undefined ? '0' : predictionUnit(side, price);
   const total = terms.quantity ?? working.quantity;
   const notional = multiplyDecimals(total, after);
   const added = subtractDecimals(
     multiplyDecimals(subtractDecimals(total, cumQty), after),
     multiplyDecimals(subtractDecimals(working.quantity, cumQty), before),
   );
+  const symbol = canonicalSymbol(instrument.symbol);
   return {
-    symbols: [instrument.symbol.toUpperCase()],
+    symbols: [symbol],
+    underlyings: [symbol],
     instrument: 'prediction',
     ...(isAbove(total, working.quantity) && { quantity: total }),
     ...(isAbove(notional, multiplyDecimals(working.quantity, before)) && { notional }),
@@ -84,34 +108,103 @@ export function measureReplace({ terms }: ReplaceRequest, order: Order): Measure
   };
 }
 
-function measureAccountPlace({ symbol, side, qty, price, stopPrice, legs = [] }: AccountPlaceTerms, quote?: Quote): Measure {
-  const prices = [price, stopPrice].filter((each) => each !== undefined).map(withoutSign);
-  const isCapped = price !== undefined && side.toUpperCase().startsWith('BUY');
-  const needsQuote = legs.length < 2 && !isCapped;
-  const known = needsQuote
-    ? [...prices, ...(quote === undefined ? [] : [quote.price])]
-    : isCapped
-      ? [withoutSign(price)]
-      : prices;
-  const unit = known.length === 0 || (needsQuote && quote === undefined) ? null : highest(known);
-  const value = unit === null ? null : multiplyDecimals(multiplyDecimals(unit, sharesOf(legs)), qty);
-  const contracts = legs.map(({ ratioQty }) => ratioQty).reduce(addDecimals, '0');
+function measureAccountPlace(terms: AccountPlaceTerms, quotes: readonly Quote[]): Measure {
+  const { qty, legs = [], currency } = terms;
+  const own = canonicalSymbol(terms.symbol);
+  const legSymbols = legs.map(({ symbol }) => canonicalSymbol(symbol));
+  const foreign =
+    currency === undefined || currency === platformCurrency
+      ? undefined
+      : `its money is in ${currency}, and limits are in ${platformCurrency}`;
+  const ofOption = isOption(terms);
+  const lots = ofOption ? wholeRoundedUp(qty) : qty;
+  const needsQuote = foreign === undefined && !isCapped(terms);
+  const perLot = foreign === undefined ? valueOfLot(terms, quotes) : null;
+  const value = perLot === null ? null : multiplyDecimals(perLot, lots);
+  const notCompared = foreign ?? whyNotCompared(quotes);
+  const [quote] = quotes;
   return {
-    symbols: [symbol, ...legs.map((leg) => leg.symbol)].map((each) => each.toUpperCase()),
-    instrument: legs.length === 0 ? 'equity' : 'option',
-    quantity: legs.length === 0 ? qty : multiplyDecimals(qty, contracts),
+    symbols: namesOf([own, ...legSymbols]),
+    underlyings: underlyingsOf(own, legSymbols),
+    instrument: ofOption ? 'option' : 'equity',
+    quantity: multiplyDecimals(lots, legs.length === 0 ? '1' : contractsOf(legs)),
     notional: value,
     exposure: value,
-    deviationPercent: legs.length > 1 || quote === undefined ? null : deviation(prices, quote.price),
-    ...(quote !== undefined && { quoteAgeMs: quote.ageMs }),
+    deviationPercent: notCompared !== undefined || quote?.price === undefined ? null : deviation(pricesOf(terms), quote.price),
+    ...(quotes.length > 0 && { quoteAgeMs: Math.max(...quotes.map(({ ageMs }) => ageMs)) }),
     valuedByQuote: needsQuote,
+    ...(foreign !== undefined && { notValued: foreign }),
+    ...(notCompared !== undefined && { notCompared }),
   };
+}
+
+/** An option contract may be named by legs, or by the order's own symbol. */
+function isOption({ symbol, legs = [] }: AccountPlaceTerms): boolean {
+  return legs.length > 0 || optionRoot(canonicalSymbol(symbol)) !== undefined;
+}
+
+/**
+ * Its price bounds what it pays. That of a sale does not bound what comes in, nor does a net price of zero or below. With more contracts sold than bought, a
+ * net price says nothing of the contracts sold.
+ */
+function isCapped({ side, price, legs = [] }: AccountPlaceTerms): boolean {
+  if (price === undefined || !isAbove(price, '0') || !isBuy(side)) return false;
+  const [bought, sold] = [legs.filter((leg) => isBuy(leg.side)), legs.filter((leg) => !isBuy(leg.side))];
+  return !isAbove(contractsOf(sold), contractsOf(bought));
+}
+
+/** Null: a quote is missing. */
+function valueOfLot(terms: AccountPlaceTerms, quotes: readonly Quote[]): Decimal | null {
+  const { legs = [] } = terms;
+  const shares = isOption(terms) ? contractShares : '1';
+  const [leg] = legs;
+  // The price of one leg is that of a contract, the net price of several that of one package.
+  const contracts = legs.length === 1 && leg !== undefined ? wholeRoundedUp(leg.ratioQty) : '1';
+  const highestPrice = highest(['0', ...pricesOf(terms)]);
+  if (isCapped(terms)) return multiplyDecimals(multiplyDecimals(withoutSign(terms.price ?? '0'), contracts), shares);
+  const worst = quotes.map(highestOf).filter((each) => each !== undefined);
+  if (worst.length === 0 || worst.length < legs.length) return null;
+  const quoted = worst.map((each, at) => multiplyDecimals(each, wholeRoundedUp(legs[at]?.ratioQty ?? '1')));
+  return multiplyDecimals(highest([multiplyDecimals(highestPrice, contracts), quoted.reduce(addDecimals, '0')]), shares);
+}
+
+/** The most that it can be sold or bought at just now. */
+function highestOf({ price, ask }: Quote): Decimal | undefined {
+  return price === undefined || ask === undefined ? (ask ?? price) : highest([price, ask]);
+}
+
+function pricesOf({ price, stopPrice }: AccountPlaceTerms): readonly Decimal[] {
+  return [price, stopPrice].filter((each) => each !== undefined).map(withoutSign);
+}
+
+function whyNotCompared(quotes: readonly Quote[]): string | undefined {
+  if (quotes.length > 1) return 'an order of several legs has no quote of its own';
+  return quotes.some(({ price }) => price === undefined) ? 'a side of the quote is missing' : undefined;
+}
+
+/** Whole contracts for one lot. */
+function contractsOf(legs: readonly Leg[]): Decimal {
+  return legs.map(({ ratioQty }) => wholeRoundedUp(ratioQty)).reduce(addDecimals, '0');
+}
+
+/** An adjusted contract (`AAPL1`) is one of its underlying too. */
+function namesOf(symbols: readonly string[]): readonly string[] {
+  const roots = symbols.map(optionRoot).filter((root) => root !== undefined);
+  return [...new Set([...symbols, ...roots, ...roots.map((root) => root.replace(/\d$/, ''))])];
+}
+
+/** An option is known by its underlying. */
+function underlyingsOf(own: string, legs: readonly string[]): readonly string[] {
+  const first = legs.length === 0 ? (optionRoot(own) ?? own) : own;
+  return [...new Set([first, ...legs.map((leg) => underlyingOf(leg, own))])];
 }
 
 function measurePrediction({ symbol, side, quantity, price }: PredictionPlaceTerms): Measure {
   const value = multiplyDecimals(quantity, predictionUnit(side, price));
+  const own = canonicalSymbol(symbol);
   return {
-    symbols: [symbol.toUpperCase()],
+    symbols: [own],
+    underlyings: [own],
     instrument: 'prediction',
     quantity,
     notional: value,
@@ -122,21 +215,18 @@ function measurePrediction({ symbol, side, quantity, price }: PredictionPlaceTer
 }
 
 function predictionUnit(side: string, price: Decimal | undefined): Decimal {
-  return side.toUpperCase().startsWith('BUY') ? (price ?? wholeContract) : wholeContract;
+  return isBuy(side) ? (price ?? wholeContract) : wholeContract;
 }
 
-/** Shares behind one unit of the order. The net price of several legs is that of one package. */
-function sharesOf(legs: readonly Leg[]): Decimal {
-  const [leg] = legs;
-  if (leg === undefined) return '1';
-  return legs.length > 1 ? contractShares : multiplyDecimals(contractShares, leg.ratioQty);
+function isBuy(side: string): boolean {
+  return side.toUpperCase().startsWith('BUY');
 }
 
-/** Null: the quote is zero. */
+/** Rounded up, so that a price beyond a bound is never at it. Null: the quote is zero. */
 function deviation(prices: readonly Decimal[], quote: Decimal): Decimal | null {
   if (!isAbove(quote, '0')) return null;
   const furthest = highest(['0', ...prices.map((price) => withoutSign(subtractDecimals(price, quote)))]);
-  return divideDecimals(multiplyDecimals(furthest, '100'), quote) ?? null;
+  return divideRoundingUp(multiplyDecimals(furthest, '100'), quote) ?? null;
 }
 
 /** The net price of several legs is negative where it is a credit. */

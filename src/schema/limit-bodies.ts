@@ -12,12 +12,12 @@ const symbols = z.array(symbolText(64).transform((symbol) => symbol.toUpperCase(
 
 const bound = {
   maxQuantity: decimal.describe('Shares or contracts of one order'),
-  maxNotional: decimal.describe('Money of one order'),
+  maxNotional: decimal.describe('Money of one order, in USD; one in another currency is refused'),
   collarPercent: decimal.describe('How far from the last quote each price of an order may lie, in percent of the quote'),
   maxQuoteAgeMs: count(86_400_000).describe(
     'How old a quote may be; 10000 where the row of everyone does not say so, and a narrower row can only lower it',
   ),
-  allowedSymbols: symbols.describe('No others may be traded. An option is named by its underlying'),
+  allowedSymbols: symbols.describe('No others may be traded. An option is named by its underlying, by that of each leg'),
   forbiddenSymbols: symbols,
   instruments: z.array(instrumentKind).describe('No others may be traded'),
   maxOpenOrders: count(1_000_000).describe('Open orders of the account, those included that may have been placed'),

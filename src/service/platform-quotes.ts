@@ -27,13 +27,14 @@ const reuseMs = 500;
 const mostKept = 1_000;
 
 interface Read {
-  readonly quote: Promise<{ readonly price: Decimal; readonly madeAtMs: number } | undefined>;
+  readonly quote: Promise<(Omit<Quote, 'ageMs'> & { readonly madeAtMs: number }) | undefined>;
   readonly untilMs: number;
 }
 
 /**
- * The port `Quotes` over the platform's market data: the last price of an equity (the middle of bid and ask where there is none), the middle of the newest bid and ask of an
- * option. A chart quote has no time of its own: its age counts from the request.
+ * The port `Quotes` over the platform's market data: the last price of an equity (the middle of bid and ask where there is none), the middle of the newest bid
+ * and ask of an option, and what each is offered at. Without an ask an option has no quote: nothing bounds what it can trade at. A chart quote has no time of
+ * its own: its age counts from the request.
  */
 export class PlatformQuotes implements Quotes {
   private readonly reads = new Map<string, Read>();
@@ -51,8 +52,10 @@ export class PlatformQuotes implements Quotes {
     const known = this.reads.get(key);
     const read = known !== undefined && known.untilMs > clock.monotonicMs() ? known : this.begin(key, accountId, of);
     const quote = await read.quote;
-    // A clock that goes back makes no quote younger than new.
-    return quote && { price: quote.price, ageMs: Math.max(0, Math.round(clock.nowMs() - quote.madeAtMs)) };
+    if (quote === undefined) return undefined;
+    const { madeAtMs, ...prices } = quote;
+    // One of our two clocks is wrong where it was made ahead of now: it may be old, and is no younger than they differ.
+    return { ...prices, ageMs: Math.abs(Math.round(clock.nowMs() - madeAtMs)) };
   }
 
   private begin(key: string, accountId: string, of: Quoted): Read {
@@ -81,8 +84,8 @@ export class PlatformQuotes implements Quotes {
     const askedAtMs = clock.nowMs();
     const answer = await readChartQuotes(deps, this.baseUrl, [symbol], signal);
     const values = answer.ok ? answer.value.find(({ s }) => s.toUpperCase() === symbol.toUpperCase())?.v : undefined;
-    const price = positive(values?.lp) ?? middle(positive(values?.bid), positive(values?.ask));
-    return price === undefined ? undefined : { price, madeAtMs: askedAtMs };
+    const ask = positive(values?.ask);
+    return quoteOf(positive(values?.lp) ?? middle(positive(values?.bid), ask), ask, askedAtMs);
   }
 }
 
@@ -95,8 +98,9 @@ async function optionQuote(
   for await (const page of readOptionsQuotes(deps, baseUrl, { ticker: `O:${symbol}`, order: 'desc', limit: 1 }, signal)) {
     const [newest] = page.ok ? page.quotes : [];
     if (newest === undefined) return undefined;
-    const price = middle(positive(newest.bidPrice), positive(newest.askPrice));
-    return price === undefined ? undefined : { price, madeAtMs: Number(BigInt(newest.sipTimestamp) / 1_000_000n) };
+    const ask = positive(newest.askPrice);
+    const madeAtMs = Number(BigInt(newest.sipTimestamp) / 1_000_000n);
+    return ask === undefined ? undefined : quoteOf(middle(positive(newest.bidPrice), ask), ask, madeAtMs);
   }
   return undefined;
 }
@@ -106,7 +110,12 @@ function positive(text: string | undefined): Decimal | undefined {
   return price !== undefined && compareDecimals(price, '0') > 0 ? price : undefined;
 }
 
+function quoteOf(price: Decimal | undefined, ask: Decimal | undefined, madeAtMs: number): Awaited<Read['quote']> {
+  if (price === undefined && ask === undefined) return undefined;
+  return { ...(price !== undefined && { price }), ...(ask !== undefined && { ask }), madeAtMs };
+}
+
+/** One side alone has no middle. */
 function middle(bid: Decimal | undefined, ask: Decimal | undefined): Decimal | undefined {
-  if (bid === undefined || ask === undefined) return bid ?? ask;
-  return divideDecimals(addDecimals(bid, ask), '2');
+  return bid === undefined || ask === undefined ? undefined : divideDecimals(addDecimals(bid, ask), '2');
 }

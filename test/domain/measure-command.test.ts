@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountPlaceTerms, PredictionPlaceTerms } from '../../src/domain/command.ts';
-import { measurePlace, quotedBy } from '../../src/domain/measure-command.ts';
+import { measurePlace, measureReplace, quotedBy } from '../../src/domain/measure-command.ts';
+import { predictionView } from '../support/arbitrary-orders.ts';
 
 const quote = { price: '200', ageMs: 5 };
 const leg = { symbol: 'aapl261218C00200000', side: 'BUY', ratioQty: '2', positionEffect: 'OPEN' };
+const sold = { ...leg, side: 'SELL' };
+const quotes = [quote];
+const two = [quote, { price: '2', ask: '3', ageMs: 9 }];
 
 function place(over: Partial<AccountPlaceTerms>) {
   const terms: AccountPlaceTerms = { symbol: 'aapl', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', ...over };
@@ -24,10 +28,37 @@ describe('the value of a place', () => {
     ['a sell above the market is its price', { side: 'SELL_SHORT', price: '210' }, '2100'],
     ['a stop is the higher of its price and the quote', { type: 'STOP', stopPrice: '220' }, '2200'],
     ['an option is its premium for 100 shares a contract', { price: '3', legs: [leg] }, '6000'],
-    ['several legs are their net price for 100 shares, without the sign', { price: '-1.5', legs: [leg, leg] }, '1500'],
-    ['several legs without a price is not known', { type: 'MARKET', legs: [leg, leg] }, null],
+    ['several legs that are bought is their net price for 100 shares', { price: '1.5', legs: [leg, sold] }, '1500'],
+    ['a part of a contract is a whole one', { qty: '9.5', price: '3', legs: [{ ...leg, ratioQty: '0.001' }] }, '3000'],
+    ['an option by its own symbol', { symbol: 'aapl  261218C00200000', price: '3' }, '3000'],
+    ['money in another currency is not known', { price: '150', currency: 'EUR' }, null],
   ])('of %s', (_what, over, value) => {
-    expect(measurePlace(place(over), quote)).toMatchObject({ notional: value, exposure: value });
+    expect(measurePlace(place(over), quotes)).toMatchObject({ notional: value, exposure: value });
+  });
+
+  // Each leg at its quote: (200 + 3) * 2 contracts * 100 shares * 10 lots.
+  it.each<[string, Partial<AccountPlaceTerms>]>([
+    ['a market order', { type: 'MARKET', legs: [leg, leg] }],
+    ['a stop, whatever its price', { type: 'STOP', stopPrice: '0.01', legs: [leg, leg] }],
+    ['a net price of zero', { price: '0', legs: [leg, sold] }],
+    ['a credit', { price: '-1.5', legs: [leg, sold] }],
+    ['a sale', { side: 'SELL', price: '0.01', legs: [sold, leg] }],
+    ['a buy of fewer contracts than it sells', { price: '0.01', legs: [leg, { ...sold, ratioQty: '2.1' }] }],
+  ])('of several legs that no price bounds counts each leg by its quote: %s', (_what, over) => {
+    const ratios = (over.legs ?? []).map(({ ratioQty }) => Math.ceil(Number(ratioQty)));
+    const value = String((200 * (ratios[0] ?? 0) + 3 * (ratios[1] ?? 0)) * 1000);
+    expect(measurePlace(place(over), two)).toMatchObject({ notional: value, valuedByQuote: true, quoteAgeMs: 9 });
+    for (const known of [[], [quote]])
+      expect(measurePlace(place(over), known)).toMatchObject({ notional: null, exposure: null, valuedByQuote: true });
+  });
+
+  it('takes the price at which it is offered, where that is above the last price', () => {
+    const offered = [{ price: '200', ask: '201', ageMs: 5 }];
+    expect(measurePlace(place({ type: 'MARKET' }), offered)).toMatchObject({ notional: '2010' });
+    expect(measurePlace(place({ type: 'MARKET' }), [{ ask: '201', ageMs: 5 }])).toMatchObject({
+      notional: '2010',
+      deviationPercent: null,
+    });
   });
 
   it.each<[string, Partial<PredictionPlaceTerms>, string]>([
@@ -48,7 +79,8 @@ describe('what a place is measured by', () => {
   it('names each symbol in upper case, and counts contracts of all legs', () => {
     const symbol = 'AAPL261218C00200000';
     expect(measurePlace(place({ price: '3', legs: [leg, leg] }))).toMatchObject({
-      symbols: ['AAPL', symbol, symbol],
+      symbols: ['AAPL', symbol],
+      underlyings: ['AAPL'],
       instrument: 'option',
       quantity: '40',
     });
@@ -58,14 +90,46 @@ describe('what a place is measured by', () => {
     ['the price', { price: '210' }, '5'],
     ['the one that is further away', { type: 'STOP_LIMIT', price: '199', stopPrice: '180' }, '10'],
     ['none of a market order', { type: 'MARKET' }, '0'],
-    ['several legs, which have no quote', { price: '1', legs: [leg, leg] }, null],
   ])('says in percent how far from the quote it lies: %s', (_what, over, percent) => {
-    expect(measurePlace(place(over), quote)).toMatchObject({ deviationPercent: percent, quoteAgeMs: 5 });
+    expect(measurePlace(place(over), quotes)).toMatchObject({ deviationPercent: percent, quoteAgeMs: 5 });
+  });
+
+  it('never says less of a distance than it is', () => {
+    expect(measurePlace(place({ price: '3.1' }), [{ price: '3', ageMs: 5 }])).toMatchObject({
+      deviationPercent: '3.333333333334',
+    });
+    const several = measurePlace(place({ price: '1', legs: [leg, leg] }), two);
+    expect(several).toMatchObject({ deviationPercent: null, notCompared: 'an order of several legs has no quote of its own' });
+  });
+
+  it.each<[string, string, readonly string[]]>([
+    ['AAPL', 'AAPL261218C00200000', ['AAPL']],
+    ['AAPL', 'AAPL1261218C00200000', ['AAPL']],
+    ['BRK.B', 'BRKB  261218C00200000', ['BRK.B']],
+    ['AAPL', 'TSLA261218C00200000', ['AAPL', 'TSLA']],
+    ['SPX', 'SPXW261218C05000000', ['SPX', 'SPXW']],
+    ['AAPL', 'ANYTHING', ['AAPL', 'ANYTHING']],
+  ])('is of %s with a leg %s', (symbol, named, underlyings) => {
+    expect(measurePlace(place({ symbol, price: '1', legs: [{ ...leg, symbol: named }] })).underlyings).toEqual(underlyings);
   });
 
   it('is quoted where it is one equity or one contract', () => {
-    expect(quotedBy(place({}))).toEqual({ kind: 'equity', symbol: 'aapl' });
-    expect(quotedBy(place({ legs: [leg] }))).toEqual({ kind: 'option', symbol: leg.symbol });
-    expect([quotedBy(place({ legs: [leg, leg] })), quotedBy(predict({}))]).toEqual([undefined, undefined]);
+    const option = { kind: 'option', symbol: leg.symbol };
+    expect(quotedBy(place({}))).toEqual([{ kind: 'equity', symbol: 'aapl' }]);
+    expect(quotedBy(place({ legs: [leg] }))).toEqual([option]);
+    expect([quotedBy(place({ legs: [leg, leg] })), quotedBy(predict({}))]).toEqual([[option, option], []]);
+  });
+});
+
+describe('a replace', () => {
+  const { price: _price, ...unpriced } = predictionView;
+  const order = { ...unpriced, origin: 'external', side: 'buy', working: { quantity: '10' } } as const;
+  const measure = (terms: { quantity?: string; price?: string }) =>
+    measureReplace({ kind: 'replace', stream: 'prediction', accountId: 'acct-1', orderId: 'p-1', terms }, order);
+
+  it('of an order whose price is not known is a rise where it names a price, and none where it lowers the quantity', () => {
+    expect(measure({ price: '0.4' })).toMatchObject({ notional: '4', exposure: '4' });
+    expect(measure({ quantity: '9' })).not.toHaveProperty('notional');
+    expect(measure({ quantity: '11' })).toMatchObject({ quantity: '11', notional: '11' });
   });
 });

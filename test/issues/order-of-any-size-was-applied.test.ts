@@ -82,6 +82,21 @@ describe('limits', () => {
     expect(await rig.declined(placePrediction)).toBe('LIMIT_NOT_EVALUATED');
   });
 
+  it('value several legs by the quote of each, and refuse where one is missing', async () => {
+    const rig = await limited({ maxNotional: '5000' });
+    const legs = ['C00200000', 'C00220000'].map((strike) => ({
+      ...{ symbol: `AAPL261218${strike}`, side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' },
+    }));
+    const { price: _price, ...terms } = { ...placeEquity.terms, type: 'STOP', qty: '50', stopPrice: '0.01', legs };
+    const stop: CommandRequest = { ...placeEquity, terms };
+    expect(await rig.declined(stop)).toBe('LIMIT_NOT_EVALUATED');
+    rig.quotes.now = { price: '16', ask: '16.29', ageMs: 300 };
+    expect(await rig.submit(stop)).toMatchObject({ code: 'LIMIT_EXCEEDED', breach: { value: '162900' } });
+    expect(rig.quotes.asked).toEqual([...legs, ...legs].map(({ symbol }) => ({ kind: 'option', symbol })));
+    expect(rig.entry.sent).toEqual([]);
+    await rig.send({ ...stop, terms: { ...terms, qty: '1' } });
+  });
+
   it('hold a replace to its new total, and one that raises nothing to none', async () => {
     const rig = await limited({ maxQuantity: '10', maxNotional: '4' });
     rig.commit(workingOrder);

@@ -30,6 +30,7 @@ describe('the quotes of the platform', () => {
     const { port } = await quotes();
     const quote = await port.lastQuote('SIM-1001', { kind: 'option', symbol: listedOption('C', 200) });
     expect(quote?.price).toMatch(/^\d+(\.\d+)?$/);
+    expect(Number(quote?.ask)).toBeGreaterThan(Number(quote?.price));
     expect(quote?.ageMs).toBeGreaterThanOrEqual(0);
   });
 

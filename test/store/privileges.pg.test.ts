@@ -169,6 +169,7 @@ describe('the service as a mere member of tidemark_app', () => {
 
     const measure: Measure = {
       symbols: ['AAPL'],
+      underlyings: ['AAPL'],
       instrument: 'equity',
       quantity: '10',
       notional: '1875',

@@ -29,8 +29,20 @@ function place(terms: Partial<AccountPlaceTerms> = {}, over: Partial<NewCommand>
     accountId: 'acct-1',
     terms: { ...rest, ...(price !== undefined && rest.type.endsWith('LIMIT') && { price }) },
   } as const;
-  return newPlace({ request, measure: measurePlace(request, quote), ...over });
+  return newPlace({ request, measure: measurePlace(request, quote && legsOf(rest).map(() => quote)), ...over });
 }
+
+/** An order without legs has one quote. */
+function legsOf({ legs = [] }: Partial<AccountPlaceTerms>): readonly unknown[] {
+  return legs.length === 0 ? [undefined] : legs;
+}
+
+const leg = (symbol: string, side = 'BUY', ratioQty = '1') => ({ symbol, side, ratioQty, positionEffect: 'OPEN' });
+const [call200, call220, tesla] = [leg('AAPL261218C00200000'), leg('AAPL261218C00220000', 'SELL'), leg('TSLA261218C00200000')];
+/** 50 lots that become a market order at the first trade. */
+const stopOfTwo = (quote?: Quote) =>
+  place({ type: 'STOP', qty: '50', stopPrice: '0.01', legs: [call200, leg('AAPL261218C00220000')] }, {}, quote);
+const ofTwo = (terms: Partial<AccountPlaceTerms>, quote?: Quote) => place({ legs: [call200, call220], ...terms }, {}, quote);
 
 const market = (qty: string, quote?: Quote) => place({ type: 'MARKET', qty }, {}, quote);
 
@@ -83,6 +95,51 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       ['maxAccountExposure', { maxAccountExposure: '1874' }, place(), { value: '1875' }],
       ['maxAccountExposure', { maxAccountExposure: '9' }, market('1'), { needsQuote: true }],
       ['ordersPerMinute', { ordersPerMinute: 0 }, place(), { bound: '0', value: '1' }],
+      ['maxNotional', { maxNotional: '5000' }, stopOfTwo(), { why: 'there is no quote', needsQuote: true }],
+      ['maxNotional', { maxNotional: '5000' }, stopOfTwo({ price: '16', ageMs: 0 }), { value: '160000' }],
+      ['maxNotional', { maxNotional: '5000' }, stopOfTwo({ price: '16', ageMs: 10_001 }), { needsQuote: true }],
+      ['maxNotional', { maxNotional: '5000' }, ofTwo({ qty: '50', price: '0' }), { why: 'there is no quote' }],
+      ['maxNotional', { maxNotional: '5000' }, ofTwo({ qty: '50', price: '-1' }, { price: '16', ageMs: 0 }), { value: '160000' }],
+      ['maxNotional', { maxNotional: '5000' }, ofTwo({ side: 'SELL', price: '0.01' }), { why: 'there is no quote' }],
+      ['maxNotional', { maxNotional: '5000' }, place({ currency: 'EUR' }), { why: expect.stringContaining('EUR') as string }],
+      [
+        'maxAccountExposure',
+        { maxAccountExposure: '9' },
+        place({ currency: 'BTC' }),
+        { why: expect.stringContaining('BTC') as string },
+      ],
+      [
+        'collarPercent',
+        { collarPercent: '9' },
+        place({ currency: 'EUR' }, {}, fresh),
+        { why: expect.stringContaining('EUR') as string },
+      ],
+      ['collarPercent', { collarPercent: '9' }, ofTwo({}, fresh), { why: 'an order of several legs has no quote of its own' }],
+      [
+        'collarPercent',
+        { collarPercent: '9' },
+        place({}, {}, { ask: '200', ageMs: 0 }),
+        { why: 'a side of the quote is missing' },
+      ],
+      ['maxQuantity', { maxQuantity: '100' }, place({ qty: '1000', legs: [leg('X', 'BUY', '0.001')] }), { value: '1000' }],
+      ['maxNotional', { maxNotional: '5000' }, place({ qty: '0.5', price: '60', legs: [call200] }), { value: '6000' }],
+      ['maxNotional', { maxNotional: '99' }, place({ symbol: 'AAPL  261218C00200000', qty: '1', price: '1' }), { value: '100' }],
+      ['allowedSymbols', { allowedSymbols: ['AAPL'] }, place({ legs: [call200, tesla] }), { value: 'TSLA' }],
+      ['allowedSymbols', { allowedSymbols: ['AAPL'] }, place({ legs: [leg('NOT-A-CONTRACT')] }), { value: 'NOT-A-CONTRACT' }],
+      ['forbiddenSymbols', { forbiddenSymbols: ['TSLA'] }, place({ legs: [tesla] }), { bound: '["TSLA"]' }],
+      [
+        'forbiddenSymbols',
+        { forbiddenSymbols: ['BRK.B'] },
+        place({ legs: [leg('BRKB261218C00200000')] }),
+        { bound: '["BRK.B"]' },
+      ],
+      ['instruments', { instruments: ['equity'] }, place({ symbol: 'AAPL261218C00200000' }), { value: 'option' }],
+      [
+        'maxSymbolExposure',
+        { maxSymbolExposure: '9' },
+        place({ legs: [call200, tesla] }),
+        { why: expect.stringContaining('TSLA') as string },
+      ],
     ])('refuses what breaks %s, with value and bound, and journals nothing', async (name, bounds, asked, breach) => {
       await using rig = await make();
       await limit(rig.journal, bounds);
@@ -93,6 +150,13 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
 
     it.each<[string, Bounds, NewCommand]>([
       ['at its bounds', { maxQuantity: '10', maxNotional: '1875', maxOpenOrders: 1, maxAccountExposure: '1875' }, place()],
+      ['a net price that bounds what is paid', { maxNotional: '2000', maxQuantity: '20' }, ofTwo({ price: '2' })],
+      ['on legs of the allowed', { allowedSymbols: ['BRK.B'] }, place({ symbol: 'BRK.B', legs: [leg('BRKB1261218C00200000')] })],
+      [
+        'in another currency, under no limit of money',
+        { maxQuantity: '10', allowedSymbols: ['AAPL'] },
+        place({ currency: 'EUR' }),
+      ],
       ['within the collar', { collarPercent: '6.25' }, place({}, {}, fresh)],
       ['on what the lists name', { allowedSymbols: ['AAPL'], forbiddenSymbols: ['MSFT'], instruments: ['equity'] }, place()],
       ['of another account', { maxQuantity: '1' }, newPlace({ request: { ...place().request, accountId: 'acct-2' } as never })],
@@ -211,6 +275,15 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
         },
         '3875',
       ],
+      [
+        'a part of a contract as a whole one',
+        {
+          instrument: { kind: 'option', symbol: 'AAPL', legs: [{ symbol: 'X', side: 'buy', ratioQty: '0.01' }] },
+          price: '1',
+          working: { quantity: '10', price: '1' },
+        },
+        '2875',
+      ],
       ['a prediction that is bought at its price', { ...predictionView, leavesQty: '5' }, '1877'],
       ['a prediction that is sold at what it can be worth', { ...predictionView, side: 'sell', leavesQty: '5' }, '1880'],
     ])('value %s that others placed', async (_what, over, total) => {
@@ -218,6 +291,25 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       await limit(rig.journal, { maxAccountExposure: '1876' });
       await rig.show({ ...equityView, orderId: 'o-9', ...over } as Order);
       expect(await breachOf(rig.journal, place())).toMatchObject({ limit: 'maxAccountExposure', value: total });
+    });
+
+    it('know an open order by each spelling of its symbol, and no value of several legs that were sold', async () => {
+      await using rig = await make();
+      await limit(rig.journal, { maxSymbolExposure: '1876' });
+      const option = { kind: 'option', symbol: 'aapl  261218C00200000' } as const;
+      const one = { price: '1', working: { quantity: '10', price: '1' } };
+      await rig.show({ ...equityView, orderId: 'o-7', instrument: option, ...one } as Order);
+      expect(await breachOf(rig.journal, place())).toMatchObject({ limit: 'maxSymbolExposure', value: '2875' });
+      const legs = [call200, call220].map(({ symbol }) => ({ symbol, side: 'sell', ratioQty: '1' }));
+      const sold: Partial<Order> = {
+        ...equityView,
+        orderId: 'o-8',
+        side: 'sell',
+        instrument: { kind: 'option', symbol: 'AAPL', legs },
+        ...one,
+      };
+      await rig.show({ ...sold, origin: 'external' } as Order);
+      expect(await breachOf(rig.journal, place())).toMatchObject({ why: 'the value of order o-8 is not known' });
     });
 
     it('refuse under a limit of exposure while an open order has no value, and know ours by what it was placed at', async () => {

@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Command, isFinal } from '../../src/domain/command.ts';
 import { canonicalTerms } from '../../src/domain/command-checks.ts';
-import { addDecimals, compareDecimals, type Decimal, divideDecimals, multiplyDecimals } from '../../src/domain/decimal.ts';
+import {
+  addDecimals,
+  compareDecimals,
+  type Decimal,
+  divideDecimals,
+  multiplyDecimals,
+  wholeRoundedUp,
+} from '../../src/domain/decimal.ts';
 import {
   type Bounds,
   type LimitBreach,
@@ -12,6 +19,7 @@ import {
 } from '../../src/domain/limits.ts';
 import type { Measure } from '../../src/domain/measure-command.ts';
 import type { Order } from '../../src/domain/order.ts';
+import { canonicalSymbol, optionRoot } from '../../src/domain/symbol.ts';
 import type { AuditEntry, LimitsChange, NewCommand } from '../../src/store/command-journal.ts';
 import type { JournaledOrders } from './journaled-orders.ts';
 
@@ -110,19 +118,19 @@ function judgeLimits(asked: NewCommand, all: readonly LimitRow[], account: Journ
 }
 
 const rules: readonly Rule[] = [
-  (_asked, { symbols: [symbol = ''] }, rows) =>
+  (_asked, { underlyings }, rows) =>
     breachOf(
       rows,
       'allowedSymbols',
-      (bound) => bound.includes(symbol),
-      () => symbol,
+      (bound) => underlyings.every((each) => bound.includes(each)),
+      (bound) => underlyings.find((each) => !bound.includes(each)) ?? '',
     ),
   (_asked, { symbols }, rows) =>
     breachOf(
       rows,
       'forbiddenSymbols',
-      (bound) => symbols.every((each) => !bound.includes(each)),
-      () => JSON.stringify(symbols),
+      (bound) => symbols.every((each) => bound.every((forbidden) => lettersOf(forbidden) !== lettersOf(each))),
+      () => `[${symbols.map((each) => JSON.stringify(each)).join(', ')}]`,
     ),
   (_asked, { instrument }, rows) =>
     breachOf(
@@ -151,8 +159,9 @@ const rules: readonly Rule[] = [
 
 function judgeCollar(measure: Measure, rows: readonly LimitRow[]): LimitBreach | undefined {
   const bound = tightest(rows, 'collarPercent');
-  const { deviationPercent } = measure;
+  const { deviationPercent, notCompared } = measure;
   if (bound === undefined || deviationPercent === undefined) return undefined;
+  if (notCompared !== undefined) return { limit: 'collarPercent', bound, why: notCompared };
   const why = noQuote(measure, rows) ?? (deviationPercent === null ? 'there is no quote' : undefined);
   if (why !== undefined) return { limit: 'collarPercent', bound, why, needsQuote: true };
   return aboveBound(rows, 'collarPercent', deviationPercent);
@@ -212,8 +221,10 @@ function judgeExposure(
 ): LimitBreach | undefined {
   const bound = tightest(rows, limit);
   if (bound === undefined || measure.exposure === '0') return undefined;
-  const [symbol] = limit === 'maxSymbolExposure' ? measure.symbols : [];
-  const isCounted = (of: string) => symbol === undefined || of.toUpperCase() === symbol;
+  const [symbol, other] = limit === 'maxSymbolExposure' ? measure.underlyings : [];
+  if (other !== undefined)
+    return { limit, bound, why: `its legs are of several underlyings: ["${measure.underlyings.join('", "')}"]` };
+  const isCounted = (of: string) => symbol === undefined || (optionRoot(canonicalSymbol(of)) ?? canonicalSymbol(of)) === symbol;
   const orders = account.openOrders.filter(({ instrument }) => isCounted(instrument.symbol));
   const commands = account.commands.filter(
     (each) => each.request.kind !== 'cancel' && counts(each, account) && isCounted(symbolOf(each, account)),
@@ -250,12 +261,19 @@ function orderValue(order: Order, account: JournaledAccount): Decimal | null {
   if (order.stream === 'prediction') return multiplyDecimals(leavesQty, side === 'buy' ? (working.price ?? price ?? '1') : '1');
   const { legs = [] } = instrument;
   const shares =
-    instrument.kind !== 'option' ? '1' : legs.length === 1 ? multiplyDecimals('100', legs[0]?.ratioQty ?? '1') : '100';
+    instrument.kind !== 'option'
+      ? '1'
+      : legs.length === 1
+        ? multiplyDecimals('100', wholeRoundedUp(legs[0]?.ratioQty ?? '1'))
+        : '100';
   const prices = [working.price ?? price, stopPrice].flatMap((each) =>
     each === null ? [] : multiplyDecimals(shares, each.replace('-', '')),
   );
   const placed = account.placedBy(order);
   const journaled = placed && account.exposureOf(placed.commandId);
+  const net = working.price ?? price ?? '0';
+  const isCapped = side.startsWith('buy') && compareDecimals(net, '0') > 0;
+  if (legs.length > 1 && journaled == null && !isCapped) return null;
   const asked = placed?.request.kind === 'place' && placed.request.stream === 'account' ? placed.request.terms.qty : undefined;
   if (journaled != null && asked !== undefined) prices.push(divideDecimals(journaled, asked) ?? '0');
   if (prices.length === 0) return null;
@@ -263,6 +281,10 @@ function orderValue(order: Order, account: JournaledAccount): Decimal | null {
     leavesQty,
     prices.reduce((most, each) => (compareDecimals(each, most) > 0 ? each : most)),
   );
+}
+
+function lettersOf(symbol: string): string {
+  return symbol.replace(/[^A-Z0-9]/g, '');
 }
 
 function noQuote({ quoteAgeMs }: Measure, rows: readonly LimitRow[]): string | undefined {
@@ -275,8 +297,9 @@ function noQuote({ quoteAgeMs }: Measure, rows: readonly LimitRow[]): string | u
 }
 
 function unvalued(limit: LimitName, bound: string, measure: Measure, rows: readonly LimitRow[]): LimitBreach | undefined {
-  const { valuedByQuote, exposure } = measure;
-  const why = valuedByQuote ? noQuote(measure, rows) : exposure === null ? 'the order has no price' : undefined;
+  const { valuedByQuote, exposure, notValued = 'the order has no price' } = measure;
+  const missing = valuedByQuote ? 'a side of the quote is missing' : notValued;
+  const why = (valuedByQuote ? noQuote(measure, rows) : undefined) ?? (exposure === null ? missing : undefined);
   if (why === undefined) return undefined;
   return { limit, bound, why, ...(valuedByQuote && { needsQuote: true }) };
 }
@@ -297,8 +320,8 @@ function breachOf(
   rows: readonly LimitRow[],
   limit: 'allowedSymbols' | 'forbiddenSymbols' | 'instruments',
   holds: (bound: readonly string[]) => boolean,
-  value: () => string,
+  value: (bound: readonly string[]) => string,
 ): LimitBreach | undefined {
   const broken = rows.flatMap(({ bounds: { [limit]: bound } }) => (bound === undefined || holds(bound) ? [] : [bound]));
-  return broken[0] === undefined ? undefined : { limit, bound: JSON.stringify(broken[0]), value: value() };
+  return broken[0] === undefined ? undefined : { limit, bound: JSON.stringify(broken[0]), value: value(broken[0]) };
 }
