@@ -41,7 +41,8 @@ export async function awaitCommand(deps: AwaitDeps, commandId: string, waitMs: n
         if (found !== 'unreadable' && (newest === undefined || found.version >= newest.version)) newest = found;
       }
       const leftMs = untilMs - clock.monotonicMs();
-      if ((newest !== undefined && isOver(newest)) || leftMs <= 0) return newest;
+      // Also where it goes on after all (a person settles a conflict): a sleep under this signal would be none.
+      if ((newest !== undefined && isOver(newest)) || leftMs <= 0 || over.signal.aborted) return newest;
       await clock.sleep(Math.min(leftMs, followed ? followedPollMs : pollMs), over.signal);
     }
   } finally {

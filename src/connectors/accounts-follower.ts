@@ -132,19 +132,33 @@ export class AccountsFollower {
     this.resting.abort();
   }
 
-  /** A review needs no new list, so it works while the platform is away. */
+  /**
+   * A review needs no new list, so it works while the platform is away. Each turn sleeps: where no list was ever
+   * read, a review that waited for one made this a loop that never let the process do anything else.
+   */
   private async rest(forMs: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     const untilMs = clock.monotonicMs() + forMs;
     while (!signal.aborted) {
-      if (!this.reviewed) {
-        this.resting = new AbortController();
-        await clock.sleep(untilMs - clock.monotonicMs(), signal, this.resting.signal);
-      }
-      if (!this.reviewed || this.newest === undefined) return;
-      this.reviewed = false;
+      if (this.reviewed) await this.reviewNow(signal);
+      this.resting = new AbortController();
+      // A review that came while the last one was applied is not lost: the sleep is short, and not left out.
+      await clock.sleep(this.reviewed ? 0 : untilMs - clock.monotonicMs(), signal, this.resting.signal);
+      if (!this.reviewed) return;
+    }
+  }
+
+  /** By the last complete list; by the accounts of the registry where none was ever read. */
+  private async reviewNow(signal: AbortSignal): Promise<void> {
+    this.reviewed = false;
+    try {
       await this.load();
-      await this.apply(this.newest, signal);
+      if (this.newest === undefined) this.followKnown();
+      else await this.apply(this.newest, signal);
+    } catch (error) {
+      // The next list may fail as well, and would leave the accounts that became ours without a process.
+      this.reviewed = true;
+      throw error;
     }
   }
 
@@ -230,8 +244,8 @@ export class AccountsFollower {
   private followKnown(): void {
     for (const record of this.records.values()) {
       const source = this.sources.find(({ stream }) => stream === record.stream);
-      if (source === undefined || !this.wanted(record.accountId) || !this.claim(record.accountId, false)) continue;
-      this.follow(source, record);
+      if (source === undefined || this.followed.get(record.accountId)?.has(record.stream) === true) continue;
+      if (this.wanted(record.accountId) && this.claim(record.accountId, false)) this.follow(source, record);
     }
   }
 

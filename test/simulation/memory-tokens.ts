@@ -24,10 +24,17 @@ export class MemoryTokens {
   }
 }
 
-/** One process's tokens: got when first needed, renewed when told to or when one was refused. */
+/** As long as the first rests of `RefreshingTokenSource`. */
+const refusedForMs = 400;
+
+/**
+ * One process's tokens: got when first needed, renewed when told to or when one was refused. A failure is answered at
+ * once, from memory, until the next try is due.
+ */
 export class HostTokens implements TokenSource {
   private current: AccessToken | undefined;
   private generation = 0;
+  private refusal: { readonly result: TokenResult; readonly untilMs: number } | undefined;
   private renewing: Promise<TokenResult> | undefined;
   private readonly listeners = new Set<(token: AccessToken) => void>();
   private readonly host: Host;
@@ -59,7 +66,8 @@ export class HostTokens implements TokenSource {
     this.host.deliver(() => void this.fetch());
   }
 
-  private fetch(): Promise<TokenResult> {
+  private async fetch(): Promise<TokenResult> {
+    if (this.refusal !== undefined && this.world.monotonicMs() < this.refusal.untilMs) return this.refusal.result;
     this.renewing ??= this.ask().finally(() => {
       this.renewing = undefined;
     });
@@ -69,8 +77,11 @@ export class HostTokens implements TokenSource {
   private async ask(): Promise<TokenResult> {
     await this.host.answer(this.world.sleep(2));
     if (this.tokens.loginRequired) {
-      return { ok: false, error: { code: 'LOGIN_REQUIRED', message: 'sign in', retryable: false, sent: 'yes' } };
+      const error = { code: 'LOGIN_REQUIRED', message: 'sign in', retryable: false, sent: 'yes' } as const;
+      this.refusal = { result: { ok: false, error }, untilMs: this.world.monotonicMs() + refusedForMs };
+      return this.refusal.result;
     }
+    this.refusal = undefined;
     this.generation += 1;
     const secret = new Secret(this.tokens.issue());
     const token = { secret, generation: this.generation, expiresAtMs: this.host.clock.nowMs() + 3_600_000 };

@@ -1,5 +1,8 @@
+import { AccountsFollower } from '../../src/connectors/accounts-follower.ts';
 import type { IngestItem } from '../../src/domain/observation.ts';
 import type { Ingest } from '../../src/ingest/ingest.ts';
+import type { PlatformAccount } from '../../src/platform/order-reads.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
 import type { Lease } from '../../src/runtime/lease.ts';
 import { HeldShards } from '../../src/service/held-shards.ts';
 import { LaneFinisher } from '../../src/service/lane-finisher.ts';
@@ -45,10 +48,44 @@ function without(ingest: Ingest, wait: 'settled' | 'fence') {
 
 type AskKafka = { askKafka(): Promise<void> };
 
+interface Follower {
+  reviewed: boolean;
+  resting: AbortController;
+  readonly newest: readonly PlatformAccount[] | undefined;
+  readonly deps: { readonly clock: Clock };
+  rest(forMs: number, signal: AbortSignal): Promise<void>;
+  load(): Promise<void>;
+  apply(accounts: readonly PlatformAccount[], signal: AbortSignal): Promise<void>;
+}
+
 type PublishAndFree = { publishAndFree(lease: Lease): Promise<void> };
 
 /** Mistakes in the way of a shard from one process to the next. */
 export const plantedFleetBugs: readonly PlantedBug[] = [
+  {
+    name: 'a review of the accounts waits for a list that was never read',
+    seed: 24,
+    seeds: 'moving',
+    shows: /a loop that waits for nothing/,
+    plant: replaced(
+      AccountsFollower as unknown as { readonly prototype: Follower },
+      'rest',
+      async function (this: Follower, forMs: number, signal: AbortSignal) {
+        const { clock } = this.deps;
+        const untilMs = clock.monotonicMs() + forMs;
+        while (!signal.aborted) {
+          if (!this.reviewed) {
+            this.resting = new AbortController();
+            await clock.sleep(untilMs - clock.monotonicMs(), signal, this.resting.signal);
+          }
+          if (!this.reviewed || this.newest === undefined) return;
+          this.reviewed = false;
+          await this.load();
+          await this.apply(this.newest, signal);
+        }
+      },
+    ),
+  },
   {
     name: 'a lane is finished before the rest of it is published',
     seeds: 'moving',

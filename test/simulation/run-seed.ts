@@ -1,6 +1,7 @@
 import type { Log } from '../../src/observability/log.ts';
 import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { StandstillError } from '../support/virtual-clock.ts';
 import { unsettled } from './check-commands.ts';
 import { checkCounts, checkFrames } from './check-counts.ts';
 import { disagreements } from './check-healed.ts';
@@ -54,12 +55,12 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
   const unplant = bug?.plant?.();
   try {
     const world = new SimulatedWorld({ seed, log, ...(print && { print }), ...(bug && { bug }), ...(wishes && { wishes }) });
-    const failures = await live(world, wishes);
+    const failures = await live(world, wishes).catch(standstill);
     return {
       seed,
       failures,
       digest: world.trace.digest(),
-      virtualMs: Math.round(world.clock.monotonicMs()),
+      virtualMs: Math.round(world.clock.atMs),
       events: world.trace.lines,
       updates: world.database.log.length,
       commits: world.commits,
@@ -72,6 +73,12 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<R
   } finally {
     unplant?.();
   }
+}
+
+/** A loop that waits for nothing ends the run: the clock moves no more. */
+function standstill(error: unknown): string[] {
+  if (error instanceof StandstillError) return [error.message];
+  throw error;
 }
 
 async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): Promise<string[]> {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -68,5 +69,56 @@ describe('the virtual clock', () => {
     await clock.advance(50);
     clock.stepWall(-500);
     expect([clock.nowMs(), clock.monotonicMs()]).toEqual([550, 50]);
+  });
+});
+
+describe('a loop that waits for nothing', () => {
+  it.each([
+    ['asks the time alone', async (clock: VirtualClock) => void clock.monotonicMs()],
+    ['sleeps for no time', (clock: VirtualClock) => clock.sleep(0)],
+    ['sleeps until a signal that has aborted', (clock: VirtualClock) => clock.sleep(clock.nowMs(), AbortSignal.abort())],
+    ['takes turns', (clock: VirtualClock) => clock.turn()],
+    ['sleeps for next to no time', (clock: VirtualClock) => clock.sleep(1e-6)],
+    [
+      'is told that its time is over, and goes on to a sleep',
+      async (clock: VirtualClock) => {
+        try {
+          await clock.sleep(-clock.monotonicMs());
+        } catch {
+          await clock.sleep(0);
+        }
+      },
+    ],
+  ])('fails the test, and ends: it %s', async (_, turn) => {
+    const clock = new VirtualClock();
+    const loop = async () => {
+      for (;;) await turn(clock);
+    };
+    loop().catch(() => undefined);
+    await expect(clock.advance(10)).rejects.toThrow(/a loop that waits for nothing/);
+    await expect(clock.advance(10)).rejects.toThrow(/a loop that waits for nothing/);
+  });
+
+  it('is none where each turn lets a millisecond pass', async () => {
+    const clock = new VirtualClock();
+    let turns = 0;
+    const loop = async () => {
+      for (; turns < 50_000; turns += 1) await clock.sleep(1);
+    };
+    void loop();
+    await clock.advance(50_000);
+    expect(turns).toBe(50_000);
+  });
+
+  it('ends the process where it never asks the clock, with a line that says where it is', async () => {
+    const script = `
+      import { VirtualClock } from '${new URL('virtual-clock.ts', import.meta.url).href}';
+      const answersAtOnce = async () => { throw new Error('no token'); };
+      const turnsWithoutWaiting = async () => { for (;;) await answersAtOnce().catch(() => undefined); };
+      void turnsWithoutWaiting();
+      await new VirtualClock().advance(10);`;
+    const ended = spawnSync(process.execPath, ['--input-type=module-typescript', '--eval', script], { encoding: 'utf8' });
+    expect(ended.signal).toBe('SIGKILL');
+    expect(ended.stderr).toMatch(/a loop that waits for nothing[\s\S]*turnsWithoutWaiting/);
   });
 });

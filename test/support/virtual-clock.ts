@@ -1,5 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, sleepOn, type Timer } from '../../src/runtime/clock.ts';
+import { watchingTurn } from './turn-watch.ts';
+
+/** Of the busiest millisecond of the simulator's first thousand seeds, thirty times as many. */
+const mostCallsAtOnce = 20_000;
+
+/** Something turns without waiting: it asked the clock again and again, and no time passed. */
+export class StandstillError extends Error {
+  constructor(atMs: number) {
+    super(`a loop that waits for nothing: the clock was asked ${mostCallsAtOnce} times at ${Math.floor(atMs)} ms`);
+    this.name = 'StandstillError';
+  }
+}
 
 interface Armed {
   readonly dueMs: number;
@@ -13,9 +25,16 @@ interface Armed {
  * the same calls give the same order of events, on every machine.
  *
  * Invariant: no timer fires early, late, twice or after it was cancelled; `monotonicMs` never goes back. Wall time may (`stepWall`).
+ *
+ * A loop that waits for nothing would starve the test as it starves a process. The clock counts how often it is asked
+ * within a millisecond of its time (so a sleep of zero counts too). Beyond a bound its time has ended: to read it
+ * throws, no timer fires any more, and so the loop ends where it stands. `settle` rejects, which fails the test. A loop
+ * that never asks the clock is caught by `turn-watch.ts`.
  */
 export class VirtualClock implements Clock {
   private elapsedMs = 0;
+  private calls = 0;
+  private standstill: StandstillError | undefined;
   private wallOffsetMs: number;
   private armedSoFar = 0;
   private readonly heap: Armed[] = [];
@@ -27,14 +46,19 @@ export class VirtualClock implements Clock {
   }
 
   nowMs(): number {
+    this.called();
+    if (this.standstill !== undefined) throw this.standstill;
     return this.wallOffsetMs + Math.floor(this.elapsedMs);
   }
 
   monotonicMs(): number {
+    this.called();
+    if (this.standstill !== undefined) throw this.standstill;
     return this.elapsedMs;
   }
 
   after(delayMs: number, callback: () => void): Timer {
+    this.called();
     let live = true;
     const fire = () => {
       live = false;
@@ -59,6 +83,11 @@ export class VirtualClock implements Clock {
     return this.sleep(0);
   }
 
+  /** `monotonicMs`, for who only watches: it does not count, and does not throw. */
+  get atMs(): number {
+    return this.elapsedMs;
+  }
+
   /** Timers armed and neither fired nor cancelled. */
   get armed(): number {
     return this.heap.length - this.cancelled.size;
@@ -74,7 +103,7 @@ export class VirtualClock implements Clock {
     const untilMs = this.elapsedMs + byMs;
     await this.settle();
     while (this.fireNext(untilMs)) await this.settle();
-    this.elapsedMs = untilMs;
+    this.moveTo(untilMs);
   }
 
   /** Lets time pass, timer by timer, until `done` holds. False: it does not within `limitMs`, or nothing waits for time any more. */
@@ -90,7 +119,18 @@ export class VirtualClock implements Clock {
 
   /** Runs everything that can run without time passing. One turn of the event loop drains promises however long their chains are. */
   async settle(): Promise<void> {
-    await nextTurn();
+    await watchingTurn(() => nextTurn());
+    if (this.standstill !== undefined) throw this.standstill;
+  }
+
+  private called(): void {
+    this.calls += 1;
+    if (this.calls > mostCallsAtOnce) this.standstill ??= new StandstillError(this.elapsedMs);
+  }
+
+  private moveTo(ms: number): void {
+    if (Math.floor(ms) > Math.floor(this.elapsedMs)) this.calls = 0;
+    this.elapsedMs = Math.max(this.elapsedMs, ms);
   }
 
   private fireNext(untilMs: number): boolean {
@@ -99,7 +139,7 @@ export class VirtualClock implements Clock {
       if (next === undefined || next.dueMs > untilMs) return false;
       popHeap(this.heap);
       if (this.cancelled.delete(next)) continue;
-      this.elapsedMs = Math.max(this.elapsedMs, next.dueMs);
+      this.moveTo(next.dueMs);
       next.callback();
       return true;
     }
