@@ -201,6 +201,24 @@ const rest: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Connections',
+    description:
+      'Sockets of REST and of the admin port. Strangers are those on which nobody has signed in; they have half of the places.',
+    unit: 'none',
+    queries: [
+      { expr: `sum by (instance, port, kind) (tidemark_http_connections{${job}})`, legend: '{{port}} {{kind}} {{instance}}' },
+    ],
+  },
+  {
+    kind: 'lines',
+    title: 'Connections ended',
+    description:
+      'Sockets that made room because a share was full: of one address, of strangers, of a principal, or all. The log names the address.',
+    unit: 'none',
+    queries: [{ expr: increaseBy('reason', 'tidemark_http_connections_ended_total'), legend: '{{reason}}' }],
+  },
+  {
+    kind: 'lines',
     title: 'Readers of the stream',
     description: 'Open readers of GET /v1/stream.',
     unit: 'none',

@@ -3,11 +3,12 @@ import type { EventLoopWatch } from '../observability/event-loop-watch.ts';
 import type { HealthRegistry } from '../observability/health.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { namesThisHost } from '../runtime/browser-guard.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { portFault } from '../runtime/program-error.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { withDeadline } from '../runtime/waiting.ts';
-import { namesThisHost } from './browser-guard.ts';
+import { ConnectionPlaces } from './connection-places.ts';
 import { answerProblem, answerUnknownPath } from './problem.ts';
 import { observeRequest, sendProblem } from './send-answer.ts';
 
@@ -30,6 +31,8 @@ interface AdminServerOptions {
 }
 
 const statusDeadlineMs = 5000;
+/** Probes and scrapes are few. Without a bound strangers could take every socket that the process may open. */
+const maxConnections = 200;
 const hostNotNamed =
   'this port answers to localhost, to its own address and to the names in TIDEMARK_ADMIN_NAMES only: without sign-in, that keeps web pages out';
 
@@ -42,6 +45,7 @@ const hostNotNamed =
 export class AdminServer implements Service {
   readonly name = 'admin';
   private readonly server: FastifyInstance;
+  private readonly places: ConnectionPlaces;
   private readonly deps: AdminServerDeps;
   private readonly options: AdminServerOptions;
 
@@ -49,6 +53,12 @@ export class AdminServer implements Service {
     this.deps = deps;
     this.options = options;
     this.server = buildServer(deps, options);
+    const { clock, log, metrics } = deps;
+    this.places = new ConnectionPlaces(
+      { clock, log, metrics: metrics.process },
+      { port: 'admin', max: maxConnections, signIn: false },
+    );
+    this.places.watch(this.server.server);
   }
 
   /** `http://host:port` as bound; undefined before `start`. */
@@ -71,6 +81,7 @@ export class AdminServer implements Service {
   async drain(): Promise<void> {
     this.deps.eventLoop.stop();
     await this.server.close();
+    this.places.close();
   }
 }
 

@@ -4,6 +4,7 @@ import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
+import { isChangeByForeignPage, isLoopbackHost, namesThisHost, securityHeaders } from '../runtime/browser-guard.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { portFault } from '../runtime/program-error.ts';
 import type { Random } from '../runtime/random.ts';
@@ -17,7 +18,7 @@ import type { AccountStates } from './account-states.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
-import { isChangeByForeignPage, isLoopbackHost, namesThisHost, securityHeaders } from './browser-guard.ts';
+import { ConnectionPlaces } from './connection-places.ts';
 import type { ConsoleSite } from './console/console-site.ts';
 import type { DemoPass } from './console/demo-pass.ts';
 import { serveConsole } from './console/serve-console.ts';
@@ -36,6 +37,7 @@ import { serveRoutes } from './serve-routes.ts';
 import type { ServiceView } from './service-view.ts';
 import { EventTail } from './stream/event-tail.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
+import { readUnacknowledged } from './stream/unacknowledged.ts';
 
 export interface RestServerDeps {
   /** Reads the keys of the issuer. */
@@ -75,6 +77,7 @@ export interface RestServerOptions {
   readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly PrincipalToken[] };
   /** Origins whose pages may use REST, as a browser writes them; left out: none. */
   readonly origins?: readonly string[];
+  /** Sockets at once; see `ConnectionPlaces` for who may have how many. */
   readonly maxConnections: number;
   readonly stream: StreamHubOptions;
   readonly readGate: ReadGateOptions;
@@ -88,6 +91,7 @@ const bodyLimit = 32_768;
  * peer that reads nothing reaches this limit; streams have their own bound and heartbeats.
  */
 const idleMs = 180_000;
+const keepAliveInitialDelay = 20_000;
 /** A revoked token has to end its stream within 5 s: this interval plus that of the checks of readers. */
 const tokensEveryMs = 2_000;
 /** A cancel takes about ten turns of the event loop. All pages together may add at most this to each turn. */
@@ -108,6 +112,7 @@ export class RestServer implements Service {
   private readonly authenticator: Authenticator;
   private readonly jwt: JwtVerifier | undefined;
   private readonly tokens: StaticTokens | undefined;
+  private readonly places: ConnectionPlaces;
   private readonly hub: StreamHub;
   private readonly eventTail: EventTail;
   private readonly deniedWrites: DeniedWrites;
@@ -134,8 +139,13 @@ export class RestServer implements Service {
       ...(this.jwt === undefined ? {} : { jwt: this.jwt }),
       ...(this.tokens === undefined ? {} : { tokens: this.tokens }),
     });
-    this.hub = new StreamHub({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
-    this.eventTail = new EventTail({ clock, log, reads, metrics: deps.metrics.rest }, options.stream);
+    this.places = new ConnectionPlaces(
+      { clock, log, metrics: deps.metrics.process },
+      { port: 'rest', max: options.maxConnections, signIn },
+    );
+    const ofStream = { clock, log, reads, metrics: deps.metrics.rest };
+    this.hub = new StreamHub({ ...ofStream, unacknowledged: readUnacknowledged }, options.stream);
+    this.eventTail = new EventTail(ofStream, options.stream);
     this.deniedWrites = new DeniedWrites(deps);
     const documents = makeDocuments(routeTable, options.version);
     const parts = {
@@ -198,6 +208,7 @@ export class RestServer implements Service {
     const consoleStopped = this.deps.console?.stop();
     await this.idle(signal);
     await this.server.close();
+    this.places.close();
     await this.deps.forwarding.close();
     this.deniedWrites.flush();
     if (!signal.aborted) await this.deps.auditTrail.drained();
@@ -227,11 +238,18 @@ export class RestServer implements Service {
       genReqId: (request) => givenRequestId(request) ?? random.uuid(),
       clientErrorHandler: (error, socket) => answerClientError(random, error, socket),
       frameworkErrors: (error, request, reply) => void answerProblem(log, error, request, this.opened(reply)),
-      http: { maxHeaderSize: 8192, headersTimeout: 5000, connectionsCheckingInterval: 1000 },
+      // Keep-alive of TCP: an idle peer that is gone without a word is noticed by the kernel.
+      http: {
+        maxHeaderSize: 8192,
+        headersTimeout: 5000,
+        connectionsCheckingInterval: 1000,
+        keepAlive: true,
+        keepAliveInitialDelay,
+      },
       // Ids are bounded by their grammar; percent-encoded they take three times as much.
       routerOptions: { maxParamLength: 400 },
     });
-    server.server.maxConnections = this.options.maxConnections;
+    this.places.watch(server.server);
     server.removeAllContentTypeParsers();
     // As bytes, of any type: only the route knows whether it takes a body at all (read-body.ts).
     server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
@@ -250,7 +268,7 @@ export class RestServer implements Service {
     server.decorate('deniedWrites', this.deniedWrites);
     const gate = new ReadGate({ clock: this.deps.clock, metrics: metrics.rest }, this.options.readGate);
     const { commandReads } = this.deps;
-    serveRoutes(server, routeTable, { metrics: metrics.rest, gate, parts, commandReads });
+    serveRoutes(server, routeTable, { metrics: metrics.rest, gate, places: this.places, parts, commandReads });
     if (this.deps.console !== undefined) serveConsole(server, this.deps.console);
     this.deps.demo?.serve(server);
     return server;

@@ -4,6 +4,7 @@ import { mostFaults, nameToShow, wordsOf } from '../schema/body-fields.ts';
 import type { OrderReads } from '../store/order-reads.ts';
 import type { AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, type Principal } from './auth/principal.ts';
+import type { ConnectionPlaces } from './connection-places.ts';
 import { isPreflight } from './cross-origin.ts';
 import { readBody } from './read-body.ts';
 import type { ReadGate } from './read-gate.ts';
@@ -21,6 +22,7 @@ declare module 'fastify' {
 interface ServeDeps {
   readonly metrics: RestMetrics;
   readonly gate: ReadGate;
+  readonly places: Pick<ConnectionPlaces, 'signIn' | 'signOut'>;
   readonly parts: RouteParts;
   /** Reads for routes that change something. */
   readonly commandReads: OrderReads;
@@ -94,7 +96,7 @@ function authorize(route: Route, deps: ServeDeps, request: FastifyRequest, reply
 
 function admit(
   route: Route,
-  { metrics, parts }: ServeDeps,
+  { metrics, parts, places }: ServeDeps,
   result: AuthResult,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -105,7 +107,16 @@ function admit(
     sendProblem(reply, 503, 'AUTH_UNAVAILABLE', 'the keys of the issuer are out of reach: no token can be judged now');
   } else if (result.kind === 'refused') {
     metrics.authFailures.inc({ reason: result.reason });
+    places.signOut(request.raw.socket);
     refuseToken(reply, result.reason === 'missing');
+  } else if (!places.signIn(request.raw.socket, result.principal)) {
+    reply.header('connection', 'close').header('retry-after', '1');
+    sendProblem(
+      reply,
+      503,
+      'TOO_MANY_CONNECTIONS',
+      'there are as many connections as this principal, or all, may have: use fewer',
+    );
   } else if (route.scopes === 'public' || route.scopes.some((scope) => result.principal.scopes.has(scope))) {
     request.principal = result.principal;
     reply.header('tidemark-instance', parts.forwarding.instance);

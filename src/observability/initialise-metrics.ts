@@ -18,6 +18,8 @@ const sourceStates = [
   'login_required',
   'frozen',
 ] as const;
+/** `endReasons` of http/, which this room may not import; a test checks that the two agree. */
+export const endReasons = ['peer', 'strangers', 'principal', 'full'] as const;
 /** `absenceCauses` of connectors/, which this room may not import; a test checks that the two agree. */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
@@ -98,6 +100,7 @@ export function initialiseMetrics(metrics: Metrics, version: string): void {
   initialiseRelay(metrics.relay);
   initialiseCommands(metrics.commands);
   initialisePlatform(metrics.platform);
+  initialiseConnections(metrics.process);
   initialiseRest(metrics.rest);
   metrics.process.buildInfo.set({ version }, 1);
   // Each sample of the event loop's lag wakes the process. With prom-client's default of 10 ms it was about 100 of the 110 times a second that an idle service woke
@@ -174,6 +177,13 @@ function initialiseCommands(commands: Metrics['commands']): void {
 function initialisePlatform(platform: Metrics['platform']): void {
   for (const outcome of ['ok', 'refused', 'failed']) platform.tokenRefresh.inc({ outcome }, 0);
   for (const state of ['held', 'waiting', 'login_required']) platform.credentials.set({ state }, 0);
+}
+
+function initialiseConnections({ connections, connectionsEnded }: Metrics['process']): void {
+  for (const port of ['rest', 'admin']) {
+    for (const kind of ['stranger', 'signed_in']) connections.set({ port, kind }, 0);
+    for (const reason of endReasons) connectionsEnded.inc({ port, reason }, 0);
+  }
 }
 
 function initialiseRest(rest: Metrics['rest']): void {

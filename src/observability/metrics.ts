@@ -63,6 +63,18 @@ function processMetrics(registry: Registry) {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.5, 5.5, 30.5],
       registers,
     }),
+    connections: new Gauge({
+      name: 'tidemark_http_connections',
+      help: 'Open sockets of a port (rest, admin); kind: signed_in, or stranger where no request of theirs has signed in',
+      labelNames: ['port', 'kind'] as const,
+      registers,
+    }),
+    connectionsEnded: new Counter({
+      name: 'tidemark_http_connections_ended_total',
+      help: 'Sockets that were ended because a share of the places was full: of one address (peer), of all strangers, of one principal, or all (full)',
+      labelNames: ['port', 'reason'] as const,
+      registers,
+    }),
     buildInfo: new Gauge({
       name: 'tidemark_build_info',
       help: '1, with the version in its label',

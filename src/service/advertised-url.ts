@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { isLoopbackHost } from '../http/browser-guard.ts';
+import { isLoopbackHost } from '../runtime/browser-guard.ts';
 
 /** Where the other processes of the fleet reach REST of this one. Undefined: REST is not bound, and nothing is configured. */
 export function advertisedUrl(

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { absenceCauses as causesOfAbsence } from '../../src/connectors/absent-orders.ts';
 import type { EndReason } from '../../src/connectors/socket.ts';
 import { limitNames } from '../../src/domain/limits.ts';
+import { endReasons as reasonsOfEnds } from '../../src/http/connection-places.ts';
 import {
   absenceCauses,
+  endReasons,
   initialiseMetrics,
   laneTakeoverCauses,
   limitNames as metricLimits,
@@ -138,6 +140,10 @@ it('knows every limit', () => {
 
 it('knows every way in which the lane changes hands', () => {
   expect(laneTakeoverCauses).toEqual(takeoverCauses);
+});
+
+it('knows every reason for which a connection is ended', () => {
+  expect(endReasons).toEqual(reasonsOfEnds);
 });
 
 it('knows every way in which an order is absent', () => {

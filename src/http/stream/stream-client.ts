@@ -33,6 +33,8 @@ interface StreamClientOptions {
   readonly maxBufferedBytes: number;
   /** How long a reader that catches up may take to make room: half of `maxBufferedBytes` in 30 s is 17 kB a second. */
   readonly stallMs: number;
+  /** A reader that takes nothing of what is written to it for so long is gone, and its place is free. */
+  readonly goneAfterMs: number;
 }
 
 /** How long the last event may take to be sent. */
@@ -58,6 +60,10 @@ export class StreamClient {
   private readonly clock: Clock;
   private readonly sink: EventSink;
   private readonly options: StreamClientOptions;
+  private written = 0;
+  /** Of these, as many as it had taken when it last took some; below zero while the head of the answer waits. */
+  private taken = Number.NEGATIVE_INFINITY;
+  private tookAtMs: number;
 
   constructor(
     deps: { readonly clock: Clock; readonly sink: EventSink },
@@ -72,6 +78,7 @@ export class StreamClient {
     this.events = reader.events?.after;
     this.options = options;
     this.openedAtMs = deps.clock.monotonicMs();
+    this.tookAtMs = this.openedAtMs;
     this.accountIds = reader.accounts.kind === 'all' ? undefined : new Set(reader.accounts.accountIds);
     this.selection = JSON.stringify([reader.stream ?? '', this.accountIds === undefined ? '' : [...this.accountIds].sort()]);
   }
@@ -90,7 +97,7 @@ export class StreamClient {
         return false;
       }
       this.position = lastSeq;
-      this.sink.write(bytes);
+      this.write(bytes);
     }
     return true;
   }
@@ -104,14 +111,14 @@ export class StreamClient {
     }
     if (this.state === 'ended') return true;
     this.position = update.seq;
-    if (this.wants(update)) this.sink.write(updateEvent(update, this.id));
+    if (this.wants(update)) this.write(updateEvent(update, this.id));
     return true;
   }
 
   /** The stream goes on from `position`. The updates in between are lost to this reader, and a `reset` says so. */
   skipTo(position: bigint, reason: ResetReason): void {
     this.position = position;
-    this.sink.write(resetEvent(reason, this.id));
+    this.write(resetEvent(reason, this.id));
   }
 
   /** Whether outcomes and halts may be written now: they wait for a reader that takes nothing. */
@@ -126,7 +133,7 @@ export class StreamClient {
     if (this.reader.events?.kinds.has(kind) !== true) return;
     if (accountId !== undefined && this.accountIds?.has(accountId) === false) return;
     if (stream !== undefined && this.reader.stream !== undefined && this.reader.stream !== stream) return;
-    this.sink.write(outcomeOrHalt(event, this.id));
+    this.write(outcomeOrHalt(event, this.id));
   }
 
   /** Up to here all outcomes and halts for this reader are written. */
@@ -138,7 +145,7 @@ export class StreamClient {
   skipEventsTo(position: EventPosition, reason: ResetReason): void {
     if (this.state === 'ended') return;
     this.events = position;
-    this.sink.write(resetEvent(reason, this.id));
+    this.write(resetEvent(reason, this.id));
   }
 
   private isAboveEvents({ tx, number }: EventPosition): boolean {
@@ -151,7 +158,7 @@ export class StreamClient {
   }
 
   greet(): void {
-    this.sink.write(greeting(this.id));
+    this.write(greeting(this.id));
   }
 
   /** Up to here everything was offered or read, and all updates for this reader are written. */
@@ -160,11 +167,32 @@ export class StreamClient {
   }
 
   beat(): void {
-    if (this.state !== 'ended' && this.sink.bufferedBytes === 0) this.sink.write(heartbeat(this.id));
+    if (this.state !== 'ended' && this.sink.bufferedBytes === 0) this.write(heartbeat(this.id));
   }
 
   shutdown(reason: ShutdownReason): void {
     this.end(shutdownEvent(reason, this.id));
+  }
+
+  /**
+   * Whether it has taken nothing for `goneAfterMs`, although something waits for it. Asked at each heartbeat, so that something does. `unacknowledged`: bytes that its
+   * kernel has not taken, of those that ours has.
+   */
+  hasGone(unacknowledged: ReadonlyMap<string, number>): boolean {
+    const waiting = this.sink.bufferedBytes + (unacknowledged.get(this.sink.ports ?? '') ?? 0);
+    const nowMs = this.clock.monotonicMs();
+    const taken = this.written - waiting;
+    if (waiting === 0 || taken > this.taken) {
+      this.taken = taken;
+      this.tookAtMs = nowMs;
+    }
+    return this.state !== 'ended' && nowMs - this.tookAtMs >= this.options.goneAfterMs;
+  }
+
+  /** Ends it without last words, which it would not take either. */
+  cut(): void {
+    this.state = 'ended';
+    this.sink.destroy();
   }
 
   /** The reader left. */
@@ -172,10 +200,15 @@ export class StreamClient {
     this.state = 'ended';
   }
 
+  private write(text: string | Uint8Array): void {
+    this.written += typeof text === 'string' ? Buffer.byteLength(text) : text.length;
+    this.sink.write(text);
+  }
+
   private end(lastWords: string): void {
     if (this.state === 'ended') return;
     this.state = 'ended';
-    this.sink.write(lastWords);
+    this.write(lastWords);
     this.sink.end();
     const timer = this.clock.after(lastEventWithinMs, () => this.sink.destroy());
     this.sink.onGone(() => timer.cancel());

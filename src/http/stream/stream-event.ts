@@ -1,11 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { EventPosition, StreamedEvent, StreamedUpdate } from '../../store/order-reads.ts';
+import { portsOf } from './unacknowledged.ts';
 
 /** The destination of one reader's events. */
 export interface EventSink {
   write(text: string | Uint8Array): void;
   /** Bytes that were written and that the socket has not taken. */
   readonly bufferedBytes: number;
+  /** The ports of its connection (`portsOf`); left out where it is none. */
+  readonly ports?: string;
   /** Calls `done` once, when the socket has taken what was buffered, or is gone. */
   onRoom(done: () => void): void;
   onGone(done: () => void): void;
@@ -15,10 +18,12 @@ export interface EventSink {
 
 /** An HTTP response whose head has been written. */
 export class ResponseSink implements EventSink {
+  readonly ports: string;
   private readonly response: ServerResponse;
 
   constructor(response: ServerResponse) {
     this.response = response;
+    this.ports = portsOf(response.socket?.localPort, response.socket?.remotePort);
   }
 
   get bufferedBytes(): number {

@@ -12,6 +12,8 @@ interface StreamHubDeps {
   readonly log: Log;
   readonly reads: Pick<OrderReads, 'updatesAfter' | 'newestSeq'>;
   readonly metrics: RestMetrics;
+  /** `readUnacknowledged`; left out: only what our own kernel has not taken counts. */
+  readonly unacknowledged?: () => Promise<ReadonlyMap<string, number>>;
 }
 
 export interface StreamHubOptions {
@@ -21,6 +23,8 @@ export interface StreamHubOptions {
   readonly maxBufferedBytes: number;
   /** How long a reader that catches up may take to make room. */
   readonly stallMs: number;
+  /** A reader that takes nothing for so long, although something waits for it, is gone. */
+  readonly goneAfterMs: number;
   readonly heartbeatEveryMs: number;
   /** After this time a reader has to connect again. */
   readonly maxAgeMs: number;
@@ -37,6 +41,7 @@ export const streamHubDefaults: StreamHubOptions = {
   maxClientsPerPrincipal: 50,
   maxBufferedBytes: 1_048_576,
   stallMs: 30_000,
+  goneAfterMs: 60_000,
   heartbeatEveryMs: 15_000,
   maxAgeMs: 3_600_000,
   judgeEveryMs: 1_000,
@@ -47,6 +52,7 @@ export const streamHubDefaults: StreamHubOptions = {
 const pageSize = 200;
 const catchUpReads = 4;
 const everyAccount: AccountScope = { kind: 'all' };
+const noBytes: ReadonlyMap<string, number> = new Map();
 
 /**
  * The readers of `GET /v1/stream`, and one tail of the log for all that are live.
@@ -238,8 +244,25 @@ export class StreamHub {
         if (clock.monotonicMs() - client.openedAtMs >= this.options.maxAgeMs) client.shutdown('max_age');
         else client.beat();
       }
+      void this.endGone();
       this.scheduleBeat();
     });
+  }
+
+  /** A peer that was cut off without a word keeps its place otherwise for as long as its kernel buffers what is sent to it. Never rejects. */
+  private async endGone(): Promise<void> {
+    const { unacknowledged, metrics, log } = this.deps;
+    if (this.clients.size === 0) return;
+    const bytes = (await unacknowledged?.()) ?? noBytes;
+    for (const client of [...this.clients]) {
+      if (!client.hasGone(bytes)) continue;
+      metrics.slowReaders.inc();
+      log.warn(
+        { principal: client.reader.principal },
+        'a reader of the stream has taken nothing for too long: its place is free',
+      );
+      client.cut();
+    }
   }
 
   /** A JWT is verified each time: 200 readers, as many as are served, cost 40 ms of each second by ES256, 17 by RS256. */

@@ -39,6 +39,18 @@ export function isChangeByForeignPage({ method = '', headers }: IncomingMessage,
   return origin !== undefined && URL.parse(origin)?.host !== host?.toLowerCase();
 }
 
+const none: ReadonlySet<string> = new Set();
+
+/**
+ * Whether a web page asks, for a port that serves no page of its own and has no sign-in: any page is foreign there. A change has an `Origin` in every browser, also one
+ * by a name that was made to resolve here. `byName`: the port is on loopback alone, so any other name in `Host` is such a name, and a read is refused too.
+ */
+export function isByPage(request: IncomingMessage, byName: boolean): boolean {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  if (byName && !namesThisHost(request, none)) return true;
+  return !safeMethods.has(request.method ?? '') && (origin !== undefined || (site !== undefined && site !== 'none'));
+}
+
 /**
  * Sent with every answer. Without a header of CORS (cross-origin.ts) no page of another origin can read anything here. TLS and HSTS belong to the TLS terminator in
  * front.
