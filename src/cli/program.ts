@@ -1,8 +1,9 @@
 import { Command, CommanderError, Option } from 'commander';
+import { escapeControls } from '../observability/escape-controls.ts';
 import { exitCodes, reportError } from '../runtime/program-error.ts';
 import { colourChoices } from './colours.ts';
 import { type CommandEntry, commandEntries } from './commands.ts';
-import type { CliIo } from './io.ts';
+import type { CliIo, TextOutput } from './io.ts';
 
 const examples = `
 Examples:
@@ -100,7 +101,8 @@ function wordsToParse(program: Command, argv: readonly string[]): readonly strin
 }
 
 /** Runs the command that the arguments (without Node and script) name. Never rejects: every failure ends as a sentence on stderr and an exit code. */
-export async function runProgram(io: CliIo, argv: readonly string[], entries?: readonly CommandEntry[]): Promise<void> {
+export async function runProgram(given: CliIo, argv: readonly string[], entries?: readonly CommandEntry[]): Promise<void> {
+  const io = withSafeOutputs(given);
   try {
     const program = await buildProgram(io, argv, entries);
     await program.parseAsync([...wordsToParse(program, argv)], { from: 'user' });
@@ -109,4 +111,14 @@ export async function runProgram(io: CliIo, argv: readonly string[], entries?: r
     if (error instanceof CommanderError) io.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage);
     else io.exit(reportError(io, error, errorName(io)));
   }
+}
+
+/** Whatever a command prints, JSON of the service's texts too: a terminal obeys some characters that JSON does not escape. */
+function withSafeOutputs(io: CliIo): CliIo {
+  const safe = (output: TextOutput): TextOutput => ({ write: (text) => output.write(escapeControls(text)) });
+  const outputs = { stdout: safe(io.stdout), stderr: safe(io.stderr) };
+  // Not a copy: some of its properties are read at the moment of their use.
+  return new Proxy(io, {
+    get: (target, name) => (name === 'stdout' || name === 'stderr' ? outputs[name] : Reflect.get(target, name)),
+  });
 }

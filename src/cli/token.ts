@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
+import { isReservedName } from '../domain/reserved-name.ts';
 import { scopes } from '../http/auth/principal.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
@@ -151,9 +152,9 @@ function usage(message: string): ProgramError {
   return new ProgramError(message, { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
-/** `loopback` is the name of a caller without any sign-in. */
+/** Reserved names: see `isReservedName`. */
 function principalName(text: string): string {
-  if (/^[A-Za-z0-9._-]{1,64}$/.test(text) && text !== 'loopback') return text;
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(text) && !isReservedName(text)) return text;
   throw new InvalidArgumentError('It must be up to 64 of A-Z a-z 0-9 . _ - and not loopback.');
 }
 

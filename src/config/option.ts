@@ -1,3 +1,4 @@
+import { isReservedName } from '../domain/reserved-name.ts';
 import { Secret } from '../runtime/secret.ts';
 
 /** The groups of options in the documentation, in this order. */
@@ -81,8 +82,7 @@ export function parseStaticTokens(text: string): readonly StaticToken[] | { read
 
 function parseEntry(text: string): StaticToken | undefined {
   const { name = '', ends, sha256 = '', scopes = '', accounts = '' } = entry.exec(text)?.groups ?? {};
-  // `loopback` is the name of every caller where there is no sign-in.
-  if (name === '' || name === 'loopback') return undefined;
+  if (name === '' || isReservedName(name)) return undefined;
   const expiresAtMs = ends === undefined ? undefined : Date.parse(ends);
   if (Number.isNaN(expiresAtMs)) return undefined;
   return {

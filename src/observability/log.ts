@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import pino, { type DestinationStream, type Logger } from 'pino';
 import { isKnownByCode, ProgramError } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { escapeControls, escapeTwice } from './escape-controls.ts';
 
 /** Structured logging: one line per state change, not per event. Field names: `stream`, `orderId`, `accountId`, `commandId`, `err`. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
@@ -36,6 +37,8 @@ const shortestSecret = 6;
  */
 export function createLog(deps: LogDeps, options: LogOptions): Log {
   const destination = options.pretty ? prettyDestination(deps.destination, options.colour === true) : deps.destination;
+  // A pretty line shows the strings themselves.
+  const cleaned = options.pretty ? escapeTwice : escapeControls;
   const texts = options.secrets.flatMap(textsOf).filter((text) => text.length >= shortestSecret);
   return pino(
     {
@@ -45,7 +48,7 @@ export function createLog(deps: LogDeps, options: LogOptions): Log {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
       redact: { paths: redactPaths, censor: '[redacted]' },
-      ...(texts.length === 0 ? {} : { hooks: { streamWrite: (line: string) => withoutSecrets(line, texts) } }),
+      hooks: { streamWrite: (line: string) => cleaned(withoutSecrets(line, texts)) },
     },
     destination,
   );

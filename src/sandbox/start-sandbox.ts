@@ -89,7 +89,7 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
     platform: createPlatformApp('platform', parts),
     staging: createPlatformApp('staging', parts),
     auth: createPlatformApp('auth', parts),
-    control: createControlApp({ parts, controls, onStop: askStop }),
+    control: createControlApp({ parts, controls, onStop: askStop, host: options.host }),
   };
   streams.attach(apps.platform.server, 'platform');
   streams.attach(apps.staging.server, 'staging');

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { escapeControls } from '../../observability/escape-controls.ts';
 import type { CallerDocument } from '../../schema/status-answer.ts';
 import { commit, receipt } from './commit.ts';
 import { previewCancel, previewPlace, previewPlacePrediction, previewReplace } from './previews.ts';
@@ -45,7 +46,7 @@ class BoundedStdio extends StdioServerTransport {
   private unsent = 0;
 
   constructor(input: Readable, output: Writable) {
-    super(input, output, { maxBufferSize: mostInput });
+    super(input, withSafeWrites(output), { maxBufferSize: mostInput });
     this.input = input;
     this.closed = new Promise((resolve) => {
       this.ended = resolve;
@@ -67,6 +68,17 @@ class BoundedStdio extends StdioServerTransport {
     await super.close();
     this.ended();
   }
+}
+
+/** Some clients show the strings of an answer as they come: characters that a terminal would obey go as escapes of JSON. */
+export function withSafeWrites(output: Writable): Writable {
+  return new Proxy(output, {
+    get: (target, name) => {
+      if (name === 'write') return (text: string) => target.write(escapeControls(text));
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 /** Serves until the client closes its end, or until `stopped` resolves. `onFault`: a message that could not be read or sent. */

@@ -1,9 +1,18 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose';
 import type { Log } from '../../observability/log.ts';
 import type { RestMetrics } from '../../observability/metrics.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { fetchWithin } from '../../runtime/waiting.ts';
 import { type Principal, principalOf } from './principal.ts';
+import { describeRefusal, RefusedTokens, type Why } from './refused-tokens.ts';
 
 interface IssuerKeysDeps {
   readonly fetch: typeof fetch;
@@ -82,7 +91,7 @@ class IssuerKeys {
     const { clock, log, metrics } = this.deps;
     this.lastReadMs = clock.monotonicMs();
     try {
-      this.keys = createLocalJWKSet(keySetOf(await fetchWithin(this.deps, this.url, readTimeoutMs)));
+      this.keys = keysOf(keySetOf(await fetchWithin(this.deps, this.url, readTimeoutMs)));
       if (this.failing) log.info('the keys of the issuer of JWTs were read again');
       this.failing = false;
     } catch (err) {
@@ -104,6 +113,22 @@ function keySetOf({ status, text }: { readonly status: number; readonly text: st
   return set;
 }
 
+/** A key without an id may be that of any token, also of one that names an id (RFC 7517, 4.5: the id is optional). */
+function keysOf(set: JSONWebKeySet): JWTVerifyGetKey {
+  const byId = createLocalJWKSet(set);
+  const unnamed = set.keys.filter(({ kid }) => kid === undefined);
+  if (unnamed.length === 0) return byId;
+  const ofAnyToken = createLocalJWKSet({ keys: unnamed });
+  return async ({ kid, ...header }, token) => {
+    try {
+      return await byId({ ...header, ...(kid !== undefined && { kid }) }, token);
+    } catch (error) {
+      if (kid === undefined || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      return ofAnyToken(header, token);
+    }
+  };
+}
+
 export interface JwtVerifierOptions {
   readonly issuer: string;
   readonly audience: string;
@@ -117,7 +142,7 @@ export interface JwtVerifierOptions {
 
 export type JwtResult =
   | { readonly kind: 'principal'; readonly principal: Principal }
-  | { readonly kind: 'refused'; readonly reason: 'expired' | 'claims' | 'signature' | 'malformed' }
+  | { readonly kind: 'refused'; readonly reason: 'expired' | 'claims' | 'signature' | 'malformed'; readonly why?: Why }
   /** Its key is unknown and the issuer can't be asked, so the token can't be judged. */
   | { readonly kind: 'unavailable' };
 
@@ -138,6 +163,7 @@ const subject = /^[\x21-\x7e]{1,200}$/;
  */
 export class JwtVerifier {
   readonly keys: IssuerKeys;
+  private readonly refused: RefusedTokens;
   private readonly deps: IssuerKeysDeps;
   private readonly options: JwtVerifierOptions;
 
@@ -149,9 +175,17 @@ export class JwtVerifier {
     this.deps = deps;
     this.options = options;
     this.keys = new IssuerKeys(deps, options.jwksUrl);
+    this.refused = new RefusedTokens(deps);
   }
 
+  /** Why a token was refused is in the log alone: its sender learns nothing. */
   async verify(token: string): Promise<JwtResult> {
+    const result = await this.judgeByNewest(token);
+    if (result.kind === 'refused') this.refused.note(result, token);
+    return result;
+  }
+
+  private async judgeByNewest(token: string): Promise<JwtResult> {
     const known = await this.keys.known();
     if (known === undefined) return { kind: 'unavailable' };
     const judged = await this.judge(token, known);
@@ -159,37 +193,75 @@ export class JwtVerifier {
     const newest = await this.keys.newest();
     if (newest === 'unknown') return { kind: 'unavailable' };
     const again = newest === known ? 'no_key' : await this.judge(token, newest);
-    return again === 'no_key' ? { kind: 'refused', reason: 'signature' } : again;
+    return again === 'no_key' ? { kind: 'refused', reason: 'signature', why: this.noSuchKey } : again;
+  }
+
+  private get noSuchKey(): Why {
+    return { claim: 'kid', found: undefined, expected: `a key of ${this.options.jwksUrl}` };
   }
 
   private async judge(token: string, keys: JWTVerifyGetKey): Promise<JwtResult | 'no_key'> {
-    const { issuer, audience, algorithms } = this.options;
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, keys, {
-        issuer,
-        audience,
-        algorithms: [...algorithms],
-        clockTolerance: leewaySeconds,
-        requiredClaims: ['exp', 'sub'],
-        currentDate: new Date(this.deps.clock.nowMs()),
-      });
-      if (!this.isAccessToken(protectedHeader.typ, payload)) return { kind: 'refused', reason: 'claims' };
-      return readClaims(issuer, payload);
+      return await this.judgeBy(token, keys);
     } catch (error) {
-      return error instanceof errors.JWKSNoMatchingKey ? 'no_key' : refusalOf(error);
+      if (error instanceof errors.JWKSMultipleMatchingKeys) return this.judgeByEach(token, error);
+      return error instanceof errors.JWKSNoMatchingKey ? 'no_key' : this.refusalOf(error);
     }
   }
 
-  /** RFC 9068, 4 and 5: an issuer signs other tokens for the same subject, and none of them may be accepted as an access token. */
-  private isAccessToken(typ: string | undefined, payload: JWTPayload): boolean {
+  /** Several keys may have signed it: keys without an id, or with the same one. The one that did decides. */
+  private async judgeByEach(token: string, keys: errors.JWKSMultipleMatchingKeys): Promise<JwtResult | 'no_key'> {
+    for await (const key of keys) {
+      try {
+        return await this.judgeBy(token, key);
+      } catch (error) {
+        if (!(error instanceof errors.JWSSignatureVerificationFailed)) return this.refusalOf(error);
+      }
+    }
+    return 'no_key';
+  }
+
+  /** Rejects as `jwtVerify` does. */
+  private async judgeBy(token: string, by: JWTVerifyGetKey | CryptoKey): Promise<JwtResult> {
+    const { issuer, audience, algorithms } = this.options;
+    const options = {
+      issuer,
+      audience,
+      algorithms: [...algorithms],
+      clockTolerance: leewaySeconds,
+      requiredClaims: ['exp', 'sub'],
+      currentDate: new Date(this.deps.clock.nowMs()),
+    };
+    const { payload, protectedHeader } =
+      typeof by === 'function' ? await jwtVerify(token, by, options) : await jwtVerify(token, by, options);
+    const why = this.otherThanAccess(protectedHeader.typ, payload);
+    return why === undefined ? readClaims(issuer, payload) : { kind: 'refused', reason: 'claims', why };
+  }
+
+  /**
+   * Why it is no access token; undefined: it is one. RFC 9068, 4 and 5: an issuer signs other tokens for the same subject, and none of them may be accepted as an
+   * access token.
+   */
+  private otherThanAccess(typ: string | undefined, payload: JWTPayload): Why | undefined {
     const said = typ?.toLowerCase().replace(/^application\//, '');
-    if (said === 'at+jwt' || this.options.typ === 'at+jwt') return said === 'at+jwt';
-    return (said === undefined || said === 'jwt') && ofIdTokens.every((claim) => payload[claim] === undefined);
+    if (said === 'at+jwt') return undefined;
+    const { typ: expected } = this.options;
+    if (expected === 'at+jwt' || (said !== undefined && said !== 'jwt')) return { claim: 'typ', found: typ, expected };
+    const claim = ofIdTokens.find((each) => payload[each] !== undefined);
+    return claim && { claim, found: 'given', expected: 'none: only an ID token has it' };
+  }
+
+  private refusalOf(error: unknown): JwtResult {
+    const kind = refusalOf(error);
+    return kind === 'unavailable' ? { kind } : { kind: 'refused', reason: kind, ...describeRefusal(error, this.options) };
   }
 }
 
 function readClaims(issuer: string, { sub, scope, accounts }: JWTPayload): JwtResult {
-  if (sub === undefined || !subject.test(sub)) return { kind: 'refused', reason: 'claims' };
+  if (sub === undefined || !subject.test(sub)) {
+    const why = { claim: 'sub', found: sub, expected: 'up to 200 visible ASCII characters' };
+    return { kind: 'refused', reason: 'claims', why };
+  }
   const granted = typeof scope === 'string' ? scope.split(' ') : words(scope);
   const named = words(accounts);
   return { kind: 'principal', principal: principalOf(`jwt:${issuer}#${sub}`, granted, named.includes('*') ? 'all' : named) };
@@ -199,17 +271,12 @@ function words(claim: unknown): readonly string[] {
   return Array.isArray(claim) ? claim.filter((word) => typeof word === 'string') : [];
 }
 
-function refusalOf(error: unknown): JwtResult {
-  if (error instanceof errors.JWTExpired) return { kind: 'refused', reason: 'expired' };
-  if (error instanceof errors.JWTClaimValidationFailed) return { kind: 'refused', reason: 'claims' };
-  if (
-    error instanceof errors.JWSSignatureVerificationFailed ||
-    error instanceof errors.JWKSMultipleMatchingKeys ||
-    error instanceof errors.JOSEAlgNotAllowed
-  )
-    return { kind: 'refused', reason: 'signature' };
+function refusalOf(error: unknown): 'expired' | 'claims' | 'signature' | 'malformed' | 'unavailable' {
+  if (error instanceof errors.JWTExpired) return 'expired';
+  if (error instanceof errors.JWTClaimValidationFailed) return 'claims';
+  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed) return 'signature';
   if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid || error instanceof errors.JOSENotSupported)
-    return { kind: 'refused', reason: 'malformed' };
+    return 'malformed';
   // A published key that can't be used. A fault of our own ends here too; it is safer to let no caller in then.
-  return { kind: 'unavailable' };
+  return 'unavailable';
 }

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import { isReservedName } from '../../domain/reserved-name.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { PrincipalStore, PrincipalToken } from '../../store/principals.ts';
@@ -68,7 +69,8 @@ export class StaticTokens {
 
   private async refresh(store: PrincipalStore): Promise<void> {
     try {
-      this.stored = (await store.active()).map(knownOf);
+      // Whoever wrote it into the table: its deeds would look like those of the service.
+      this.stored = (await store.active()).filter(({ name }) => !isReservedName(name)).map(knownOf);
       this.failing = false;
     } catch (error) {
       if (!this.failing)

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { isByPage, isLoopbackHost } from '../../runtime/browser-guard.ts';
 import { present } from '../exchange/change-list.ts';
 import { encodeRow } from '../exchange/encode-row.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -30,13 +31,19 @@ interface ControlAppDeps {
   readonly controls: Controls;
   /** Ends the sandbox after the answer has gone out. */
   readonly onStop: () => void;
+  /** The address that the port listens on. */
+  readonly host: string;
 }
 
 /** The control port: loopback only, no authentication, never a part of the platform (docs/platform-assumptions.md, "The sandbox's first line"). */
 export function createControlApp(deps: ControlAppDeps): FastifyInstance {
   const app = Fastify({ logger: false, forceCloseConnections: true });
-  // Only JSON: a web page that a developer has open cannot send that to us without asking first.
   app.removeContentTypeParser('text/plain');
+  const onLoopback = isLoopbackHost(deps.host);
+  // A page that a developer has open reaches this port, and a verb without a body needs no JSON.
+  app.addHook('onRequest', async (request, reply) => {
+    if (isByPage(request.raw, onLoopback)) return reply.code(403).send({ error: 'web pages may not use this port' });
+  });
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     const status = error instanceof z.ZodError ? 400 : (error.statusCode ?? 500);
     return reply.code(status).send({ error: error instanceof z.ZodError ? z.prettifyError(error) : error.message });

@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { isByPage } from '../../../runtime/browser-guard.ts';
 import { faultNames } from '../../../schema/demo-desk.ts';
 import type { DemoDesk } from './demo-desk.ts';
 
@@ -15,8 +16,11 @@ export class DeskServer {
 
   constructor() {
     const app = Fastify({ logger: false, forceCloseConnections: true, bodyLimit: 1024 });
-    // Only JSON: a page that a user has open cannot send that to us without asking first.
     app.removeContentTypeParser('text/plain');
+    // The service passes on what the console asks for, as a program does. A page that a user has open may not ask here itself.
+    app.addHook('onRequest', async (request, reply) => {
+      if (isByPage(request.raw, true)) return problem(reply, 403, 'CROSS_SITE_REQUEST', 'Web pages may not use this port.');
+    });
     app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
       const wrong = error instanceof z.ZodError;
       return problem(
