@@ -17,6 +17,7 @@ const droppedErrors: Readonly<Record<string, string>> = {
   'src/connectors/account-reader.ts': 'the save before has told its own caller',
   'src/connectors/source.ts': 'only paces heartbeats',
   'src/http/send-command.ts': 'the answer goes without its evidence',
+  'src/http/stream/unacknowledged.ts': 'without these bytes no reader counts as gone',
   'src/ingest/ingest.ts': 'the drain goes on; what did not commit is read again at the next start',
   'src/ingest/lane-keeper.ts': 'the turn before has told its own caller',
   'src/observability/open-tracing.ts': 'traces',

@@ -81,6 +81,7 @@ describe('every metric', () => {
       'scope',
       'by',
       'limit',
+      'port',
     ];
     expect([...new Set(labels)].filter((label) => !bounded.includes(String(label)))).toEqual([]);
   });
