@@ -21,7 +21,8 @@ CREATE TABLE public.lanes (
   version text,
   draining boolean DEFAULT false NOT NULL,
   trouble text,
-  unfit boolean DEFAULT false NOT NULL
+  unfit boolean DEFAULT false NOT NULL,
+  halts_held bigint DEFAULT 0 NOT NULL
 );
 
 -- `lane` is no foreign key: its check would share a lock on the lane's row with a batch, and `xmax` would then be no transaction (src/store/read-stream.ts).
@@ -451,6 +452,8 @@ CREATE TABLE public.commands (
   misses integer DEFAULT 0 NOT NULL,
   baseline json,
   exposure numeric,
+  limits_change bigint DEFAULT 0 NOT NULL,
+  token_number integer,
   deadline_at timestamptz NOT NULL,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
@@ -671,11 +674,13 @@ CREATE TABLE public.limits (
   changed_by text NOT NULL,
   reason text NOT NULL,
   changed_at timestamptz NOT NULL,
+  change bigint GENERATED ALWAYS AS IDENTITY,
   CONSTRAINT limits_scope CHECK (principal <> '' and account_id <> ''),
   CONSTRAINT limits_bounds CHECK (jsonb_typeof(bounds) = 'object' and bounds <> '{}')
 );
 
 CREATE UNIQUE INDEX limits_one_per_scope ON public.limits (coalesce(principal, ''), coalesce(account_id, ''));
+CREATE UNIQUE INDEX limits_change ON public.limits (change);
 
 -- A LimitBreach of domain/limits.ts. Without a value: it can't be computed.
 CREATE FUNCTION public.limit_breach(p_limit text, p_bound text, p_value text, p_why text DEFAULT NULL, p_needs_quote boolean DEFAULT NULL) RETURNS json
@@ -888,6 +893,13 @@ BEGIN
 END
 $$;
 
+-- Whoever forbids something (a halt, new limits, the end of a token) calls this in its transaction. It waits for the marks that are under way, and the later ones wait for
+-- the commit and then see it. So nothing is marked as being sent after what forbids it was committed.
+CREATE FUNCTION public.close_sending() RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+  SELECT pg_advisory_xact_lock(hashtext('tidemark sending'), 0)
+$$;
+
 -- Sets the bounds of one scope, with its line of the audit trail, unless they have changed since the change was decided. `p` is a LimitsChange
 -- (store/command-journal.ts). False: they have changed, and nothing was written.
 CREATE FUNCTION public.change_limits(p json) RETURNS boolean
@@ -903,10 +915,12 @@ BEGIN
   IF coalesce(v.bounds, '{}') <> v_before THEN
     RETURN false;
   END IF;
+  PERFORM public.close_sending();
   IF v_bounds = '{}' THEN
     DELETE FROM public.limits WHERE limits_id = v.limits_id;
   ELSIF v.limits_id IS NOT NULL THEN
-    UPDATE public.limits SET bounds = v_bounds, changed_by = p ->> 'by', reason = p ->> 'reason', changed_at = v_at WHERE limits_id = v.limits_id;
+    UPDATE public.limits SET bounds = v_bounds, changed_by = p ->> 'by', reason = p ->> 'reason', changed_at = v_at, change = DEFAULT
+    WHERE limits_id = v.limits_id;
   ELSE
     INSERT INTO public.limits (principal, account_id, bounds, changed_by, reason, changed_at)
     VALUES (p ->> 'principal', p ->> 'accountId', v_bounds, p ->> 'by', p ->> 'reason', v_at)
@@ -963,6 +977,7 @@ DECLARE
   v_attempt text := p ->> 'attemptId';
   v_prior public.commands;
   v_breach json;
+  v_change bigint;
 BEGIN
   IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
@@ -1004,6 +1019,8 @@ BEGIN
     END IF;
 
     IF v_attempt IS NOT NULL THEN
+      -- Read before they are judged: what is changed in between is noticed by the mark.
+      SELECT max(change) INTO v_change FROM public.limits;
       v_breach := public.judge_limits(p);
       IF v_breach IS NOT NULL THEN
         RETURN json_build_object('kind', 'limited', 'breach', v_breach);
@@ -1011,11 +1028,12 @@ BEGIN
     END IF;
 
     INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
-      supersedes, state, version, order_id, reason, baseline, exposure, deadline_at, created_at, updated_at, settled_at)
+      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, settled_at)
     VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
       p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
-      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
+      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
+      public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
     ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
     EXIT WHEN FOUND;
   END LOOP;
@@ -1029,29 +1047,69 @@ BEGIN
 END
 $$;
 
--- PREPARED → SENDING. False: another process holds the shard now, or the attempt is not prepared any more; nothing was written.
-CREATE FUNCTION public.mark_sending(p_shard integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision) RETURNS boolean
+-- Why this command may not be sent any more, as it is now: a Reason. Null: it may. The caller holds the shared lock of `close_sending`, so that each of these
+-- statements, with a snapshot of its own, sees whatever was committed before. Nothing forbids a cancel.
+CREATE FUNCTION public.sending_objection(c public.commands) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_cause text;
+  v_why text;
+BEGIN
+  SELECT cause, reason INTO v_cause, v_why FROM public.halts
+  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY number LIMIT 1;
+  IF FOUND THEN
+    RETURN json_build_object('code', 'PLACING_HALTED', 'message', left(format('placing was halted (%s): %s', v_cause, v_why), 500));
+  END IF;
+  IF c.token_number IS NOT NULL AND NOT EXISTS (
+    SELECT FROM public.principal_tokens t
+    WHERE t.principal = c.principal AND t.number = c.token_number AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+  ) THEN
+    RETURN json_build_object('code', 'TOKEN_ENDED', 'message', 'the token that asked for it was revoked, or has expired');
+  END IF;
+  IF EXISTS (
+    SELECT FROM public.limits l WHERE l.change > c.limits_change
+      AND (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', c.account_id), (c.principal, ''), (c.principal, c.account_id))
+  ) THEN
+    RETURN json_build_object('code', 'LIMITS_CHANGED', 'message', 'its limits were changed after it was judged by them: send it again, with a new key');
+  END IF;
+  RETURN NULL;
+END
+$$;
+
+-- PREPARED → SENDING. True: done. False: another process holds the shard now, or the attempt is not prepared any more. An object: the Reason why it may not be
+-- sent. In the last two cases nothing was written.
+CREATE FUNCTION public.mark_sending(p_shard integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_command_id uuid;
+  v public.commands;
+  v_objection json;
 BEGIN
   IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN false;
+    RETURN 'false';
   END IF;
   -- One table in each statement, by its key: the plan of a join, made while the tables were empty, would be kept.
   SELECT command_id INTO v_command_id FROM public.attempts WHERE attempt_id = p_attempt_id;
-  PERFORM FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
   IF NOT FOUND THEN
-    RETURN false;
+    RETURN 'false';
+  END IF;
+  IF v.kind <> 'cancel' THEN
+    -- Behind the locks of rows: a row that is held for long holds up no halt.
+    PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
+    v_objection := public.sending_objection(v);
+    IF v_objection IS NOT NULL THEN
+      RETURN v_objection;
+    END IF;
   END IF;
   UPDATE public.attempts SET state = 'sending', sending_at = public.ms_to_time(p_at_ms)
   WHERE attempt_id = p_attempt_id AND state = 'prepared' AND epoch = p_epoch;
   IF NOT FOUND THEN
-    RETURN false;
+    RETURN 'false';
   END IF;
   PERFORM public.append_evidence(v_command_id, json_build_array(json_build_object('kind', 'note', 'code', 'sending', 'detail', json_build_object(),
     'attemptId', p_attempt_id, 'atMs', p_at_ms)));
-  RETURN true;
+  RETURN 'true';
 END
 $$;
 
@@ -1327,11 +1385,13 @@ CREATE TABLE public.halts (
   cleared_at timestamptz,
   cleared_by text,
   cleared_reason text,
+  number bigint GENERATED ALWAYS AS IDENTITY,
   CONSTRAINT halts_account CHECK (account_id <> ''),
   CONSTRAINT halts_cleared_with_a_reason CHECK (num_nulls(cleared_at, cleared_by, cleared_reason) in (0, 3) and cleared_reason <> '')
 );
 
 CREATE UNIQUE INDEX halts_one_active ON public.halts (coalesce(account_id, ''), cause) WHERE cleared_at is null;
+CREATE UNIQUE INDEX halts_number ON public.halts (number);
 
 -- Each change of a halt, for the stream of events. Its ids are of one sequence with those of steps, so that (tx_id, id) is one order of both.
 CREATE TABLE public.halt_events (
@@ -1363,6 +1423,8 @@ BEGIN
   IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN;
   END IF;
+  -- Before the row gets its number: so numbers rise in the order of commits.
+  PERFORM public.close_sending();
   LOOP
     INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
     VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
@@ -1395,6 +1457,26 @@ BEGIN
   GET DIAGNOSTICS v_rows = ROW_COUNT;
   RETURN v_rows;
 END
+$$;
+
+-- A process says which active halts it holds (p_halt_ids). The row gets the number up to which it holds all. False: the lane is not its any more.
+CREATE FUNCTION public.hold_halts(p_lane integer, p_epoch bigint, p_halt_ids text[]) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE public.lanes SET halts_held = coalesce(
+    (SELECT min(number) - 1 FROM public.halts WHERE cleared_at IS NULL AND halt_id <> ALL (p_halt_ids)), (SELECT max(number) FROM public.halts), 0)
+  WHERE lane = p_lane AND epoch = p_epoch;
+  RETURN FOUND;
+END
+$$;
+
+-- The holders of live lanes that have not said that they hold this halt. One that finishes another's lane sends no commands.
+CREATE FUNCTION public.without_halt(p_halt_id text, p_expire_ms double precision) RETURNS SETOF text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT l.holder FROM public.lanes l
+  WHERE l.holder IS NOT NULL AND l.holder NOT LIKE '%/finisher' AND abs(extract(epoch FROM clock_timestamp() - l.renewed_at)) * 1000 < p_expire_ms
+    AND l.halts_held < (SELECT h.number FROM public.halts h WHERE h.halt_id = p_halt_id AND h.cleared_at IS NULL)
+  ORDER BY l.lane
 $$;
 
 -- ----- Principals and the audit trail -----
@@ -1445,6 +1527,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seq bigint;
 BEGIN
+  PERFORM public.close_sending();
   INSERT INTO public.lanes (lane, holder, epoch, renewed_at) VALUES (p_lane, NULL, 1, clock_timestamp()) ON CONFLICT DO NOTHING;
   -- Each row lock waits for the batch that has it, and keeps the next one out.
   PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
@@ -1767,9 +1850,11 @@ GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON pu
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
   public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_commits, public.notice_loss TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
-  public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.mark_sending, public.step_command, public.note_miss,
+  public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
+  public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts, public.hold_halts,
+  public.without_halt TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.underlying_symbol, public.limit_breach, public.exposure_of, public.judge_limits, public.change_limits, public.request_approval TO tidemark_app;

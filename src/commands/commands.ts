@@ -7,6 +7,8 @@ import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from '.
 
 export interface Submission {
   readonly principal: string;
+  /** Of the token of the database that it was asked for with. */
+  readonly tokenNumber?: number;
   readonly idempotencyKey: string;
   /** Already of the right shape (`schema/command-bodies.ts`); the checks that depend on the order's state are made here. */
   readonly request: CommandRequest;

@@ -225,12 +225,13 @@ export class SubmitCommand {
   ): Promise<Opened> {
     const { clock, random, sender, book } = this.deps;
     const { term, giveUp, stopped, calledAtMs, pacing } = under;
-    const { principal, idempotencyKey, request, callerRef, supersedes } = submission;
+    const { principal, tokenNumber, idempotencyKey, request, callerRef, supersedes } = submission;
     const atMs = clock.nowMs();
     const attemptId = `${attemptPrefix}${random.uuid()}`;
     const command: NewCommand = {
       commandId: random.uuid(),
       principal,
+      ...(tokenNumber !== undefined && { tokenNumber }),
       idempotencyKey,
       requestHash: hashOf(submission),
       request,

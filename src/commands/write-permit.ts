@@ -30,8 +30,9 @@ interface PermitScope {
  *
  * States: not asked → granted → still granted when the write asks, or refused with its reason. Asked a second time, it is refused.
  * Invariant: `granted` is true only after `markSending` has answered true, less than `writeWithinMs` after it was asked, with a lease that may still act. A
- * commit whose outcome is not known grants nothing. A halt holds in memory before it is acknowledged, and `askAgain` looks there synchronously with the write:
- * after the acknowledgement only cancels are written.
+ * commit whose outcome is not known grants nothing. `markSending` refuses what a halt (or another stop) that was committed before forbids, and the write follows
+ * within `writeWithinMs`: so that long after the commit of a halt, no process writes anything but cancels. A process that has read the halt writes nothing from
+ * then on, since `askAgain` looks into its memory synchronously with the write.
  */
 export class WritePermit {
   granted = false;
@@ -40,6 +41,8 @@ export class WritePermit {
   mayAskAgain = false;
   private asked = false;
   private askedAgain = false;
+  /** Monotonic: when `markSending` was asked. */
+  private askedAtMs = Number.NEGATIVE_INFINITY;
   private readonly deps: WritePermitDeps;
   private readonly options: Pick<CommandOptions, 'writeWithinMs'>;
   private readonly scope: PermitScope;
@@ -62,17 +65,19 @@ export class WritePermit {
     const { attemptId, term } = this.scope;
     const askedAtMs = clock.monotonicMs();
     const atMs = clock.nowMs();
-    let claimed: boolean;
+    let claimed: boolean | Reason;
     try {
       claimed = await journal.markSending(attemptId, atMs, term.fence);
     } catch {
       // It may have committed, or may still do so: that permits nothing.
       return this.refuse('STORE_UNAVAILABLE', 'the database did not say whether the attempt may be sent', true);
     }
-    if (!claimed) return this.refuse('LANE_LOST', 'another process holds the shard');
+    if (claimed === false) return this.refuse('LANE_LOST', 'another process holds the shard');
+    if (claimed !== true) return this.refuse(claimed.code, claimed.message);
     this.deps.book.adopt(sendingSince(watched.command, attemptId, atMs));
     // Measured from before the commit: a process that was frozen meanwhile must see it.
-    if (clock.monotonicMs() - askedAtMs >= this.options.writeWithinMs)
+    this.askedAtMs = askedAtMs;
+    if (this.isTooLate)
       return this.refuse('TOO_SLOW', 'the database took too long to say that the attempt may be sent', true);
     const late = this.objection();
     if (late !== undefined) return this.refuse(...late);
@@ -85,9 +90,14 @@ export class WritePermit {
     if (!this.granted || this.askedAgain) return false;
     this.askedAgain = true;
     const late = this.objection();
-    if (late === undefined) return true;
+    if (late === undefined && !this.isTooLate) return true;
     this.granted = false;
-    return this.refuse(...late);
+    if (late !== undefined) return this.refuse(...late);
+    return this.refuse('TOO_SLOW', 'the write came too late after the commit that permits it', true);
+  }
+
+  private get isTooLate(): boolean {
+    return this.deps.clock.monotonicMs() - this.askedAtMs >= this.options.writeWithinMs;
   }
 
   private objection(): [code: string, message: string] | undefined {

@@ -57,6 +57,7 @@ async function sendUntraced(
   const result = await commands.submit({
     ...asked,
     principal: principal.name,
+    ...(principal.tokenNumber !== undefined && { tokenNumber: principal.tokenNumber }),
     idempotencyKey,
     requestId: request.id,
     ...(ifMatch.kind === 'revision' ? { ifRevision: ifMatch.revision } : {}),

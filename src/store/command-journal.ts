@@ -36,6 +36,8 @@ export interface NewCommand {
   readonly refusal?: Reason;
   /** Place and replace: the amounts that are compared with its limits. */
   readonly measure?: Measure;
+  /** Of the token of the database that it was asked for with: once that has ended, nothing but a cancel is sent for it. */
+  readonly tokenNumber?: number;
   /** A real account: nothing is placed unless all required limits are set (`requiredLimits`). */
   readonly limitsRequired?: true;
 }
@@ -265,8 +267,12 @@ export interface CommandJournal {
    * in the account by then: of commands that are opened at once, each is counted against the others.
    */
   open(command: NewCommand, fence: Fence): Promise<OpenResult>;
-  /** PREPARED → SENDING, committed. Only `true` permits the one write. Rejects when the outcome of the commit is not known: nothing may be written then. */
-  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean>;
+  /**
+   * PREPARED → SENDING, committed. Only `true` permits the one write. `false`: another holder, or the attempt is not prepared any more. A reason: a halt, the end
+   * of its token or a change of its limits that was committed before forbids it (`PLACING_HALTED`, `TOKEN_ENDED`, `LIMITS_CHANGED`), and nothing was written; a cancel
+   * always passes. Rejects when the outcome of the commit is not known: nothing may be written then.
+   */
+  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean | Reason>;
   step(step: CommandStep, fence: Fence): Promise<StepResult>;
   /** Counts the miss, with its evidence, in one transaction. It is not a step of the command: there is no new version and no event. */
   noteMiss(miss: Miss, fence: Fence): Promise<MissResult>;
@@ -326,6 +332,10 @@ export interface CommandJournal {
   /** The timer has fired. Changes nothing where it was renewed since. False: fenced. */
   endCancelTimer(timerId: string, fence: Fence): Promise<boolean>;
   activeHalts(): Promise<Halt[]>;
+  /** The holder of the lane says that it holds all of these halts. False: the lane is not its any more. */
+  holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean>;
+  /** The processes with a lane, renewed less than `expireMs` ago, that have not said that they hold this halt. None where it is not in force. */
+  withoutHalt(haltId: string, expireMs: number): Promise<string[]>;
   /**
    * Adds the halt unless an active one has the same scope and cause; then that one is returned. Without a fence the holder of the shard is not checked: this is
    * for a process that saw the cause while it led, and could not write the halt down then.

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Command } from '../domain/command.ts';
+import type { Command, Reason } from '../domain/command.ts';
 import type { LimitBreach } from '../domain/limits.ts';
 import type { Stream } from '../domain/order.ts';
 import type { Selectable } from '../domain/select-orders.ts';
@@ -41,19 +41,19 @@ export async function openCommand(
   return 'command' in result ? { kind: result.kind, command: decodeCommand(result.command) } : result;
 }
 
-/** PREPARED → SENDING. Only `true`, which comes after the commit, permits the one write. */
+/** PREPARED → SENDING. Only `true`, which comes after the commit, permits the one write. A Reason: it may not be sent any more. */
 export async function markSending(
   deps: RetryDeps & { readonly pool: Pool },
   attemptId: string,
   atMs: number,
   { shard, epoch }: Fence,
-): Promise<boolean> {
-  const [row] = await writeOnce<{ marked: boolean }>(deps, {
+): Promise<boolean | Reason> {
+  const [row] = await writeOnce<{ marked: boolean | Reason }>(deps, {
     name: 'mark_sending',
     text: 'select public.mark_sending($1, $2, $3, $4) as marked',
     values: [shard, epoch.toString(), attemptId, atMs],
   });
-  return row?.marked === true;
+  return row?.marked ?? false;
 }
 
 type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };

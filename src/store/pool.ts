@@ -5,6 +5,8 @@ import type { Log } from '../observability/log.ts';
  * The settings of every connection of the service: a deadline for each thing that can hang, and a search_path in which no other role can put a name.
  * Without `query_timeout` a half-open socket hangs forever; the server's own limits are lower, so that its answer comes first.
  *
+ * `default_transaction_isolation`: the functions of the journal rely on a new snapshot for each statement (`mark_sending` reads the halts behind a lock).
+ *
  * `random_page_cost`: the default of 4 is for a spinning disk. In a partition that was never analysed (where the planner assumes that an equality keeps one row
  * in 200), it makes the planner collect and sort the rows of a lane instead of reading them in order from the primary key (seen: 520 ms and 300,000 rows for
  * the first 10,000).
@@ -13,7 +15,7 @@ export function connectionOptions(url: string, applicationName: string): ClientC
   return {
     connectionString: url,
     application_name: applicationName,
-    options: '-c search_path=public,pg_temp -c random_page_cost=1',
+    options: '-c search_path=public,pg_temp -c random_page_cost=1 -c default_transaction_isolation=read\\ committed',
     connectionTimeoutMillis: 5_000,
     query_timeout: 5_000,
     statement_timeout: 4_000,

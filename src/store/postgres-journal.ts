@@ -34,10 +34,12 @@ import {
   changeLimits,
   clearHalts,
   endCancelTimer,
+  holdHalts,
   raiseHalt,
   readActiveHalts,
   readArmedCancelTimers,
   readLimits,
+  readWithoutHalt,
   setCancelTimers,
 } from './stops.ts';
 
@@ -90,7 +92,7 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     open: witnessed(noting(openCommand, isFenced)),
     markSending: async (attemptId, atMs, fence) => {
       const marked = await markSending(deps, attemptId, atMs, fence);
-      if (marked) witness?.sawSending(attemptId);
+      if (marked === true) witness?.sawSending(attemptId);
       return marked;
     },
     step: witnessed(noting(stepCommand, isFenced)),
@@ -117,6 +119,8 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     armedCancelTimers: read(readArmedCancelTimers),
     endCancelTimer: noting(endCancelTimer, (held) => !held),
     activeHalts: read(readActiveHalts),
+    holdHalts: write(holdHalts),
+    withoutHalt: read(readWithoutHalt),
     raiseHalt: noting(raiseHalt, isFenced),
     clearHalts: noting(clearHalts, isFenced),
     limits: read(readLimits),

@@ -11,6 +11,8 @@ import { principalTokens } from './schema/principals.ts';
 export interface PrincipalToken {
   /** The name of the principal. */
   readonly name: string;
+  /** Of a token of the database: 1, 2, 3 … among those of its principal. */
+  readonly number?: number;
   /** SHA-256 of the token, 64 hexadecimal digits in lower case. */
   readonly sha256: string;
   readonly scopes: readonly string[];
@@ -30,7 +32,7 @@ export interface PrincipalStore {
 
 const mostActive = 10_000;
 
-/** A token with its number among those of its principal: 1, 2, 3 … */
+/** A token of the database. */
 export interface NumberedToken extends PrincipalToken {
   readonly number: number;
 }
@@ -96,7 +98,8 @@ export class PostgresPrincipalStore implements PrincipalStore {
           or(isNull(expiresAt), and(gt(expiresAt, sql`now()`), gt(expiresAt, end))),
         ),
       )
-      .returning({ number: numbered });
+      // Held until the commit: no attempt is marked as being sent for the token after that (`sending_objection`).
+      .returning({ number: numbered, closed: sql`public.close_sending()::text` });
     return rows.map((row) => row.number).sort((a, b) => a - b);
   }
 }

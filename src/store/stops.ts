@@ -33,6 +33,21 @@ export async function readActiveHalts(pool: Pool): Promise<Halt[]> {
   return rows.map(toHalt);
 }
 
+/** False: the lane is not ours any more. */
+export async function holdHalts(deps: Deps, lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean> {
+  const [row] = await writeOnce<{ held: boolean }>(deps, {
+    text: 'select public.hold_halts($1, $2, $3) as held',
+    values: [lane, epoch.toString(), haltIds],
+  });
+  return row?.held === true;
+}
+
+/** The names of the live processes that have not said that they hold the halt. */
+export async function readWithoutHalt(pool: Pool, haltId: string, expireMs: number): Promise<string[]> {
+  const { rows } = await pool.query<{ holder: string }>('select public.without_halt($1, $2) as holder', [haltId, expireMs]);
+  return rows.map(({ holder }) => holder);
+}
+
 /** The active halt of that scope and cause: this one, unless there was one already. Without a fence, the holder of the shard is not checked. */
 export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
   const [row] = await writeOnce<HaltRow>(deps, {

@@ -124,7 +124,7 @@ export const sends: readonly PlantedBug[] = [
             await host.clock.sleep(1_500);
             return may;
           };
-          return entry.send(request, attemptId, { ...options, mayWrite });
+          return entry.send(request, attemptId, { ...options, mayWrite, mayStillWrite: () => true });
         },
       }),
     }),

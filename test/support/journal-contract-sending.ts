@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { atMs, attemptId, fence, type JournalUnderTest, newPlace, unknown } from './journal-fixtures.ts';
+import { atMs, attemptId, fence, halt, type JournalUnderTest, newCancel, newPlace, unknown } from './journal-fixtures.ts';
 
 export function sendContract(make: () => Promise<JournalUnderTest>): void {
   describe('marking an attempt as sending', () => {
@@ -17,6 +17,44 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
       });
       expect((await rig.journal.evidenceOf(asked.commandId)).map(({ code }) => code)).toEqual(['prepared', 'sending']);
       expect(await rig.events()).toHaveLength(1);
+    });
+
+    it('is refused with the reason while its account or the service is halted, but for a cancel', async () => {
+      await using rig = await make();
+      const [first, second, other] = [newPlace(), newPlace(), newPlace()];
+      const cancel = newCancel('p-1');
+      for (const each of [first, second, other, cancel]) await rig.journal.open(each, fence);
+      const mark = ({ attemptId: id = '' }: typeof first) => rig.journal.markSending(id, atMs + 5, fence);
+      await rig.journal.raiseHalt(halt({ scope: { kind: 'account', accountId: 'acct-2' } }), fence);
+      expect(await mark(other), 'another account is halted').toBe(true);
+      for (const scope of [{ kind: 'account', accountId: 'acct-1' }, { kind: 'service' }] as const) {
+        await rig.journal.raiseHalt(halt({ scope }), fence);
+        expect(await mark(first)).toEqual({ code: 'PLACING_HALTED', message: 'placing was halted (operator): lunch' });
+        await rig.journal.clearHalts(scope, { by: 'ann', reason: 'looked', atMs: atMs + 9 }, fence);
+        await rig.journal.raiseHalt(halt({ scope: { kind: 'service' }, cause: 'rate' }), fence);
+        expect(await mark(second)).toMatchObject({ code: 'PLACING_HALTED' });
+        await rig.journal.clearHalts({ kind: 'service' }, { by: 'ann', reason: 'looked', atMs: atMs + 9 }, fence);
+      }
+      await rig.journal.raiseHalt(halt(), fence);
+      expect(await mark(cancel)).toBe(true);
+      expect(await rig.journal.find(first.commandId)).toMatchObject({ attempts: [{ state: 'prepared' }] });
+    });
+
+    it('is refused where limits of its scope were changed since it was judged by them', async () => {
+      await using rig = await make();
+      const measure = { symbols: ['AAPL'], instrument: 'equity', quantity: '10', exposure: '1875', valuedByQuote: false } as const;
+      const [before, held, anew] = [newPlace({ measure }), newPlace({ measure }), newPlace({ measure })];
+      await rig.journal.open(before, fence);
+      const change = { by: 'ann', reason: 'less', requestId: 'r-1', atMs, before: {}, bounds: { maxQuantity: '100' } };
+      await rig.journal.changeLimits({ ...change, accountId: 'acct-2' });
+      await rig.journal.changeLimits({ ...change, principal: 'another' });
+      const mark = ({ attemptId: id = '' }: typeof before) => rig.journal.markSending(id, atMs + 5, fence);
+      expect(await mark(before), 'limits of others').toBe(true);
+      await rig.journal.open(held, fence);
+      await rig.journal.changeLimits({ ...change, accountId: 'acct-1' });
+      expect(await mark(held)).toMatchObject({ code: 'LIMITS_CHANGED' });
+      await rig.journal.open(anew, fence);
+      expect(await mark(anew)).toBe(true);
     });
 
     it('is not permitted for an attempt that nobody knows, that was answered, or under another epoch', async () => {

@@ -28,8 +28,13 @@ export class MemoryLimits {
   rows: readonly LimitRow[] = [];
   /** What each command would add to its account, as it was valued when it was journaled. */
   private readonly exposures = new Map<string, Decimal | null>();
+  /** How many changes there were when each command was judged, and at the newest change of each row. */
+  private changes = 0;
+  private readonly judgedBy = new Map<string, number>();
+  private readonly changedAt = new WeakMap<LimitRow, number>();
 
   value({ commandId, measure }: NewCommand): void {
+    this.judgedBy.set(commandId, this.changes);
     this.exposures.set(commandId, measure?.exposure ?? null);
   }
 
@@ -49,6 +54,8 @@ export class MemoryLimits {
     if (!isDeepStrictEqual(this.rows.find(isOfScope)?.bounds ?? {}, before)) return undefined;
     const account = accountId === undefined ? {} : { accountId };
     const row = { ...(principal !== undefined && { principal }), ...account, bounds, changedBy: by, reason, changedAtMs: atMs };
+    this.changes += 1;
+    this.changedAt.set(row, this.changes);
     const others = this.rows.filter((each) => !isOfScope(each));
     this.rows = (Object.keys(bounds).length === 0 ? others : [...others, row]).sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
     const detail = {
@@ -58,6 +65,17 @@ export class MemoryLimits {
       after: bounds,
     };
     return { atMs, principal: by, action: 'change_limits', ...account, requestId, reason, detail };
+  }
+
+  /** A row that concerns the command was changed after it was judged. */
+  changedSince(commandId: string, of: string, account: string): boolean {
+    const judgedBy = this.judgedBy.get(commandId) ?? 0;
+    return this.rows.some(
+      (row) =>
+        (row.principal ?? of) === of &&
+        (row.accountId ?? account) === account &&
+        (this.changedAt.get(row) ?? 0) > judgedBy,
+    );
   }
 
   judge(asked: NewCommand, all: readonly Command[], orders: JournaledOrders): LimitBreach | undefined {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Attempt, type Command, type Evidence, isFinal } from '../../src/domain/command.ts';
+import { type Attempt, type Command, type Evidence, isFinal, type Reason } from '../../src/domain/command.ts';
 import type { LimitRow } from '../../src/domain/limits.ts';
 import type { Stream } from '../../src/domain/order.ts';
 import type { Selectable } from '../../src/domain/select-orders.ts';
@@ -77,6 +77,13 @@ export class MemoryJournal implements CommandJournal {
   readonly endedCancelAlls = new Set<string>();
   readonly audits: AuditEntry[] = [];
   private readonly waiting = new Map<string, Approval>();
+  /** Tokens that have ended: the principal, a blank, the number. */
+  readonly endedTokens = new Set<string>();
+  private readonly tokensOfCommands = new Map<string, number>();
+  /** By lane: the epoch under which its process has said last which halts it holds, and those. */
+  readonly haltsHeld = new Map<number, { readonly epoch: bigint; readonly haltIds: ReadonlySet<string> }>();
+  /** The live lanes, where somebody keeps them. */
+  lanes: (expireMs: number) => readonly { readonly lane: number; readonly epoch: bigint; readonly holder: string }[] = () => [];
   private readonly limitsHeld = new MemoryLimits();
   readonly orders: JournaledOrders;
   /** Told in the same instant as each commit of a command. */
@@ -98,12 +105,14 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('open', () => this.transactOpen(command, fence));
   }
 
-  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean> {
+  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean | Reason> {
     return this.hook('markSending', () => {
       const command = this.commands.get(this.byAttempt.get(attemptId) ?? '');
       const attempt = command?.attempts.find((each) => each.attemptId === attemptId);
       if (command === undefined || attempt?.state !== 'prepared' || attempt.epoch !== fence.epoch || !this.holds(fence))
         return false;
+      const objection = command.request.kind === 'cancel' ? undefined : this.sendingObjection(command);
+      if (objection !== undefined) return objection;
       const sending: Attempt = { ...attempt, state: 'sending', sendingAtMs: atMs };
       this.commit({ ...command, attempts: changed(command, sending) }, [note('sending', attemptId, atMs)], 'quiet');
       return true;
@@ -300,6 +309,25 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('activeHalts', () => this.halts.filter(isActive));
   }
 
+  holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean> {
+    return this.hook('holdHalts', () => {
+      const isOld = epoch < (this.haltsHeld.get(lane)?.epoch ?? 0n);
+      if (!isOld) this.haltsHeld.set(lane, { epoch, haltIds: new Set(haltIds) });
+      return !isOld;
+    });
+  }
+
+  withoutHalt(haltId: string, expireMs: number): Promise<string[]> {
+    return this.hook('withoutHalt', () => {
+      if (!this.halts.some((halt) => isActive(halt) && halt.haltId === haltId)) return [];
+      const lacking = this.lanes(expireMs).filter(({ lane, epoch }) => {
+        const said = this.haltsHeld.get(lane);
+        return said?.epoch !== epoch || !said.haltIds.has(haltId);
+      });
+      return lacking.map(({ holder }) => holder);
+    });
+  }
+
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
     return this.hook('raiseHalt', () => {
       if (fence !== undefined && !this.holds(fence)) return 'fenced';
@@ -408,6 +436,21 @@ export class MemoryJournal implements CommandJournal {
     return found;
   }
 
+  /** As `sending_objection` does. */
+  private sendingObjection({ commandId, principal, request: { accountId } }: Command): Reason | undefined {
+    const halt = this.halts.find(
+      (each) => isActive(each) && (each.scope.kind === 'service' || each.scope.accountId === accountId),
+    );
+    if (halt !== undefined)
+      return { code: 'PLACING_HALTED', message: `placing was halted (${halt.cause}): ${halt.reason}`.slice(0, 500) };
+    const token = this.tokensOfCommands.get(commandId);
+    if (token !== undefined && this.endedTokens.has(`${principal} ${token}`))
+      return { code: 'TOKEN_ENDED', message: 'the token that asked for it was revoked, or has expired' };
+    if (!this.limitsHeld.changedSince(commandId, principal, accountId)) return undefined;
+    const message = 'its limits were changed after it was judged by them: send it again, with a new key';
+    return { code: 'LIMITS_CHANGED', message };
+  }
+
   private placeOf({ stream, orderId }: OpenOrder): Command | undefined {
     const commands = [...this.commands.values()];
     return commands.find(({ request, ...of }) => request.kind === 'place' && request.stream === stream && of.orderId === orderId);
@@ -474,6 +517,7 @@ export class MemoryJournal implements CommandJournal {
     const command = opened(asked, fence);
     this.byKey.set(key, command.commandId);
     this.limitsHeld.value(asked);
+    if (asked.tokenNumber !== undefined) this.tokensOfCommands.set(command.commandId, asked.tokenNumber);
     if (attemptId !== undefined) this.byAttempt.set(attemptId, command.commandId);
     this.commit(command, [{ ...note(refusal === undefined ? 'prepared' : 'refused', attemptId, atMs), detail: { ...refusal } }]);
     return { kind: 'opened', command };

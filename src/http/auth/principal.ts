@@ -14,14 +14,22 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** The accounts whose orders it may see and change. Passed to every read unchanged. */
   readonly accounts: AccountScope;
+  /** Of the token of the database that it came with: what it asks for is not sent any more once that has ended. */
+  readonly tokenNumber?: number;
 }
 
 /** `granted` may contain unknown words: they grant nothing. */
-export function principalOf(name: string, granted: readonly string[], accounts: 'all' | readonly string[]): Principal {
+export function principalOf(
+  name: string,
+  granted: readonly string[],
+  accounts: 'all' | readonly string[],
+  tokenNumber?: number,
+): Principal {
   return {
     name,
     scopes: new Set(scopes.filter((scope) => granted.includes(scope))),
     accounts: accounts === 'all' ? { kind: 'all' } : { kind: 'accounts', accountIds: [...accounts] },
+    ...(tokenNumber !== undefined && { tokenNumber }),
   };
 }
 

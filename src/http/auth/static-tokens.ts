@@ -80,8 +80,8 @@ export class StaticTokens {
   }
 }
 
-function knownOf({ name, sha256, scopes, accounts, expiresAtMs }: PrincipalToken): Known {
+function knownOf({ name, number, sha256, scopes, accounts, expiresAtMs }: PrincipalToken): Known {
   const digest = Buffer.from(sha256, 'hex');
   if (digest.length !== 32) throw new Error(`the hash of a token of ${name} is not a SHA-256`);
-  return { digest, principal: principalOf(name, scopes, accounts), expiresAtMs: expiresAtMs ?? Number.POSITIVE_INFINITY };
+  return { digest, principal: principalOf(name, scopes, accounts, number), expiresAtMs: expiresAtMs ?? Number.POSITIVE_INFINITY };
 }

@@ -67,6 +67,10 @@ export const commands = pgTable(
     baseline: json(),
     /** The amount of money that the command would add to its account, as valued when it was journaled. Null: a cancel, or not known. */
     exposure: numeric(),
+    /** The newest change of limits that it was judged by; 0: there was none. */
+    limitsChange: bigint('limits_change', { mode: 'bigint' }).notNull().default(sql`0`),
+    /** Of the token of the database that it was asked for with. Null: it came by another way. */
+    tokenNumber: integer('token_number'),
     /** Times of a command are those of the holder's clock, to the millisecond. */
     deadlineAt: timestamp('deadline_at', { withTimezone: true }).notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),

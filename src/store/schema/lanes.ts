@@ -25,6 +25,8 @@ export const lanes = pgTable('lanes', {
   trouble: text(),
   /** It takes no shards for such a fault. */
   unfit: boolean().notNull().default(false),
+  /** It holds every active halt up to this number. */
+  haltsHeld: bigint('halts_held', { mode: 'bigint' }).notNull().default(sql`0`),
 });
 
 /**

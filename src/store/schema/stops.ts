@@ -69,8 +69,11 @@ export const halts = pgTable(
     clearedAt: timestamp('cleared_at', { withTimezone: true }),
     clearedBy: text('cleared_by'),
     clearedReason: text('cleared_reason'),
+    /** Rises in the order in which halts were committed. */
+    number: bigint({ mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
   },
   (t) => [
+    uniqueIndex('halts_number').on(t.number),
     uniqueIndex('halts_one_active').on(sql`coalesce(${t.accountId}, '')`, t.cause).where(sql`${t.clearedAt} is null`),
     check('halts_account', sql`${t.accountId} <> ''`),
     check(
@@ -159,8 +162,11 @@ export const limits = pgTable(
     changedBy: text('changed_by').notNull(),
     reason: text().notNull(),
     changedAt: timestamp('changed_at', { withTimezone: true }).notNull(),
+    /** Rises with every change of any row, in the order of their commits. */
+    change: bigint({ mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
   },
   (t) => [
+    uniqueIndex('limits_change').on(t.change),
     uniqueIndex('limits_one_per_scope').on(sql`coalesce(${t.principal}, '')`, sql`coalesce(${t.accountId}, '')`),
     check('limits_scope', sql`${t.principal} <> '' and ${t.accountId} <> ''`),
     check('limits_bounds', sql`jsonb_typeof(${t.bounds}) = 'object' and ${t.bounds} <> '{}'`),
