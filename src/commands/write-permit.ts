@@ -77,8 +77,7 @@ export class WritePermit {
     this.deps.book.adopt(sendingSince(watched.command, attemptId, atMs));
     // Measured from before the commit: a process that was frozen meanwhile must see it.
     this.askedAtMs = askedAtMs;
-    if (this.isTooLate)
-      return this.refuse('TOO_SLOW', 'the database took too long to say that the attempt may be sent', true);
+    if (this.isTooLate) return this.refuse('TOO_SLOW', 'the database took too long to say that the attempt may be sent', true);
     const late = this.objection();
     if (late !== undefined) return this.refuse(...late);
     this.granted = true;

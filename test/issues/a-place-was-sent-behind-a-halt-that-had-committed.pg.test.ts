@@ -49,7 +49,9 @@ describe('a place that is journaled already', () => {
       () => tokens.end('desk', 1, 0),
     ];
     for (const stop of stops) {
-      await rig.rows("update halts set cleared_at = now(), cleared_by = 'ann', cleared_reason = 'again' where cleared_at is null");
+      await rig.rows(
+        "update halts set cleared_at = now(), cleared_by = 'ann', cleared_reason = 'again' where cleared_at is null",
+      );
       const attemptId = await opened(rig, { tokenNumber: 1 });
       const other = await rig.rival();
       await other.query('begin');

@@ -1,6 +1,7 @@
 import type { OrderEntry } from '../../src/commands/order-entry.ts';
 import { SendAttempts, type Sending } from '../../src/commands/send-attempts.ts';
 import type { WriteResult } from '../../src/platform/write-result.ts';
+import { MemoryJournal } from '../support/memory-journal.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { replaced } from './replaced.ts';
 
@@ -36,6 +37,8 @@ function sendingWithoutHalts() {
     },
   );
 }
+
+const markingWithoutHalts = replaced(MemoryJournal, 'sendingObjection' as keyof MemoryJournal, () => undefined);
 
 function sendAttempt(of: SendAttempts) {
   return (of as unknown as { write(sending: Sending, attemptId: string): Promise<unknown> }).write;
@@ -94,7 +97,12 @@ export const sends: readonly PlantedBug[] = [
   {
     name: 'what is journaled already is sent although its account was halted',
     shows: /behind the acknowledged halt/,
-    plant: sendingWithoutHalts(),
+    plant: () => {
+      const ways = [sendingWithoutHalts(), markingWithoutHalts].map((plant) => plant());
+      return () => {
+        for (const back of ways) back();
+      };
+    },
   },
   {
     name: 'the halts are not asked again in the turn of the write',

@@ -42,7 +42,13 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
 
     it('is refused where limits of its scope were changed since it was judged by them', async () => {
       await using rig = await make();
-      const measure = { symbols: ['AAPL'], instrument: 'equity', quantity: '10', exposure: '1875', valuedByQuote: false } as const;
+      const measure = {
+        symbols: ['AAPL'],
+        instrument: 'equity',
+        quantity: '10',
+        exposure: '1875',
+        valuedByQuote: false,
+      } as const;
       const [before, held, anew] = [newPlace({ measure }), newPlace({ measure }), newPlace({ measure })];
       await rig.journal.open(before, fence);
       const change = { by: 'ann', reason: 'less', requestId: 'r-1', atMs, before: {}, bounds: { maxQuantity: '100' } };

@@ -72,9 +72,7 @@ export class MemoryLimits {
     const judgedBy = this.judgedBy.get(commandId) ?? 0;
     return this.rows.some(
       (row) =>
-        (row.principal ?? of) === of &&
-        (row.accountId ?? account) === account &&
-        (this.changedAt.get(row) ?? 0) > judgedBy,
+        (row.principal ?? of) === of && (row.accountId ?? account) === account && (this.changedAt.get(row) ?? 0) > judgedBy,
     );
   }
 
