@@ -204,7 +204,7 @@ BEGIN
     FROM unnest(h_stream, h_order_id, h_account_id, h_symbol, h_status, h_revision, h_reduced_from, h_source_version, h_state, h_join_state)
       AS h(stream, order_id, account_id, symbol, status, revision, reduced_from, source_version, state, join_state)
     ON CONFLICT (stream, order_id) DO UPDATE SET
-      status = excluded.status, revision = excluded.revision, reduced_from = excluded.reduced_from, source_version = excluded.source_version,
+      symbol = excluded.symbol, status = excluded.status, revision = excluded.revision, reduced_from = excluded.reduced_from, source_version = excluded.source_version,
       state = excluded.state, join_state = excluded.join_state, updated_at = excluded.updated_at
     WHERE o.revision = excluded.reduced_from;
     GET DIAGNOSTICS v_rows = ROW_COUNT;

@@ -1,6 +1,7 @@
 import type { Doubt } from '../domain/head.ts';
 import { compareInstants } from '../domain/instant.ts';
 import type { Observation } from '../domain/observation.ts';
+import { accountContent } from '../domain/view-content.ts';
 import type { Log } from '../observability/log.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -31,13 +32,16 @@ interface Candidate {
   /** `updatedAt` of the view that raised the doubt. */
   readonly updatedAt: string;
   undecided: number;
-  /** A read from REST has shown, since the present check began, that fills were taken back. */
-  takenBack: boolean;
+  /** A read from REST has disputed our state since the present check began. */
+  disputed: boolean;
+  /** The stream has, too: a read that began before then may not know of it. */
+  stirred: boolean;
 }
 
 /**
- * Account orders for which a view has raised a doubt (`Reduction`): each is read once from REST. Where that read shows that fills were taken back, a second one
- * 2 s later has to agree; then the row is offered as a correction. Only that can lower cumQty (docs/settling.md).
+ * Account orders for which a view has raised a doubt (`Reduction`): each is read once from REST. Where that read disputes our state (fills or an end taken back,
+ * another content at the same instant), a second one 2 s later has to agree; then the row is offered as a correction. Only that can lower cumQty, or reopen an
+ * order that has ended (docs/settling.md).
  *
  * States of a candidate: waiting → checked, ten at a time, at the pace of all accounts → done, or waiting again where the platform did not answer or nothing was
  * decided. Invariant: a candidate is kept until it is done, and no complete read is remembered past it, so that another process meets it again. The same holds
@@ -87,17 +91,19 @@ export class Doubts {
     const { orderId, updatedAt } = view;
     const fromRest = cause !== 'stream';
     const known = this.candidates.get(orderId);
+    const disputes = doubt === 'taken_back' || doubt === 'same_instant';
     if (known !== undefined) {
-      if (fromRest && doubt === 'taken_back') known.takenBack = true;
+      if (disputes && fromRest) known.disputed = true;
+      if (disputes && !fromRest) known.stirred = true;
       return;
     }
-    // A conflict that REST itself shows has been read from it.
-    if (this.options.signal.aborted || correction === true || (fromRest && doubt === 'conflict')) return;
+    // What REST itself shows has been read from it.
+    if (this.options.signal.aborted || correction === true || (fromRest && !disputes)) return;
     if (!this.room.take(entryBytes(orderId))) {
       this.refuse(updatedAt);
       return;
     }
-    const candidate: Candidate = { orderId, updatedAt, undecided: 0, takenBack: false };
+    const candidate: Candidate = { orderId, updatedAt, undecided: 0, disputed: false, stirred: false };
     this.candidates.set(orderId, candidate);
     this.waiting.push(candidate);
     if (this.checking < atOnce) void this.checkWaiting();
@@ -119,15 +125,16 @@ export class Doubts {
   }
 
   private async isDone(candidate: Candidate): Promise<boolean> {
-    candidate.takenBack = false;
+    candidate.disputed = false;
+    candidate.stirred = false;
     const first = await this.look(candidate);
     if (first.kind === 'failed') return false;
-    if (first.kind === 'found' && !candidate.takenBack) return true;
+    if (first.kind === 'found' && !candidate.disputed) return true;
     if (first.kind === 'found') {
       await this.deps.clock.sleep(settleMs, this.options.signal);
       const second = await this.look(candidate);
       if (second.kind === 'failed') return false;
-      if (second.kind === 'found' && agree(first.item, second.item)) {
+      if (second.kind === 'found' && agree(first.item, second.item) && !candidate.stirred) {
         this.correct(second);
         return true;
       }
@@ -142,7 +149,7 @@ export class Doubts {
     return this.deps.looks.lookAt(orderId, { rank: 'doubt', signal });
   }
 
-  /** Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row as a correction only when it is newer and lower. */
+  /** Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row as a correction only where it disputes that. */
   private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>): void {
     const receivedMs = this.deps.clock.monotonicMs();
     this.deps.intake.takeRow(row, { cause: 'snapshot', receivedMs, bytes, raw: () => JSON.stringify(row), correction: true });
@@ -162,5 +169,5 @@ export class Doubts {
 }
 
 function agree(first: Observation, second: Observation): boolean {
-  return first.view.cumQty === second.view.cumQty && first.view.updatedAt === second.view.updatedAt;
+  return first.view.updatedAt === second.view.updatedAt && accountContent(first.view) === accountContent(second.view);
 }

@@ -1,8 +1,9 @@
 import { compareDecimals, type Decimal } from './decimal.ts';
 import { compareInstants } from './instant.ts';
-import type { Instrument, OrderView, TerminalStatus } from './order.ts';
+import { type InstrumentJoin, instrumentOfView, mergeInstruments } from './joined-instrument.ts';
+import type { OrderView, TerminalStatus } from './order.ts';
 import { isTerminal, statusRank, terminalPrecedence } from './order.ts';
-import { accountContent, compareText, joinInstruments } from './view-content.ts';
+import { accountContent, compareText } from './view-content.ts';
 
 /**
  * Facts of an account order that belong to no single view. Once learnt, from any source, they stay.
@@ -53,6 +54,9 @@ function prevails(field: (typeof registerFields)[number], theirs: string, ours: 
 /** Each terminal status that was seen, with the platform's own word for it. */
 export type Terminals = Readonly<Partial<Record<TerminalStatus, string>>>;
 
+/** The newest instant at which each terminal status was seen. A newer view with another status may take it back. */
+export type EndedAt = Readonly<Partial<Record<TerminalStatus, string>>>;
+
 /** The average price that counts: the one of the view with the highest cumQty. */
 export interface Priced {
   readonly cumQty: Decimal;
@@ -71,25 +75,30 @@ export interface AccountJoin {
    */
   readonly winner: OrderView;
   readonly terminals: Terminals;
+  readonly endedAt: EndedAt;
   /** The highest cumQty that a terminal view gave. If it is less than the order's own, no source has confirmed the final result yet. */
   readonly terminalCumQty: Decimal | undefined;
   /** The maximum by (cumQty, updatedAt, avgPrice) over the views that have a price. */
   readonly priced: Priced | undefined;
-  readonly instrument: Instrument;
+  readonly instrument: InstrumentJoin;
+  /** The lowest working total of any view: an order may be filled with that. */
+  readonly leastWorking: Decimal;
   readonly registers: Registers;
 }
 
-const noTerminals: Terminals = Object.freeze({});
+const noTerminals: Terminals & EndedAt = Object.freeze({});
 
 export function joinOfView(view: OrderView): AccountJoin {
-  const { status, statusRaw, cumQty, updatedAt, avgPrice, instrument } = view;
+  const { status, statusRaw, cumQty, updatedAt, avgPrice } = view;
   const terminal = isTerminal(status);
   return {
     winner: view,
     terminals: terminal ? { [status]: statusRaw } : noTerminals,
+    endedAt: terminal ? { [status]: updatedAt } : noTerminals,
     terminalCumQty: terminal ? cumQty : undefined,
     priced: avgPrice === undefined ? undefined : { cumQty, updatedAt, avgPrice },
-    instrument,
+    instrument: instrumentOfView(view),
+    leastWorking: view.working.quantity,
     registers: view,
   };
 }
@@ -97,19 +106,23 @@ export function joinOfView(view: OrderView): AccountJoin {
 /** The least join above both. Gives `a` itself when `b` adds nothing: callers recognise a repetition by that. */
 export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
   const winner = compareViews(a.winner, b.winner) < 0 ? b.winner : a.winner;
-  const terminals = mergeTerminals(a.terminals, b.terminals);
+  const terminals = mergeTerminals(a.terminals, b.terminals, (known, word) => word > known);
+  const endedAt = mergeTerminals(a.endedAt, b.endedAt, (known, at) => compareInstants(at, known) > 0);
   const terminalCumQty = greater(a.terminalCumQty, b.terminalCumQty);
   const priced = mergePriced(a.priced, b.priced);
-  const instrument = joinInstruments(a.instrument, b.instrument);
+  const instrument = mergeInstruments(a.instrument, b.instrument);
+  const leastWorking = lesser(a.leastWorking, b.leastWorking);
   const registers = joinRegisters(a.registers, b.registers);
   const same =
     winner === a.winner &&
     terminals === a.terminals &&
+    endedAt === a.endedAt &&
     terminalCumQty === a.terminalCumQty &&
     priced === a.priced &&
     instrument === a.instrument &&
+    leastWorking === a.leastWorking &&
     registers === a.registers;
-  return same ? a : { winner, terminals, terminalCumQty, priced, instrument, registers };
+  return same ? a : { winner, terminals, endedAt, terminalCumQty, priced, instrument, leastWorking, registers };
 }
 
 /**
@@ -125,16 +138,20 @@ export function compareViews(a: OrderView, b: OrderView): number {
   );
 }
 
-function mergeTerminals(a: Terminals, b: Terminals): Terminals {
+function mergeTerminals<T extends Terminals | EndedAt>(a: T, b: T, prevails: (known: string, theirs: string) => boolean): T {
   if (b === noTerminals) return a;
   let merged = a;
   for (const status of terminalPrecedence) {
-    const word = b[status];
-    if (word === undefined) continue;
+    const theirs = b[status];
+    if (theirs === undefined) continue;
     const known = a[status];
-    if (known === undefined || word > known) merged = { ...merged, [status]: word };
+    if (known === undefined || prevails(known, theirs)) merged = { ...merged, [status]: theirs };
   }
   return merged;
+}
+
+function lesser(a: Decimal, b: Decimal): Decimal {
+  return a !== b && compareDecimals(b, a) < 0 ? b : a;
 }
 
 function greater(a: Decimal | undefined, b: Decimal | undefined): Decimal | undefined {

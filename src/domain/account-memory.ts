@@ -1,8 +1,10 @@
-import type { AccountJoin, Priced, Terminals } from './account-join.ts';
+import type { AccountJoin, EndedAt, Priced, Terminals } from './account-join.ts';
 import { pickRegisters, type Registers, registerFields } from './account-join.ts';
 import type { Decimal } from './decimal.ts';
 import type { Head } from './head.ts';
+import { type InstrumentJoin, instrumentOfView, isToldBy } from './joined-instrument.ts';
 import type { Order, OrderView } from './order.ts';
+import { terminalPrecedence } from './order.ts';
 
 /** After a correction: every view of an instant at or before `readAt` is about the state that the correction took back. */
 export interface Correction {
@@ -17,12 +19,20 @@ export interface AccountMemory {
   /** Values of the winning view where the order shows something else. */
   readonly winner?: Hidden;
   readonly terminals?: Terminals;
+  /** Where it isn't the winning view's own instant. */
+  readonly endedAt?: EndedAt;
   readonly terminalCumQty?: Decimal;
   /** Where it isn't the winning view's own price. */
   readonly priced?: Priced;
+  /** Where the order's own instrument doesn't tell it. */
+  readonly instrument?: InstrumentJoin;
+  /** Where it isn't the winning view's own working total. */
+  readonly leastWorking?: Decimal;
   /** Registers learnt since the last revision. */
   readonly carried?: Registers;
   readonly correction?: Correction;
+  /** Instrument and side before they changed last, as JSON: a change back is not looked at again. */
+  readonly formerly?: string;
 }
 
 type Hidden = Pick<OrderView, 'status' | 'statusRaw' | 'pendingAction' | 'leavesQty' | 'avgPrice'>;
@@ -36,25 +46,48 @@ export function recallJoin(head: Head): AccountJoin {
   return {
     winner,
     terminals: memory.terminals ?? {},
+    endedAt: recallEnds(memory, updatedAt),
     terminalCumQty: memory.terminalCumQty,
     priced: memory.priced ?? (avgPrice === undefined ? undefined : { cumQty, updatedAt, avgPrice }),
-    instrument: order.instrument,
+    instrument: memory.instrument ?? instrumentOfView(order),
+    leastWorking: memory.leastWorking ?? order.working.quantity,
     registers: memory.carried === undefined ? order : { ...pickRegisters(order), ...memory.carried },
   };
 }
 
 /** The part of `join` that must be kept in addition to `order`, so that `recallJoin` gives `join` back. */
-export function memoryOf(join: AccountJoin, order: Order, correction: Correction | undefined): Head['join'] {
-  const { winner, terminals, terminalCumQty, priced } = join;
+export function memoryOf(
+  join: AccountJoin,
+  order: Order,
+  correction: Correction | undefined,
+  formerly?: string | undefined,
+): Head['join'] {
+  const { winner, terminals, terminalCumQty, priced, instrument, leastWorking } = join;
   const carried = notShown(join.registers, order);
+  const endedAt = terminalCumQty === undefined ? undefined : earlierEnds(join);
   const memory: AccountMemory = {
     ...(shownAsItIs(winner, order) ? undefined : { winner: hiddenOf(winner) }),
     ...(terminalCumQty === undefined ? undefined : { terminals, terminalCumQty }),
+    ...(endedAt === undefined ? undefined : { endedAt }),
     ...(priced === undefined || isOwnPrice(priced, winner) ? undefined : { priced }),
+    ...(isToldBy(instrument, order) ? undefined : { instrument }),
+    ...(leastWorking === winner.working.quantity ? undefined : { leastWorking }),
     ...(carried === undefined ? undefined : { carried }),
     ...(correction === undefined ? undefined : { correction }),
+    ...(formerly === undefined ? undefined : { formerly }),
   };
   return memory as Head['join'];
+}
+
+function recallEnds({ terminals, endedAt }: AccountMemory, updatedAt: string): EndedAt {
+  const ends: Partial<Record<keyof EndedAt, string>> = {};
+  for (const status of terminalPrecedence) if (terminals?.[status] !== undefined) ends[status] = endedAt?.[status] ?? updatedAt;
+  return ends;
+}
+
+function earlierEnds({ endedAt, winner }: AccountJoin): EndedAt | undefined {
+  const earlier = Object.entries(endedAt).filter(([, at]) => at !== winner.updatedAt);
+  return earlier.length === 0 ? undefined : Object.fromEntries(earlier);
 }
 
 function withHidden(order: Order, hidden: Hidden): OrderView {

@@ -21,10 +21,13 @@ export interface Fill {
 }
 
 /**
- * A doubt that only a read of the order from REST can clear up (docs/settling.md, account orders). `taken_back`: a view is newer than the one that counts, and
- * has a lower cumQty: fills may have been taken back. `conflict`: the resulting order contradicts itself.
+ * A doubt that only a read of the order from REST can clear up (docs/settling.md, account orders).
+ *
+ * - `taken_back`: a view is newer than the one that counts, and has a lower cumQty, or another status than the one with which the order ended.
+ * - `same_instant`: two views of one instant tell different things.
+ * - `conflict`: the resulting order contradicts itself. `renamed`: its instrument or side has changed.
  */
-export type Doubt = 'taken_back' | 'conflict';
+export type Doubt = 'taken_back' | 'same_instant' | 'conflict' | 'renamed';
 
 export type Reduction =
   /** The normalised order changed: a new revision. `changed` names the top-level fields of the order that differ (empty: only the version rose). */
@@ -38,7 +41,7 @@ export type Reduction =
     }
   /** Nothing to publish. `head` is there when only the join's own memory changed: it is stored, without a revision. */
   | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly behind?: true; readonly doubt?: Doubt }
-  /** It contradicts the state that we hold (same version with other content, another identity). State unchanged, kept in quarantine, alarmed. */
+  /** It contradicts the state that we hold (same version with other content, another account). State unchanged, kept in quarantine, alarmed. */
   | { readonly outcome: 'conflict'; readonly reason: string; readonly detail: string };
 
 /** A head as it is stored: two JSON texts, the revision, and the version as decimal digits. */

@@ -12,11 +12,12 @@ import { composeOrder, type OwnFields, ownFields } from './compose-order.ts';
 import { compareDecimals } from './decimal.ts';
 import type { Doubt, Head, Reduction } from './head.ts';
 import { compareInstants } from './instant.ts';
+import { correctInstrument, shownInstrument } from './joined-instrument.ts';
 import type { Observation } from './observation.ts';
 import type { Order, OrderView, TerminalStatus } from './order.ts';
-import { terminalPrecedence } from './order.ts';
+import { statusRank, terminalPrecedence } from './order.ts';
 import { changedFields, deriveFill } from './order-fields.ts';
-import { contradictedIdentity, joinInstruments } from './view-content.ts';
+import { contradictedIdentity, contradictsContent, contradictsInstrument } from './view-content.ts';
 
 /**
  * Account orders (equities and options, unversioned): the new view joins all before it, and a revision is made when the order that the join shows has changed.
@@ -30,20 +31,27 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
     return { outcome: 'conflict', reason: 'identity_changed', detail: `${contradiction} differs from the one first seen` };
   }
   const held = recallJoin(head);
-  const { correction } = head.join as AccountMemory;
-  if (correction !== undefined && compareInstants(view.updatedAt, correction.readAt) <= 0) return withoutEffect(held, view);
-  if (observation.correction === true && takesBack(held.winner, view)) return correct(head, held, view, correction);
+  const { correction, formerly } = head.join as AccountMemory;
+  const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
+  // The correcting read has decided about its instant, until REST itself shows another content there.
+  const isDecided = sinceRead < 0 || (sinceRead === 0 && observation.cause === 'stream');
+  const dispute = isDecided ? undefined : disputeOf(held, view);
+  if (observation.correction === true && dispute !== undefined) return correct(head, held, view, correction);
+  if (sinceRead <= 0) return withoutEffect(held, view, dispute);
 
   const joined = mergeJoins(held, joinOfView(view));
-  if (joined === held) return withoutEffect(held, view);
+  if (joined === held) return withoutEffect(held, view, dispute);
   const order = presentAccount(joined, ownFields(head.order));
   const changed = changedFields(head.order, order);
   if (changed.every((field) => carriedFields.has(field))) {
-    return { outcome: 'duplicate', head: { ...head, join: memoryOf(joined, head.order, correction) }, ...doubtOf(held, view) };
+    const join = memoryOf(joined, head.order, correction, formerly);
+    return { outcome: 'duplicate', head: { ...head, join }, ...doubt(dispute) };
   }
-  const fill = fillOf(head.order, order);
-  const next: Head = { order, revision: head.revision + 1, join: memoryOf(joined, order, correction) };
-  return { outcome: 'applied', head: next, changed, ...fill, ...doubtOf(held, view, order) };
+  const renamed = isRenamed(head.order, order);
+  const join = memoryOf(joined, order, correction, renamed ? nameOf(head.order) : formerly);
+  const next: Head = { order, revision: head.revision + 1, join };
+  const other = order.conflict !== undefined ? 'conflict' : renamed && nameOf(order) !== formerly ? 'renamed' : undefined;
+  return { outcome: 'applied', head: next, changed, ...fillOf(head.order, order), ...doubt(dispute ?? other) };
 }
 
 function firstRevision(view: OrderView, own: OwnFields): Reduction {
@@ -55,30 +63,38 @@ function firstRevision(view: OrderView, own: OwnFields): Reduction {
     head,
     changed: changedFields(undefined, order),
     ...fillOf(undefined, order),
-    ...doubtOf(joined, view, order),
+    ...doubt(order.conflict === undefined ? undefined : 'conflict'),
   };
 }
 
-function withoutEffect(held: AccountJoin, view: OrderView): Reduction {
-  return { outcome: compareViews(view, held.winner) === 0 ? 'duplicate' : 'stale', ...doubtOf(held, view) };
+function withoutEffect(held: AccountJoin, view: OrderView, dispute: Doubt | undefined): Reduction {
+  return { outcome: compareViews(view, held.winner) === 0 ? 'duplicate' : 'stale', ...doubt(dispute) };
 }
 
-function doubtOf({ winner }: AccountJoin, view: OrderView, order?: Order): { readonly doubt?: Doubt } {
-  if (takesBack(winner, view)) return { doubt: 'taken_back' };
-  return order?.conflict === undefined ? noDoubt : { doubt: 'conflict' };
+function doubt(kind: Doubt | undefined): { readonly doubt?: Doubt } {
+  return kind === undefined ? noDoubt : { doubt: kind };
 }
 
 const noDoubt = Object.freeze({});
 
+function isRenamed(before: Order, after: Order): boolean {
+  return before.side !== after.side || contradictsInstrument(before.instrument, after.instrument);
+}
+
+function nameOf({ instrument, side }: Order): string {
+  return JSON.stringify([side, instrument]);
+}
+
 /**
  * The confirmed read undoes the join of all views before: the join starts again from the read, even if that clears a terminal status. Only the fields that name the
- * order (references, legs, history) are kept. Fills that are taken back are not a fill.
+ * order (references, legs, history) and the lowest working total are kept. Fills that are taken back are not a fill.
  */
 function correct(head: Head, held: AccountJoin, view: OrderView, before: Correction | undefined): Reduction {
   const fresh = joinOfView(view);
   const joined: AccountJoin = {
     ...fresh,
-    instrument: joinInstruments(held.instrument, fresh.instrument),
+    instrument: correctInstrument(held.instrument, view),
+    leastWorking: compareDecimals(held.leastWorking, fresh.leastWorking) < 0 ? held.leastWorking : fresh.leastWorking,
     registers: joinRegisters(held.registers, fresh.registers),
   };
   const order = presentAccount(joined, ownFields(head.order));
@@ -87,9 +103,29 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
   return { outcome: 'applied', head: next, changed: changedFields(head.order, order), correction: true };
 }
 
-/** Checked again here: the head may have changed since the reads, and a correction that is no longer newer and lower is an ordinary view. */
-function takesBack(winner: OrderView, view: OrderView): boolean {
-  return compareDecimals(view.cumQty, winner.cumQty) < 0 && compareInstants(view.updatedAt, winner.updatedAt) > 0;
+/**
+ * What a view disputes of the join before it, so that only a read that shows it twice can decide. Asked again of that read: the head may have changed meanwhile,
+ * and a correction that disputes nothing is an ordinary view.
+ *
+ * - `taken_back`: it is newer, and takes back fills or the end of the order.
+ * - `same_instant`: it is of the same instant, and tells something else. Where it comes after one of a lower rank, that is the way of an order, and no dispute.
+ */
+function disputeOf(held: AccountJoin, view: OrderView): 'taken_back' | 'same_instant' | undefined {
+  const { winner } = held;
+  const age = compareInstants(view.updatedAt, winner.updatedAt);
+  const rise = compareDecimals(view.cumQty, winner.cumQty);
+  if (age > 0 && rise < 0) return 'taken_back';
+  if (age < 0 || (age === 0 && rise < 0)) return undefined;
+  const end = shownEnd(held);
+  const endedAt = end && held.endedAt[end];
+  if (endedAt !== undefined && view.status !== end && view.status !== 'unknown' && compareInstants(view.updatedAt, endedAt) > 0)
+    return 'taken_back';
+  if (age > 0 || rise > 0 || statusRank(view.status) > statusRank(winner.status)) return undefined;
+  return contradictsContent(view, winner) ? 'same_instant' : undefined;
+}
+
+function shownEnd({ terminals }: AccountJoin): TerminalStatus | undefined {
+  return terminalPrecedence.find((status) => terminals[status] !== undefined);
 }
 
 /** Always inferred: without versions, one fill can't be distinguished from several merged into one event, or from those of a lost event. */
@@ -101,12 +137,12 @@ function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction
 /** The account order that a join shows: a function of the join alone, and of our own fields. */
 export function presentAccount(join: AccountJoin, own: OwnFields): Order {
   const { winner, terminals } = join;
-  const terminal = terminalPrecedence.find((status) => terminals[status] !== undefined);
+  const terminal = shownEnd(join);
   const { avgPrice: _own, ...rest } = winner;
   const price = averagePrice(join);
   const view: OrderView = {
     ...rest,
-    instrument: join.instrument,
+    instrument: shownInstrument(winner.instrument, join.instrument),
     ...pickRegisters(join.registers),
     ...(price === undefined ? undefined : { avgPrice: price }),
     ...(terminal === undefined ? undefined : ended(terminal, terminals[terminal] ?? winner.statusRaw)),
@@ -125,16 +161,23 @@ function averagePrice({ priced, winner }: AccountJoin): string | undefined {
   return priced !== undefined && compareDecimals(priced.cumQty, winner.cumQty) === 0 ? priced.avgPrice : undefined;
 }
 
-/** Why a person, or one read of the order, should look. Clears by itself when a later view resolves it. Two different terminal statuses are never resolved. */
-function contradiction({ winner, terminals, terminalCumQty }: AccountJoin, shown: TerminalStatus): string | undefined {
+/** Why a person, or one read of the order, should look. Clears by itself when a later view resolves it. Of two terminal statuses only a correction resolves one. */
+function contradiction(join: AccountJoin, shown: TerminalStatus): string | undefined {
+  const { winner, terminals, terminalCumQty } = join;
   const reasons: string[] = [];
   const seen = terminalPrecedence.filter((status) => terminals[status] !== undefined);
   if (seen.length > 1) reasons.push(`ended more than once: ${seen.join(', ')}`);
   if (terminalCumQty !== undefined && compareDecimals(terminalCumQty, winner.cumQty) < 0) {
     reasons.push(`ended at ${terminalCumQty} filled, but ${winner.cumQty} were reported`);
   }
-  if (shown === 'filled' && compareDecimals(winner.cumQty, winner.quantity) !== 0) {
+  if (shown === 'filled' && !isWhole(join)) {
     reasons.push(`filled with ${winner.cumQty} of ${winner.quantity}`);
   }
   return reasons.length === 0 ? undefined : reasons.join('; ');
+}
+
+/** All is filled: what was ordered, what was at work, or no less than a working total that had been lowered. */
+function isWhole({ winner: { cumQty, quantity, working }, leastWorking }: AccountJoin): boolean {
+  if (cumQty === quantity || cumQty === working.quantity) return true;
+  return compareDecimals(cumQty, quantity) < 0 && compareDecimals(leastWorking, cumQty) <= 0;
 }

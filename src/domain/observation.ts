@@ -16,7 +16,7 @@ export interface Observation {
   readonly sourceVersion?: bigint;
   /** Prediction orders: the source epoch of the connection or read that brought it (docs/settling.md, "A lost store"). 0 on account orders. */
   readonly sourceEpoch: number;
-  /** A complete GET that was confirmed by a second one, newer than our state and with a lower cumQty. Only this can lower cumQty. */
+  /** A complete GET that was confirmed by a second one, and disputes our state (`Doubt`). Only this can lower cumQty, or take back an end. */
   readonly correction?: true;
   /** A single order for which a caller waits: it goes ahead of the events of the streams and the pages of lists. */
   readonly urgent?: true;

@@ -2,7 +2,7 @@ import { averageOfRest, compareDecimals, parseDecimal, subtractDecimals } from '
 import type { Fill } from './head.ts';
 import { compareInstants } from './instant.ts';
 import type { Order, WorkingTerms } from './order.ts';
-import { sameInstrument } from './view-content.ts';
+import { contradictsInstrument, sameInstrument } from './view-content.ts';
 
 type Comparison = 'value' | 'instant' | 'instrument' | 'working' | 'never';
 
@@ -86,11 +86,11 @@ export function changedFields(before: Order | undefined, after: Order): OrderFie
 
 /** Like `changedFields`, over the fields that both have: a field that one source leaves out does not contradict the other. */
 export function contradictedFields(before: Order, after: Order): OrderField[] {
-  return changedFields(before, after).filter((field) =>
-    field === 'working'
-      ? workingContradicts(before.working, after.working)
-      : before[field] !== undefined && after[field] !== undefined && field !== 'instrument',
-  );
+  return changedFields(before, after).filter((field) => {
+    if (field === 'working') return workingContradicts(before.working, after.working);
+    if (field === 'instrument') return contradictsInstrument(before.instrument, after.instrument);
+    return before[field] !== undefined && after[field] !== undefined;
+  });
 }
 
 function workingContradicts(a: WorkingTerms, b: WorkingTerms): boolean {

@@ -111,7 +111,7 @@ function excerpt(order: Order, field: string): string {
  * How an observation changes our state of its order (`head` undefined: nothing yet). Pure, and never throws for a well-typed observation.
  *
  * The order in which observations arrive, and how often each does, never changes the resulting order, with these exceptions, each of them alarmed
- * or recorded: another content at the same version, another identity (the first one stays), and corrections (they undo). This promise does not cover `extra` and
+ * or recorded: another content at the same version, another account (the first one stays), and corrections (they undo). This promise does not cover `extra` and
  * the fields that only one of an account order's sources sends: they are only carried (see `account-join.ts`).
  *
  * `own`: our own fields of the order, used if this is its first revision. From then on the head carries them, and only `reduceOwned` changes them.

@@ -1,77 +1,77 @@
 import { parseInstant } from './instant.ts';
 import type { Instrument, Leg, OrderView } from './order.ts';
 
-/** The fields that identify the order: set once, another value is a conflict. */
-type Identified = Pick<OrderView, 'stream' | 'orderId' | 'accountId' | 'instrument' | 'side'>;
+/** An order is its id and its account: all else may change (docs/settling.md, "Account orders"). */
+type Identified = Pick<OrderView, 'stream' | 'orderId' | 'accountId'>;
 
-/** The identity field on which two views of one order contradict each other, over the fields that both have. Undefined: the same order. */
+/** The field by which two views can't be of one order. Undefined: they are of the same order. */
 export function contradictedIdentity(a: Identified, b: Identified): string | undefined {
   if (a.stream !== b.stream || a.orderId !== b.orderId) return 'orderId';
-  if (a.accountId !== b.accountId) return 'accountId';
-  if (a.side !== b.side) return 'side';
-  return a.instrument === b.instrument ? undefined : contradictedInstrument(a.instrument, b.instrument);
-}
-
-/** Legs, outcome or a leg's position effect that one side lacks come from the other: a source that leaves them out does not deny them. */
-export function joinInstruments(a: Instrument, b: Instrument): Instrument {
-  const outcome = a.outcome ?? b.outcome;
-  const legs = joinLegs(a.legs, b.legs);
-  if (outcome === a.outcome && legs === a.legs) return a;
-  return {
-    kind: a.kind,
-    symbol: a.symbol,
-    ...(outcome === undefined ? {} : { outcome }),
-    ...(legs === undefined ? {} : { legs }),
-  };
+  return a.accountId === b.accountId ? undefined : 'accountId';
 }
 
 /** Equal also in the fields that are absent. */
 export function sameInstrument(a: Instrument, b: Instrument): boolean {
-  return a === b || (contradictedInstrument(a, b) === undefined && joinInstruments(a, b) === a && joinInstruments(b, a) === b);
+  if (a === b) return true;
+  if (a.outcome !== b.outcome || (a.legs === undefined) !== (b.legs === undefined) || contradictsInstrument(a, b)) return false;
+  return a.legs === undefined || a.legs.every((leg, index) => leg.positionEffect === b.legs?.[index]?.positionEffect);
 }
 
-function joinLegs(a: readonly Leg[] | undefined, b: readonly Leg[] | undefined): readonly Leg[] | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  const addsEffect = a.some((leg, index) => leg.positionEffect === undefined && b[index]?.positionEffect !== undefined);
-  return addsEffect ? a.map((leg, index) => ({ ...leg, ...(leg.positionEffect === undefined ? b[index] : {}) })) : a;
-}
-
-function contradictedInstrument(a: Instrument, b: Instrument): string | undefined {
-  if (a.kind !== b.kind) return 'instrument.kind';
-  if (a.symbol !== b.symbol) return 'instrument.symbol';
-  if (a.outcome !== undefined && b.outcome !== undefined && a.outcome !== b.outcome) return 'instrument.outcome';
-  if (a.legs !== undefined && b.legs !== undefined && !sameLegs(a.legs, b.legs)) return 'instrument.legs';
-  return undefined;
+/** Over the fields that both have: a field that one source leaves out does not contradict the other. */
+export function contradictsInstrument(a: Instrument, b: Instrument): boolean {
+  if (a.kind !== b.kind || a.symbol !== b.symbol) return true;
+  if (a.outcome !== undefined && b.outcome !== undefined && a.outcome !== b.outcome) return true;
+  return a.legs !== undefined && b.legs !== undefined && contradictsLegs(a.legs, b.legs);
 }
 
 /** In order: an order's own side is that of its first leg. */
-function sameLegs(a: readonly Leg[], b: readonly Leg[]): boolean {
-  return a.length === b.length && a.every((leg, index) => sameLeg(leg, b[index]));
+function contradictsLegs(a: readonly Leg[], b: readonly Leg[]): boolean {
+  return a.length !== b.length || a.some((leg, index) => contradictsLeg(leg, b[index]));
 }
 
-function sameLeg(a: Leg, b: Leg | undefined): boolean {
-  return (
-    b !== undefined &&
-    a.symbol === b.symbol &&
-    a.side === b.side &&
-    a.ratioQty === b.ratioQty &&
-    (a.positionEffect === b.positionEffect || a.positionEffect === undefined || b.positionEffect === undefined)
-  );
+export function contradictsLeg(a: Leg, b: Leg | undefined): boolean {
+  if (b === undefined || a.symbol !== b.symbol || a.side !== b.side || a.ratioQty !== b.ratioQty) return true;
+  return a.positionEffect !== undefined && b.positionEffect !== undefined && a.positionEffect !== b.positionEffect;
+}
+
+/** Whether the other leg has what this one leaves out. */
+export function isLearntMore(leg: Leg, other: Leg): boolean {
+  return leg.positionEffect === undefined && other.positionEffect !== undefined;
 }
 
 /**
  * The content of an account order's winning view: the fields that its stream events and its list rows both have. Fields that the order takes from
- * elsewhere (identity, references, history) are joined on their own and are not content.
+ * elsewhere (legs, references, history) are joined on their own and are not content.
  */
 export function accountContent(view: OrderView): string {
-  return JSON.stringify([...terms(view), instant(view.expireTime)]);
+  return JSON.stringify(contentOf(view));
+}
+
+/**
+ * Whether two views of one instant tell different things, over what both have. Another spelling of
+ * the same instrument or side is none: where lists and events spell differently, no read could end it.
+ */
+export function contradictsContent(a: OrderView, b: OrderView): boolean {
+  if (spelling(a) !== spelling(b)) return true;
+  const theirs = termsAndExpiry(b);
+  return termsAndExpiry(a).some((value, at) => value !== undefined && theirs[at] !== undefined && value !== theirs[at]);
+}
+
+/** Only letters and digits, and the direction of the side: BRK/B and BRK.B, padded and compact OCC symbols are one. */
+function spelling({ instrument, side }: OrderView): string {
+  return `${instrument.symbol.replace(/[^0-9a-z]/gi, '').toUpperCase()} ${directionOf(side)}`;
+}
+
+/** `buy` and `buy_to_cover` are one direction, and so are `sell` and `sell_short`: the platform may write either. */
+export function directionOf(side: string): string {
+  return side.split('_', 1)[0] ?? side;
 }
 
 /** All content of a prediction order's view. */
 export function predictionContent(view: OrderView): string {
   const references = [view.clOrdId, view.clientOrderRef, view.venueOrderId, view.placedBy, view.rejectReason, view.rejectText];
   const instants = [view.createdAt, view.sentAt, view.firstAckAt, view.closedAt, view.expireTime].map(instant);
-  return JSON.stringify([...terms(view), ...references, ...instants]);
+  return JSON.stringify([...terms(view), view.instrument, view.side, ...references, ...instants]);
 }
 
 /**
@@ -81,6 +81,14 @@ export function predictionContent(view: OrderView): string {
 export function compareText(a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;
   return a < b ? -1 : 1;
+}
+
+function contentOf(view: OrderView): unknown[] {
+  return [...termsAndExpiry(view), view.instrument.symbol, view.side];
+}
+
+function termsAndExpiry(view: OrderView): unknown[] {
+  return [...terms(view), instant(view.expireTime)];
 }
 
 function terms(view: OrderView): unknown[] {

@@ -92,24 +92,62 @@ describe('an account order', () => {
       expect(after.changed).toContain('conflict');
     });
 
+    it('is whole when filled with what its working total was lowered to', () => {
+      const lowered = (second: number, quantity: string) =>
+        at(second, { working: { quantity, price: '191.5' }, leavesQty: quantity });
+      const sets = [
+        [lowered(2, '6'), filled(4, { cumQty: '6' })],
+        [filled(4, { cumQty: '6' }), lowered(2, '6')],
+      ];
+      for (const set of sets) expect(throughStorage(all(...set).head).order.conflict).toBeUndefined();
+      expect(all(lowered(2, '7'), filled(4, { cumQty: '6' })).head.order.conflict).toBe('filled with 6 of 10');
+      expect(all(lowered(2, '6'), filled(4, { cumQty: '12' })).head.order.conflict).toBe('filled with 12 of 10');
+    });
+
     it('is marked when filled with less than its quantity', () => {
       expect(all(filled(4, { cumQty: '9' })).head.order.conflict).toBe('filled with 9 of 10');
       expect(all(filled(4)).head.order.conflict).toBeUndefined();
     });
 
-    it.each<[string, Partial<OrderView>]>([
-      ['accountId', { accountId: 'acct-2' }],
-      ['side', { side: 'sell' }],
-      ['instrument.symbol', { instrument: { kind: 'equity', symbol: 'MSFT' } }],
-      ['instrument.kind', { instrument: { kind: 'option', symbol: 'AAPL' } }],
-    ])('about its %s is a conflict that changes nothing', (field, over) => {
+    it('about its account is a conflict that changes nothing', () => {
       const { head } = all(at(0, {}));
-      const reduction = reduce(head, observe(partial(5, '5', over)));
+      const reduction = reduce(head, observe(partial(5, '5', { accountId: 'acct-2' })));
       expect(reduction).toMatchObject({
         outcome: 'conflict',
         reason: 'identity_changed',
-        detail: expect.stringContaining(field),
+        detail: expect.stringContaining('accountId'),
       });
+    });
+  });
+
+  describe('that is renamed', () => {
+    it.each<[string, Partial<OrderView>]>([
+      ['side', { side: 'sell_short' }],
+      ['instrument', { instrument: { kind: 'equity', symbol: 'MSFT' } }],
+      ['instrument', { instrument: { kind: 'option', symbol: 'AAPL' } }],
+    ])('says so in its %s, and is looked at once', (field, over) => {
+      const first = all(at(0, {})).head;
+      const reduction = applied(reduce(first, observe(partial(5, '5', over))));
+      expect(reduction).toMatchObject({ doubt: 'renamed', head: { revision: 2, order: { cumQty: '5', ...over } } });
+      expect(reduction.changed).toContain(field);
+      const again = applied(reduce(throughStorage(reduction.head), observe(partial(6, '6', over))));
+      expect(again).not.toHaveProperty('doubt');
+    });
+
+    it('keeps the name of the newest view, and an older one changes nothing', () => {
+      const meta = partial(5, '5', { instrument: { kind: 'equity', symbol: 'META' } });
+      for (const { head } of [all(at(0, {}), meta), all(meta, at(0, {}))]) expect(head.order.instrument.symbol).toBe('META');
+    });
+
+    it('is not looked at again where two sources spell it in turns', () => {
+      const spelt = (second: number, symbol: string) => at(second, { instrument: { kind: 'equity', symbol } });
+      const { reductions } = all(spelt(0, 'BRK/B'), spelt(1, 'BRK.B'), spelt(2, 'BRK/B'), spelt(3, 'BRK.B'));
+      expect(reductions.map((r) => ('doubt' in r ? r.doubt : undefined))).toEqual([undefined, 'renamed', undefined, undefined]);
+    });
+
+    it('never becomes an equity by a row that names no option', () => {
+      const { head } = all(at(0, { instrument: { kind: 'option', symbol: 'AAPL' } }), partial(5, '5'));
+      expect(head.order).toMatchObject({ cumQty: '5', instrument: { kind: 'option', symbol: 'AAPL' } });
     });
   });
 
@@ -123,9 +161,31 @@ describe('an account order', () => {
       expect(all(option, bare).head.order.instrument.legs).toEqual([leg]);
     });
 
-    it('refuses others', () => {
+    it('takes others from a newer view, in whatever order they come', () => {
       const other = at(1, { instrument: { kind: 'option', symbol: 'AAPL', legs: [{ ...leg, ratioQty: '2' }] } });
-      expect(all(option, other).reductions[1]).toMatchObject({ outcome: 'conflict' });
+      for (const { head } of [all(option, other), all(other, option)])
+        expect(head.order.instrument.legs).toEqual([{ ...leg, ratioQty: '2' }]);
+      expect(applied(all(option, other).reductions[1]).changed).toEqual(['instrument', 'updatedAt']);
+    });
+
+    it('takes another order of them, and another spelling', () => {
+      const second = { ...leg, symbol: 'AAPL261218C00210000', side: 'sell' };
+      const legged = (at0: number, legs: readonly (typeof leg)[]) =>
+        at(at0, { instrument: { kind: 'option', symbol: 'AAPL', legs } });
+      const padded = { ...leg, symbol: 'AAPL  261218C00200000' };
+      const { head, reductions } = all(legged(0, [leg, second]), legged(1, [second, leg]), legged(2, [second, padded]));
+      expect(reductions.map(({ outcome }) => outcome)).toEqual(['applied', 'applied', 'applied']);
+      expect(head.order.instrument.legs).toEqual([second, padded]);
+    });
+
+    it('keeps a position effect that a newer view leaves out, and takes another one', () => {
+      const { positionEffect: _left, ...short } = leg;
+      const legged = (at0: number, of: object) =>
+        at(at0, { instrument: { kind: 'option', symbol: 'AAPL', legs: [of as typeof leg] } });
+      for (const { head } of [all(option, legged(1, short)), all(legged(1, short), option)])
+        expect(throughStorage(head).order.instrument.legs).toEqual([leg]);
+      const closing = { ...leg, positionEffect: 'close' };
+      expect(all(option, legged(1, closing), legged(2, short)).head.order.instrument.legs).toEqual([closing]);
     });
   });
 
@@ -181,6 +241,51 @@ describe('an account order', () => {
       const once = applied(correcting(all(filled(5)).head, partial(7, '4')));
       const twice = applied(correcting(once.head, partial(9, '3')));
       expect(twice.head.join).toMatchObject({ correction: { epoch: 2, readAt: instantAt(9) } });
+    });
+
+    it.each([
+      ['an end', [at(0, {}), at(5, { status: 'expired', statusRaw: 'EXPIRED', leavesQty: '0' })], at(7, {}), 'new'],
+      [
+        'one end for another',
+        [canceled(5, '0'), at(6, { status: 'expired', statusRaw: 'EXPIRED' })],
+        at(6, { status: 'expired', statusRaw: 'EXPIRED' }),
+        'expired',
+      ],
+    ] as const)('takes %s back, which no event alone can', (_what, views, read, status) => {
+      const before = all(...views, read);
+      expect(before.reductions.at(-1)).toMatchObject({ doubt: 'taken_back' });
+      expect(before.head.order.status).not.toBe(status);
+      const reduction = applied(correcting(before.head, read));
+      expect(reduction).toMatchObject({ correction: true, head: { order: { status } } });
+      expect(reduction.head.order.conflict).toBeUndefined();
+      for (const view of views)
+        expect(reduce(throughStorage(reduction.head), observe(view))).toEqual({ outcome: expect.any(String) });
+    });
+
+    it('takes another content of one instant, where REST says so, and from then on only from REST', () => {
+      const first = at(3, { price: '0.6' });
+      const other = at(3, { price: '0.55' });
+      const { head, reductions } = all(at(0, {}), first, other);
+      expect(head.order.price).toBe('0.6');
+      expect(reductions[2]).toEqual({ outcome: 'stale', doubt: 'same_instant' });
+      const once = applied(correcting(head, other));
+      expect(once).toMatchObject({ correction: true, head: { order: { price: '0.55' } } });
+      const stored = throughStorage(once.head);
+      expect(reduce(stored, observe(first))).toEqual({ outcome: 'stale' });
+      expect(reduce(stored, observe(first, { cause: 'snapshot' }))).toEqual({ outcome: 'stale', doubt: 'same_instant' });
+      expect(applied(correcting(stored, first)).head.order.price).toBe('0.6');
+    });
+
+    it('is no dispute that an order goes on within one instant, or is spelt in two ways', () => {
+      const { reductions } = all(at(3, { status: 'pending_new' }), at(3, {}), canceled(3, '0'));
+      for (const reduction of reductions) expect(reduction).not.toHaveProperty('doubt');
+      const padded = at(3, { instrument: { kind: 'equity', symbol: 'AAPL ' }, side: 'buy_to_cover' });
+      for (const set of [
+        [at(3, {}), padded],
+        [padded, at(3, {})],
+      ])
+        expect(all(...set).reductions[1]).toMatchObject({ outcome: expect.stringMatching(/stale|applied/) });
+      expect(reduce(all(padded).head, observe(at(3, {}), { cause: 'snapshot' }))).not.toHaveProperty('doubt', 'same_instant');
     });
 
     it('joins a correction that is not newer, or takes nothing back, like any view', () => {

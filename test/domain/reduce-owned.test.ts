@@ -56,7 +56,7 @@ describe('an observation that first shows the reference of a prediction order', 
   });
 
   it('binds nothing where it contradicts what we have', () => {
-    expect(reduceOwned(head, seen({ ...named, side: 'sell' }, 8n), own)).toMatchObject({ outcome: 'conflict' });
+    expect(reduceOwned(head, seen({ ...named, accountId: 'acct-2' }, 8n), own)).toMatchObject({ outcome: 'conflict' });
     expect(reduceOwned(head, seen({ ...named, cumQty: '9' }, 7n), own)).toMatchObject({ outcome: 'conflict' });
   });
 

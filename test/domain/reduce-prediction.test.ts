@@ -64,14 +64,29 @@ describe('a prediction order', () => {
     });
   });
 
+  it('with another account is a conflict, also at a higher version', () => {
+    const reduction = fold([version(1n), version(2n, { accountId: 'acct-2' })]).reductions[1];
+    expect(reduction).toMatchObject({
+      outcome: 'conflict',
+      reason: 'identity_changed',
+      detail: expect.stringContaining('accountId'),
+    });
+  });
+
   it.each<[string, Partial<OrderView>]>([
-    ['accountId', { accountId: 'acct-2' }],
     ['side', { side: 'sell' }],
-    ['instrument.symbol', { instrument: { kind: 'prediction', symbol: 'OTHER', outcome: 'YES' } }],
-    ['instrument.outcome', { instrument: { kind: 'prediction', symbol: 'FED-CUT', outcome: 'NO' } }],
-  ])('with another %s is a conflict, also at a higher version', (field, over) => {
-    const reduction = fold([version(1n), version(2n, over)]).reductions[1];
-    expect(reduction).toMatchObject({ outcome: 'conflict', reason: 'identity_changed', detail: expect.stringContaining(field) });
+    ['instrument', { instrument: { kind: 'prediction', symbol: 'OTHER', outcome: 'YES' } }],
+    ['instrument', { instrument: { kind: 'prediction', symbol: 'FED-CUT', outcome: 'NO' } }],
+  ])('with another %s is a change at a higher version, old news at a lower one, and a conflict at the same', (field, over) => {
+    const { head, reductions } = fold([version(1n), version(2n, over)]);
+    expect(reductions[1]).toMatchObject({ outcome: 'applied', changed: expect.arrayContaining([field]) });
+    expect(head.order).toMatchObject(over);
+    expect(reduce(head, version(1n))).toEqual({ outcome: 'stale' });
+    expect(reduce(head, version(2n))).toMatchObject({
+      outcome: 'conflict',
+      reason: 'same_version_other_content',
+      detail: expect.stringContaining(field),
+    });
   });
 
   describe('told of without a version', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Observation } from '../../src/domain/observation.ts';
-import type { OrderStatus, OrderView } from '../../src/domain/order.ts';
+import type { Instrument, OrderStatus, OrderView } from '../../src/domain/order.ts';
 import { observe } from './observe.ts';
 
 const noon = Date.parse('2026-11-21T12:00:00Z');
@@ -75,6 +75,18 @@ function present(fields: { [K in keyof OrderView]?: OrderView[K] | undefined }):
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<OrderView>;
 }
 
+/** The same order under several names: renamed, spelt otherwise, its legs in another order, left out, or without their effects. */
+const open = { symbol: 'AAPL261218C00200000', side: 'buy', ratioQty: '1', positionEffect: 'open' };
+const short = { symbol: 'AAPL261218C00210000', side: 'sell', ratioQty: '1' };
+const instruments: readonly Instrument[] = [
+  { kind: 'equity', symbol: 'AAPL' },
+  { kind: 'equity', symbol: 'AAPL' },
+  { kind: 'equity', symbol: 'META' },
+  { kind: 'option', symbol: 'AAPL', legs: [open, short] },
+  { kind: 'option', symbol: 'AAPL', legs: [short, { ...open, positionEffect: 'close' }] },
+  { kind: 'option', symbol: 'AAPL', legs: [{ symbol: 'AAPL  261218C00200000', side: 'buy', ratioQty: '1' }] },
+];
+
 /**
  * Views of one account order with few distinct values, so that ties at every level of the join are common. Anything may be combined with anything: the
  * platform's discipline is not assumed. List rows have createdAt, and some fields that we don't know.
@@ -87,6 +99,8 @@ export function accountViews(): fc.Arbitrary<OrderView> {
       second: fc.integer({ min: 0, max: 3 }),
       form: fc.constantFrom('Z' as const, 'millis' as const, 'offset' as const),
       quantity: fc.constantFrom('10', '12'),
+      instrument: fc.constantFrom(...instruments),
+      side: fc.constantFrom('buy', 'buy', 'buy_to_cover'),
       price: sometimes(fc.constantFrom('1.5', '2')),
       avgPrice: sometimes(fc.constantFrom('1.4', '1.45')),
       leavesQty: fc.constantFrom('0', '0', '10'),

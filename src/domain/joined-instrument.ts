@@ -1,0 +1,119 @@
+import { compareDecimals, type Decimal } from './decimal.ts';
+import { compareInstants } from './instant.ts';
+import type { Instrument, Leg, OrderView } from './order.ts';
+import { compareText, contradictsLeg, isLearntMore } from './view-content.ts';
+
+/** A fact that some sources leave out, and the place of the view that told it. */
+interface Told<T> {
+  readonly cumQty: Decimal;
+  readonly updatedAt: string;
+  readonly value: T;
+}
+
+/**
+ * What views have told of an account order's instrument beside its symbol, which every view has. A
+ * source that leaves a fact out does not deny it; a newer view that tells another one changes it.
+ */
+export interface InstrumentJoin {
+  /** By rank: a row that names no option may be a list's short form of one, so it takes nothing back. */
+  readonly kind: Instrument['kind'];
+  readonly outcome?: Told<string>;
+  readonly legs?: Told<readonly Leg[]>;
+  /** Of the newest view whose legs have position effects: lists may leave those out alone. */
+  readonly effects?: Told<readonly Leg[]>;
+}
+
+const kindRanks = { equity: 0, option: 1, prediction: 2 } as const satisfies Record<Instrument['kind'], number>;
+
+export function instrumentOfView({ instrument, cumQty, updatedAt }: OrderView): InstrumentJoin {
+  const { kind, outcome, legs } = instrument;
+  if (outcome === undefined && legs === undefined) return bare[kind];
+  const told = <T>(value: T): Told<T> => ({ cumQty, updatedAt, value });
+  return {
+    kind,
+    ...(outcome !== undefined && { outcome: told(outcome) }),
+    ...(legs !== undefined && { legs: told(legs) }),
+    ...(legs?.some(({ positionEffect }) => positionEffect !== undefined) && { effects: told(legs) }),
+  };
+}
+
+/** One object for each, so that an equity order costs nothing here. */
+const bare: Readonly<Record<Instrument['kind'], InstrumentJoin>> = {
+  equity: { kind: 'equity' },
+  option: { kind: 'option' },
+  prediction: { kind: 'prediction' },
+};
+
+/** The least join above both. Gives `a` itself when `b` adds nothing. */
+export function mergeInstruments(a: InstrumentJoin, b: InstrumentJoin): InstrumentJoin {
+  if (a === b) return a;
+  const kind = kindRanks[b.kind] > kindRanks[a.kind] ? b.kind : a.kind;
+  const outcome = later(a.outcome, b.outcome);
+  const legs = later(a.legs, b.legs);
+  const effects = later(a.effects, b.effects);
+  const same = kind === a.kind && outcome === a.outcome && legs === a.legs && effects === a.effects;
+  return same ? a : present(kind, outcome, legs, effects);
+}
+
+/** After a correction: what the read tells; a fact that it leaves out is kept, as if the read had told it. */
+export function correctInstrument(held: InstrumentJoin, view: OrderView): InstrumentJoin {
+  const fresh = instrumentOfView(view);
+  const { cumQty, updatedAt } = view;
+  const kept = <T>(told: Told<T> | undefined): Told<T> | undefined => told && { ...told, cumQty, updatedAt };
+  return present(
+    kindRanks[held.kind] > kindRanks[fresh.kind] ? held.kind : fresh.kind,
+    fresh.outcome ?? kept(held.outcome),
+    fresh.legs ?? kept(held.legs),
+    fresh.effects ?? kept(held.effects),
+  );
+}
+
+/** The instrument that is shown, under the symbol of the winning view. */
+export function shownInstrument(winner: Instrument, { kind, outcome, legs, effects }: InstrumentJoin): Instrument {
+  const shownLegs = legs && withEffects(legs.value, effects?.value ?? legs.value);
+  if (kind === winner.kind && outcome?.value === winner.outcome && shownLegs === winner.legs) return winner;
+  return {
+    kind,
+    symbol: winner.symbol,
+    ...(outcome && { outcome: outcome.value }),
+    ...(shownLegs && { legs: shownLegs }),
+  };
+}
+
+/** Whether the join is what the shown view would tell by itself, so that nothing of it need be kept beside the order. */
+export function isToldBy(join: InstrumentJoin, view: OrderView): boolean {
+  const { outcome, legs, effects } = instrumentOfView(view);
+  return isSame(join.outcome, outcome) && isSame(join.legs, legs) && isSame(join.effects, effects);
+}
+
+function isSame<T>(a: Told<T> | undefined, b: Told<T> | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.value === b.value && a.cumQty === b.cumQty && a.updatedAt === b.updatedAt;
+}
+
+function withEffects(legs: readonly Leg[], told: readonly Leg[]): readonly Leg[] {
+  if (told === legs) return legs;
+  const filled = legs.map((leg) => {
+    const same = told.find((other) => !contradictsLeg(leg, other) && isLearntMore(leg, other));
+    return same?.positionEffect === undefined ? leg : { ...leg, positionEffect: same.positionEffect };
+  });
+  return filled.some((leg, index) => leg !== legs[index]) ? filled : legs;
+}
+
+function later<T>(a: Told<T> | undefined, b: Told<T> | undefined): Told<T> | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  const order =
+    compareDecimals(a.cumQty, b.cumQty) ||
+    compareInstants(a.updatedAt, b.updatedAt) ||
+    (a.value === b.value ? 0 : compareText(JSON.stringify(a.value), JSON.stringify(b.value)));
+  return order < 0 ? b : a;
+}
+
+function present(
+  kind: InstrumentJoin['kind'],
+  outcome: InstrumentJoin['outcome'],
+  legs: InstrumentJoin['legs'],
+  effects: InstrumentJoin['effects'],
+): InstrumentJoin {
+  return { kind, ...(outcome && { outcome }), ...(legs && { legs }), ...(effects && { effects }) };
+}
